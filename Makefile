@@ -44,7 +44,8 @@ soak: ## Run the long tests: dozens of kills, IPFS down, overload, sentinels, a 
 	@.ci/setup test
 	$(CARGO) test --release --workspace --no-run
 	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- \
-		reputation::once reputation::outage reputation::mixed reputation::fees x402::abuse fleet:: many swap::small --nocapture
+		reputation::once reputation::outage reputation::mixed reputation::fees reputation::notices x402::abuse fleet:: many \
+		swap::small --nocapture
 	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- limits::overload --nocapture
 	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test trained -- --nocapture
 	ASSAY_TEST_STORE=sentinel $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)

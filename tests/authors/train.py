@@ -4,11 +4,15 @@ Usage: train.py FOLDER TREES    reads FOLDER/matrix.csv, and writes the models a
 """
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import lightgbm
 import numpy
+import onnxruntime
 import xgboost
+from onnxmltools.convert import convert_lightgbm, convert_xgboost
+from onnxmltools.convert.common.data_types import FloatTensorType
 
 TREES, LEAVES = int(sys.argv[2]), 31
 folder = Path(sys.argv[1])
@@ -48,6 +52,26 @@ extreme.save_model(folder / "xgboost.json")
 numpy.savetxt(folder / "xgboost.csv", extreme.predict(table, output_margin=True), fmt="%.17g")
 explained = extreme.predict(table.slice(range(EXPLAINED)), pred_contribs=True)
 numpy.savetxt(folder / "xgboost-shapley.csv", explained, fmt="%.17g")
+
+# The same without categories as ONNX, which sends them another way. Its margins are those of its own runtime.
+plain = numpy.array([at for at in range(len(names)) if at != category])
+signs = [rising[at] for at in plain]
+for name, convert, trained in [
+    ("onnx-of-lightgbm", partial(convert_lightgbm, zipmap=False),
+     lightgbm.train(dict(shared, objective="binary", num_leaves=LEAVES, verbose=-1, num_threads=2,
+                         monotone_constraints=signs, monotone_constraints_method="basic"),
+                    lightgbm.Dataset(x[:, plain], y), TREES)),
+    ("onnx-of-xgboost", convert_xgboost,
+     xgboost.train(dict(shared, objective="binary:logistic", max_depth=5, nthread=2, monotone_constraints=tuple(signs)),
+                   xgboost.DMatrix(x[:, plain], y), TREES)),
+]:
+    model = convert(trained, initial_types=[("x", FloatTensorType([None, len(plain)]))], target_opset=15)
+    (folder / f"{name}.onnx").write_bytes(model.SerializeToString())
+    ensemble = next(node for node in model.graph.node if node.op_type == "TreeEnsembleClassifier")
+    next(part for part in ensemble.attribute if part.name == "post_transform").s = b"NONE"
+    session = onnxruntime.InferenceSession(model.SerializeToString())
+    margins = session.run(["probabilities"], {"x": x[:, plain].astype(numpy.float32)})[0][:, 1]
+    numpy.savetxt(folder / f"{name}.csv", margins, fmt="%.17g")
 
 # The table of the scorecard in authors/card.toml, by numpy.
 points = numpy.full(len(x), 300.0)

@@ -73,6 +73,13 @@ impl Redis {
         self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
     }
 
+    /// The number of scripts that were called so far.
+    pub fn scripts(&self) -> u64 {
+        let stats = ask(self.port, &["info", "commandstats"]);
+        let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+        line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
+    }
+
     /// SIGKILL, keeping the folder so that another one can start in it.
     pub fn kill(self) -> (TempDir, u16) {
         let Self { process, dir, port } = self;

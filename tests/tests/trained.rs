@@ -44,6 +44,18 @@ fn packed_with(folder: &Path, lines: &str) -> Pack {
     pack(&path).unwrap_or_else(|fault| panic!("{lines}: {fault}"))
 }
 
+/// The declaration without one feature.
+fn packed_without(folder: &Path, trees: &str, feature: &str) -> Pack {
+    let text = fs::read_to_string(declarations().join("model.toml")).expect("the declaration");
+    let parts: Vec<&str> = text.split("\n[[feature]]\n").collect();
+    let name = format!("name = \"{feature}\"\n");
+    let kept: Vec<&str> = parts.iter().filter(|part| !part.starts_with(&name)).copied().collect();
+    assert_eq!(kept.len() + 1, parts.len(), "{feature}");
+    let path = folder.join("model.toml");
+    fs::write(&path, format!("trees = \"{trees}\"\n{}", kept.join("\n[[feature]]\n"))).expect("the declaration");
+    pack(&path).unwrap_or_else(|fault| panic!("{trees}: {fault}"))
+}
+
 fn numbers(file: &Path) -> Vec<f64> {
     let text = fs::read_to_string(file).expect("what the library predicts");
     text.lines().map(|line| line.parse().expect("a number")).collect()
@@ -76,13 +88,17 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
     let (data, model) = (Data::new(&pack.data).expect("data"), load(pack));
     assert_eq!(wallets.len(), expected.len());
     let (mut largest, mut scored) = (0.0_f64, 0);
+    // The runtime of ONNX adds up with single precision, in an order of its own.
+    let exact = !name.starts_with("onnx");
     for (wallet, margin) in wallets.iter().zip(expected) {
         let Some(native) = answer(data, &Wallet::new(wallet)) else {
             assert!(matches!(model.score(wallet), Err(ScoreError::Refused(_))), "{name}: {wallet:?}");
             continue;
         };
         largest = largest.max((native.margin - margin).abs());
-        let wanted = (score(*margin).clamp(300.0, 1000.0) + 0.5).floor() as u32;
+        // A score can differ by one where a margin that is less exact lies at a half.
+        let margin = if exact { *margin } else { native.margin };
+        let wanted = (score(margin).clamp(300.0, 1000.0) + 0.5).floor() as u32;
         let answer = model.score(wallet).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(answer.score.get(), wanted, "{name}: margin {margin} and not {}", native.margin);
         let points: Vec<i32> = answer.factors.iter().map(|factor| factor.points).collect();
@@ -91,7 +107,7 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
     }
     assert!(scored > wallets.len() * 9 / 10, "{name}: {scored} scored");
     println!("{name}: {}; {scored} wallets, largest difference of margins {largest:e}", pack.summary);
-    assert!(largest <= 1e-9, "{name}: margins differ by {largest:e}");
+    assert!(largest <= if exact { 1e-9 } else { 1e-5 }, "{name}: margins differ by {largest:e}");
 }
 
 #[test]
@@ -104,6 +120,10 @@ fn models_without_code_answer_as_their_libraries() {
     for (name, file) in [("lightgbm", "lightgbm.txt"), ("xgboost", "xgboost.json")] {
         let expected = numbers(&folder.path().join(format!("{name}.csv")));
         compare(name, &packed(folder.path(), file), &wallets, &expected, odds);
+    }
+    for name in ["onnx-of-lightgbm", "onnx-of-xgboost"] {
+        let expected = numbers(&folder.path().join(format!("{name}.csv")));
+        compare(name, &packed_without(folder.path(), &format!("{name}.onnx"), "markets"), &wallets, &expected, odds);
     }
     // XGBoost computes contributions in single precision.
     for (name, file, most) in [("lightgbm", "lightgbm.txt", 1e-9), ("xgboost", "xgboost.json", 1e-3)] {

@@ -18,7 +18,7 @@ pub struct Declaration {
     pub title: Text,
     #[serde(default)]
     pub authors: Vec<String>,
-    /// The file of the trees, in the same folder: LightGBM text or XGBoost JSON. Absent for a scorecard.
+    /// The file of the trees, in the same folder: LightGBM text, XGBoost JSON or ONNX. Absent for a scorecard.
     pub trees: Option<Text>,
     /// How the trees are explained.
     pub explain: Option<Spanned<Explain>>,

@@ -12,8 +12,13 @@ use crate::Fault;
 pub const DECLARATION: u64 = 1 << 20;
 pub const TRAINED: u64 = 64 << 20;
 
-/// The text of a regular file of at most `most` bytes. A larger file is refused by its size, before it is read.
+/// The text of a regular file of at most `most` bytes.
 pub fn text(path: &Path, most: u64) -> Result<String, Fault> {
+    String::from_utf8(bytes(path, most)?).map_err(|_| Fault::of(path, "it is not text in UTF-8"))
+}
+
+/// The bytes of a regular file of at most `most` bytes. A larger file is refused by its size, before it is read.
+pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Fault> {
     let fault = |message: String| Fault::of(path, message);
     let cannot = |error: &io::Error| fault(format!("it cannot be read: {error}"));
     let found = std::fs::metadata(path).map_err(|error| cannot(&error))?;
@@ -31,5 +36,5 @@ pub fn text(path: &Path, most: u64) -> Result<String, Fault> {
     if bytes.len() as u64 > most {
         return Err(too_large(bytes.len() as u64));
     }
-    String::from_utf8(bytes).map_err(|_| fault("it is not text in UTF-8".into()))
+    Ok(bytes)
 }

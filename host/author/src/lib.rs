@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `declaration` | `model.toml` |
 //! | `language` | the expressions of features, from text to the bytes that `tables` evaluates |
-//! | `origin` | trees as LightGBM and XGBoost write them |
+//! | `origin` | trees as LightGBM, XGBoost and ONNX write them |
 //! | `monotone` | the proof that a score never falls, or never rises, with a feature |
 //! | `rules`, `card` | the trees, or the scorecard of points or weights of evidence, and how they are packed |
 //! | `claims` | what a model says of the future |

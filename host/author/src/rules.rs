@@ -36,8 +36,8 @@ pub fn rules(file: &File) -> Result<Rules, Fault> {
     if !path.exists() {
         return Err(file.fault(trees, format!("there is no file {}: train first, and save it here", trees.get_ref())));
     }
-    let text = files::text(&path, files::TRAINED)?;
-    let forest = origin::read(&text, &file.names()).map_err(|why| Fault::of(&path, why))?;
+    let bytes = files::bytes(&path, files::TRAINED)?;
+    let forest = origin::read(&bytes, &file.names()).map_err(|why| Fault::of(&path, why))?;
     let depth = forest.trees.iter().map(Tree::depth).max().unwrap_or(0);
     match &file.declared.explain {
         Some(explain) if *explain.get_ref() == Explain::TreeShap && depth > SHAPLEY_DEPTH => {

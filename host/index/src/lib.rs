@@ -33,5 +33,5 @@ pub use index::Index;
 pub use items::WalletEntries;
 pub use owing::Owing;
 pub use progress::{Check, Checked, Checkpoint, IndexedMarket, Progress};
-pub use status::{ChainStatus, Status};
+pub use status::{ChainStatus, OnDisk, Status};
 pub use wallets::Wallets;

@@ -16,6 +16,15 @@ pub struct Status {
     pub chains: Vec<ChainStatus>,
 }
 
+/// What the folder of the index takes on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnDisk {
+    /// As in [`Status`].
+    pub bytes: u64,
+    /// Damaged databases that were set aside and are still there.
+    pub set_aside: usize,
+}
+
 /// The index of one chain.
 #[derive(Debug, Clone)]
 pub struct ChainStatus {
@@ -26,6 +35,11 @@ pub struct ChainStatus {
 }
 
 impl Index {
+    /// Looks at the files alone.
+    pub fn on_disk(&self) -> OnDisk {
+        OnDisk { bytes: self.folder().bytes(), set_aside: self.folder().set_aside_so_far() }
+    }
+
     /// # Errors
     /// That the folder cannot be read.
     pub fn status(&self) -> Result<Status, IndexError> {

@@ -101,9 +101,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         reputation.start(&tasks.spawner());
     }
     let notices = notices(config, reputation.as_ref(), rehearsal.as_ref(), &tasks);
-    if let Some(x402) = &x402 {
-        x402.start(&tasks.spawner());
-    }
+    x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
     let http = http::App::new(

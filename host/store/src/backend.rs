@@ -3,9 +3,12 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use crate::{
-    Admission, Batch, Key, Lease, OpenError, StoreError, Take, clock::Clock, config, embedded::Embedded, keys::Name,
-    redis::Redis,
+    Admission, Batch, Key, Lease, Metered, OpenError, StoreError, Take, clock::Clock, config, embedded::Embedded,
+    keys::Name, redis::Redis,
 };
+
+/// Called with a result, on the runtime.
+pub(crate) type Told<R> = Box<dyn FnOnce(R) + Send>;
 
 #[derive(Clone)]
 pub(super) enum Backend {
@@ -58,8 +61,14 @@ impl Backend {
         either!(self, commit(batch))
     }
 
-    pub async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
-        either!(self, take(key, amount, limit))
+    pub fn take(&self, (key, amount, limit): (&Key<u64>, u64, u64), tell: Told<Result<Take, StoreError>>) {
+        match self {
+            Self::Embedded(embedded) => {
+                let (embedded, key) = (embedded.clone(), key.clone());
+                tokio::spawn(async move { tell(embedded.take(&key, amount, limit).await) });
+            }
+            Self::Redis(redis) => redis.take((key, amount, limit), tell),
+        }
     }
 
     pub async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
@@ -70,6 +79,18 @@ impl Backend {
         match self {
             Self::Embedded(_) => None,
             Self::Redis(redis) => redis.admit(key.name(), rate, window).await,
+        }
+    }
+
+    pub fn admit_and_take(
+        &self,
+        (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
+        units: (&Key<u64>, u64, u64),
+        tell: Told<Option<Metered>>,
+    ) {
+        match self {
+            Self::Embedded(_) => tell(None),
+            Self::Redis(redis) => redis.admit_and_take((key.name(), rate, window), units, tell),
         }
     }
 

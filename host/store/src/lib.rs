@@ -22,6 +22,7 @@ use std::{
 };
 
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::oneshot;
 
 pub use batch::{Batch, Revision};
 pub use error::{BackupError, OpenError, StoreError};
@@ -68,6 +69,9 @@ pub enum Admission {
     /// Above the rate, and not counted; the next request is within it after `wait`.
     Refused { wait: Duration },
 }
+
+/// The result of [`Store::admit_and_take`]: the admission, and where it is allowed what became of the amount.
+pub type Metered = (Admission, Option<Take>);
 
 impl Store {
     /// Opens the configured backend. A missing embedded store is created with its folder.
@@ -205,7 +209,18 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`] where the record is not a counter; otherwise the backend's failure.
     pub async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
-        self.backend.take(key, amount, limit).await
+        let (sender, taken) = oneshot::channel();
+        self.take_then((key, amount, limit), move |take| drop(sender.send(take)));
+        taken.await.unwrap_or(Err(StoreError::Stopped))
+    }
+
+    /// As [`take`](Self::take). The outcome is told also where nobody waits for it any more, on the runtime.
+    pub fn take_then(
+        &self,
+        (key, amount, limit): (&Key<u64>, u64, u64),
+        told: impl FnOnce(Result<Take, StoreError>) + Send + 'static,
+    ) {
+        self.backend.take((key, amount, limit), Box::new(told));
     }
 
     /// Subtracts `amount` from a counter, down to 0.
@@ -221,6 +236,19 @@ impl Store {
     /// in time.
     pub async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         self.backend.admit(key, rate, window).await
+    }
+
+    /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount up to a limit from a counter, in
+    /// one write: `key` and counter must be able to share a batch. Nothing is taken for a refused request. `None` where
+    /// the caller must do both by itself.
+    /// It is told as [`take_then`](Self::take_then) tells.
+    pub fn admit_and_take(
+        &self,
+        (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
+        (counter, amount, limit): (&Key<u64>, u64, u64),
+        told: impl FnOnce(Option<Metered>) + Send + 'static,
+    ) {
+        self.backend.admit_and_take((key, rate, window), (counter, amount, limit), Box::new(told));
     }
 
     /// A lease on `name` for `ttl`; `None` while another holder has it. `name` comes from a small fixed set.

@@ -4,7 +4,8 @@ use crate::{
     code::Source,
     data::{Data, FACTOR, FACTORS, FEATURES, Section, Shape, double, number},
     fields::{CHAINS, MARKETS},
-    margin::{Values, margin, values},
+    forest::Values,
+    margin::{margin, values},
     words::filled,
 };
 

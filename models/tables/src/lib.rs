@@ -8,7 +8,8 @@
 //! | `code` | an expression as bytes, and its value |
 //! | `data` | the packed data, read in place |
 //! | `margin` | the sum of trees or of a scorecard, and what each feature adds to it |
-//! | `shapley` | the same as Shapley values |
+//! | `forest` | the leaf that a wallet reaches in a tree, and the steps on the way |
+//! | `shapley` | the same with Shapley values in place of steps |
 //! | `wallet` | the features of a wallet as the source of expressions |
 //! | `words` | the text of a factor with figures in it |
 //! | `answer` | a score with its points, and its factors in words |
@@ -20,6 +21,7 @@ pub mod data;
 #[cfg(target_arch = "wasm32")]
 mod export;
 pub mod fields;
+mod forest;
 mod margin;
 #[cfg(target_arch = "wasm32")]
 mod memory;
@@ -30,4 +32,5 @@ mod words;
 pub use answer::{Answer, Part, answer, decile};
 pub use code::{Source, days, value};
 pub use data::Data;
-pub use margin::{Values, margin, values};
+pub use forest::Values;
+pub use margin::{margin, values};

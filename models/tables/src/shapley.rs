@@ -4,7 +4,7 @@
 
 use crate::{
     data::{SHAPLEY_DEPTH, double, node},
-    margin::{Forest, Values, leaf_place},
+    forest::{Forest, Values, leaf_place},
 };
 
 /// One feature on the way down.

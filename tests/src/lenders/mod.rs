@@ -152,6 +152,14 @@ impl Small {
         self.mine_at(present()).await
     }
 
+    /// Mines what is queued at a time so many seconds before now.
+    ///
+    /// # Errors
+    /// When a transaction fails, or the chain is already later.
+    pub async fn mine_before_now(&mut self, seconds: u64) -> Result<(), Error> {
+        self.mine_at(present() - seconds).await
+    }
+
     async fn mine_at(&mut self, time: u64) -> Result<(), Error> {
         self.now = time;
         self.head += 1;

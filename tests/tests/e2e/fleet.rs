@@ -2,6 +2,7 @@
 //! and the functions of a host that cannot reach Redis. `ASSAY_SOAK=1` raises the numbers to the promised ones (`make
 //! soak`).
 
+mod counted;
 mod killed;
 mod proxied;
 mod takeover;

@@ -132,7 +132,7 @@ async fn full_house() -> (Service, Proxy) {
     (Service::start(&(sandbox_config(&plugins()) + &more)), proxy)
 }
 
-async fn in_flight(host: &Service, route: &str, number: u64) {
+pub(super) async fn in_flight(host: &Service, route: &str, number: u64) {
     let line = format!("assay_http_requests_in_flight{{method=\"GET\",route=\"{route}\"}} {number}");
     let started = Instant::now();
     while !host.anonymous().get("/metrics").await.text.lines().any(|found| found == line) {

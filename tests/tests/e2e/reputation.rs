@@ -23,6 +23,7 @@ use assay_tests::{
 use serde_json::{Value, json};
 
 pub(super) use assay_tests::reputation::subject;
+pub(super) use faults::{foreign, nonce, waiting};
 
 /// Longest wait for a submission to end.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);

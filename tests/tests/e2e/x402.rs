@@ -16,6 +16,8 @@ use assay_tests::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
+pub(super) use abuse::{trap, trapped};
+
 const PATH: &str = "/api/v2/agents/1/reputation";
 
 /// Makes submission `n` with a payment of version 1.

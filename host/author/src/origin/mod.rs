@@ -1,7 +1,8 @@
-//! Reads the trees of LightGBM and XGBoost into one form, which keeps the rules of each library: what it does with an
-//! absent figure, and which figures go left.
+//! Reads the trees of LightGBM, XGBoost and ONNX into one form, which keeps the rules of each: what it does with an absent
+//! figure, and which figures go left.
 
 mod lightgbm;
+mod onnx;
 mod tree;
 mod xgboost;
 
@@ -25,19 +26,21 @@ pub struct Forest {
     pub strict: bool,
 }
 
-/// Reads what LightGBM or XGBoost saved. `names` are the features, in the order of the training.
+/// Reads what a library saved. `names` are the features, in the order of the training.
 ///
 /// # Errors
 /// Why no model can use it, in words.
-pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
-    let forest = if text.trim_start().starts_with('{') {
-        xgboost::read(text, names)?
-    } else if text.starts_with("tree\n") || text.starts_with("tree\r\n") {
-        lightgbm::read(text, names)?
-    } else {
-        return Err("it is neither LightGBM text (`booster.save_model(\"model.txt\")`) nor XGBoost JSON \
-                    (`booster.save_model(\"model.json\")`)"
-            .into());
+pub fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
+    let forest = match str::from_utf8(bytes) {
+        Ok(text) if text.trim_start().starts_with('{') => xgboost::read(text, names)?,
+        Ok(text) if text.starts_with("tree\n") || text.starts_with("tree\r\n") => lightgbm::read(text, names)?,
+        _ => {
+            let graph = onnx::graph(bytes).ok_or(
+                "it is neither LightGBM text (`booster.save_model(\"model.txt\")`) nor XGBoost JSON \
+                 (`booster.save_model(\"model.json\")`) nor ONNX",
+            )?;
+            onnx::read(&graph, names)?
+        }
     };
     match forest.trees.len() {
         0 => Err("it has no tree".into()),

@@ -13,8 +13,8 @@ const XGBOOST: &str = r#"{"learner":{"feature_names":["a","b"],"gradient_booster
 
 #[test]
 fn both_forms_say_the_same_tree() {
-    let light = read(LIGHTGBM, &["a", "b"]).unwrap();
-    let extreme = read(XGBOOST, &["a", "b"]).unwrap();
+    let light = read(LIGHTGBM.as_bytes(), &["a", "b"]).unwrap();
+    let extreme = read(XGBOOST.as_bytes(), &["a", "b"]).unwrap();
     assert_eq!(light.trees, extreme.trees);
     assert_eq!(light.trees[0].means(), [-0.0625]);
     assert!(!light.strict && !light.single && extreme.strict && extreme.single);
@@ -23,8 +23,8 @@ fn both_forms_say_the_same_tree() {
 
 #[test]
 fn what_is_no_tree_is_refused_in_words() {
-    let light = |from: &str, to: &str| read(&LIGHTGBM.replace(from, to), &["a", "b"]).unwrap_err();
-    let extreme = |from: &str, to: &str| read(&XGBOOST.replace(from, to), &["a", "b"]).unwrap_err();
+    let light = |from: &str, to: &str| read(LIGHTGBM.replace(from, to).as_bytes(), &["a", "b"]).unwrap_err();
+    let extreme = |from: &str, to: &str| read(XGBOOST.replace(from, to).as_bytes(), &["a", "b"]).unwrap_err();
     for (said, words) in [
         (light("right_child=-2", "right_child=0"), "tree 0: node 0 is reached twice"),
         (light("right_child=-2", "right_child=-1"), "is reached twice"),
@@ -48,7 +48,7 @@ fn what_is_no_tree_is_refused_in_words() {
         (extreme("binary:logistic", "survival:cox"), "its objective is survival:cox"),
         (extreme("5E-1", "0E0"), "its base_score is 0"),
         (extreme("\"0\",", "\"3\","), "several classes"),
-        (read("<xml>", &["a"]).unwrap_err(), "neither LightGBM text"),
+        (read(b"<xml>", &["a"]).unwrap_err(), "neither LightGBM text"),
     ] {
         assert!(said.contains(words), "{said}");
     }

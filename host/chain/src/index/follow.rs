@@ -39,11 +39,17 @@ impl Indexer {
         if self.mode == IndexMode::Auto {
             self.useful().await;
         }
-        let Some(index) = self.shelf.index().await else { return };
-        let index = self.state.index.get_or_init(|| index);
         let mut report = Report::new(self.chain);
+        let Some(index) = self.shelf.index().await else { return report.goes_on(false) };
+        let index = self.state.index.get_or_init(|| index);
         loop {
             let round = self.round(index, &mut report).await;
+            report.goes_on(round.is_ok());
+            if report.is_to_weigh()
+                && let Ok(found) = self.with(index, |index, _| Ok(index.on_disk())).await
+            {
+                report.weighed(found);
+            }
             let trouble = round.err().map(|trouble| trouble.to_string());
             self.state.set(|state| {
                 if let Some(trouble) = trouble.as_ref().filter(|trouble| state.trouble.as_ref() != Some(trouble)) {

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use assay_domain::ChainId;
-use assay_index::Progress;
+use assay_index::{OnDisk, Progress};
 
 /// Longest time between two lines of a reading.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -15,6 +15,8 @@ pub(super) struct Report {
     chain: ChainId,
     since: Instant,
     appended: Option<Instant>,
+    /// When the files were last looked at.
+    weighed: Option<Instant>,
     /// The reading that was announced and is not yet at its end.
     reading: Option<Reading>,
 }
@@ -28,7 +30,7 @@ struct Reading {
 
 impl Report {
     pub fn new(chain: ChainId) -> Self {
-        Self { chain, since: Instant::now(), appended: None, reading: None }
+        Self { chain, since: Instant::now(), appended: None, weighed: None, reading: None }
     }
 
     /// Since when the index is read.
@@ -39,6 +41,27 @@ impl Report {
     /// The time since the last blocks were appended; long where none were.
     pub fn idle(&self) -> Duration {
         self.appended.map_or(Duration::MAX, |appended| appended.elapsed())
+    }
+
+    /// Shows in the metrics whether the index goes on.
+    pub fn goes_on(&self, goes_on: bool) {
+        let stopped = if goes_on { 0.0 } else { 1.0 };
+        metrics::gauge!("assay_index_stopped", "chain" => self.chain.to_string()).set(stopped);
+    }
+
+    /// Whether it is time to look at the files again.
+    pub fn is_to_weigh(&mut self) -> bool {
+        let is_due = self.weighed.is_none_or(|weighed| weighed.elapsed() >= MINUTE);
+        if is_due {
+            self.weighed = Some(Instant::now());
+        }
+        is_due
+    }
+
+    /// Shows in the metrics what the index of all chains takes.
+    pub fn weighed(&self, found: OnDisk) {
+        metrics::gauge!("assay_index_bytes").set(found.bytes as f64);
+        metrics::gauge!("assay_index_set_aside").set(found.set_aside as f64);
     }
 
     /// A reading of the blocks after `progress` through `to` begins.

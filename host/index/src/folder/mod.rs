@@ -29,6 +29,9 @@ use crate::IndexError;
 /// The format that this version reads and writes.
 const FORMAT: u64 = 1;
 
+/// How the name of a database begins that was set aside.
+const SET_ASIDE: &str = "db.damaged-";
+
 /// The folder of an index, which this process holds.
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -83,7 +86,7 @@ impl Folder {
 
     /// Renames the database, which must be closed. Returns its new path.
     pub(crate) fn set_aside(&self, reason: &str) -> Result<PathBuf, IndexError> {
-        let aside = self.path.join(format!("db.damaged-{}", Utc::now().format("%Y%m%dT%H%M%S%.3fZ")));
+        let aside = self.path.join(format!("{SET_ASIDE}{}", Utc::now().format("%Y%m%dT%H%M%S%.3fZ")));
         fs::rename(self.database(), &aside)
             .map_err(|error| IndexError::Unusable { folder: self.path.clone(), reason: error.to_string() })?;
         tracing::warn!(
@@ -100,6 +103,12 @@ impl Folder {
         file.sync_all()?;
         fs::rename(draft, self.path.join("format"))?;
         fs::File::open(&self.path)?.sync_all()
+    }
+
+    /// The number of databases that were set aside and are still there.
+    pub(crate) fn set_aside_so_far(&self) -> usize {
+        let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
+        entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SET_ASIDE)).count()
     }
 
     /// Bytes that the folder takes on the disk, without what was set aside.

@@ -100,6 +100,7 @@ fn is_set_aside(folder: &Path, name: &Path, expected: &BTreeMap<(usize, Address)
         Err(error) => panic!("{}: {error}", name.display()),
     }
     assert_eq!(index.status().unwrap().chains.len(), 0);
+    assert_eq!(index.on_disk().set_aside, aside(folder).len());
     drop(index);
     assert_eq!(everything(&filled(folder, WALLETS)), *expected, "it is built again");
     !aside(folder).is_empty()

@@ -29,12 +29,12 @@ pub use known::KnownKey;
 pub use mint::{KeyUsage, Minted, draw};
 pub use price::Price;
 pub use rate::{RateState, WINDOW};
-pub use reservation::Reservation;
+pub use reservation::{Ahead, Reservation};
 
 use rate::{Counted, Rates};
 
 use crate::config;
-use assay_store::{Store, StoreError, Take};
+use assay_store::{Key, Store, StoreError, Take};
 
 /// SHA-256 of a key's text.
 type KeyHash = [u8; 32];
@@ -51,6 +51,14 @@ const SEEN_LIFETIME: Duration = Duration::from_secs(10 * 60);
 
 /// The policy and the state of the rate that a request was counted against.
 pub type Count = (&'static str, RateState);
+
+/// A request after it was counted.
+pub struct Admitted {
+    pub caller: Result<Arc<Caller>, AccessError>,
+    pub counted: Option<Count>,
+    /// The units of the request, where they were reserved with its count.
+    pub ahead: Option<Ahead>,
+}
 
 /// Keys, scopes and units. Clones share it.
 #[derive(Clone)]
@@ -118,23 +126,40 @@ impl Access {
 
     /// The caller of a request from `address`, and its count: of the key, or of the address without a valid key. A key
     /// that was never valid here is looked up in the store within the rate of its address alone, so that guesses do not
-    /// load the store.
-    pub async fn admit(
-        &self,
-        authorization: Option<&str>,
-        address: IpAddr,
-    ) -> (Result<Arc<Caller>, AccessError>, Option<Count>) {
+    /// load the store. Where one write can count the request and take the units of `price`, they are reserved ahead.
+    pub async fn admit(&self, authorization: Option<&str>, address: IpAddr, price: Option<Price>) -> Admitted {
         let before = if self.is_new(authorization) { self.count_address(address).await } else { None };
         if before.is_some_and(|(_, state)| state.refused.is_some()) {
-            return (Err(AccessError::MissingOrInvalid), before);
+            return Admitted { caller: Err(AccessError::MissingOrInvalid), counted: before, ahead: None };
         }
         let caller = self.identify(authorization).await;
-        let counted = match (&caller, before) {
-            (Ok(caller), _) => self.count(caller).await,
-            (Err(_), Some(before)) => Some(before),
-            (Err(_), None) => self.count_address(address).await,
+        let (counted, ahead) = match (&caller, before) {
+            (Ok(caller), _) => self.count_and_reserve(caller, price).await,
+            (Err(_), Some(before)) => (Some(before), None),
+            (Err(_), None) => (self.count_address(address).await, None),
         };
-        (caller, counted)
+        Admitted { caller, counted, ahead }
+    }
+
+    /// Counts a request of `caller`, and reserves the units of `price` with it where one write does both.
+    async fn count_and_reserve(&self, caller: &Caller, price: Option<Price>) -> (Option<Count>, Option<Ahead>) {
+        let price = price.filter(|price| self.store.is_shared() && caller.require(price.scopes()).is_ok());
+        let units = price.map_or(0, |price| self.cost(price));
+        let (Some(rate), Some(limit), 1..) = (caller.rate, caller.units, units) else {
+            return (self.count(caller).await, None);
+        };
+        let (who, meter) = (Counted::Key(caller.identity().to_owned()), caller.meter());
+        let (sender, both) = oneshot::channel();
+        let (token, taken) = (self.pending.token(), self.taken(meter.clone(), units, limit));
+        self.rates.count_and_take((&who, rate), (&meter, units, limit), move |both| {
+            // Without a receiver the reservation is dropped here, which refunds the units.
+            drop(sender.send(both.map(|(state, take)| (state, take.map(|take| Ahead::new(units, taken(Ok(take))))))));
+            drop(token);
+        });
+        match both.await.ok().flatten() {
+            Some((state, ahead)) => (Some((who.policy(), state)), ahead),
+            None => (self.count(caller).await, None),
+        }
     }
 
     /// Whether a key has the form of a minted one, and was not valid here a short time ago.
@@ -182,20 +207,28 @@ impl Access {
     pub async fn reserve(&self, caller: &Caller, units: u64) -> Result<Reservation, AccessError> {
         let Some(limit) = caller.units.filter(|_| units > 0) else { return Ok(Reservation::free()) };
         let meter = caller.meter();
-        let (store, pending) = (self.store.clone(), self.pending.clone());
         let (sender, reserved) = oneshot::channel();
-        self.pending.spawn(async move {
-            let outcome = match store.take(&meter, units, limit).await {
-                Ok(Take::Taken { used }) => {
-                    Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), pending))
-                }
-                Ok(Take::Exhausted { used }) => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
-                Err(error) => Err(error.into()),
-            };
+        let (token, taken) = (self.pending.token(), self.taken(meter.clone(), units, limit));
+        self.store.take_then((&meter, units, limit), move |take| {
             // Without a receiver the reservation is dropped here, which refunds the units.
-            drop(sender.send(outcome));
+            drop(sender.send(taken(take)));
+            drop(token);
         });
         reserved.await.unwrap_or(Err(AccessError::Store(StoreError::Stopped)))
+    }
+
+    /// The reservation of units that were taken, or why they were not.
+    fn taken(
+        &self,
+        meter: Key<u64>,
+        units: u64,
+        limit: u64,
+    ) -> impl FnOnce(Result<Take, StoreError>) -> Result<Reservation, AccessError> + Send + 'static {
+        let (store, pending) = (self.store.clone(), self.pending.clone());
+        move |take| match take? {
+            Take::Taken { used } => Ok(Reservation::metered(store, meter, units, limit.saturating_sub(used), pending)),
+            Take::Exhausted { used } => Err(AccessError::UnitsExhausted { cost: units, used, limit }),
+        }
     }
 
     /// Waits until every take and refund has ended: the last step before the store closes.

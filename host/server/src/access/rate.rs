@@ -16,7 +16,7 @@ use governor::{
 use moka::future::Cache;
 
 use super::records;
-use assay_store::{Admission, Key, Store};
+use assay_store::{Admission, Key, Store, Take};
 
 /// The time window of a rate.
 pub const WINDOW: Duration = Duration::from_secs(60);
@@ -36,7 +36,7 @@ impl Counted {
     /// Name of the policy.
     pub fn policy(&self) -> &'static str {
         match self {
-            Self::Key(_) => "key",
+            Self::Key(_) => records::KEY,
             Self::Address(_) => "address",
         }
     }
@@ -62,6 +62,13 @@ pub struct RateState {
 }
 
 impl RateState {
+    fn after(admission: Admission, rate: NonZeroU32) -> Self {
+        match admission {
+            Admission::Allowed { left } => Self { rate, left, refused: None },
+            Admission::Refused { wait } => Self { rate, left: 0, refused: Some(wait) },
+        }
+    }
+
     /// The time until the rate is whole again.
     pub fn resets_in(&self) -> Duration {
         let used = self.rate.get().saturating_sub(self.left);
@@ -87,10 +94,22 @@ impl Rates {
     /// Counts a request of `who` against `rate`.
     pub async fn count(&self, who: Counted, rate: NonZeroU32) -> RateState {
         match self.store.admit(&who.key(), rate, WINDOW).await {
-            Some(Admission::Allowed { left }) => RateState { rate, left, refused: None },
-            Some(Admission::Refused { wait }) => RateState { rate, left: 0, refused: Some(wait) },
+            Some(admission) => RateState::after(admission, rate),
             None => self.count_here(who, rate).await,
         }
+    }
+
+    /// Counts a request of `who` against `rate` and takes `amount` from `meter` in one write; nothing is taken for a
+    /// refused request. `None` is told where the caller must do both apart.
+    pub fn count_and_take(
+        &self,
+        (who, rate): (&Counted, NonZeroU32),
+        (meter, amount, limit): (&Key<u64>, u64, u64),
+        told: impl FnOnce(Option<(RateState, Option<Take>)>) + Send + 'static,
+    ) {
+        self.store.admit_and_take((&who.key(), rate, WINDOW), (meter, amount, limit), move |both| {
+            told(both.map(|(admission, take)| (RateState::after(admission, rate), take)));
+        });
     }
 
     async fn count_here(&self, who: Counted, rate: NonZeroU32) -> RateState {

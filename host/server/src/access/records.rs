@@ -24,9 +24,16 @@ pub fn units(meter: &str) -> Key<u64> {
 
 /// The time in microseconds since the epoch at which the quota of `caller` under `policy` is whole again. Only Redis
 /// stores it, for at most a minute.
+///
+/// Those of keys are beside the units, so that one write counts a request and takes its units; those of the many
+/// addresses are spread.
 pub fn rate(policy: &str, caller: &str) -> Key<u64> {
-    Family::spread("rate/").key(format_args!("{policy}/{caller}"))
+    let family = if policy == KEY { Family::new("rate/") } else { Family::spread("rate/") };
+    family.key(format_args!("{policy}/{caller}"))
 }
+
+/// The policy of the rate of a key.
+pub const KEY: &str = "key";
 
 /// A minted API key. Its text is not stored; its hash is the key of this record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,8 +4,11 @@
 //! twice. A dropped reservation refunds them in the background. If the process dies before that, they stay spent: a
 //! crash costs a caller at most the units of the calls in flight.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use tokio_util::task::TaskTracker;
 
+use super::AccessError;
 use assay_store::{Key, Store};
 
 /// [`commit`](Self::commit) spends the units; a drop refunds them.
@@ -13,6 +16,25 @@ use assay_store::{Key, Store};
 pub struct Reservation {
     /// `None` for a free call, and after the commit.
     taken: Option<Taken>,
+}
+
+/// Units that were reserved, or refused, before the handler of a request runs. Clones share them, and the first that needs
+/// them has them; if none does, they are refunded.
+#[derive(Clone)]
+pub struct Ahead {
+    units: u64,
+    reserved: Arc<Mutex<Option<Result<Reservation, AccessError>>>>,
+}
+
+impl Ahead {
+    pub(super) fn new(units: u64, reserved: Result<Reservation, AccessError>) -> Self {
+        Self { units, reserved: Arc::new(Mutex::new(Some(reserved))) }
+    }
+
+    /// The reservation, where it is of so many units.
+    pub fn take(&self, units: u64) -> Option<Result<Reservation, AccessError>> {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).take().filter(|_| self.units == units)
+    }
 }
 
 struct Taken {

@@ -247,6 +247,12 @@ impl ApiError {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again, what was read so far is kept")
     }
 
+    /// The server works at as many requests as it may.
+    pub fn busy() -> Self {
+        let words = "Too many requests are at work at this moment; try again";
+        Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(1)
+    }
+
     /// The call may be repeated after `seconds`.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {

@@ -82,12 +82,7 @@ impl From<ScoringError> for ApiError {
 impl From<ScoreError> for ApiError {
     fn from(error: ScoreError) -> Self {
         match error {
-            ScoreError::Busy { .. } => Self::coded(
-                StatusCode::SERVICE_UNAVAILABLE,
-                error.code(),
-                "Too many requests at this moment; try again",
-            )
-            .retry_after(MOMENT),
+            ScoreError::Busy { .. } => Self::busy(),
             ScoreError::NoChampion(_) => {
                 Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), capital(&error.to_string()))
                     .retry_after(WHILE)

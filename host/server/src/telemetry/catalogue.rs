@@ -118,6 +118,13 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ("assay_index_through_block", Unit::Count, "Last block in the market index, by chain"),
     ("assay_index_behind_blocks", Unit::Count, "Final blocks that the market index does not have yet, by chain"),
     ("assay_index_events", Unit::Count, "Lending events in the market index, by chain"),
+    ("assay_index_stopped", Unit::Count, "1 while the market index does not go on, otherwise 0, by chain"),
+    ("assay_index_bytes", Unit::Bytes, "Disk space of the market index of all chains, without what was set aside"),
+    (
+        "assay_index_set_aside",
+        Unit::Count,
+        "Damaged databases of the market index that were set aside and are still there",
+    ),
     ("assay_store_reached", Unit::Count, "1 while connected to Redis, otherwise 0"),
     ("assay_score_records_waiting", Unit::Count, "Records of answered scores that wait to be written"),
     ("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status"),

@@ -8,8 +8,10 @@ use std::{
 
 use tokio::sync::oneshot;
 
+/// Tells a caller the answer.
+type Tell<R> = Box<dyn FnOnce(R) + Send>;
 /// The waiting callers by key. A key has an entry while one of its requests runs.
-type Waiting<T, R> = HashMap<String, Vec<(T, oneshot::Sender<R>)>>;
+type Waiting<T, R> = HashMap<String, Vec<(T, Tell<R>)>>;
 
 pub(super) struct Gather<T, R>(Arc<Mutex<Waiting<T, R>>>);
 
@@ -20,25 +22,34 @@ impl<T, R> Default for Gather<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
-    /// Answers `item`. `ask` gets the items of all waiting callers of `key`, and returns their answers in the same order.
-    /// It runs to its end even if every caller has gone. `None` if it panicked.
+    /// Answers `item`. `None` if `ask` panicked. As [`tell`](Self::tell).
     pub async fn ask<F, A>(&self, key: String, item: T, ask: F) -> Option<R>
     where
         F: Fn(Vec<T>) -> A + Send + 'static,
         A: Future<Output = Vec<R>> + Send + 'static,
     {
         let (sender, answer) = oneshot::channel();
-        let is_first = {
-            let mut waiting = locked(&self.0);
-            let is_first = !waiting.contains_key(&key);
-            waiting.entry(key.clone()).or_default().push((item, sender));
-            is_first
-        };
-        if is_first {
-            let turn = Turn { waiting: self.0.clone(), key, is_over: false };
-            tokio::spawn(turn.run(ask));
-        }
+        // A caller who has gone is not told.
+        self.tell(key, (item, Box::new(move |answer| drop(sender.send(answer)))), ask);
         answer.await.ok()
+    }
+
+    /// Tells the answer to `item`. `ask` gets the items of all waiting callers of `key`, and returns their answers in the
+    /// same order. It runs to its end even if every caller has gone; if it panics, nobody is told.
+    pub fn tell<F, A>(&self, key: String, caller: (T, Tell<R>), ask: F)
+    where
+        F: Fn(Vec<T>) -> A + Send + 'static,
+        A: Future<Output = Vec<R>> + Send + 'static,
+    {
+        {
+            let mut waiting = locked(&self.0);
+            if let Some(others) = waiting.get_mut(&key) {
+                return others.push(caller);
+            }
+            waiting.insert(key.clone(), vec![caller]);
+        }
+        let turn = Turn { waiting: self.0.clone(), key, is_over: false };
+        tokio::spawn(turn.run(ask));
     }
 }
 
@@ -53,16 +64,15 @@ struct Turn<T, R> {
 impl<T, R> Turn<T, R> {
     async fn run<A: Future<Output = Vec<R>>>(mut self, ask: impl Fn(Vec<T>) -> A) {
         while let Some(next) = self.next() {
-            let (items, senders): (Vec<T>, Vec<_>) = next.into_iter().unzip();
-            for (sender, answer) in senders.into_iter().zip(ask(items).await) {
-                // A caller who has gone is not told.
-                drop(sender.send(answer));
+            let (items, callers): (Vec<T>, Vec<_>) = next.into_iter().unzip();
+            for (tell, answer) in callers.into_iter().zip(ask(items).await) {
+                tell(answer);
             }
         }
     }
 
     /// The waiting callers; `None`, and the key's entry is removed, where there are none.
-    fn next(&mut self) -> Option<Vec<(T, oneshot::Sender<R>)>> {
+    fn next(&mut self) -> Option<Vec<(T, Tell<R>)>> {
         let mut waiting = locked(&self.waiting);
         let next = std::mem::take(waiting.get_mut(&self.key)?);
         self.is_over = next.is_empty();

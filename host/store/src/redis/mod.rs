@@ -8,6 +8,7 @@ mod address;
 mod gather;
 mod inspect;
 mod link;
+mod metered;
 mod naming;
 mod rates;
 mod replicas;
@@ -36,7 +37,7 @@ use self::{
     units::Wanted,
 };
 use crate::{
-    Admission, Key, Lease, OpenError, StoreError, Take,
+    Admission, Key, Lease, Metered, OpenError, StoreError, Take,
     batch::{Batch, Change},
     clock::millis,
     config,
@@ -66,6 +67,8 @@ struct Inner {
     takes: Gather<Wanted, Result<Take, StoreError>>,
     /// Requests that are being counted, by rate.
     counts: Gather<(), Result<Admission, StoreError>>,
+    /// Requests that are counted and paid for, by rate and counter.
+    metered: Gather<u64, Option<Metered>>,
     /// Where writes wait for replicas.
     replicas: Option<Replicas>,
 }
@@ -91,8 +94,8 @@ impl Redis {
         let link = Link::open(address, waits).await.map_err(unusable)?;
         inspect::inspect(&link).await.map_err(unusable)?;
         let (naming, scripts, pause) = (Naming::new(&config.prefix), Scripts::new(), Pause::default());
-        let (takes, counts) = (Gather::default(), Gather::default());
-        Ok(Self { inner: Arc::new(Inner { link, naming, scripts, pause, takes, counts, replicas }) })
+        let (takes, counts, metered) = (Gather::default(), Gather::default(), Gather::default());
+        Ok(Self { inner: Arc::new(Inner { link, naming, scripts, pause, takes, counts, metered, replicas }) })
     }
 
     pub(super) fn is_failing(&self) -> bool {
@@ -199,14 +202,19 @@ impl Redis {
     }
 
     async fn write_for(&self, steps: Steps, patience: Duration) -> Result<Outcome, StoreError> {
+        self.write_counted(steps, patience).await.map(|(outcome, _)| outcome)
+    }
+
+    /// The outcome, and what became of the requests that the write counts.
+    async fn write_counted(&self, steps: Steps, patience: Duration) -> Result<(Outcome, String), StoreError> {
         let started = Instant::now();
         let answer = self.replicated(&steps, patience).await?;
         metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
-        let (outcome, number) = parse::<(String, String)>(answer)?;
+        let (outcome, number, rate) = parse::<(String, String, String)>(answer)?;
         let count = number.parse().unwrap_or_default();
         match outcome.as_str() {
-            "done" => Ok(Outcome::Done(count)),
-            "refused" => Ok(Outcome::Refused(count)),
+            "done" => Ok((Outcome::Done(count), rate)),
+            "refused" => Ok((Outcome::Refused(count), rate)),
             _ => Err(StoreError::Damaged { key: steps.key(count), reason: "it is not what is kept there".to_owned() }),
         }
     }

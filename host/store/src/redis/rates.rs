@@ -89,31 +89,36 @@ impl Redis {
     }
 
     /// Counts a request of each of `callers`.
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         key: String,
         rate: NonZeroU32,
         window: Duration,
         callers: usize,
     ) -> Vec<Result<Admission, StoreError>> {
-        // Whole microseconds, because numbers of the script are exact only up to 2^53.
-        let each = (window.as_micros() / u128::from(rate.get())).max(1);
+        let each = each(rate, window);
         let (script, keys) = (&self.inner.scripts.rate, [key]);
         let answer = script.run(&self.inner.link, Duration::ZERO, &keys, |command| {
             command.arg(each.to_string()).arg(rate.get()).arg(callers);
         });
         match answer.await.map_err(unread).and_then(parse::<(usize, u32, u64)>) {
             Err(error) => vec![Err(error); callers],
-            Ok((allowed, left, wait)) => {
-                let admission = |at: usize| match allowed.checked_sub(at + 1) {
-                    // Those before have more left.
-                    Some(after) => {
-                        Admission::Allowed { left: u32::try_from(after).unwrap_or(u32::MAX).saturating_add(left) }
-                    }
-                    None => Admission::Refused { wait: Duration::from_micros(wait) },
-                };
-                (0..callers).map(|at| Ok(admission(at))).collect()
-            }
+            Ok(counted) => (0..callers).map(|at| Ok(admission(counted, at))).collect(),
         }
+    }
+}
+
+/// The microseconds in which one request comes back: whole ones, because numbers of the script are exact only up to 2^53.
+pub(super) fn each(rate: NonZeroU32, window: Duration) -> u128 {
+    (window.as_micros() / u128::from(rate.get())).max(1)
+}
+
+/// The admission of the caller at this place, where so many are allowed, with what is left after those and the
+/// microseconds until the next one is allowed.
+pub(super) fn admission((allowed, left, wait): (usize, u32, u64), at: usize) -> Admission {
+    match allowed.checked_sub(at + 1) {
+        // Those before have more left.
+        Some(after) => Admission::Allowed { left: u32::try_from(after).unwrap_or(u32::MAX).saturating_add(left) },
+        None => Admission::Refused { wait: Duration::from_micros(wait) },
     }
 }

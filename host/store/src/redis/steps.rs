@@ -1,6 +1,6 @@
 //! A batch in the form of the write script: its steps in order, each with its key.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 use redis::Cmd;
 use uuid::Uuid;
@@ -61,6 +61,11 @@ impl Steps {
             Change::Add { key, amount } => self.step(key.name(), "add", (*amount).min(MOST + 1).to_string(), ""),
             Change::Refund { key, amount } => self.step(key.name(), "give", (*amount).min(MOST + 1).to_string(), ""),
         }
+    }
+
+    /// Counts so many requests, of which one of `rate` comes back in `each` microseconds: all of them or none.
+    pub fn rate(&mut self, key: &Name, each: u128, rate: NonZeroU32, requests: usize) {
+        self.step(key, "rate", each.to_string(), format!("{rate} {requests}"));
     }
 
     /// For `ttl` milliseconds.

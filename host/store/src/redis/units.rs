@@ -1,33 +1,34 @@
 //! Takes units from a counter. Concurrent callers of one counter share a write. Each gets the outcome that it would get
 //! if the callers came one after the other.
 
-use super::{Outcome, Redis, Steps, failed};
+use super::{Outcome, Redis, Steps};
 use crate::{
     Key, StoreError, Take,
+    backend::Told,
     batch::{Change, Condition},
 };
 
 /// One caller's part of a write.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
-    amount: u64,
+    pub amount: u64,
     /// The most units that the counter may have afterwards.
-    limit: u64,
+    pub limit: u64,
 }
 
 impl Redis {
-    pub(crate) async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
+    /// Nobody is told if the task that takes units panics.
+    pub(crate) fn take(&self, (key, amount, limit): (&Key<u64>, u64, u64), tell: Told<Result<Take, StoreError>>) {
         let (this, name) = (self.clone(), self.inner.naming.of(key.name()));
         let key = key.clone();
-        let taken = self.inner.takes.ask(name, Wanted { amount, limit }, move |wanted| {
+        self.inner.takes.tell(name, (Wanted { amount, limit }, tell), move |wanted| {
             let (this, key) = (this.clone(), key.clone());
             async move { this.take_for(&key, &wanted).await }
         });
-        taken.await.unwrap_or_else(|| Err(failed("the task that takes units panicked")))
     }
 
     /// The outcome of each caller in `wanted`. One write takes for all callers for whom the counter has room.
-    async fn take_for(&self, key: &Key<u64>, wanted: &[Wanted]) -> Vec<Result<Take, StoreError>> {
+    pub(super) async fn take_for(&self, key: &Key<u64>, wanted: &[Wanted]) -> Vec<Result<Take, StoreError>> {
         let mut outcomes = vec![None; wanted.len()];
         // Callers of one key have one limit, except while it changes.
         while let Some(limit) = first_open(wanted, &outcomes) {
@@ -65,7 +66,7 @@ fn first_open(wanted: &[Wanted], outcomes: &[Option<Result<Take, StoreError>>]) 
 
 /// The outcome of each caller in `batch` after a write of their `sum` units. After a refusal, the callers for whose units
 /// the counter still has room get no outcome yet: the next write takes for them.
-fn parted(
+pub(super) fn parted(
     batch: &[(usize, u64)],
     limit: u64,
     sum: u64,

@@ -3,8 +3,8 @@
 -- ARGV: how long the former is kept, in milliseconds; then four for each step: what, its member of the index or '', two arguments.
 local known = redis.call('GET', KEYS[1])
 if known then
-  local outcome, number = string.match(known, '^(%a+) (%d*)$')
-  return {outcome, number}
+  local outcome, number, rate = string.match(known, '^(%a+) (%d*) ?(.*)$')
+  return {outcome, number, rate}
 end
 
 -- Above this, numbers of Lua are not exact.
@@ -12,6 +12,8 @@ local MOST = 9007199254740991
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local number = ''
+-- What became of a request that was counted: how many are allowed, what is left, the microseconds until the next one.
+local rate = ''
 
 local function steps()
   local step = 0
@@ -48,15 +50,33 @@ local function hold(key, holder, token, till)
   redis.call('SET', key, string.format(record, cjson.encode(holder), token, till))
 end
 
+-- As in rate.lua, but all of the requests are counted or none. A count stays also where a later condition does not hold.
+local function counted(key, each, requests)
+  local size, asked = string.match(requests, '^(%d+) (%d+)$')
+  local micros = time[1] * 1000000 + time[2]
+  local latest = micros + each * size
+  local whole = math.min(math.max(tonumber(redis.call('GET', key)) or 0, micros), latest)
+  local allowed = math.min(tonumber(asked), math.floor((latest - whole) / each))
+  local all = allowed == tonumber(asked)
+  if all then
+    whole = whole + each * allowed
+    pcall(redis.set_repl, redis.REPL_NONE)
+    redis.call('SET', key, string.format('%.0f', whole), 'PX', math.ceil((whole - micros) / 1000))
+    pcall(redis.set_repl, redis.REPL_ALL)
+  end
+  rate = string.format('%.0f %.0f %.0f', allowed, math.floor((latest - whole) / each), math.max(whole + each - latest, 0))
+  return all
+end
+
 local function done(outcome)
-  redis.call('SET', KEYS[1], outcome .. ' ' .. number, 'PX', ARGV[1])
-  return {outcome, number}
+  redis.call('SET', KEYS[1], outcome .. ' ' .. number .. ' ' .. rate, 'PX', ARGV[1])
+  return {outcome, number, rate}
 end
 
 local needs = {left = counter, add = counter, give = counter, leased = lease, acquire = lease, renew = lease}
 for key, what, _, a, b, step in steps() do
   local found = needs[what] and needs[what](key)
-  if needs[what] and not found then return {'damaged', tostring(step)} end
+  if needs[what] and not found then return {'damaged', tostring(step), rate} end
   local holds = true
   if what == 'unchanged' then
     local bytes = redis.call('GET', key)
@@ -66,6 +86,8 @@ for key, what, _, a, b, step in steps() do
   elseif what == 'left' then
     holds = found + tonumber(a) <= tonumber(b)
     text(found)
+  elseif what == 'rate' then
+    holds = counted(key, tonumber(a), b)
   elseif what == 'acquire' then
     holds = found['until'] <= now
   elseif what == 'renew' then

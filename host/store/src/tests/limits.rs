@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use super::*;
-use crate::{Admission, Batch, Take};
+use crate::{Admission, Batch, Metered, Take};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn however_many_take_at_once_the_limit_holds() {
@@ -53,9 +53,44 @@ async fn however_many_hosts_count_one_rate_holds_for_all() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_request_is_counted_and_paid_for_in_one_write() {
+    let config = server::config();
+    let hosts = [Store::open(&config).await.unwrap(), Store::open(&config).await.unwrap()];
+    let window = Duration::from_secs(36_000);
+    let ask = async |host: &Store, rate: u32, limit: u64| {
+        let quota = (&number(&format!("rate {rate}")), NonZeroU32::new(rate).unwrap(), window);
+        both(host, quota, (&number("units"), 3, limit)).await.unwrap()
+    };
+    // The rate is what ends first.
+    let asked = (0..60).map(|n| ask(&hosts[n % 2], 20, 1_000));
+    let all = futures::future::join_all(asked).await;
+    let paid = |(admission, take): &Metered| {
+        matches!((admission, take), (Admission::Allowed { .. }, Some(Take::Taken { .. })))
+    };
+    let refused = |(admission, take): &Metered| matches!((admission, take), (Admission::Refused { wait }, None) if !wait.is_zero());
+    let count = |what: fn(&Metered) -> bool| all.iter().filter(|one| what(one)).count();
+    assert_eq!((count(paid), count(refused)), (20, 40));
+    assert_eq!(hosts[0].get(&number("units")).await.unwrap(), Some(60));
+    // The units end first: a request without them is counted.
+    let asked = (0..30).map(|n| ask(&hosts[n % 2], 100, 100));
+    let all = futures::future::join_all(asked).await;
+    let count = |what: fn(&Metered) -> bool| all.iter().filter(|one| what(one)).count();
+    let exhausted = |(admission, take): &Metered| {
+        matches!((admission, take), (Admission::Allowed { .. }, Some(Take::Exhausted { used: 99 })))
+    };
+    assert_eq!((count(paid), count(exhausted)), (13, 17));
+    assert_eq!(hosts[0].get(&number("units")).await.unwrap(), Some(99));
+    let (last, _) = ask(&hosts[0], 100, 100).await;
+    assert_eq!(last, Admission::Allowed { left: 69 });
+}
+
 #[tokio::test]
 async fn a_store_of_one_host_leaves_rates_to_it() {
     let Fixture { store, .. } = Fixture::new().await;
+    let (key, meter) = (number("rate"), number("units"));
+    let found = both(&store, (&key, NonZeroU32::MIN, Duration::from_secs(1)), (&meter, 1, 1)).await;
+    assert_eq!((found, store.get(&meter).await.unwrap()), (None, None));
     assert_eq!(store.admit(&counted("key", "a"), NonZeroU32::MIN, Duration::from_secs(1)).await, None);
 }
 

@@ -9,15 +9,19 @@ mod server;
 mod writes;
 
 use std::{
+    num::NonZeroU32,
     path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
+use tokio::sync::oneshot;
+
 use crate::config;
-use crate::{Family, Key, Store, backend::Backend, clock::Clock, embedded::Embedded};
+use crate::{Family, Key, Metered, Store, backend::Backend, clock::Clock, embedded::Embedded};
 
 /// A clock that only a test moves, in milliseconds.
 #[derive(Clone, Default)]
@@ -58,6 +62,16 @@ async fn each() -> [Store; 2] {
 }
 
 /// A counter that no other test uses.
+async fn both(
+    store: &Store,
+    quota: (&Key<u64>, NonZeroU32, Duration),
+    units: (&Key<u64>, u64, u64),
+) -> Option<Metered> {
+    let (sender, told) = oneshot::channel();
+    store.admit_and_take(quota, units, move |metered| _ = sender.send(metered));
+    told.await.unwrap()
+}
+
 fn number(name: &str) -> Key<u64> {
     Family::new("units/").key(name)
 }

@@ -127,6 +127,15 @@ async fn a_write_whose_answer_is_lost_happens_once() {
         store.refund(&meter, 1).await.unwrap();
         assert_eq!(store.get(&meter).await.unwrap(), Some(u64::from(3 * round)));
     }
+    // So is a request counted once with its units.
+    let (quota, paid) = ((&number("rate"), NonZeroU32::new(100).unwrap(), Duration::from_secs(36_000)), number("paid"));
+    for round in 1..=20 {
+        breaker.lose_after(round % 3);
+        let used = u64::from(round);
+        let expected = (Admission::Allowed { left: 100 - round }, Some(Take::Taken { used }));
+        assert_eq!(both(&store, quota, (&paid, 1, 100)).await, Some(expected));
+        assert_eq!(store.get(&paid).await.unwrap(), Some(used));
+    }
 }
 
 #[tokio::test]

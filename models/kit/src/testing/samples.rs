@@ -129,35 +129,6 @@ fn unread() -> Features {
 
 /// `many` in every count and time, on as many chains and markets as a large host might have.
 fn extreme(many: u64, some: u32, usd: f64) -> Features {
-    let chain = |chain_id| ChainFeatures {
-        chain_id,
-        coverage: Coverage::Partial,
-        first_transaction: Some(many),
-        last_transaction: Some(many),
-        transactions: many,
-        transfers: Some(many),
-        counterparties: Some(some),
-        active_days: Some(some),
-        active_hours: Some(some),
-        median_gap: Some(many),
-        assets_usd: usd,
-        supplied_usd: usd,
-        borrowed_usd: usd,
-    };
-    let market = |chain_id| MarketFeatures {
-        market: Some("a market with quite a long name of its own".to_owned()),
-        supply: Some(many),
-        withdraw: Some(many),
-        borrow: Some(many),
-        repay: Some(many),
-        liquidation: Some(many),
-        first_event: Some(many),
-        last_event: Some(many),
-        last_liquidation: Some(many),
-        supplied_usd: usd,
-        borrowed_usd: usd,
-        ..market(chain_id, "lenderB_v3", Some(1))
-    };
     let classes = [
         AssetClass::Native,
         AssetClass::Stablecoin,
@@ -174,9 +145,44 @@ fn extreme(many: u64, some: u32, usd: f64) -> Features {
     };
     Features {
         as_of: NOW,
-        chains: (1..=16).map(chain).collect(),
-        markets: (1..=64).map(market).collect(),
+        chains: (1..=16).map(|chain_id| extreme_chain(chain_id, many, some, usd)).collect(),
+        markets: (1..=64).map(|chain_id| extreme_market(chain_id, many, usd)).collect(),
         holdings: classes.map(|class| Holding { class, usd, assets: some }).to_vec(),
         identity: (0..16).map(|_| attestation()).collect(),
+    }
+}
+
+fn extreme_chain(chain_id: u64, many: u64, some: u32, usd: f64) -> ChainFeatures {
+    ChainFeatures {
+        chain_id,
+        coverage: Coverage::Partial,
+        first_transaction: Some(many),
+        last_transaction: Some(many),
+        transactions: many,
+        transfers: Some(many),
+        counterparties: Some(some),
+        active_days: Some(some),
+        active_hours: Some(some),
+        median_gap: Some(many),
+        assets_usd: usd,
+        supplied_usd: usd,
+        borrowed_usd: usd,
+    }
+}
+
+fn extreme_market(chain_id: u64, many: u64, usd: f64) -> MarketFeatures {
+    MarketFeatures {
+        market: Some("a market with quite a long name of its own".to_owned()),
+        supply: Some(many),
+        withdraw: Some(many),
+        borrow: Some(many),
+        repay: Some(many),
+        liquidation: Some(many),
+        first_event: Some(many),
+        last_event: Some(many),
+        last_liquidation: Some(many),
+        supplied_usd: usd,
+        borrowed_usd: usd,
+        ..market(chain_id, "lenderB_v3", Some(1))
     }
 }

@@ -31,7 +31,7 @@ fn serve(world: &World, rpc: &str, reputation: &str) -> (Service, Caller) {
 }
 
 /// Waits until the node has this many pending transactions.
-async fn waiting(world: &World, transactions: u64) {
+pub(crate) async fn waiting(world: &World, transactions: u64) {
     let started = Instant::now();
     loop {
         let status = world.rpc("txpool_status", json!([])).await;
@@ -163,9 +163,7 @@ fn a_nonce_that_another_process_takes_is_seen_and_another_is_signed() {
         let (_service, api) = serve(&world, world.chain.url(), "");
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
-        let used = world.rpc("eth_getTransactionCount", json!([world.signer.address(), "latest"])).await;
-        let nonce =
-            u64::from_str_radix(used.as_str().expect("a number").trim_start_matches("0x"), 16).expect("a number");
+        let nonce = nonce(&world).await;
         world.rpc("eth_sendRawTransaction", json!([foreign(&world, nonce)])).await;
         world.mining(true);
         let status = confirmed(&api, &url).await;
@@ -221,8 +219,14 @@ fn an_account_without_funds_waits_and_then_says_so() {
     });
 }
 
+/// The next nonce of the signer's account.
+pub(crate) async fn nonce(world: &World) -> u64 {
+    let used = world.rpc("eth_getTransactionCount", json!([world.signer.address(), "latest"])).await;
+    u64::from_str_radix(used.as_str().expect("a number").trim_start_matches("0x"), 16).expect("a number")
+}
+
 /// An empty transfer with the signer's key that no host knows of, with a fee that replaces any other transaction.
-fn foreign(world: &World, nonce: u64) -> Bytes {
+pub(crate) fn foreign(world: &World, nonce: u64) -> Bytes {
     let transaction = TxEip1559 {
         chain_id: CHAIN,
         nonce,

@@ -1,4 +1,4 @@
-//! Submissions and payments of one account, mixed, under everything at once: kills, a node that loses answers and sends,
+//! Submissions and payments of one account, mixed, under everything at once: kills, a node that loses or doubles sends,
 //! reorganisations, a chain without blocks, an empty account that is refilled. One transfer for each payment, one event
 //! for each tag, none lost. `ASSAY_SOAK=1` raises the numbers to the promised ones.
 
@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use alloy::primitives::U256;
 use assay_tests::{
+    devnet::Rpc,
     payment::{PRICE, Till},
     proxy::{Call, Proxy, Reply},
     service::{Caller, Service, try_answer},
@@ -36,10 +37,14 @@ async fn ask(api: Caller, n: usize, payment: Option<String>) -> Option<Value> {
     (answer.status == 202).then(|| answer.json())
 }
 
-/// Every seventh send is lost before the node, every fifth is answered by an error after it arrived, and some receipts
-/// are not answered.
-fn faulty(seed: u64) -> impl FnMut(&Call) -> Reply + Send {
+/// Every seventh send is lost before the node, of others every fifth is answered by an error after it arrived, and every
+/// third arrives twice; some receipts are not answered.
+fn faulty(seed: u64, node: Rpc) -> impl FnMut(&Call) -> Reply + Send {
     let mut calls = seed;
+    let arrives = move |call: &Call| {
+        let (node, params) = (node.clone(), call.params.clone());
+        tokio::spawn(async move { node.request::<Value>("eth_sendRawTransaction", params).await.ok() });
+    };
     move |call| {
         calls += 1;
         let mixed = calls.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
@@ -47,7 +52,12 @@ fn faulty(seed: u64) -> impl FnMut(&Call) -> Reply + Send {
             // Swallowed: the node never has it, and the answer says that it has.
             "eth_sendRawTransaction" if mixed.is_multiple_of(7) => Reply::Result(json!(format!("0x{:064x}", mixed))),
             "eth_sendRawTransaction" if mixed.is_multiple_of(5) => {
+                arrives(call);
                 Reply::Error { code: -32000, message: "the backend is away".into() }
+            }
+            "eth_sendRawTransaction" if mixed.is_multiple_of(3) => {
+                arrives(call);
+                Reply::Pass
             }
             "eth_getTransactionReceipt" | "eth_getTransactionByHash" if mixed.is_multiple_of(6) => {
                 Reply::Result(Value::Null)
@@ -100,7 +110,7 @@ fn whatever_happens_each_payment_is_one_transfer_and_each_tag_one_event() {
             (0..submissions).map(|n| (n % 2 == 1).then(|| till.order().header())).collect();
         let mut service = Service::start(&config);
         for life in 0..kills {
-            proxy.rule(faulty(life as u64 * 1_000));
+            proxy.rule(faulty(life as u64 * 1_000, till.world.chain.rpc.clone()));
             let (keyed, anonymous) = (service.keyed(), service.anonymous());
             let mine = submissions * life / kills..submissions * (life + 1) / kills;
             let asked: Vec<_> = mine
@@ -133,13 +143,15 @@ fn whatever_happens_each_payment_is_one_transfer_and_each_tag_one_event() {
         }
         futures::future::join_all(urls.iter().map(|url| confirmed(&keyed, url))).await;
         let (paid, transfers) = (submissions / 2, till.transfers().await.len());
-        let (events, most) = (till.world.held().await.len(), most_paid(&till.world).await);
+        let (held, most) = (till.world.held().await, most_paid(&till.world).await);
+        let events = held.len();
+        let tags: BTreeSet<_> = held.iter().map(|held| (&held.uri, &held.tag1)).collect();
         println!(
             "{submissions} submissions and payments mixed, {kills} kills: {} submissions, {transfers} transfers for {paid} payments, {events} events, the most paid is {most:.2} times the market",
             ids.len()
         );
         assert_eq!((ids.len(), transfers, till.balance().await), (submissions, paid, paid as u64 * PRICE));
-        assert_eq!(events, 2 * submissions);
+        assert_eq!((events, tags.len()), (2 * submissions, 2 * submissions));
         assert!(most <= 3.0, "{most}");
     });
 }

@@ -1,21 +1,25 @@
 //! Clients that wait for a submission: told of each state, bounded, sent away politely, and no burden once they are gone.
 
+use std::time::Instant;
+
 use assay_tests::{
     redis::{self, DURABLE, Redis},
     reputation::World,
     service::{Answer, Caller, KEY, Service, answer, plugins, sandbox_config},
 };
 use futures::future::join_all;
-use reqwest::{Method, header};
+use reqwest::{Method, RequestBuilder, Response, header};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
 
-use super::{confirmed, submit};
+use super::{PATIENCE, confirmed, submit};
 use crate::run;
 
+/// Clients who wait at the same time.
+const MANY: usize = 1_000;
 const STATES: [&str; 5] = ["pending", "scoring", "uploading", "submitting", "confirmed"];
 
 /// A server whose submission stays in one state, because no block is mined; and the path of its status.
@@ -129,29 +133,57 @@ fn places_are_limited_and_free_again_when_a_client_hangs_up() {
     });
 }
 
+/// The heads of the responses to half of the clients, who wait for the next state.
+async fn asked(api: &Caller, url: &str) -> Vec<Response> {
+    heads(|| api.request(Method::GET, &format!("{url}?wait=60"))).await
+}
+
+/// The same of the other half, who follow the events.
+async fn streams(api: &Caller, url: &str) -> Vec<Response> {
+    heads(|| api.request(Method::GET, url).header(header::ACCEPT, "text/event-stream")).await
+}
+
+async fn heads(request: impl Fn() -> RequestBuilder) -> Vec<Response> {
+    let mut heads = Vec::new();
+    for _ in 0..MANY / 2 {
+        heads.push(request().timeout(PATIENCE * 3).send().await.expect("a head"));
+    }
+    heads
+}
+
+async fn check_polite(waiting: impl IntoIterator<Item = Response>) {
+    for body in join_all(waiting.into_iter().map(Response::text)).await {
+        let body = body.expect("a whole body");
+        assert!(body.contains("\"status\":\"submitting\""), "{body}");
+    }
+}
+
+/// `ASSAY_SOAK=1` lets them wait for as long as they may.
 #[test]
 fn a_thousand_who_wait_are_sent_away_politely() {
-    const MANY: usize = 1_000;
     run(async {
         let (_world, service, url) = stuck("max_requests = 8").await;
         let api = service.keyed();
         let before = service.resident();
-        let mut waiting = Vec::new();
-        for n in 0..MANY {
-            let asked = match n % 2 {
-                0 => api.request(Method::GET, &format!("{url}?wait=60")),
-                _ => api.request(Method::GET, &url).header(header::ACCEPT, "text/event-stream"),
-            };
-            waiting.push(asked.send().await.expect("a head"));
-        }
+        let (mut waits, mut follows) = (asked(&api, &url).await, streams(&api, &url).await);
         until_waited_for(&service, MANY as u64).await;
-        println!("{} KiB for each of {MANY} waiting clients", (service.resident() - before) / 1024 / MANY as u64);
-        assert_eq!(api.get(&url).await.ok()["status"], "submitting", "who waits is no request in progress");
-        let ending = tokio::spawn(service.terminate());
-        for body in join_all(waiting.into_iter().map(reqwest::Response::text)).await {
-            let body = body.expect("a whole body");
-            assert!(body.contains("\"status\":\"submitting\""), "{body}");
+        if std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1") {
+            let began = Instant::now();
+            check_polite(waits).await;
+            println!("the answers to {} clients came after {} s more", MANY / 2, began.elapsed().as_secs());
+            until_waited_for(&service, MANY as u64 / 2).await;
+            waits = asked(&api, &url).await;
+            until_waited_for(&service, MANY as u64).await;
         }
+        let each = (service.peak() - before) / 1024 / MANY as u64;
+        println!("at most {each} KiB for each of {MANY} waiting clients");
+        assert!(each < 64, "{each} KiB");
+        assert_eq!(api.get(&url).await.ok()["status"], "submitting", "who waits is no request in progress");
+        waits.truncate(MANY / 4);
+        follows.truncate(MANY / 4);
+        until_waited_for(&service, MANY as u64 / 2).await;
+        let ending = tokio::spawn(service.terminate());
+        check_polite(waits.into_iter().chain(follows)).await;
         assert!(ending.await.expect("it ends").success());
     });
 }

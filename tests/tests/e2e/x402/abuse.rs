@@ -27,7 +27,7 @@ fn soak() -> bool {
 }
 
 /// A contract at `at` that confirms signatures in simulations alone, with money.
-async fn trap(till: &Till, at: Address) {
+pub(crate) async fn trap(till: &Till, at: Address) {
     let code = stubs("Dollar.sol").await.expect("the stubs compile")["TrapStub"].clone();
     // The code of a contract without a constructor ends its creation code.
     let made = till.world.rpc("eth_call", json!([{ "data": code }, "latest"])).await;
@@ -36,7 +36,7 @@ async fn trap(till: &Till, at: Address) {
 }
 
 /// A payment by the contract `from`, with any signature.
-fn trapped(till: &Till, from: Address) -> String {
+pub(crate) fn trapped(till: &Till, from: Address) -> String {
     let mut order = till.order();
     order.authorization.from = from;
     order.signed(Bytes::from(vec![7; 65]))

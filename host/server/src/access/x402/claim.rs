@@ -33,14 +33,7 @@ impl X402 {
         let same = records::payment_for(&id, purchase);
         let sibling = self.inner.store.read(&same).await?;
         let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
-        let arrived = match &earlier {
-            Some(earlier) => self.arrived_late(earlier).await?,
-            None => None,
-        };
-        if let Some(transaction) = arrived {
-            record.start = earlier.and_then(|earlier| earlier.start);
-            record.settled(transaction);
-        } else {
+        if !self.arrived_late(earlier, &mut record).await? {
             match self.verify(payment, resource).await {
                 Ok(start) => record.start = start,
                 // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused now.
@@ -87,23 +80,29 @@ impl X402 {
         }
     }
 
-    /// The transaction of a refused payment that arrived later: the facilitator settled it after its error.
-    async fn arrived_late(&self, record: &PaymentRecord) -> Result<Option<B256>, PayError> {
-        let (Some(asset), Some(start)) = (&self.inner.asset, record.start) else { return Ok(None) };
+    /// Settles `record` by the transaction of `earlier`, a refused payment that arrived later, where there is one: the
+    /// facilitator settled it after its error.
+    async fn arrived_late(&self, earlier: Option<PaymentRecord>, record: &mut PaymentRecord) -> Result<bool, PayError> {
+        let start = earlier.and_then(|earlier| earlier.start);
+        let (Some(asset), Some(from)) = (&self.inner.asset, start) else { return Ok(false) };
         if self.is_local() {
-            return Ok(None);
+            return Ok(false);
         }
         let (settled, _) = asset.settled().await?;
-        match asset.authorization_use(&record.authorization, start, settled).await? {
-            AuthorizationUse::Paid(transaction) => Ok(Some(transaction)),
-            AuthorizationUse::Elsewhere => Ok(None),
+        match asset.authorization_use(&record.authorization, from, settled).await? {
+            AuthorizationUse::Paid(transaction) => {
+                record.start = start;
+                record.settled(transaction);
+                Ok(true)
+            }
+            AuthorizationUse::Elsewhere => Ok(false),
             // It was used and lacks confirmations: the client must not sign another payment now.
             AuthorizationUse::Unused | AuthorizationUse::Unknown
                 if asset.authorization_state(&record.authorization).await?.used =>
             {
                 Err(PayError::Pending)
             }
-            AuthorizationUse::Unused | AuthorizationUse::Unknown => Ok(None),
+            AuthorizationUse::Unused | AuthorizationUse::Unknown => Ok(false),
         }
     }
 

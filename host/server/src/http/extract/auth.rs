@@ -9,7 +9,7 @@ use axum::{
 };
 
 use crate::{
-    access::{self, AccessError, Price, Reservation, records::Payer},
+    access::{self, AccessError, Ahead, Price, Reservation, records::Payer},
     http::{ApiError, App, bill::Bill},
 };
 
@@ -42,6 +42,7 @@ pub mod charge {
 pub struct Caller<C> {
     caller: Arc<access::Caller>,
     bill: Bill,
+    ahead: Option<Ahead>,
     charge: PhantomData<fn() -> C>,
 }
 
@@ -69,7 +70,8 @@ impl<C: Charge> Caller<C> {
     }
 
     fn of(caller: Arc<access::Caller>, parts: &Parts) -> Self {
-        Self { caller, bill: parts.extensions.get().cloned().unwrap_or_default(), charge: PhantomData }
+        let (bill, ahead) = (parts.extensions.get().cloned().unwrap_or_default(), parts.extensions.get().cloned());
+        Self { caller, bill, ahead, charge: PhantomData }
     }
 
     /// Name of the key.
@@ -131,7 +133,11 @@ impl<C: Charge> Caller<C> {
         work: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
         let units = app.access.cost(C::PRICE).saturating_mul(subjects as u64);
-        let reservation = app.access.reserve(&self.caller, units).await.inspect_err(|error| {
+        let reserved = match self.ahead.as_ref().and_then(|ahead| ahead.take(units)) {
+            Some(reserved) => reserved,
+            None => app.access.reserve(&self.caller, units).await,
+        };
+        let reservation = reserved.inspect_err(|error| {
             if let AccessError::UnitsExhausted { used, limit, .. } = error {
                 self.bill.record(0, Some(limit.saturating_sub(*used)));
             }

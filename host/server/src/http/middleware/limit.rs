@@ -5,14 +5,14 @@ use std::{num::NonZeroU32, time::Duration};
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 
 use super::origin::origin;
 use crate::{
-    access::{RateState, WINDOW},
+    access::{Admitted, Price, RateState, WINDOW},
     http::{
         ApiError, App,
         extract::Identified,
@@ -22,8 +22,13 @@ use crate::{
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-/// `Retry-After` of a request that the concurrency limit refuses, in seconds.
-const RETRY_BUSY: u64 = 1;
+
+/// How the paths begin of requests about one address, with their prices.
+const ONE_ADDRESS: [(&str, Price); 3] = [
+    ("/api/v2/score/address/", Price::Score),
+    ("/api/v2/report/address/", Price::Report),
+    ("/api/v2/identity/address/", Price::Report),
+];
 
 /// Counts a request for its key, or for its address when it has no valid key: 429 beyond the rate.
 pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> Response {
@@ -31,7 +36,8 @@ pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> R
         return next.run(request).await;
     }
     let header = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let (caller, counted) = app.access.admit(header, origin(&request, &app.proxies)).await;
+    let price = price(&request).filter(|_| !app.source.is_sandbox());
+    let Admitted { caller, counted, ahead } = app.access.admit(header, origin(&request, &app.proxies), price).await;
     let refused = counted.and_then(|(policy, state)| Some((policy, state, state.refused?)));
     let mut response = match refused {
         Some((policy, state, wait)) => {
@@ -40,6 +46,9 @@ pub async fn rate(State(app): State<App>, mut request: Request, next: Next) -> R
         }
         None => {
             request.extensions_mut().insert(Identified(caller));
+            if let Some(ahead) = ahead {
+                request.extensions_mut().insert(ahead);
+            }
             next.run(request).await
         }
     };
@@ -56,10 +65,15 @@ pub async fn concurrency(State(app): State<App>, request: Request, next: Next) -
     }
     let Ok(_permit) = app.request_permits.try_acquire() else {
         metrics::counter!("assay_http_refused_total", "reason" => "busy").increment(1);
-        let words = "Too many requests are at work at this moment; try again";
-        return ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(RETRY_BUSY).into_response();
+        return ApiError::busy().into_response();
     };
     next.run(request).await
+}
+
+/// The price of a request about one address, which is known by its path before the router runs.
+fn price(request: &Request) -> Option<Price> {
+    let path = request.uri().path();
+    ONE_ADDRESS.into_iter().find(|(begin, _)| path.starts_with(begin)).map(|(_, price)| price)
 }
 
 /// Operators need these routes most when the server is overloaded, and they cost little.

@@ -1,0 +1,127 @@
+//! Counts requests against a rate and takes their units in one write. Concurrent callers with the same rate and counter
+//! share it. Each gets the outcome that it would get if the callers came one after the other.
+
+use std::{num::NonZeroU32, time::Duration};
+
+use super::{
+    Outcome, Redis, Steps,
+    rates::{admission, each},
+    units::{Wanted, parted},
+};
+use crate::{
+    Admission, Key, Metered, StoreError, Take,
+    backend::Told,
+    batch::{Change, Condition},
+    keys::Name,
+};
+
+/// What the callers of one write share.
+#[derive(Clone)]
+struct Shared {
+    key: Name,
+    rate: NonZeroU32,
+    window: Duration,
+    meter: Key<u64>,
+    limit: u64,
+}
+
+impl Redis {
+    /// `None` where the servers do not answer: units that were taken are refunded.
+    pub(crate) fn admit_and_take(
+        &self,
+        (key, rate, window): (&Name, NonZeroU32, Duration),
+        (meter, amount, limit): (&Key<u64>, u64, u64),
+        tell: Told<Option<Metered>>,
+    ) {
+        if self.is_failing() {
+            return tell(None);
+        }
+        let together = format!("{} {rate} {} {} {limit}", key.text, window.as_micros(), meter.as_str());
+        let (this, shared) = (self.clone(), Shared { key: key.clone(), rate, window, meter: meter.clone(), limit });
+        let ask = move |amounts: Vec<u64>| {
+            let (this, shared) = (this.clone(), shared.clone());
+            async move { this.meter(&shared, &amounts).await }
+        };
+        self.inner.metered.tell(together, (amount, tell), ask);
+    }
+
+    async fn meter(&self, shared: &Shared, amounts: &[u64]) -> Vec<Option<Metered>> {
+        let sum = amounts.iter().fold(0_u64, |sum, amount| sum.saturating_add(*amount));
+        let Shared { key, rate, window, meter, limit } = shared;
+        let mut steps = Steps::new(&self.inner.naming);
+        steps.rate(key, each(*rate, *window), *rate, amounts.len());
+        steps.condition(&Condition::Left { key: meter.clone(), amount: sum, limit: *limit });
+        steps.change(&Change::Add { key: meter.clone(), amount: sum });
+        let id = steps.id();
+        match self.write_counted(steps, self.patience()).await {
+            Ok((outcome, counted)) => match numbers(&counted) {
+                Some(counted) if counted.0 == amounts.len() => self.paid(shared, amounts, counted, outcome).await,
+                _ => self.apart(shared, amounts).await,
+            },
+            Err(error) => {
+                if matches!(error, StoreError::Unanswered { .. }) {
+                    self.undo(id, self.inner.naming.of(meter.name()), sum);
+                }
+                vec![None; amounts.len()]
+            }
+        }
+    }
+
+    /// All of the requests are within the rate.
+    async fn paid(
+        &self,
+        shared: &Shared,
+        amounts: &[u64],
+        counted: (usize, u32, u64),
+        outcome: Outcome,
+    ) -> Vec<Option<Metered>> {
+        let batch: Vec<(usize, u64)> = amounts.iter().copied().enumerate().collect();
+        let sum = amounts.iter().fold(0_u64, |sum, amount| sum.saturating_add(*amount));
+        let mut takes = vec![None; amounts.len()];
+        for (at, take) in parted(&batch, shared.limit, sum, &Ok(outcome)) {
+            if let Some(slot) = takes.get_mut(at) {
+                *slot = Some(take);
+            }
+        }
+        // Those for whose units the counter has room although it has none for all.
+        let open: Vec<usize> = (0..takes.len()).filter(|at| takes.get(*at).is_some_and(Option::is_none)).collect();
+        let wanted = open.iter().filter_map(|at| amounts.get(*at)).map(|amount| shared.wanted(*amount));
+        let later = self.take_for(&shared.meter, &wanted.collect::<Vec<_>>()).await;
+        for (at, take) in open.into_iter().zip(later) {
+            if let Some(slot) = takes.get_mut(at) {
+                *slot = Some(take);
+            }
+        }
+        let metered = |(at, take): (usize, Option<Result<Take, StoreError>>)| {
+            take?.ok().map(|take| (admission(counted, at), Some(take)))
+        };
+        takes.into_iter().enumerate().map(metered).collect()
+    }
+
+    /// Not all of the requests are within the rate: they are counted first, and those that are allowed pay.
+    async fn apart(&self, shared: &Shared, amounts: &[u64]) -> Vec<Option<Metered>> {
+        let name = self.inner.naming.of(&shared.key);
+        let counted = self.ask(name, shared.rate, shared.window, amounts.len()).await;
+        let is_allowed = |counted: &Result<Admission, StoreError>| matches!(counted, Ok(Admission::Allowed { .. }));
+        let allowed = counted.iter().zip(amounts).filter(|(counted, _)| is_allowed(counted));
+        let wanted: Vec<Wanted> = allowed.map(|(_, amount)| shared.wanted(*amount)).collect();
+        let mut takes = self.take_for(&shared.meter, &wanted).await.into_iter();
+        let metered = |counted: Result<Admission, StoreError>| match counted.ok()? {
+            allowed @ Admission::Allowed { .. } => Some((allowed, Some(takes.next()?.ok()?))),
+            refused @ Admission::Refused { .. } => Some((refused, None)),
+        };
+        counted.into_iter().map(metered).collect()
+    }
+}
+
+impl Shared {
+    fn wanted(&self, amount: u64) -> Wanted {
+        Wanted { amount, limit: self.limit }
+    }
+}
+
+/// How many are allowed, what is left after those, and the microseconds until the next one is allowed.
+fn numbers(counted: &str) -> Option<(usize, u32, u64)> {
+    let mut numbers = counted.split(' ');
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}

@@ -1,0 +1,55 @@
+//! A request that is counted against a rate and paid for by units needs the store once.
+
+use assay_tests::{
+    redis::{DURABLE, Redis},
+    service::{Service, plugins},
+};
+use serde_json::json;
+
+use super::{METERED, metered, on};
+use crate::{configured, devnet, run};
+
+/// Requests a minute: so many that none comes back during the test.
+const RATE: usize = 30;
+const REQUESTS: u64 = 10;
+
+#[test]
+fn a_request_is_counted_and_paid_for_in_one_call_of_the_store() {
+    run(async {
+        let redis = Redis::start(&DURABLE);
+        let config = configured(&plugins(), &format!("{}rate = {RATE}\n", metered(100))).await;
+        let host = Service::start(&on(redis.port, &config));
+        let api = host.with_key(METERED);
+        let saver = devnet().await.wallet("saver").address;
+        let path = format!("/api/v2/score/address/{saver}");
+        let used = async || host.with_key(METERED).get("/api/v2/usage").await.ok()["used"].clone();
+        // Read before: then scores come from the cache.
+        host.keyed().get(&path).await.ok();
+
+        let before = redis.scripts();
+        for n in 1..=REQUESTS {
+            let answer = api.get(&path).await;
+            answer.ok();
+            assert_eq!(answer.headers["assay-units-left"], (100 - n).to_string().as_str());
+        }
+        let scripts = redis.scripts() - before;
+        println!("{REQUESTS} requests with a rate and units: {scripts} scripts");
+        assert_eq!((scripts, used().await), (REQUESTS, json!(REQUESTS)));
+
+        // What is refused costs nothing, also where the units were taken ahead: a wrong version, and several addresses.
+        api.get(&format!("{path}?model_version=9.9")).await.expect(404);
+        api.get(&format!("/api/v2/score/?address={saver},{saver}")).await.ok();
+        // Beyond the rate nothing is taken.
+        let mut limited = api.get(&path).await;
+        let mut more = 0;
+        while limited.status == 200 {
+            more += 1;
+            limited = api.get(&path).await;
+        }
+        assert_eq!(limited.expect(429)["code"], "too_many_requests");
+        host.terminate().await;
+        let host = Service::start(&on(redis.port, &config.replace(&format!("rate = {RATE}"), "rate = 0")));
+        let spent = host.with_key(METERED).get("/api/v2/usage").await.ok()["used"].clone();
+        assert_eq!(spent, json!(REQUESTS + 1 + more));
+    });
+}
