@@ -33,7 +33,8 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     } else if names > 100_000 {
         hints.push(format!("{names} bytes of it are names of functions: set `strip = true` in [profile.release]"));
     }
-    if pages >= 16 {
+    // An interpreter needs its memory.
+    if pages >= 16 && bytes.len() < 1 << 20 {
         hints.push(format!(
             "it begins with {} KiB of memory, most of it stack: about a quarter of the calls a second. Put the flags of \
              models/kit/README.md into .cargo/config.toml, and use the crate assay-model for its allocator",
