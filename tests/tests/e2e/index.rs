@@ -52,15 +52,42 @@ pub(super) async fn through(service: &Service, chain: u64, block: u64) {
     }
 }
 
+async fn config_on(url: &str) -> String {
+    let config = devnet().await.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
+    let reading = "\n[reading]\nindex = \"on\"\nindex_path = \"{dir}/index\"\nindex_per_second = 0\n";
+    format!("{}{reading}", config.replace(devnet().await.ethereum.url(), url))
+}
+
+#[test]
+fn an_index_that_has_stopped_shows_in_the_metrics() {
+    run(async {
+        let proxy = Proxy::start(devnet().await.ethereum.url()).await;
+        proxy.rule(|call| match call.method.as_str() {
+            "eth_getLogs" => Reply::Error { code: -32000, message: "the backend is away".into() },
+            _ => Reply::Pass,
+        });
+        let service = Service::start(&config_on(&proxy.url).await);
+        let api = service.keyed();
+        for line in ["assay_index_stopped{chain=\"1\"}", "assay_index_bytes"] {
+            while agents::metric(&api, line).await == 0.0 {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        // The other chain goes on.
+        let text = api.get("/metrics").await.text;
+        for line in ["assay_index_stopped{chain=\"8453\"} 0", "assay_index_set_aside 0"] {
+            assert!(text.contains(line), "{line} not in\n{text}");
+        }
+    });
+}
+
 #[test]
 fn a_killed_server_ends_with_the_index_of_one_that_was_not() {
     run(async {
         let chain = &devnet().await.ethereum;
         let proxy = Proxy::start(chain.url()).await;
         proxy.rule(narrow);
-        let config = devnet().await.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
-        let reading = "\n[reading]\nindex = \"on\"\nindex_path = \"{dir}/index\"\nindex_per_second = 0\n";
-        let config = format!("{}{reading}", config.replace(chain.url(), &proxy.url));
+        let config = config_on(&proxy.url).await;
         let last = chain.head().await.expect("the chain answers").0 - FINALITY;
         let first = chain.market.pool_block;
 
