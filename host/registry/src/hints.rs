@@ -33,14 +33,7 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     } else if names > 100_000 {
         hints.push(format!("{names} bytes of it are names of functions: set `strip = true` in [profile.release]"));
     }
-    // An interpreter needs its memory.
-    if pages >= 16 && bytes.len() < 1 << 20 {
-        hints.push(format!(
-            "it begins with {} KiB of memory, most of it stack: about a quarter of the calls a second. Put the flags of \
-             models/kit/README.md into .cargo/config.toml, and use the crate assay-model for its allocator",
-            pages * 64
-        ));
-    }
+    hints.extend(memory(bytes, pages));
     if bytes.windows(PRINTS.len()).any(|part| part == PRINTS) {
         hints.push(
             "it prints, with println!, eprintln! or dbg!: nobody sees that, and it costs. Put what a person should read \
@@ -49,6 +42,17 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
         );
     }
     hints
+}
+
+/// Of a model that begins with much memory. An interpreter needs its own.
+fn memory(bytes: &[u8], pages: u64) -> Option<String> {
+    (pages >= 16 && bytes.len() < 1 << 20).then(|| {
+        format!(
+            "it begins with {} KiB of memory, most of it stack: about a quarter of the calls a second. Put the flags of \
+             models/kit/README.md into .cargo/config.toml, and use the crate assay-model for its allocator",
+            pages * 64
+        )
+    })
 }
 
 /// A model in `JavaScript` or Python, whose engine is as the toolchain made it. Only these export what they print.
