@@ -9,7 +9,7 @@ use std::hint::black_box;
 
 use assay_model::CreditModel as _;
 use assay_registry::{
-    CreditModel,
+    Class, CreditModel,
     measure::{self, Reused, Setup},
 };
 use assay_tests::native;
@@ -33,15 +33,17 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         }
     }
     let words = Component::first_party("credit-1.2")?;
+    // Loaded once: a large model compiles for ten seconds.
+    let models = loaded(&components)?;
     let mut rows = calls::on_a_core(|| {
-        let mut rows = alone(&components, effort)?;
+        let mut rows = alone(&models, effort)?;
         rows.push(without_words(&words, effort)?);
-        for one in components.iter().filter(|one| ["javascript", "python"].contains(&one.name.as_str())) {
-            rows.push(without_scan(one, effort)?);
+        for (component, one) in components.iter().zip(&models).filter(|(_, one)| one.class() != Class::Small) {
+            rows.push(without_scan(component, one, effort)?);
         }
         Ok(rows)
     })?;
-    rows.extend(together(&components, effort)?);
+    rows.extend(together(&models, effort)?);
     match peer::measure(&components, effort) {
         Ok(row) => rows.push(row),
         Err(why) => eprintln!("        Extism is left out: {why}"),
@@ -56,6 +58,12 @@ struct Loaded {
     model: CreditModel,
 }
 
+impl Loaded {
+    fn class(&self) -> Class {
+        self.model.price().class
+    }
+}
+
 fn loaded(components: &[Component]) -> Result<Vec<Loaded>, Failure> {
     let load = |one: &Component| -> Result<Loaded, Failure> {
         let model = measure::model(&one.bytes, Setup::SERVED).map_err(|error| format!("{}: {error}", one.name))?;
@@ -65,8 +73,7 @@ fn loaded(components: &[Component]) -> Result<Vec<Loaded>, Failure> {
 }
 
 /// On one core.
-fn alone(components: &[Component], effort: Effort) -> Result<Vec<Row>, Failure> {
-    let models = loaded(components)?;
+fn alone(models: &[Loaded], effort: Effort) -> Result<Vec<Row>, Failure> {
     let Subject { features, .. } = subjects::ordinary();
     let native_features = native::features(&features);
     let mut reused = models.iter().map(|one| Reused::new(&one.model)).collect::<Result<Vec<_>, _>>()?;
@@ -78,7 +85,7 @@ fn alone(components: &[Component], effort: Effort) -> Result<Vec<Row>, Failure> 
     }
     let features = &features;
     let mut cases: Vec<Case<'_>> = Vec::new();
-    for one in &models {
+    for one in models {
         cases.push(Box::new(|| drop(black_box(one.model.score(black_box(features))))));
     }
     for instance in &mut reused {
@@ -184,12 +191,11 @@ fn without_words(component: &Component, effort: Effort) -> Result<Row, Failure> 
 }
 
 /// With the kernel's word on which pages were written, against the same without.
-fn without_scan(component: &Component, effort: Effort) -> Result<Row, Failure> {
-    let scanned = measure::model(&component.bytes, Setup::SERVED)?;
+fn without_scan(component: &Component, scanned: &Loaded, effort: Effort) -> Result<Row, Failure> {
     let plain = measure::model(&component.bytes, Setup { scan: false, ..Setup::SERVED })?;
     let features = &subjects::ordinary().features;
     let mut cases: Vec<Case<'_>> = vec![
-        Box::new(|| drop(black_box(scanned.score(black_box(features))))),
+        Box::new(|| drop(black_box(scanned.model.score(black_box(features))))),
         Box::new(|| drop(black_box(plain.score(black_box(features))))),
     ];
     let rounds = Rounds::of(effort.of(30), &mut cases);
@@ -206,11 +212,10 @@ fn without_scan(component: &Component, effort: Effort) -> Result<Row, Failure> {
 }
 
 /// On two cores.
-fn together(components: &[Component], effort: Effort) -> Result<Vec<Row>, Failure> {
+fn together(models: &[Loaded], effort: Effort) -> Result<Vec<Row>, Failure> {
     let cores = cores::available();
     let [first, second, ..] = cores.as_slice() else { return Err("this machine has one core".into()) };
     let (one, two) = ([*first], [*first, *second]);
-    let models = loaded(components)?;
     let Subject { features, .. } = subjects::ordinary();
     let native_features = native::features(&features);
     let native = || drop(black_box(credit_1_1::score(black_box(&native_features))));
@@ -225,7 +230,7 @@ fn together(components: &[Component], effort: Effort) -> Result<Vec<Row>, Failur
     });
     let best = rounds.ratio(2 * count + 1, 2 * count);
     let row = |(index, one): (usize, &Loaded)| {
-        let least = if one.model.price().class == assay_registry::Class::Small { 1.7 } else { 1.5 };
+        let least = if one.class() == Class::Small { 1.7 } else { 1.5 };
         Row {
             what: format!("calls of {} on two threads", one.name),
             measured: rounds.median(2 * index + 1),
