@@ -29,7 +29,7 @@ impl Shared {
         entry.map(|entry| entry.model.reference().clone())
     }
 
-    /// The model in what was found of a file.
+    /// Admits the model that the examination of a file found.
     pub fn accept(&self, digest: Digest, found: Result<Examined, LoadError>) -> Result<Admitted, Box<Rejected>> {
         let rejected = |info, error| Err(Box::new(Rejected { digest: Some(digest), info, error }));
         if let Some(reference) = self.loaded(&digest) {

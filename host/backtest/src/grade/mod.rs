@@ -55,7 +55,7 @@ pub struct Grade {
     pub auc: Estimate,
     pub ks: Estimate,
     pub ranges: Vec<Band>,
-    /// Of what the rates that the model claims are, where it claims some.
+    /// What the model claims; `None` where it claims nothing.
     pub claims: Option<Claim>,
     /// Whether the bad rate falls from range to range, among the ranges with enough records.
     pub falls: Option<bool>,
@@ -70,7 +70,7 @@ pub struct Grade {
     pub cut_off: Option<CutOff>,
 }
 
-/// What the rates are of that a model claims.
+/// The event, the time and the wallets for which a model claims rates.
 #[derive(Debug, Clone, Serialize)]
 pub struct Claim {
     pub outcome: String,

@@ -29,7 +29,7 @@ use crate::IndexError;
 /// The format that this version reads and writes.
 const FORMAT: u64 = 1;
 
-/// How the name of a database begins that was set aside.
+/// The start of the name of a database that is set aside.
 const SET_ASIDE: &str = "db.damaged-";
 
 /// The folder of an index, which this process holds.

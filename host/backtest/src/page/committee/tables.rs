@@ -35,7 +35,7 @@ pub fn checks(grade: &Grade) -> String {
     )
 }
 
-/// What a model claims of a range, and whether what was observed is something else.
+/// The rate that a model claims for a range, and a remark where the observed rate contradicts it.
 fn claimed(band: &Band) -> String {
     let Some(Claimed { low, estimate, high, agrees }) = band.claimed else { return "–".into() };
     let interval = hundred(Some(Interval { low, high }));
@@ -43,7 +43,7 @@ fn claimed(band: &Band) -> String {
     format!("{}<small>{interval}</small>{remark}", decimal(Some(estimate * 100.0), 1))
 }
 
-/// Whose rates the model claims. Those of another outcome, time or population are not to be compared.
+/// The event, the time and the wallets of the claimed rates, and a warning where this file has another event or time.
 fn claim(report: &Report, grade: &Grade) -> String {
     let Some(Claim { outcome, horizon_days, population }) = &grade.claims else {
         return "<p>The model itself claims no rate, so nothing here is a promise that was kept or broken.</p>\n"
