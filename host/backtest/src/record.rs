@@ -94,6 +94,11 @@ fn whole(value: &mut Value) {
     }
 }
 
+/// Whether a column may be a known one with another name.
+pub(super) fn misspelt(name: &str) -> bool {
+    FIELDS.iter().any(|field| almost(name, field))
+}
+
 /// Whether two names differ by one letter: one that is more, less or another, or two that are swapped.
 fn almost(a: &str, b: &str) -> bool {
     let (a, b): (Vec<_>, Vec<_>) = (a.to_lowercase().chars().collect(), b.chars().collect());
@@ -131,8 +136,7 @@ impl Record {
             bad(reason.chars().take(300).collect())
         })?;
         let Line { id, outcome, cluster, as_of, chains, markets, holdings, identity, other } = line;
-        let misspelt = |name: &&String| FIELDS.iter().any(|field| almost(name, field));
-        if let Some(name) = other.keys().find(misspelt) {
+        if let Some(name) = other.keys().find(|name| misspelt(name)) {
             return Err(bad(format!("unknown field `{name}`, which is almost a known one: rename or mend it")));
         }
         let features = Features { as_of, chains, markets, holdings, identity };

@@ -7,6 +7,8 @@ use serde::{
     de::{IntoDeserializer as _, value::Error},
 };
 
+use serde_json::Value as Json;
+
 use crate::record::MAX_LINE;
 use assay_domain::{
     AssetClass, Coverage,
@@ -36,6 +38,25 @@ impl Cell {
             Self::Real(_) => "a number with a fraction",
             Self::Text(_) => "text",
         }
+    }
+}
+
+impl Cell {
+    /// The value as JSON; a number that is not finite is null.
+    ///
+    /// # Errors
+    /// Where it is no text in UTF-8, or too long.
+    pub fn json(&self) -> Result<Json, String> {
+        Ok(match self {
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::from(*value),
+            Self::Whole(value) => i64::try_from(*value)
+                .map(Json::from)
+                .or_else(|_| u64::try_from(*value).map(Json::from))
+                .unwrap_or_default(),
+            Self::Real(value) => Json::from(*value),
+            Self::Text(_) => Json::from(text(self)?),
+        })
     }
 }
 

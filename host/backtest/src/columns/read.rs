@@ -21,11 +21,14 @@ use parquet::{
 
 use super::{
     MAX_ENTRIES,
+    cell::Cell,
     pages::{MAX_VALUES, Pages},
     schema::{Place, places},
     strip::{Strip, strip},
     table::{self, Columns, LISTS, Wallet},
 };
+use serde_json::Value;
+
 use crate::record::Record;
 use assay_domain::features::Features;
 
@@ -42,6 +45,8 @@ pub struct Batch {
     rows: usize,
     /// As in [`table::all`].
     groups: Vec<Group>,
+    /// Unknown columns by their names.
+    others: Vec<(String, Strip)>,
 }
 
 impl Batch {
@@ -63,7 +68,12 @@ impl Batch {
             holdings: list(holdings, group(3), row)?,
             identity: list(identity, group(4), row)?,
         };
-        Record { id, outcome, cluster, features, other: serde_json::Map::new() }.checked()
+        let other = |(name, strip): &(String, Strip)| {
+            let value = strip.row(row).first().map_or(Ok(Value::Null), Cell::json);
+            value.map(|value| (name.clone(), value)).map_err(|reason| format!("{name}: {reason}"))
+        };
+        let other = self.others.iter().map(other).collect::<Result<_, _>>()?;
+        Record { id, outcome, cluster, features, other }.checked()
     }
 }
 
@@ -83,8 +93,8 @@ fn list<C: Columns>(name: &str, strips: &[Option<Strip>], row: usize) -> Result<
 /// A table, row group by row group.
 pub struct Rows {
     file: SerializedFileReader<File>,
-    /// The place of each column of the file; `None` for one without values.
-    places: Vec<Option<Place>>,
+    /// The place of each column of the file.
+    places: Vec<Place>,
     next_group: usize,
     columns: Vec<ColumnReader>,
     left_in_group: u64,
@@ -129,19 +139,28 @@ impl Rows {
         let rows = most.min(usize::try_from(self.left_in_group).unwrap_or(most));
         let mut groups: Vec<Group> =
             table::all().iter().map(|(_, columns)| columns.iter().map(|_| None).collect()).collect();
+        let mut others = Vec::new();
         let descriptions = self.file.metadata().file_metadata().schema_descr_ptr();
         for ((column, described), place) in self.columns.iter_mut().zip(descriptions.columns()).zip(&self.places) {
-            let Some((group, place)) = place else { continue };
+            if *place == Place::Nowhere {
+                continue;
+            }
             self.left_in_pages.store((rows * MAX_ENTRIES) as u64 + u64::from(MAX_VALUES), Relaxed);
             let what = format!("column {}, rows {} to {}", described.path(), self.read + 1, self.read + rows as u64);
             let strip = guarded(&what, || strip(column, described, rows))?;
-            if let Some(to) = groups.get_mut(*group).and_then(|group| group.get_mut(*place)) {
-                *to = Some(strip);
+            match place {
+                Place::Known(group, place) => {
+                    if let Some(to) = groups.get_mut(*group).and_then(|group| group.get_mut(*place)) {
+                        *to = Some(strip);
+                    }
+                }
+                Place::Other(name) => others.push((name.clone(), strip)),
+                Place::Nowhere => {}
             }
         }
         self.left_in_group -= rows as u64;
         self.read += rows as u64;
-        Ok(Some(Batch { rows, groups }))
+        Ok(Some(Batch { rows, groups, others }))
     }
 
     fn open_group(&mut self) -> io::Result<()> {

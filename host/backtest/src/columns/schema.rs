@@ -6,22 +6,31 @@ use parquet::{
 };
 
 use super::table::{self, Column};
+use crate::record::misspelt;
 
-/// The group of a column and its index there.
-pub type Place = (usize, usize);
+/// Where the values of a column go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The group of a known column and its index there.
+    Known(usize, usize),
+    /// An unknown plain column, by its name.
+    Other(String),
+    /// A list column without values.
+    Nowhere,
+}
 
 type Groups = [(Option<&'static str>, Vec<Column>)];
 
-/// The place of each column of the file; `None` for a list column without values.
+/// The place of each column of the file.
 ///
 /// # Errors
 /// Which column is unknown, wrong or missing.
-pub fn places(schema: &SchemaDescriptor) -> Result<Vec<Option<Place>>, String> {
+pub fn places(schema: &SchemaDescriptor) -> Result<Vec<Place>, String> {
     let groups = table::all();
-    let mut places: Vec<Option<Place>> = Vec::new();
+    let mut places: Vec<Place> = Vec::new();
     for column in schema.columns() {
         let place = place(column, &groups)?;
-        if place.is_some() && places.contains(&place) {
+        if place != Place::Nowhere && places.contains(&place) {
             return Err(format!("column {} is there twice", column.path().string()));
         }
         places.push(place);
@@ -30,7 +39,7 @@ pub fn places(schema: &SchemaDescriptor) -> Result<Vec<Option<Place>>, String> {
     Ok(places)
 }
 
-fn place(column: &ColumnDescriptor, groups: &Groups) -> Result<Option<Place>, String> {
+fn place(column: &ColumnDescriptor, groups: &Groups) -> Result<Place, String> {
     let (path, parts) = (column.path().string(), column.path().parts());
     let unknown =
         || format!("there is no column {path} in a features file; leave it out, or give it the name that it has there");
@@ -42,10 +51,14 @@ fn place(column: &ColumnDescriptor, groups: &Groups) -> Result<Option<Place>, St
     let group = groups.iter().position(|(group, _)| *group == list).ok_or_else(unknown)?;
     // pandas and polars give a list that is empty in every row a column of unknown type.
     if list.is_some() && parts.len() == 3 && column.logical_type_ref() == Some(&LogicalType::Unknown) {
-        return Ok(None);
+        return Ok(Place::Nowhere);
     }
     let known = |columns: &[Column]| columns.iter().position(|known| known.name == *name);
-    let place = groups.get(group).and_then(|(_, columns)| known(columns)).ok_or_else(unknown)?;
+    let place = match groups.get(group).and_then(|(_, columns)| known(columns)) {
+        Some(place) => Place::Known(group, place),
+        None if list.is_none() && !misspelt(name) => Place::Other(name.clone()),
+        None => return Err(unknown()),
+    };
     let wanted = i16::from(list.is_some());
     if column.max_rep_level() != wanted {
         let wanted = if wanted == 0 { "one value a row" } else { "a list of structs" };
@@ -59,18 +72,18 @@ fn place(column: &ColumnDescriptor, groups: &Groups) -> Result<Option<Place>, St
             "column {path} holds {meaning}; times are whole seconds since 1970 (UTC) and amounts are floats"
         ));
     }
-    Ok(Some((group, place)))
+    Ok(place)
 }
 
 /// # Errors
 /// Which required column is missing. A whole list may be missing.
-fn check_required(places: &[Option<Place>], groups: &Groups) -> Result<(), String> {
+fn check_required(places: &[Place], groups: &Groups) -> Result<(), String> {
     for (index, (list, columns)) in groups.iter().enumerate() {
-        if list.is_some() && places.iter().flatten().all(|(group, _)| *group != index) {
+        if list.is_some() && !places.iter().any(|place| matches!(place, Place::Known(group, _) if *group == index)) {
             continue;
         }
         for (place, column) in columns.iter().enumerate() {
-            if !column.optional && !places.contains(&Some((index, place))) {
+            if !column.optional && !places.contains(&Place::Known(index, place)) {
                 let list = list.map(|list| format!("{list}.")).unwrap_or_default();
                 return Err(format!("there is no column {list}{}, without which nothing can be scored", column.name));
             }
