@@ -7,7 +7,7 @@ CARGO ?= cargo
 # The suite on a shared store leaves out tests of the embedded file, tests that start their own servers anyway, and tests
 # of what no store changes. On the embedded store none is left out.
 OF_ITS_OWN := $(foreach name,a_backup_of_a_running_server the_file_of_a_running_server fleet:: failover:: economy:: \
-	past:: newcomer:: console:: clients:: documentation:: backtest:: check_config:: shipping:: swap:: scenarios::, \
+	past:: newcomer:: console:: documentation:: backtest:: check_config:: shipping:: swap:: scenarios::, \
 	--skip $(name))
 
 .PHONY: help run tour test test-fast soak check bench models fit fuzz deps sbom
