@@ -1,0 +1,12 @@
+//! Credit models in handwritten WebAssembly text, and files that a server must refuse. They need no guest toolchain.
+
+mod credit;
+mod files;
+mod module;
+mod refused;
+
+pub use credit::{Credit, EVERY_HUNDREDTH, IN_PRODUCTION, act};
+pub use files::{bombs, extra_field, later_generation, slow_to_compile, truncated, wrong_world};
+pub use module::component;
+pub(crate) use module::{CONTRACTS, Data, module};
+pub use refused::{Refused, refused};
