@@ -8,7 +8,8 @@ use std::{
 
 use crate::{node, python, service::binary};
 
-/// The component of a new model in `language`, with another version, built in a folder of its own in `folder`.
+/// Makes a model from the template of `language` in a new folder inside `folder`, sets its version, and builds it.
+/// Returns the component.
 ///
 /// # Errors
 /// The last words of the command that failed; also where the toolchain of the language is not installed.

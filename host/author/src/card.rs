@@ -50,7 +50,7 @@ fn row(file: &File, feature: &Feature) -> Result<Row, Fault> {
     Ok(Row { edges: edges.get_ref().clone(), cells })
 }
 
-/// Whether no bin adds less than the bin before it, or, without `rising`, none adds more. The cell of an absent figure
+/// Whether the bins never fall or, without `rising`, never rise from one to the next. The cell of an absent figure
 /// does not count.
 pub fn holds(row: &Row, rising: bool) -> bool {
     let bins = row.cells.get(..row.cells.len().saturating_sub(1)).unwrap_or_default();

@@ -87,7 +87,7 @@ pub struct Claims {
     pub rates: Vec<Rate>,
 }
 
-/// How often the outcome happens to wallets of one range, with the ends of the 95 % interval: shares of 0 to 1.
+/// The share of wallets of one range to which the outcome happens, with the ends of its 95 % interval: 0 to 1.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rate {

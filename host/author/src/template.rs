@@ -45,7 +45,7 @@ const PYTHON: [(&str, &str); 6] = [
     ("requirements.txt", include_str!("../templates/python/requirements.txt")),
     ("README.md", include_str!("../templates/python/README.md")),
 ];
-/// What a build and the packages of a language write.
+/// Paths that builds and package managers write, for `.gitignore`.
 const IGNORED: &str = "target/\n*.wasm\nnode_modules/\n.venv/\n__pycache__/\n";
 
 /// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.

@@ -129,7 +129,7 @@ impl Limits {
     }
 }
 
-/// What a file declares, before any of it is compiled.
+/// The sizes that a file declares, read before it is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Declared {
     /// Its bytes.
@@ -196,7 +196,7 @@ impl Declared {
     }
 }
 
-/// What a file has too much of, and what its author can do.
+/// The limit that a file exceeds, and what its author can do.
 struct Beyond {
     has: String,
     advice: &'static str,

@@ -1,13 +1,14 @@
-//! What an instance that stopped leaves behind, where its engine keeps it: the text of a panic, what a script printed, or
-//! a full stack.
+//! Reads the memory of an instance that stopped, where its engine keeps it: the text of a panic, the prints of a script,
+//! or a full stack.
 
 use wasmtime::{Store, Trap, Val, WasmCoreDump};
 
 use crate::guest::Guest;
 
-/// The crate `assay-model`, and what `assay model build` puts around a script, write what stopped a model behind the
-/// first of these, and a script what it printed. The second is how such a text begins.
+/// A mark in memory, and the start of the text after it: the message of a panic, which the crate `assay-model` or the
+/// runtime of a script writes there.
 const PANIC: (&[u8], &[u8]) = (b"ASSAY-PANIC:", b"panicked at ");
+/// The same for the prints of a script.
 const PRINT: (&[u8], &[u8]) = (b"ASSAY-PRINT:", b"printed:");
 /// The most characters of a panic that are shown.
 const LONGEST: usize = 600;

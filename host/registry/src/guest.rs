@@ -9,7 +9,7 @@ use crate::{Limits, clock};
 /// Checks of the clock, half a deadline apart, after which a call ends even if it had little processor time.
 const MAX_CHECKS: u32 = 20;
 
-/// What a guest may not have so much of.
+/// A limit that a guest asked to exceed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Denied {
     /// Bytes.
@@ -24,7 +24,7 @@ pub(crate) struct Guest {
     deadline: Duration,
     /// The most linear memory so far, in bytes.
     pub peak: usize,
-    /// What the guest requested and did not get.
+    /// The request that the host refused.
     pub denied: Option<Denied>,
     /// Checks of the clock in this call, and the processor time at the first one.
     checks: u32,

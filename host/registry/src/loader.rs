@@ -203,7 +203,7 @@ impl Loader {
         match source {
             Source::Upload(reply) => drop(reply.send(self.put(&bytes, self.shared.accept(digest, found)))),
             Source::Shelf { name, stamp } => {
-                // What has replaced the file meanwhile is loaded by itself.
+                // A file that replaced this one meanwhile is examined by itself.
                 if self.shared.catalogue().files.get(&name).is_none_or(|file| file.stamp != stamp) {
                     return;
                 }

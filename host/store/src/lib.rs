@@ -217,7 +217,7 @@ impl Store {
         taken.await.unwrap_or(Err(StoreError::Stopped))
     }
 
-    /// As [`take`](Self::take). The outcome is told also where nobody waits for it any more, on the runtime.
+    /// As [`take`](Self::take), but calls `told` with the outcome, on the runtime, also where the caller is gone.
     pub fn take_then(
         &self,
         (key, amount, limit): (&Key<u64>, u64, u64),
@@ -244,7 +244,7 @@ impl Store {
     /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount up to a limit from a counter, in
     /// one write: `key` and counter must be able to share a batch. Nothing is taken for a refused request. `None` where
     /// the caller must do both by itself.
-    /// It is told as [`take_then`](Self::take_then) tells.
+    /// `told` is called as [`take_then`](Self::take_then) calls it.
     pub fn admit_and_take(
         &self,
         (key, rate, window): (&Key<u64>, NonZeroU32, Duration),

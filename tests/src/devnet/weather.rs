@@ -56,7 +56,7 @@ pub fn steps() -> Vec<Step> {
     steps
 }
 
-/// What there is to borrow on a chain, and what the liquidator pays with.
+/// The assets that borrowers take, and the asset that the liquidator pays with.
 pub fn liquidity(chain: u64) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut at = |hours, by, act| steps.push(Step { chain, ago: midnight(YEARS - 1.0, hours), by, act });

@@ -18,7 +18,7 @@ sol! {
 pub struct Account {
     pub collateral: f64,
     pub debt: f64,
-    /// What may still be borrowed.
+    /// Dollars that it may still borrow.
     pub available: f64,
     pub threshold: f64,
     /// Infinite without debt.

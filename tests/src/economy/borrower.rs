@@ -68,7 +68,7 @@ impl Borrower {
         }
     }
 
-    /// What it does in a week in which its account stands like this.
+    /// The actions of a borrower in one week, by the state of its account.
     pub fn acts(&mut self, week: u64, account: Account, prices: Prices) -> Vec<Act> {
         if week < self.arrives {
             return Vec::new();

@@ -34,7 +34,7 @@ pub fn path(seed: u64) -> Vec<Prices> {
     (0..WEEKS).map(week).collect()
 }
 
-/// What remains of the prices after a week of a fall.
+/// The share of each price that remains after a week of a fall.
 fn falling(week: u64) -> Option<(f64, f64)> {
     let place = |first| usize::try_from(week.checked_sub(first)?).ok();
     FALLS.iter().find_map(|(first, weeks)| weeks.get(place(*first)?).copied())

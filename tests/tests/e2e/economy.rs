@@ -79,7 +79,7 @@ fn a_model_that_was_fitted_before_a_fall_of_prices_ranks_who_is_liquidated_in_it
         let config = economy.config_toml(shelf.path(), KEY);
         let desk = Desk::start(&config, &[&economy.chain]).await;
         let fall = Economy::fall(1);
-        // What is fitted to ends before the fall, outcomes included.
+        // The rows of the fit and their outcomes end before the fall.
         let last = FIRST + (fall - WITHIN - FIRST) / EVERY * EVERY;
         let train = export(&desk, &economy, "train.jsonl", FIRST, last);
         let test = export(&desk, &economy, "test.jsonl", last + EVERY, fall);

@@ -14,14 +14,14 @@ use super::{
 struct Indices<'a> {
     modules: Vec<&'a [u8]>,
     instances: Vec<Exports>,
-    /// With the name, where it is the export of an instance.
+    /// Each with its name where an instance exports it; otherwise the name is empty.
     functions: Vec<(Entity, &'a str)>,
     tables: Vec<Entity>,
     memories: Vec<Entity>,
     globals: Vec<Entity>,
 }
 
-/// The one module of a component, and the exports that its component type needs.
+/// Links the core modules of a component into one. Returns it with the exports that the component type needs.
 pub fn link(component: &[u8]) -> Result<(Merged, BTreeMap<String, Entity>), String> {
     let mut merged = Merged::new(tables::plan(component)?);
     let (mut indices, mut exports, mut depth) = (Indices::default(), BTreeMap::new(), 0_usize);

@@ -11,7 +11,7 @@ use wasmparser::{Element, ElementKind, Export, ExternalKind, Global, Import, Par
 
 use super::{renumber::Renumber, tables::Tables, text};
 
-/// What an index of the component is in the one module.
+/// The part of the linked module that an index of the component stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entity {
     Function(u32),
@@ -253,7 +253,7 @@ impl Merged {
     }
 }
 
-/// What a module exports under `index`; nothing for what no other module takes.
+/// The export at `index` of a module; `None` for a kind of export that no other module imports.
 fn exported(own: &Renumber, kind: ExternalKind, index: u32) -> Result<Option<Entity>, String> {
     Ok(Some(match kind {
         ExternalKind::Func => Entity::Function(place(&own.functions, index)?),

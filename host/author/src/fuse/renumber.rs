@@ -17,7 +17,7 @@ impl std::fmt::Display for Unknown {
 
 impl std::error::Error for Unknown {}
 
-/// What each index of one module is in the one module.
+/// The new index, in the linked module, of each index of one module.
 #[derive(Default)]
 pub struct Renumber {
     pub types: u32,

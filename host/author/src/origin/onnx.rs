@@ -77,7 +77,7 @@ struct Ensemble<'a> {
     leaves: &'static str,
 }
 
-/// The node of one tree. `yes` and `no` are numbers of nodes.
+/// One node of a tree. `yes` and `no` are the numbers of its children.
 struct Node<'a> {
     number: i64,
     mode: &'a [u8],
@@ -169,7 +169,7 @@ impl<'a> Ensemble<'a> {
         Ok(values)
     }
 
-    /// The nodes with the numbers of their trees, in the order of the file.
+    /// Each node with the number of its tree, in the order of the file.
     fn nodes(&self) -> Result<Vec<(i64, Node<'a>)>, String> {
         let ints = |part: &str| self.ints(&format!("nodes_{part}"));
         let (trees, numbers, features) = (ints("treeids"), ints("nodeids"), ints("featureids"));

@@ -14,9 +14,9 @@ use crate::fuse;
 
 /// Where a build writes, in the folder of the model.
 const BUILD: &str = "target/assay";
-/// What the toolchain writes there.
+/// The component that the toolchain writes there.
 const RAW: &str = "raw.wasm";
-/// What it says.
+/// Its messages.
 const SAID: &str = "said.txt";
 const WORLD: &str = "credit-script";
 const WIT: [(&str, &str); 3] = [
@@ -85,7 +85,7 @@ impl Script {
             Self::JavaScript => JAVASCRIPT,
             Self::Python => PYTHON,
         };
-        // A component of an earlier build is not taken for one of this.
+        // Where this build fails, no component of an earlier one is left.
         if build.exists() {
             fs::remove_dir_all(build)?;
         }
@@ -125,7 +125,7 @@ impl Script {
         report::report(self, &String::from_utf8_lossy(&said))
     }
 
-    /// What the toolchain wrote: a component of several modules.
+    /// The component of several modules that the toolchain wrote.
     ///
     /// # Errors
     /// Where it wrote nothing.

@@ -29,7 +29,7 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
         A: Future<Output = Vec<R>> + Send + 'static,
     {
         let (sender, answer) = oneshot::channel();
-        // A caller who has gone is not told.
+        // A caller that hung up gets no result.
         self.tell(key, (item, Box::new(move |answer| drop(sender.send(answer)))), ask);
         answer.await.ok()
     }

@@ -16,7 +16,7 @@ pub(super) struct Wanted {
 }
 
 impl Redis {
-    /// Nobody is told if the task that takes units panics.
+    /// No caller gets a result if the task that takes units panics.
     pub(crate) fn take(&self, (key, amount, limit): (&Key<u64>, u64, u64), tell: Told<Result<Take, StoreError>>) {
         let (this, name) = (self.clone(), self.inner.naming.of(key.name()));
         let key = key.clone();

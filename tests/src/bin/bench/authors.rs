@@ -1,5 +1,5 @@
-//! What an author's choice of language costs: a fresh call of each template, compared with the first-party model, with
-//! one instance that is reused, with native code, and with Extism; and a shelf of twenty models.
+//! Measures the cost of each language of models: a fresh call of each template, compared with the first-party model,
+//! with one instance that is reused, with native code, and with Extism. Also measures a shelf of twenty models.
 
 mod components;
 mod peer;

@@ -160,7 +160,7 @@ pub fn rate(cores: &[usize], call: &(impl Fn() + Sync)) -> f64 {
     calls.load(Relaxed) as f64 / STRETCH.as_secs_f64()
 }
 
-/// What `work` measures on one core.
+/// Runs `work` on one core, and returns its result.
 pub fn on_a_core<T: Send>(work: impl FnOnce() -> Result<T, Failure> + Send) -> Result<T, Failure> {
     let measured = thread::scope(|scope| {
         let tied = scope.spawn(|| {

@@ -30,7 +30,7 @@ const MORE: f64 = 1.3;
 /// The day of the economy as of which wallets are exported.
 const DAY: u64 = 386;
 
-/// What an export or its reference cost.
+/// The cost of an export or of its reference.
 struct Cost {
     calls: usize,
     requests: usize,

@@ -138,7 +138,7 @@ async fn asked(api: &Caller, url: &str) -> Vec<Response> {
     heads(|| api.request(Method::GET, &format!("{url}?wait=60"))).await
 }
 
-/// The same of the other half, who follow the events.
+/// The other half, who follow the events.
 async fn streams(api: &Caller, url: &str) -> Vec<Response> {
     heads(|| api.request(Method::GET, url).header(header::ACCEPT, "text/event-stream")).await
 }
