@@ -1,5 +1,5 @@
-//! Reads the memory of an instance that stopped, where its engine keeps it: the text of a panic, the prints of a script,
-//! or a full stack.
+//! Reads the memory of an instance that stopped, where its engine keeps it: the text of a panic, the prints of a
+//! script, or a full stack.
 
 use wasmtime::{Store, Trap, Val, WasmCoreDump};
 
