@@ -176,7 +176,7 @@ fn trees(packed: &mut Packed, file: &File, forest: &Forest, scale: Scale) -> Str
     packed.numbers(Section::Categories, sets);
     packed.numbers(Section::Trees, places);
     match shapley(file) {
-        true => packed.doubles(Section::Means, forest.trees.iter().flat_map(Tree::shares)),
+        true => packed.doubles(Section::Shares, forest.trees.iter().flat_map(Tree::shares)),
         false => packed.singles(Section::Means, forest.trees.iter().flat_map(Tree::means)),
     }
     packed.doubles(Section::Leaves, forest.trees.iter().flat_map(|tree| tree.leaves.iter().map(|leaf| leaf.value)));

@@ -18,8 +18,7 @@ pub enum Section {
     Code,
     /// Nodes of all trees, 16 bytes each: see [`Node`].
     Nodes,
-    /// f32 for each node: the mean of its leaves. With [`Shape::Shapley`] f64: the share of the training data below it that
-    /// goes left.
+    /// f32 for each node: the mean of its leaves. Empty with [`Shape::Shapley`].
     Means,
     /// f64 for each leaf.
     Leaves,
@@ -45,13 +44,15 @@ pub enum Section {
     /// f64: the days of the claim, then [`RATE`] numbers for each of its rates: range, low, estimate, high. Empty where the
     /// model claims nothing.
     Claims,
+    /// f64 for each node, with [`Shape::Shapley`]: the share of the training data below it that goes left.
+    Shares,
 }
 
 /// The numbers of one rate of a claim.
 pub const RATE: usize = 4;
 
 /// The number of sections.
-pub const SECTIONS: usize = 17;
+pub const SECTIONS: usize = 18;
 /// The bytes of the header.
 pub const HEADER: usize = 8 + 8 * SECTIONS;
 

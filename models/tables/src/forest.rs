@@ -16,7 +16,8 @@ const LARGEST_CATEGORY: f64 = 16_777_216.0;
 /// The sections of the trees, found once.
 pub struct Forest<'a> {
     pub nodes: &'a [u8],
-    pub means: &'a [u8],
+    means: &'a [u8],
+    pub shares: &'a [u8],
     pub leaves: &'a [u8],
     trees: &'a [u8],
     categories: &'a [u8],
@@ -28,6 +29,7 @@ impl<'a> Forest<'a> {
         Self {
             nodes: data.section(Section::Nodes),
             means: data.section(Section::Means),
+            shares: data.section(Section::Shares),
             leaves: data.section(Section::Leaves),
             trees: data.section(Section::Trees),
             categories: data.section(Section::Categories),

@@ -59,7 +59,7 @@ impl Shapley {
                 continue;
             };
             let Some(node) = node(forest.nodes, first + place) else { return f64::NAN };
-            let (left, share) = (forest.goes_left(node, values), double(forest.means, first + place));
+            let (left, share) = (forest.goes_left(node, values), double(forest.shares, first + place));
             for (at, share, taken) in [(node.left, share, left), (node.right, 1.0 - share, !left)] {
                 let (level, feature, reached) = (level + 1, node.feature, reached && taken);
                 self.open.push(Visit { at, level, feature, share, taken, reached });
