@@ -10,7 +10,7 @@ use super::actors::{self, DEPLOYER};
 use super::life::Step;
 use super::receipts::Counted;
 use super::rpc::Rpc;
-use super::sender::Sender;
+use super::sender::{self, Sender};
 use super::{Error, Progress, Stage, feed, seed, weather};
 use crate::lenders::Small;
 use crate::node::{self, Anvil};
@@ -115,8 +115,12 @@ impl Chain {
     /// # Errors
     /// When it fails, with the reason.
     pub async fn send(&self, from: Address, to: Address, data: impl Into<Bytes>, value: U256) -> Result<B256, Error> {
-        let fields = json!({ "from": from, "to": to, "data": data.into(), "value": value, "gasPrice": "0x0" });
+        // The node's own estimate is of a block that has the last one's time, in which a pool has no interest to add.
+        let gas = U256::from(sender::GAS);
+        let fields =
+            json!({ "from": from, "to": to, "data": data.into(), "value": value, "gas": gas, "gasPrice": "0x0" });
         // Refuses a failing transaction at once, with the reason.
+        let _: Bytes = self.rpc.request("eth_call", json!([fields, "latest"])).await?;
         let hash: B256 = self.rpc.request("eth_sendTransaction", json!([fields])).await?;
         let _: Value = self.rpc.request("evm_mine", json!([])).await?;
         let receipt: Value = self.rpc.request("eth_getTransactionReceipt", json!([hash])).await?;

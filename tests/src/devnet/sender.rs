@@ -27,7 +27,7 @@ impl Tx {
 }
 
 /// Enough for the largest deployment, and below the limit per transaction of EIP-7825.
-const GAS: u64 = 12_000_000;
+pub(super) const GAS: u64 = 12_000_000;
 
 #[derive(Debug)]
 pub struct Sender {

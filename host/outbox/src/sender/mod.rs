@@ -173,7 +173,6 @@ impl Sender {
     /// Gas for a call of `to`, with a margin; the inner error is the reason of a revert. The estimate uses the newest
     /// block: pending transactions may never be mined, and the first feedback of a client costs more than the next.
     ///
-    ///
     /// # Errors
     /// [`SenderError::Chain`] where the chain cannot be read.
     pub async fn estimate_gas(&self, to: Address, data: &Bytes) -> Result<Result<u64, String>, SenderError> {
