@@ -8,6 +8,7 @@ use crate::{
     outcome::{OutcomePart, outcomes},
     pair::Pair,
     shift::{Shift, shifts},
+    words::{grouped, records},
 };
 use assay_domain::{
     Score,
@@ -43,6 +44,17 @@ pub struct Comparison {
     pub moved: u64,
     pub movers: Movers,
     pub outcomes: Option<OutcomePart>,
+}
+
+impl Comparison {
+    /// What both scored, in words: wallets, or records where a wallet has several.
+    pub fn records(&self) -> String {
+        match self.outcomes.as_ref().and_then(|known| Some((known.count, known.clusters?))) {
+            Some((known, wallets)) if known == self.count => records(known, Some(wallets)),
+            Some(_) => format!("{} records", grouped(self.count)),
+            None => records(self.count, None),
+        }
+    }
 }
 
 /// The second score minus the first, in points.

@@ -48,7 +48,7 @@ pub fn summary(report: &Report) -> String {
 
 fn of_sample(sample: &Sample, line: &mut impl FnMut(String)) {
     line(format!(
-        "sample    {} wallets of {} (sha256 {:.12}), {} bad {}s",
+        "sample    {} records of {} (sha256 {:.12}), {} bad {}s",
         grouped(sample.records),
         plain(&sample.file),
         sample.digest.to_string(),
@@ -91,7 +91,7 @@ fn of_model(model: &ModelPart, unit: Unit, line: &mut impl FnMut(String)) {
 
 fn compared(found: &Comparison, line: &mut impl FnMut(String)) {
     let (count, differences, swap) = (found.count, &found.differences, &found.swap.set);
-    line(format!("\n{} in place of {}, {} wallets", found.second, found.first, grouped(count)));
+    line(format!("\n{} in place of {}, {}", found.second, found.first, found.records()));
     line(format!(
         "points    mean {}, median {}; {} up, {} the same, {} down; half within {}, 95 % within {}",
         signed(differences.mean, 1),

@@ -197,7 +197,18 @@ fn a_file_without_outcomes_says_what_is_missing() {
     assert!(report.comparisons[0].outcomes.is_none());
     assert!(crate::page(&report).unwrap().contains("does not say what became of the wallets"));
     assert!(!report.comparisons[0].verdict.contains("AUC"), "{}", report.comparisons[0].verdict);
-    assert!(crate::summary(&report).contains("300 wallets of <wallets>"));
+    assert!(crate::summary(&report).contains("300 records of <wallets>"));
+}
+
+#[test]
+fn several_records_of_a_wallet_are_not_called_wallets() {
+    let dated = |n: u64| format!(r#"{{"cluster":"{}","as_of":{n},"outcome":{}}}"#, n % 100, n % 3 == 0);
+    let report = report(file((0..300).map(dated)).path(), 2);
+    // The second model scores 98 of 100 records.
+    let count = report.comparisons[0].count;
+    assert_eq!(report.comparisons[0].records(), format!("{count} records of 98 wallets"));
+    let said = &report.comparisons[0].verdict;
+    assert!(said.contains(&format!("of {count} records of 98 wallets to another range")), "{said}");
 }
 
 #[test]

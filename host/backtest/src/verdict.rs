@@ -23,11 +23,11 @@ pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
     }
     let few = if count < ENOUGH { ", too few to say much," } else { "" };
     let moved = match found.moved {
-        0 => format!("leaves all {} wallets{few} in their range", grouped(count)),
+        0 => format!("leaves all {}{few} in their range", found.records()),
         moved => format!(
-            "would move {} of {} wallets{few} to another range{}",
+            "would move {} of {}{few} to another range{}",
             percent(moved, count),
-            grouped(count),
+            found.records(),
             direction(found)
         ),
     };

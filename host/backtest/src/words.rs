@@ -19,6 +19,14 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// So many records, and of how many wallets where a wallet has several.
+pub fn records(records: u64, wallets: Option<u64>) -> String {
+    match wallets {
+        Some(wallets) => format!("{} records of {} wallets", grouped(records), grouped(wallets)),
+        None => format!("{} wallets", grouped(records)),
+    }
+}
+
 /// `part` of `of` in percent with one decimal; a dash where `of` is 0. Only exact values are shown as 0 % or 100 %.
 pub fn percent(part: u64, of: u64) -> String {
     if of == 0 {

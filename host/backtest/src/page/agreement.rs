@@ -41,7 +41,7 @@ fn figures(found: &Comparison) -> String {
             format!("points; 95 % by {}, all by {}", decimal(points.absolute_p95, 0), decimal(points.absolute_max, 0)),
         ),
         ("Rank correlation", decimal(found.spearman, 3), format!("Spearman; Kendall {}", decimal(found.kendall, 3))),
-        ("Same range", percent(found.same_range, found.count), format!("of {} wallets", grouped(found.count))),
+        ("Same range", percent(found.same_range, found.count), format!("of {}", found.records())),
         ("Same decile", percent(found.same_decile, found.count), "each by its own table".into()),
         (
             "PSI of the scores",
@@ -58,7 +58,7 @@ fn charts(report: &Report, found: &Comparison) -> String {
     match (histogram(0), histogram(found.index)) {
         (Some(a), Some(b)) => {
             format!(
-                "<figure>\n{}<figcaption>Share of wallets by score, in bars of 20 points; dotted lines are where the ranges begin.</figcaption></figure>\n",
+                "<figure>\n{}<figcaption>Share of records by score, in bars of 20 points; dotted lines are where the ranges begin.</figcaption></figure>\n",
                 histogram::histograms((&first, a), (&second, b))
             )
         }

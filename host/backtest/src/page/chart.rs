@@ -56,7 +56,7 @@ fn cells(svg: &mut String, names: (&str, &str), joint: &Joint) {
         let from = |at: usize| 300 + STEP * u32::try_from(at).unwrap_or(0);
         let _ = writeln!(
             svg,
-            "<rect class=\"cell\" x=\"{:.1}\" y=\"{:.1}\" width=\"{2:.1}\" height=\"{2:.1}\" fill-opacity=\"{3:.2}\"><title>{4} from {5}, {6} from {7}: {8} wallets</title></rect>",
+            "<rect class=\"cell\" x=\"{:.1}\" y=\"{:.1}\" width=\"{2:.1}\" height=\"{2:.1}\" fill-opacity=\"{3:.2}\"><title>{4} from {5}, {6} from {7}: {8} records</title></rect>",
             column as f64 * step + 0.5,
             MAP - (row + 1) as f64 * step + 0.5,
             step - 1.0,

@@ -28,7 +28,7 @@ pub fn section(report: &Report) -> String {
     wrap(
         "Cost",
         &format!(
-            "A call with an instance of its own, while every core was at work. Fuel counts instructions, the same on every machine, and was counted on the first {} wallets, as was memory.",
+            "A call with an instance of its own, while every core was at work. Fuel counts instructions, the same on every machine, and was counted on the first {} records, as was memory.",
             grouped(sampled)
         ),
         &table(

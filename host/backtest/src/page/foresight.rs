@@ -8,7 +8,7 @@ use crate::{
     compare::Comparison,
     outcome::{Curve, Figure, OutcomePart},
     report::Report,
-    words::{decimal, grouped, percent, signed},
+    words::{decimal, grouped, percent, records, signed},
 };
 use assay_domain::stats::{DecileRow, Interval};
 
@@ -38,8 +38,8 @@ pub fn section(found: &Comparison, outcomes: &OutcomePart) -> String {
     wrap(
         "Foresight",
         &format!(
-            "{} wallets have a known outcome and {} of them turned out bad ({}). A measure tells the models apart only where the interval of the difference leaves out zero.",
-            grouped(outcomes.count),
+            "{} have a known outcome and {} of them turned out bad ({}). A measure tells the models apart only where the interval of the difference leaves out zero.",
+            records(outcomes.count, outcomes.clusters),
             grouped(outcomes.bad),
             percent(outcomes.bad, outcomes.count)
         ),

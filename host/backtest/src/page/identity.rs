@@ -70,7 +70,7 @@ fn sample(sample: &Sample) -> String {
         ),
     };
     format!(
-        "{} wallets in <b>{}</b>, SHA-256 <code>{}</code>; {outcome}.",
+        "{} records in <b>{}</b>, SHA-256 <code>{}</code>; {outcome}.",
         grouped(sample.records),
         esc(&sample.file),
         sample.digest

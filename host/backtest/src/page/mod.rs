@@ -45,7 +45,7 @@ pub fn page(report: &Report) -> Result<String, serde_json::Error> {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{} · Assay backtest</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         {}{comparisons}{grades}{}{}{}{}</main>\n<footer><p>Assay {} · {} · {} wallets scored in {:.1} s. \
+         {}{comparisons}{grades}{}{}{}{}</main>\n<footer><p>Assay {} · {} · {} records scored in {:.1} s. \
          The whole result is in this file as JSON, in its last element.</p></footer>\n\
          <script type=\"application/json\" id=\"result\">{json}</script>\n</body>\n</html>\n",
         esc(&title),

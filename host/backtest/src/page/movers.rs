@@ -20,7 +20,7 @@ pub fn moved(found: &Comparison) -> String {
     wrap(
         "For whom",
         &format!(
-            "Both models read the same wallets, so no figure shifts between them. What can be compared is the {} wallets whose range changes with the {} whose range stays: \
+            "Both models read the same wallets, so no figure shifts between them. What can be compared is the {} records whose range changes with the {} whose range stays: \
              the higher the index of a figure, the more it sets the two groups apart.",
             grouped(found.moved),
             grouped(stayed)
