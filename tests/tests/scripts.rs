@@ -12,7 +12,9 @@ use std::{
 use assay_author::{Language, Script};
 use assay_domain::{Assessment, ModelKind, features::Features};
 use assay_model::CreditModel as _;
-use assay_registry::{CreditModel, Limits, OfKind as _, Refusal, ScoreError, Trials, standalone, to_component};
+use assay_registry::{
+    CreditModel, Limits, OfKind as _, Question, Refusal, ScoreError, Trials, standalone, to_component,
+};
 use assay_tests::{features, native, node, python};
 use tempfile::TempDir;
 
@@ -76,7 +78,7 @@ fn agrees(answer: &Assessment, wallet: &Features) {
 
 /// Wallets whose moment tells a model with mistakes which of them to make.
 fn mistaken(trials: &Trials, number: u64) -> (ScoreError, String) {
-    let trial = trials.ask(&Features { as_of: 1000 + number, ..Features::default() });
+    let trial = trials.ask(&Question::Wallet(Features { as_of: 1000 + number, ..Features::default() }));
     (trial.answer.expect_err("a mistake"), trial.printed)
 }
 
