@@ -5,10 +5,13 @@ use std::{
     process::{Command, Output},
 };
 
+use assay_domain::ModelKind;
 use assay_tests::{
+    authors,
     devnet::actors::address as wallet,
-    service::{binary, plugins},
+    service::{Service, binary, plugins, sandbox_config, shelf_copy},
 };
+use serde_json::json;
 
 use super::{configured, devnet, released_on_devnet, run};
 
@@ -35,7 +38,8 @@ fn a_wallet_is_tried_as_the_chains_show_it() {
         let done = tried(service.dir(), "credit-1.1.wasm", &["--address", &who]);
         let text = said(&done);
         assert!(done.status.success() && text.contains(&format!("{who}: {}, decile ", served["score"])), "{text}");
-        assert!(!text.contains("not read"), "{text}");
+        assert!(text.contains("  not read  NFTs on chain 1: no source lists them"), "{text}");
+        assert!(!text.contains("not read  everything"), "{text}");
         assert_eq!(files(), before, "nothing is left behind");
         let named = said(&tried(service.dir(), "credit-1.1.wasm", &["--address", "no-such-name.eth"]));
         assert!(named.contains("assay: no-such-name.eth: "), "{named}");
@@ -44,8 +48,10 @@ fn a_wallet_is_tried_as_the_chains_show_it() {
         let config = configured(&plugins(), "").await.replace(devnet().await.base.url(), "http://127.0.0.1:9");
         std::fs::write(unread.path().join("other.toml"), config).expect("a file");
         let text = said(&tried(unread.path(), "sybil-1.0.wasm", &["--address", &who, "--config", "other.toml"]));
-        assert!(text.contains(&format!("{who}: risk ")) && text.contains("  not read  "), "{text}");
-        assert!(text.contains(" on chain 8453: "), "{text}");
+        assert!(
+            text.contains(&format!("{who}: risk ")) && text.contains("  not read  everything on chain 8453: "),
+            "{text}"
+        );
 
         let text = said(&tried(tempfile::tempdir().expect("a folder").path(), "credit-1.1.wasm", &["--address", &who]));
         assert!(text.contains("no chains are configured") && text.contains("--config"), "{text}");
@@ -54,4 +60,30 @@ fn a_wallet_is_tried_as_the_chains_show_it() {
         let text = said(&tried(unread.path(), "enhanced-boost-1.1.wasm", &["--address", &who]));
         assert!(text.contains("a boost model sees no wallet"), "{text}");
     });
+}
+
+/// `ASSAY_SOAK=1` builds the template and asks a server that serves it, which takes a compiler a minute.
+#[tokio::test]
+async fn a_generator_from_the_template_answers_for_a_sandbox_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let refused = authors::built_as(ModelKind::Sandbox, "python", folder.path(), "0.2").expect_err("no template");
+    assert!(refused.contains("--lang rust makes one"), "{refused}");
+    if std::env::var_os("ASSAY_SOAK").is_none() {
+        return;
+    }
+    let component = authors::built_as(ModelKind::Sandbox, "rust", folder.path(), "0.2").expect("a component");
+    std::fs::write(folder.path().join("box.wasm"), &component).expect("a file");
+    let mine = folder.path().join("box.wasm").display().to_string();
+    let text = said(&tried(folder.path(), &mine, &["--address", "0x0000000000000000000000000000000000000064"]));
+    assert!(text.contains("0x0000000000000000000000000000000000000064: 400\n"), "{text}");
+
+    let shelf = shelf_copy();
+    let service = Service::start_in(folder, &sandbox_config(shelf.path()), &["--sandbox"]);
+    let api = service.keyed();
+    api.post_bytes("/api/v2/admin/models", component).await.expect(201);
+    api.put("/api/v2/admin/models/sandbox/champion", &json!({ "version": "0.2" })).await.ok();
+    let score = api.get("/api/v2/score/address/0x0000000000000000000000000000000000000064").await.ok();
+    assert_eq!(score["score"], 400, "{score}");
+    let limited = api.get("/api/v2/score/address/0x00000000000000000000000000000000000000a1").await;
+    assert_eq!((limited.status.as_u16(), &limited.headers["retry-after"]), (429, &"30".parse().expect("a header")));
 }
