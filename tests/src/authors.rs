@@ -6,14 +6,24 @@ use std::{
     process::Command,
 };
 
+use assay_domain::ModelKind;
+
 use crate::{node, python, service::binary};
 
-/// Makes a model from the template of `language` in a new folder inside `folder`, sets its version, and builds it.
+/// Makes a credit model from the template of `language` in a new folder inside `folder`, sets its version, and builds it.
 /// Returns the component.
 ///
 /// # Errors
 /// The last words of the command that failed; also where the toolchain of the language is not installed.
 pub fn built(language: &str, folder: &Path, version: &str) -> Result<Vec<u8>, String> {
+    built_as(ModelKind::Credit, language, folder, version)
+}
+
+/// The same of any kind.
+///
+/// # Errors
+/// As [`built`].
+pub fn built_as(kind: ModelKind, language: &str, folder: &Path, version: &str) -> Result<Vec<u8>, String> {
     match language {
         "javascript" => drop(node::author_packages().map_err(|error| error.to_string())?),
         "python" => drop(python::interpreter()?),
@@ -21,7 +31,7 @@ pub fn built(language: &str, folder: &Path, version: &str) -> Result<Vec<u8>, St
     }
     let name = format!("{language}-{}", version.replace('.', "-"));
     let kit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/kit");
-    assay(folder, &["new", &name, "--lang", language, "--kit", &kit.display().to_string()])?;
+    assay(folder, &["new", &name, "--kind", kind.as_str(), "--lang", language, "--kit", &kit.display().to_string()])?;
     for source in ["src/lib.rs", "model.toml", "model.js", "model.py"] {
         let source = folder.join(&name).join(source);
         if let Ok(text) = fs::read_to_string(&source) {

@@ -28,25 +28,39 @@ impl Language {
 
 /// A file of a template: its path in the folder, and its text.
 pub type NewFile = (&'static str, String);
+/// The same before the name is filled in.
+type Text = (&'static str, &'static str);
 
-const WALLETS: &str = include_str!("../templates/wallets.jsonl");
-const JAVASCRIPT: [(&str, &str); 5] = [
-    ("model.js", include_str!("../templates/javascript/model.js")),
-    ("model.test.js", include_str!("../templates/javascript/model.test.js")),
-    ("wallets.js", include_str!("../templates/javascript/wallets.js")),
+/// The golden wallets of a kind that sees features.
+const WALLETS: Text = ("wallets.jsonl", include_str!("../templates/wallets.jsonl"));
+const RUST: [Text; 3] = [
+    ("Cargo.toml", include_str!("../templates/rust/Cargo.toml.txt")),
+    (".cargo/config.toml", include_str!("../templates/rust/config.toml")),
+    ("README.md", include_str!("../templates/rust/README.md")),
+];
+const JAVASCRIPT: [Text; 2] = [
     ("package.json", include_str!("../templates/javascript/package.json")),
     ("README.md", include_str!("../templates/javascript/README.md")),
 ];
-const PYTHON: [(&str, &str); 6] = [
-    ("model.py", include_str!("../templates/python/model.py")),
-    ("test_model.py", include_str!("../templates/python/test_model.py")),
+const JAVASCRIPT_WALLETS: Text = ("wallets.js", include_str!("../templates/javascript/wallets.js"));
+const PYTHON: [Text; 4] = [
     ("assay.py", include_str!("../templates/python/assay.py")),
     ("assay.toml", include_str!("../templates/python/assay.toml")),
     ("requirements.txt", include_str!("../templates/python/requirements.txt")),
     ("README.md", include_str!("../templates/python/README.md")),
 ];
+const SCORECARD: [Text; 3] = [
+    ("model.toml", include_str!("../templates/scorecard/model.toml")),
+    ("golden.txt", include_str!("../templates/scorecard/golden.txt")),
+    ("README.md", include_str!("../templates/scorecard/README.md")),
+];
+const TREES: [Text; 3] = [
+    ("model.toml", include_str!("../templates/trees/model.toml")),
+    ("train.py", include_str!("../templates/trees/train.py")),
+    ("README.md", include_str!("../templates/trees/README.md")),
+];
 /// Paths that builds and package managers write, for `.gitignore`.
-const IGNORED: &str = "target/\n*.wasm\nnode_modules/\n.venv/\n__pycache__/\n";
+const IGNORED: Text = (".gitignore", "target/\n*.wasm\nnode_modules/\n.venv/\n__pycache__/\n");
 
 /// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.
 ///
@@ -58,43 +72,84 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
     if !begins || name.len() > 40 || !name.bytes().all(plain) {
         return Err(format!("{name:?} is no name: use a small letter, then small letters, digits, `-` and `_`"));
     }
-    let fill = |text: &str| text.replace("{name}", name).replace("{kit}", kit);
-    let mut files = vec![("wallets.jsonl", WALLETS.to_owned()), (".gitignore", IGNORED.to_owned())];
-    match language {
-        Language::Rust => {
-            files.push(("src/lib.rs", fill(rust(kind)?)));
-            files.push(("Cargo.toml", fill(include_str!("../templates/rust/Cargo.toml.txt"))));
-            files.push((".cargo/config.toml", include_str!("../templates/rust/config.toml").to_owned()));
-            files.push(("README.md", fill(include_str!("../templates/rust/README.md"))));
-        }
-        _ if kind != ModelKind::Credit => {
-            return Err(format!("a {kind} model is written in Rust: {} makes credit models", language.as_str()));
-        }
-        Language::JavaScript => files.extend(JAVASCRIPT.map(|(path, text)| (path, fill(text)))),
-        Language::Python => files.extend(PYTHON.map(|(path, text)| (path, fill(text)))),
-        Language::Scorecard => {
-            files.push(("model.toml", fill(include_str!("../templates/scorecard/model.toml"))));
-            files.push(("golden.txt", include_str!("../templates/scorecard/golden.txt").to_owned()));
-            files.push(("README.md", fill(include_str!("../templates/scorecard/README.md"))));
-        }
-        Language::Trees => {
-            files.push(("model.toml", fill(include_str!("../templates/trees/model.toml"))));
-            files.push(("train.py", include_str!("../templates/trees/train.py").to_owned()));
-            files.push(("README.md", fill(include_str!("../templates/trees/README.md"))));
-        }
-    }
-    Ok(files)
+    let texts = texts(language, kind)
+        .ok_or_else(|| format!("a {kind} model is not written as {}: --lang rust makes one", language.as_str()))?;
+    let wallets = matches!(kind, ModelKind::Credit | ModelKind::Sybil).then_some(WALLETS);
+    let fill = |text: &str| text.replace("{name}", name).replace("{kit}", kit).replace("{kind}", kind.as_str());
+    let all = texts.into_iter().chain(wallets).chain([IGNORED]);
+    Ok(all.map(|(path, text)| (path, fill(&of_kind(text, kind)))).collect())
 }
 
-fn rust(kind: ModelKind) -> Result<&'static str, String> {
-    match kind {
-        ModelKind::Credit => Ok(include_str!("../templates/rust/credit.rs")),
-        ModelKind::Boost => Ok(include_str!("../templates/rust/boost.rs")),
-        ModelKind::Sybil => Ok(include_str!("../templates/rust/sybil.rs")),
-        ModelKind::Sandbox => {
-            Err("there is no template of a sandbox generator: start from models/sandbox-1.1 of this repository".into())
+/// The files of a language and kind; none where the language has no such template.
+fn texts(language: Language, kind: ModelKind) -> Option<Vec<Text>> {
+    Some(match (language, kind) {
+        (Language::Rust, _) => [&RUST[..], &[("src/lib.rs", rust(kind))]].concat(),
+        (Language::JavaScript, _) => [&JAVASCRIPT[..], javascript(kind)?.as_slice()].concat(),
+        (Language::Python, _) => [&PYTHON[..], &python(kind)?].concat(),
+        (Language::Scorecard, ModelKind::Credit) => SCORECARD.to_vec(),
+        (Language::Trees, ModelKind::Credit) => TREES.to_vec(),
+        _ => return None,
+    })
+}
+
+/// `text` without the lines that are of other kinds: those begin with the names of theirs, as in `[credit,sybil] `.
+fn of_kind(text: &str, kind: ModelKind) -> String {
+    let line = |line: &str| {
+        let kinds = line.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+        let kinds = kinds.filter(|(kinds, _)| kinds.split(',').all(|kind| kind.parse::<ModelKind>().is_ok()));
+        match kinds {
+            Some((kinds, rest)) => kinds.split(',').any(|one| one == kind.as_str()).then(|| format!("{rest}\n")),
+            None => Some(format!("{line}\n")),
         }
+    };
+    text.lines().filter_map(line).collect()
+}
+
+fn rust(kind: ModelKind) -> &'static str {
+    match kind {
+        ModelKind::Credit => include_str!("../templates/rust/credit.rs"),
+        ModelKind::Boost => include_str!("../templates/rust/boost.rs"),
+        ModelKind::Sybil => include_str!("../templates/rust/sybil.rs"),
+        ModelKind::Sandbox => include_str!("../templates/rust/sandbox.rs"),
     }
+}
+
+/// The model, its tests, and what these need.
+fn javascript(kind: ModelKind) -> Option<Vec<Text>> {
+    Some(match kind {
+        ModelKind::Credit => vec![
+            ("model.js", include_str!("../templates/javascript/credit.js")),
+            ("model.test.js", include_str!("../templates/javascript/credit.test.js")),
+            JAVASCRIPT_WALLETS,
+        ],
+        ModelKind::Boost => vec![
+            ("model.js", include_str!("../templates/javascript/boost.js")),
+            ("model.test.js", include_str!("../templates/javascript/boost.test.js")),
+        ],
+        ModelKind::Sybil => vec![
+            ("model.js", include_str!("../templates/javascript/sybil.js")),
+            ("model.test.js", include_str!("../templates/javascript/sybil.test.js")),
+            JAVASCRIPT_WALLETS,
+        ],
+        ModelKind::Sandbox => return None,
+    })
+}
+
+/// The model and its tests.
+fn python(kind: ModelKind) -> Option<[Text; 2]> {
+    let (model, test) = match kind {
+        ModelKind::Credit => {
+            (include_str!("../templates/python/credit.py"), include_str!("../templates/python/test_credit.py"))
+        }
+        ModelKind::Boost => {
+            (include_str!("../templates/python/boost.py"), include_str!("../templates/python/test_boost.py"))
+        }
+        ModelKind::Sybil => {
+            (include_str!("../templates/python/sybil.py"), include_str!("../templates/python/test_sybil.py"))
+        }
+        ModelKind::Sandbox => return None,
+    };
+    Some([("model.py", model), ("test_model.py", test)])
 }
 
 #[cfg(test)]
@@ -103,11 +158,22 @@ mod tests {
 
     #[test]
     fn each_template_is_filled_in() {
-        for language in Language::ALL {
-            let files = files(language, ModelKind::Credit, "my-model", "../assay/models/kit").unwrap();
-            let readme = &files.iter().find(|(path, _)| *path == "README.md").unwrap().1;
+        let scripts = [Language::Rust, Language::JavaScript, Language::Python];
+        let kinds = [ModelKind::Boost, ModelKind::Sybil].into_iter().flat_map(|kind| scripts.map(|lang| (lang, kind)));
+        let credit = Language::ALL.map(|language| (language, ModelKind::Credit));
+        for (language, kind) in kinds.chain(credit).chain([(Language::Rust, ModelKind::Sandbox)]) {
+            let files = files(language, kind, "my-model", "../assay/models/kit").unwrap();
+            let of = |name: &str| files.iter().find(|(path, _)| *path == name).map(|(_, text)| text.as_str());
+            let readme = of("README.md").unwrap();
             assert!(readme.starts_with("# my-model\n"), "{language:?}");
-            assert!(files.iter().all(|(_, text)| !text.contains("{name}") && !text.contains("{kit}")), "{language:?}");
+            for left in ["{name}", "{kit}", "{kind}", "[credit", "[boost", "[sybil", "[sandbox"] {
+                assert!(files.iter().all(|(_, text)| !text.contains(left)), "{language:?} {kind}: {left}");
+            }
+            let promotes = readme.contains(&format!("assay model promote {kind} 0.1"));
+            assert!(promotes || !scripts.contains(&language), "{readme}");
+            let sees_features = matches!(kind, ModelKind::Credit | ModelKind::Sybil);
+            assert_eq!(readme.contains("--features wallets.jsonl"), sees_features, "{language:?} {kind}");
+            assert_eq!(of("wallets.jsonl").is_some(), sees_features, "{language:?} {kind}");
         }
     }
 
@@ -115,7 +181,7 @@ mod tests {
     fn what_is_no_model_is_refused_in_words() {
         let refused = |language, kind, name| files(language, kind, name, "").unwrap_err();
         assert!(refused(Language::Rust, ModelKind::Credit, "../x").contains("is no name"));
-        assert!(refused(Language::Trees, ModelKind::Sybil, "x").contains("is written in Rust"));
-        assert!(refused(Language::Rust, ModelKind::Sandbox, "x").contains("no template"));
+        assert!(refused(Language::Trees, ModelKind::Sybil, "x").contains("--lang rust makes one"));
+        assert!(refused(Language::Python, ModelKind::Sandbox, "x").contains("--lang rust makes one"));
     }
 }

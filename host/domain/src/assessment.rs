@@ -45,3 +45,10 @@ pub struct RiskAssessment {
     pub risk: u8,
     pub factors: Vec<Factor>,
 }
+
+impl RiskAssessment {
+    /// Whether every factor has its words.
+    pub fn is_explained(&self) -> bool {
+        self.factors.iter().all(|factor| factor.words.is_some())
+    }
+}

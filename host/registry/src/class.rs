@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 use wasmparser::{BinaryReaderError, Parser, Payload};
 
-use crate::{Limits, LoadError};
+use crate::{Limits, LoadError, load_error::SMALLER};
 
 /// What a model may use. Each class that has a model on the shelf has engines of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -178,7 +178,7 @@ impl Declared {
     fn beyond(&self, limits: &Limits) -> Option<Beyond> {
         let Self { file, memory, table, .. } = *self;
         let all = [
-            (file, limits.file, "bytes", "Build in release mode, with lto and strip"),
+            (file, limits.file, "bytes", SMALLER),
             (
                 memory,
                 limits.memory,

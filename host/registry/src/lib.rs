@@ -95,4 +95,4 @@ pub use settings::{Limits, Settings};
 pub use signature::{PublicKey, SigningKey, signer};
 pub use standalone::{Fuel, MeteredModel, StandaloneError, metered, standalone};
 pub use status::{ModelStatus, Role, State};
-pub use trial::{Trial, Trials, wallets};
+pub use trial::{Answer, Question, Trial, Trials, wallets};

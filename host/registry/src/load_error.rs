@@ -5,6 +5,9 @@ use std::{io, path::PathBuf};
 use crate::{Class, EncodeError, PublicKey, ScoreError};
 use assay_domain::{Digest, ModelKind, ModelVersion};
 
+/// What the author of a file that is too large can do.
+pub(crate) const SMALLER: &str = "Build in release mode, with lto and strip";
+
 /// Why there is no registry.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -115,6 +118,11 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// A file of `size` bytes, of which `most` are allowed, that is refused before it is read.
+    pub fn needs_large(size: &str, most: u64) -> Self {
+        Self::NeedsLarge { has: format!("{size} bytes, and {most} are allowed"), advice: SMALLER }
+    }
+
     /// Stable: programs may rely on it.
     pub fn code(&self) -> &'static str {
         match self {

@@ -87,7 +87,7 @@ impl SelfTest {
     fn sybil(&mut self, model: &SybilModel) {
         for Sample { name, features, .. } in samples::subjects(model.generation) {
             if let Some(Ok(judged)) = self.twice(name, || model.risk(&features))
-                && judged.factors.iter().any(|factor| factor.words.is_none())
+                && !judged.is_explained()
             {
                 self.twice(&format!("explain: {name}"), || model.explain(&features, &judged));
             }

@@ -1,32 +1,55 @@
 //! One call after the other, as an author looks at them: the answer or why there is none, what it costs, what it
 //! printed, and what a panic said.
 
-use assay_domain::{Assessment, ModelInfo, features::Features};
+use std::sync::Arc;
+
+use assay_domain::{Address, Assessment, Decile, Factor, ModelInfo, RiskAssessment, Score, features::Features};
 
 use crate::{
-    CreditModel, Limits, LoadError, Model, OfKind as _, OpenError, ScoreError, Spent, StandaloneError,
-    abi::Abi,
+    Limits, LoadError, Model, OpenError, ScoreError, Spent, StandaloneError,
+    abi::{self, Abi},
+    answer,
     call::Call,
     engine::Purpose,
     engines::Engines,
     examine,
+    kinds::AnyKind,
     samples::{self, Sample},
 };
 
-/// A credit model on an engine that counts, and keeps what a stopped instance leaves behind.
-pub struct Trials(CreditModel);
+/// A model on an engine that counts, and keeps what a stopped instance leaves behind.
+pub struct Trials(Arc<Model>);
+
+/// What a model is asked: a credit or sybil model about a wallet, a boost model about figures, a sandbox generator about
+/// an address.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Question {
+    Wallet(Features),
+    Boost { score: Score, total_asset_usd: f64 },
+    Address(Address),
+}
 
 /// One call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Trial {
-    pub answer: Result<Assessment, ScoreError>,
+pub struct Trial<T = Answer> {
+    pub answer: Result<T, ScoreError>,
     pub spent: Spent,
     /// What the model printed, where its language has a `print`.
     pub printed: String,
 }
 
+/// What a model of any kind answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The score; of a sybil model, the risk.
+    pub figure: u32,
+    /// Of a credit score.
+    pub decile: Option<Decile>,
+    pub factors: Vec<Factor>,
+}
+
 impl Trials {
-    /// Loads the credit model in `bytes`, also one that fails the self-test.
+    /// Loads the model in `bytes`, also one that fails the self-test.
     ///
     /// # Errors
     /// The first problem of the file or of the machine.
@@ -34,28 +57,80 @@ impl Trials {
         let engines = Engines::new(limits, Purpose::TRY).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
         let found = examine::examine(bytes, &engines, None);
         match (found.problems.into_iter().find(|problem| !matches!(problem, LoadError::SelfTest { .. })), found.model) {
-            (None, Some(model)) => CreditModel::of(&model).map(Self).ok_or(StandaloneError::Kind(model.kind())),
+            (None, Some(model)) => Ok(Self(model)),
             (problem, _) => Err(problem.unwrap_or(LoadError::Closed).into()),
         }
     }
 
     pub fn info(&self) -> &ModelInfo {
-        let model: &Model = &self.0;
-        model.info()
+        self.0.info()
     }
 
-    /// Asks for a score, and for its words where the model gives them apart. The cost is that of the score.
-    pub fn ask(&self, features: &Features) -> Trial {
+    /// Asks for an answer, and for its words where the model gives them apart. The cost is that of the answer. A question
+    /// for another kind of model is an error.
+    pub fn ask(&self, question: &Question) -> Trial {
+        match (AnyKind::from(&self.0), question) {
+            (AnyKind::Credit(model), Question::Wallet(wallet)) => self
+                .call(|call, abi| abi.score(call, wallet), |raw| model.checked(raw))
+                .then(|scored| model.explain(wallet, &scored)),
+            (AnyKind::Sybil(model), Question::Wallet(wallet)) => self
+                .call(|call, abi| abi.risk(call, wallet), |raw| answer::risk(raw, &model.labels))
+                .then(|judged| if judged.is_explained() { Ok(judged) } else { model.explain(wallet, &judged) }),
+            (AnyKind::Boost(_), Question::Boost { score, total_asset_usd }) => self
+                .call(|call, abi| abi.boost(call, score.get(), *total_asset_usd), |raw| answer::boosted(raw, *score))
+                .then(Ok),
+            (AnyKind::Sandbox(model), Question::Address(address)) => self
+                .call(|call, abi| abi.mock_score(call, address), answer::score)
+                .then(|score| Ok((score, model.factors(address)?))),
+            _ => self.call(|_, _| abi::mismatch(), Ok::<Answer, _>).then(Ok),
+        }
+    }
+
+    fn call<Raw, T>(
+        &self,
+        ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
+        check: impl FnOnce(Raw) -> Result<T, ScoreError>,
+    ) -> Trial<T> {
         let (mut fuel, mut printed) = (0, None);
         let ask = |call: &mut Call<'_>, abi: &dyn Abi| {
-            let raw = abi.score(call, features);
+            let raw = ask(call, abi);
             fuel = call.fuel();
             printed = call.printed(raw.as_ref().err());
             raw
         };
-        let (answer, spent) = self.0.unrecorded(ask, |raw| self.0.checked(raw));
-        let answer = answer.and_then(|answer| self.0.explain(features, &answer));
+        let (answer, spent) = self.0.unrecorded(ask, check);
         Trial { answer, spent: Spent { fuel, ..spent }, printed: printed.unwrap_or_default() }
+    }
+}
+
+impl<T> Trial<T> {
+    fn then<U: Into<Answer>>(self, more: impl FnOnce(T) -> Result<U, ScoreError>) -> Trial {
+        let Self { answer, spent, printed } = self;
+        Trial { answer: answer.and_then(more).map(Into::into), spent, printed }
+    }
+}
+
+impl From<Assessment> for Answer {
+    fn from(Assessment { score, decile, factors }: Assessment) -> Self {
+        Self { figure: score.get(), decile: Some(decile), factors }
+    }
+}
+
+impl From<RiskAssessment> for Answer {
+    fn from(RiskAssessment { risk, factors }: RiskAssessment) -> Self {
+        Self { figure: risk.into(), decile: None, factors }
+    }
+}
+
+impl From<Score> for Answer {
+    fn from(score: Score) -> Self {
+        (score, Vec::new()).into()
+    }
+}
+
+impl From<(Score, Vec<Factor>)> for Answer {
+    fn from((score, factors): (Score, Vec<Factor>)) -> Self {
+        Self { figure: score.get(), decile: None, factors }
     }
 }
 

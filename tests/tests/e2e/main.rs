@@ -1,6 +1,7 @@
 //! End-to-end tests of Assay with real parts: one binary, so that the chains start once.
 
 mod agents;
+mod authors;
 mod backtest;
 mod check_config;
 mod clients;

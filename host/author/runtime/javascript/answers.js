@@ -40,6 +40,14 @@ function list(what, value) {
   throw new TypeError(`${what} is ${typeof value}: a list is needed`);
 }
 
+/** Fails where the model lacks a function of its kind. */
+export function complete(model, kind, names) {
+  const missing = names.find((name) => typeof model[name] !== 'function');
+  if (missing === undefined) return;
+  const rest = `A ${kind} model has ${names.join(', ')}; another kind says so in model.js, as kind: 'sybil'`;
+  throw new Error(`model.js exports no function ${missing}. ${rest}`);
+}
+
 export function described(info) {
   const { kind, version, title, authors, reads } = info ?? {};
   const texts = (what, values) => list(what, values).map((value) => words(what, value));
@@ -56,7 +64,7 @@ export function described(info) {
 export function assessed(answer) {
   if (answer?.refused === 'no-activity') return { refusal: { tag: 'no-activity' } };
   if (answer?.missing !== undefined) return { refusal: { tag: 'missing', val: words('missing', answer.missing) } };
-  if (typeof answer?.then === 'function') throw new TypeError('score is async: a model cannot wait');
+  present('score', answer);
   const { score, decile, factors } = answer ?? {};
   return {
     assessment: {
@@ -65,6 +73,17 @@ export function assessed(answer) {
       factors: list('factors', factors).map(factor),
     },
   };
+}
+
+/** The answer of `risk`. */
+export function judged(answer) {
+  present('risk', answer);
+  const { risk, factors } = answer ?? {};
+  return { risk: whole('risk', 'is', risk), factors: list('factors', factors).map(factor) };
+}
+
+function present(what, answer) {
+  if (typeof answer?.then === 'function') throw new TypeError(`${what} is async: a model cannot wait`);
 }
 
 function factor({ label, rating, description, points, possible }) {

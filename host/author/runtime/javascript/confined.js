@@ -36,8 +36,18 @@ globalThis.Date = new Proxy(Date, {
 });
 globalThis.performance = { now: () => refuse('performance.now()', CLOCK) };
 
+/** What `work` answers; an error is kept for the author. */
+export function kept(work) {
+  try {
+    return work();
+  } catch (error) {
+    stopped(error);
+    throw error;
+  }
+}
+
 /** Keeps `error` where the host finds it in the memory of an instance that stopped: the words, and one place a line. */
-export function stopped(error) {
+function stopped(error) {
   const lines = String(error?.stack ?? '').split('\n').filter((line) => line.includes('.js:') && !OWN.test(line));
   const places = lines.map((line) => line.trim().replace(/^at (\S+) \((.*)\)$/, '$2 in $1').replace(/^at /, ''));
   const [first = 'model.js', ...callers] = places.map((place) => place.replace(/^(\.\/|\/)*/, ''));

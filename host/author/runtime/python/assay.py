@@ -1,6 +1,7 @@
 """What a model sees and answers: the types of the component, and how it refuses a wallet."""
 
-from wit_world.exports.credit import Assessment
+from contextlib import suppress
+
 from wit_world.imports.types import (
     AssetClass,
     Attestation,
@@ -12,8 +13,15 @@ from wit_world.imports.types import (
     Kind,
     MarketFeatures,
     ModelInfo,
+    OffChain,
     Rating,
 )
+
+# Each kind of model has one of these.
+with suppress(ImportError):
+    from wit_world.exports.credit import Assessment
+with suppress(ImportError):
+    from wit_world.exports.sybil import RiskAssessment
 
 
 class NoActivity(Exception):

@@ -18,14 +18,17 @@ use std::{fmt::Display, ops::Range};
 
 use wasmparser::{Parser, Payload};
 
-/// One core module with the exports of `component`, and with the component type of `world` in the contract `wit`. What
+/// One core module with the exports of `component`, and with the component type of its world in the contract `wit`, which
+/// `world` names by the interface that the component exports. What
 /// the component would ask of its host stops the module, and the name of that function is kept for the error.
 ///
 /// # Errors
 /// What the component has that cannot be linked.
-pub fn fuse(component: &[u8], wit: &[(&str, &str)], world: &str) -> Result<Vec<u8>, String> {
+pub fn fuse(component: &[u8], wit: &[(&str, &str)], world: impl Fn(&str) -> String) -> Result<Vec<u8>, String> {
     let (merged, exports) = component::link(inner(component))?;
-    Ok(merged.module(&exports, &component_type(wit, world)?))
+    let interface = exports.keys().find_map(|name| name.strip_prefix("assay:model/")?.split('@').next());
+    let world = world(interface.ok_or("it exports no interface of a model")?);
+    Ok(merged.module(&exports, &component_type(wit, &world)?))
 }
 
 /// A toolchain may wrap the component in another one, beside stubs of what it imports.

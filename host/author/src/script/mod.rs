@@ -1,5 +1,6 @@
 //! Models in `JavaScript` and Python: what stands around the author's file, the toolchain, and the component from it.
 
+mod kind;
 mod report;
 
 use std::{
@@ -10,6 +11,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use assay_domain::ModelKind;
+
 use crate::fuse;
 
 /// Where a build writes, in the folder of the model.
@@ -18,22 +21,26 @@ const BUILD: &str = "target/assay";
 const RAW: &str = "raw.wasm";
 /// Its messages.
 const SAID: &str = "said.txt";
-const WORLD: &str = "credit-script";
 const WIT: [(&str, &str); 3] = [
     ("types.wit", include_str!("../../../../wit/v1/types.wit")),
     ("worlds.wit", include_str!("../../../../wit/v1/worlds.wit")),
     ("script.wit", include_str!("../../runtime/script.wit")),
 ];
-const JAVASCRIPT: [(&str, &str); 3] = [
-    ("entry.js", include_str!("../../runtime/javascript/entry.js")),
+/// Beside these is `entry`, which exports the functions of the kind.
+const JAVASCRIPT: [(&str, &str); 2] = [
     ("confined.js", include_str!("../../runtime/javascript/confined.js")),
     ("answers.js", include_str!("../../runtime/javascript/answers.js")),
 ];
 const PYTHON: [(&str, &str); 3] = [
-    ("entry.py", include_str!("../../runtime/python/entry.py")),
+    ("assay_answers.py", include_str!("../../runtime/python/assay_answers.py")),
     ("confined.py", include_str!("../../runtime/python/confined.py")),
     ("assay.py", include_str!("../../runtime/python/assay.py")),
 ];
+
+/// The world of a model that exports this interface.
+fn world(interface: &str) -> String {
+    format!("{interface}-script")
+}
 
 /// A language whose interpreter is in the component.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,31 +66,35 @@ impl Script {
     /// Writes what stands around the author's file, and returns the command that builds both.
     ///
     /// # Errors
-    /// A file that cannot be written, or words that say what to install.
+    /// A file that cannot be read or written, a kind that no script has, or words that say what to install.
     pub fn prepare(self, folder: &Path) -> Result<Command, String> {
+        let source = folder.join(self.source());
+        let text =
+            fs::read_to_string(&source).map_err(|error| format!("{} cannot be read: {error}", source.display()))?;
+        let kind = kind::named(self, &text)?;
         let build = folder.join(BUILD);
         let cannot = |error| format!("{} cannot be written: {error}", build.display());
-        self.write(&build).map_err(cannot)?;
+        self.write(&build, kind).map_err(cannot)?;
         let said = File::create(build.join(SAID)).map_err(cannot)?;
         let mut command = Command::new(self.tool(folder)?);
         command.current_dir(folder).env("RUST_BACKTRACE", "0").stdin(Stdio::null());
         command.stderr(said.try_clone().map_err(cannot)?).stdout(said);
-        let (wit, raw) = (format!("{BUILD}/wit"), format!("{BUILD}/{RAW}"));
+        let (wit, raw, world) = (format!("{BUILD}/wit"), format!("{BUILD}/{RAW}"), world(kind.as_str()));
         match self {
             Self::JavaScript => command
-                .args(["--wit", &wit, "--world", WORLD, "--js", &format!("{BUILD}/entry.js"), "--module-root", "."])
+                .args(["--wit", &wit, "--world", &world, "--js", &format!("{BUILD}/entry.js"), "--module-root", "."])
                 .args(["--sync", "--stub-wasi", "--output", &raw]),
             Self::Python => command
-                .args(["--quiet", "--wit-path", &wit, "--world", WORLD, "componentize", "--stub-wasi"])
+                .args(["--quiet", "--wit-path", &wit, "--world", &world, "componentize", "--stub-wasi"])
                 .args(["--python-path", BUILD, "--python-path", ".", "entry", "--output", &raw]),
         };
         Ok(command)
     }
 
-    fn write(self, build: &Path) -> io::Result<()> {
-        let own = match self {
-            Self::JavaScript => JAVASCRIPT,
-            Self::Python => PYTHON,
+    fn write(self, build: &Path, kind: ModelKind) -> io::Result<()> {
+        let own: &[(&str, &str)] = match self {
+            Self::JavaScript => &JAVASCRIPT,
+            Self::Python => &PYTHON,
         };
         // Where this build fails, no component of an earlier one is left.
         if build.exists() {
@@ -91,7 +102,19 @@ impl Script {
         }
         fs::create_dir_all(build.join("wit"))?;
         WIT.iter().try_for_each(|(name, text)| fs::write(build.join("wit").join(name), text))?;
-        own.iter().try_for_each(|(name, text)| fs::write(build.join(name), text))
+        own.iter().chain([&self.entry(kind)]).try_for_each(|(name, text)| fs::write(build.join(name), text))
+    }
+
+    /// The exports of a kind. There is none of a sandbox.
+    fn entry(self, kind: ModelKind) -> (&'static str, &'static str) {
+        match (self, kind) {
+            (Self::JavaScript, ModelKind::Boost) => ("entry.js", include_str!("../../runtime/javascript/boost.js")),
+            (Self::JavaScript, ModelKind::Sybil) => ("entry.js", include_str!("../../runtime/javascript/sybil.js")),
+            (Self::JavaScript, _) => ("entry.js", include_str!("../../runtime/javascript/credit.js")),
+            (Self::Python, ModelKind::Boost) => ("entry.py", include_str!("../../runtime/python/boost.py")),
+            (Self::Python, ModelKind::Sybil) => ("entry.py", include_str!("../../runtime/python/sybil.py")),
+            (Self::Python, _) => ("entry.py", include_str!("../../runtime/python/credit.py")),
+        }
     }
 
     /// The toolchain: of the model's own packages, or of those around it, or on the path.
@@ -138,6 +161,6 @@ impl Script {
     /// # Errors
     /// Where the modules cannot be linked.
     pub fn fused(self, component: &[u8]) -> Result<Vec<u8>, String> {
-        fuse::fuse(component, &WIT, WORLD)
+        fuse::fuse(component, &WIT, world)
     }
 }

@@ -5,6 +5,9 @@ use super::Script;
 /// The most lines that are shown.
 const LINES: usize = 20;
 
+/// Places of what stands around a model in Python.
+const OWN: [&str; 2] = ["entry.py\", line", "assay_answers.py\", line"];
+
 /// The error in what the toolchain of `script` said; all of it where there is none.
 pub fn report(script: Script, said: &str) -> String {
     let error = match script {
@@ -16,7 +19,7 @@ pub fn report(script: Script, said: &str) -> String {
     let mut lines = Vec::new();
     let mut rest = error.lines().map(shown).peekable();
     while let Some(line) = rest.next() {
-        if line.contains("entry.py\", line") {
+        if OWN.iter().any(|own| line.contains(own)) {
             // Python shows the line of the file after its place.
             rest.next_if(|line| !line.trim_start().starts_with("File "));
         } else if !line.trim().is_empty() && !line.contains("(target/assay/") {

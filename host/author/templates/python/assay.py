@@ -45,6 +45,17 @@ class Assessment:
 
 
 @dataclass
+class RiskAssessment:
+    risk: int
+    factors: list[Factor]
+
+
+@dataclass
+class OffChain:
+    total_asset_usd: float
+
+
+@dataclass
 class ChainFeatures:
     chain_id: int
     coverage: Coverage

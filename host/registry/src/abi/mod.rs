@@ -58,6 +58,6 @@ pub(crate) fn bind(component: &Component, world: &World) -> Result<Box<dyn Abi>,
 }
 
 /// A call of a function that this kind of model does not have.
-fn mismatch<T>() -> wasmtime::Result<T> {
+pub(crate) fn mismatch<T>() -> wasmtime::Result<T> {
     Err(wasmtime::format_err!("the model is of another kind"))
 }

@@ -234,8 +234,8 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "No such path; /docs lists every path there is")
     }
 
-    pub fn too_large(limit: u64) -> Self {
-        Self::coded(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("Request body is larger than {limit} bytes"))
+    pub fn too_large(most: u64) -> Self {
+        Self::coded(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("Request body is larger than {most} bytes"))
     }
 
     pub fn body_too_slow() -> Self {

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 
-use super::{ApiError, App, middleware};
+use super::{ApiError, App, middleware, route::BodyLimit};
 use crate::{
     access::AccessError,
     rollout::{MoveError, StageError},
@@ -107,6 +107,18 @@ impl From<LoadError> for ApiError {
             _ => return Self::internal(error.code(), error),
         };
         Self::coded(status, error.code(), capital(&error.to_string()))
+    }
+}
+
+impl ApiError {
+    /// A body of `length` bytes, where that is known, or of more than the limit.
+    pub fn beyond(BodyLimit { most, with_large }: BodyLimit, length: Option<u64>) -> Self {
+        if most == with_large || length.is_some_and(|length| length > with_large) {
+            return Self::too_large(most);
+        }
+        let size = length.map_or_else(|| format!("more than {most}"), |length| length.to_string());
+        let error = LoadError::needs_large(&size, most);
+        Self::coded(StatusCode::PAYLOAD_TOO_LARGE, error.code(), capital(&error.to_string()))
     }
 }
 

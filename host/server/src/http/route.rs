@@ -41,12 +41,20 @@ pub enum BodySize {
 }
 
 impl BodySize {
-    pub fn limit(self, limits: &Limits) -> u64 {
+    pub fn limit(self, limits: &Limits) -> BodyLimit {
         match self {
-            Self::Small => limits.body,
-            Self::Component => limits.component,
+            Self::Small => BodyLimit { most: limits.body, with_large: limits.body },
+            Self::Component => BodyLimit { most: limits.component, with_large: limits.large_component },
         }
     }
+}
+
+/// The size limit of the body of one request, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct BodyLimit {
+    pub most: u64,
+    /// The same on a server that takes large models.
+    pub with_large: u64,
 }
 
 /// The routes without path parameters. Every route answers with and without a slash at the end of its path: before the

@@ -83,6 +83,8 @@ pub struct Limits {
     pub body: u64,
     /// Largest component, in bytes.
     pub component: u64,
+    /// The same on a server that takes large models.
+    pub large_component: u64,
     /// Most addresses in one request.
     pub addresses: usize,
     /// Longest time until the response.
@@ -96,6 +98,7 @@ impl Limits {
         Self {
             body: config.http.max_body_bytes as u64,
             component: config.models.largest_component(),
+            large_component: config.models.limits().largest_file() as u64,
             addresses: config.http.max_addresses,
             request: config.http.request_timeout,
             arrival: config.http.body_timeout,

@@ -5,26 +5,23 @@ use std::{
     io::{self, Write as _},
     ops::AddAssign,
     path::Path,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use assay_backtest::Record;
-use assay_chain::{Chains, PastBlock, config::Snapshots};
-use assay_domain::{ChainId, Coverage, Subject, features};
+use assay_chain::{Chains, PastBlock};
+use assay_domain::{ChainId, Coverage, features};
 use assay_store::Store;
 use futures::{Stream, StreamExt as _, future::join_all, stream};
 use serde_json::json;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     file::{Known, with_end},
     label::Indexed,
     past::{Label, Past, blocks},
+    reading::{Reading, is_pending},
 };
-use crate::{app, commands::Failure, config::Config};
-
-/// Time between two checks of a history that is being read.
-const POLL: Duration = Duration::from_millis(250);
+use crate::{commands::Failure, config::Config};
 
 /// One export: of now, or of one moment in the past.
 pub(super) struct Export<'a> {
@@ -55,11 +52,9 @@ impl AddAssign for Counts {
     }
 }
 
-/// The chains that are read, and the tasks that read them.
-struct Reading {
-    chains: Chains,
-    tasks: TaskTracker,
-    stop: CancellationToken,
+/// What the rows come from.
+struct Rows {
+    reading: Reading,
     /// Of a moment in the past.
     then: Option<Then>,
 }
@@ -76,11 +71,10 @@ impl Export<'_> {
     /// Exports `addresses`, and the population of the moment where there is one.
     pub async fn run(&self, mut addresses: Vec<String>, known: &mut Known) -> Result<Counts, Failure> {
         let scratch = with_end(self.lines, ".reading");
-        let reading = match &self.past {
+        let rows = match &self.past {
             None => {
                 let store = Store::open(&self.config.store).await.map_err(Failure::cannot)?;
-                let (chains, tasks, stop) = connect(self.config, &store, None);
-                Reading { chains, tasks, stop, then: None }
+                Rows { reading: Reading::start(self.config, &store, None), then: None }
             }
             Some(past) => self.go_back(past, &scratch, &mut addresses).await?,
         };
@@ -93,11 +87,9 @@ impl Export<'_> {
         let all = addresses.len();
         // Two groups, so that the slowest address of one does not keep the next from beginning.
         let groups = stream::iter(addresses).chunks(self.at_once.div_ceil(2));
-        let lines = groups.map(|group| reading.together(group, self.wait)).buffered(2).flat_map(stream::iter);
+        let lines = groups.map(|group| rows.together(group, self.wait)).buffered(2).flat_map(stream::iter);
         let (written, failed) = append(lines, all, &mut file).await.map_err(cannot)?;
-        reading.stop.cancel();
-        reading.tasks.close();
-        reading.tasks.wait().await;
+        rows.reading.end().await;
         file.sync_all().map_err(Failure::cannot)?;
         if self.past.is_some() {
             // It may be there from an interrupted export.
@@ -108,7 +100,7 @@ impl Export<'_> {
 
     /// The chains as they were at the moment of `past`, read with a store of their own at `scratch`. Adds the population
     /// to `addresses`.
-    async fn go_back(&self, past: &Past, scratch: &Path, addresses: &mut Vec<String>) -> Result<Reading, Failure> {
+    async fn go_back(&self, past: &Past, scratch: &Path, addresses: &mut Vec<String>) -> Result<Rows, Failure> {
         let _ = fs::remove_file(scratch);
         let store =
             Store::open(&assay_store::config::Store::embedded(scratch.to_path_buf())).await.map_err(Failure::cannot)?;
@@ -118,34 +110,28 @@ impl Export<'_> {
             if config.chains.is_empty() {
                 return Err(Failure::cannot("no configured chain existed at that moment"));
             }
-            let (chains, tasks, stop) = connect(&config, &store, Some(past.moment));
-            let blocks = match blocks(&chains).await? {
+            let reading = Reading::start(&config, &store, Some(past.moment));
+            let chains = reading.chains();
+            let blocks = match blocks(chains).await? {
                 Ok(blocks) => blocks,
                 Err(chain) => {
                     younger.push(chain);
-                    stop.cancel();
+                    reading.stop();
                     continue;
                 }
             };
             let needs_index = past.market.is_some() || past.label.is_some();
-            let indexed = if needs_index { Some(Indexed::open(&chains, &config).await?) } else { None };
+            let indexed = if needs_index { Some(Indexed::open(chains, &config).await?) } else { None };
             if let (Some(indexed), Some(label)) = (&indexed, past.label) {
-                indexed.reaches(&chains, past, label).await?;
+                indexed.reaches(chains, past, label).await?;
             }
             if let (Some(indexed), Some(market)) = (&indexed, past.market) {
                 addresses.extend(indexed.borrowers(&config, market, &blocks)?);
             }
             let then = Then { moment: past.moment, blocks, indexed, label: past.label };
-            return Ok(Reading { chains, tasks, stop, then: Some(then) });
+            return Ok(Rows { reading, then: Some(then) });
         }
     }
-}
-
-fn connect(config: &Config, store: &Store, past: Option<u64>) -> (Chains, TaskTracker, CancellationToken) {
-    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let snapshots = Snapshots { past, ..config.scoring.snapshots() };
-    let chains = app::connect(config, &snapshots, store, &tasks, &stop);
-    (chains, tasks, stop)
 }
 
 /// Appends each line to the file and prints the progress. Returns how many were written, and how many failed.
@@ -173,10 +159,10 @@ async fn append(
     Ok((written, failed))
 }
 
-impl Reading {
+impl Rows {
     /// The line of each address, or the reason why there is none.
     async fn together(&self, group: Vec<String>, wait: Duration) -> Vec<(Result<String, String>, String)> {
-        let together = self.chains.together();
+        let together = self.reading.chains().together();
         let reads = group.into_iter().map(|given| {
             let together = &together;
             async move { (self.read(together, &given, wait).await, given) }
@@ -184,39 +170,20 @@ impl Reading {
         join_all(reads).await
     }
 
-    /// `together` is for the first read: a later one is of a newer block.
     async fn read(&self, together: &Chains, given: &str, wait: Duration) -> Result<String, String> {
-        let wallet = match Subject::parse(given).map_err(|error| error.to_string())? {
-            Subject::Address(address) => address,
-            Subject::Name(name) => self.chains.resolve(&name).await.map_err(|error| error.to_string())?,
-        };
-        let started = Instant::now();
-        let mut snapshot = together.snapshot(wallet).await.snapshot;
-        loop {
-            if snapshot.all_failed() {
-                return Err("no chain could be read".into());
-            }
-            let pools = snapshot.pools().map(|pool| pool.coverage);
-            let is_pending =
-                pools.chain(snapshot.chains.iter().map(|chain| chain.coverage)).any(|c| c == Coverage::Pending);
-            if !is_pending {
-                // Features without one of the chains would be those of another wallet.
-                if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {
-                    return Err(format!("chain {} could not be read", chain.chain_id));
-                }
-                // The id is the argument, so that the next export finds it.
-                let record = Record::new(Some(given.to_owned()), None, features::features(&snapshot));
-                return self.line(record, &snapshot);
-            }
-            if started.elapsed() >= wait {
-                return Err(format!(
-                    "its lending history is still being read after {} s; the next export goes on",
-                    wait.as_secs()
-                ));
-            }
-            tokio::time::sleep(POLL).await;
-            snapshot = self.chains.snapshot(wallet).await.snapshot;
+        let wallet = self.reading.wallet(given).await?;
+        let snapshot = self.reading.settled(together, wallet, wait).await?;
+        if is_pending(&snapshot) {
+            let seconds = wait.as_secs();
+            return Err(format!("its lending history is still being read after {seconds} s; the next export goes on"));
         }
+        // Features without one of the chains would be those of another wallet.
+        if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {
+            return Err(format!("chain {} could not be read", chain.chain_id));
+        }
+        // The id is the argument, so that the next export finds it.
+        let record = Record::new(Some(given.to_owned()), None, features::features(&snapshot));
+        self.line(record, &snapshot)
     }
 
     /// The line of `record`. One of the past names its blocks, what was not read, and its outcome.

@@ -5,6 +5,7 @@ mod export;
 mod file;
 mod label;
 mod past;
+mod reading;
 mod table;
 
 use std::{
@@ -16,6 +17,7 @@ use assay_backtest::{grouped, is_table};
 use assay_domain::{Address, ChainId};
 use clap::{Args, Subcommand};
 
+pub(super) use self::reading::one;
 use self::{
     export::{Counts, Export},
     past::{days, moment},

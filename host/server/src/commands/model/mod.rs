@@ -81,19 +81,11 @@ pub enum Command {
         #[arg(long)]
         no_fuse: bool,
     },
-    /// Score one wallet: the factors, the cost, what it printed, and what a panic or traceback said
-    Try {
-        /// The component
-        file: PathBuf,
-        /// File of features; without one, the sample wallets of `check`
-        #[arg(long, value_name = "FILE")]
-        features: Option<PathBuf>,
-        /// Number of the wallet
-        #[arg(long, default_value_t = 1)]
-        line: u64,
-        #[command(flatten)]
-        config: ConfigFile,
-    },
+    /// Ask a model once: its answer, the cost, what it printed, and what a panic or traceback said
+    ///
+    /// A credit or sybil model is asked about a wallet: one of --features, the one at --address, or a sample wallet of
+    /// `check`. A boost model is asked to raise --score by --assets, a sandbox generator about --address.
+    Try(Box<trial::Arguments>),
     /// Compare a component with a model on the shelf, over a file of features
     Compare {
         /// The component
@@ -192,10 +184,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Build { folder, accept, no_fuse } => {
             workshop::build(&folder, How { accept, fuse: !no_fuse }).map(drop)
         }
-        Command::Try { file, features, line, config } => {
-            let limits = unsigned(&config)?;
-            trial::run(&read(&file, &limits)?, &limits, features.as_deref(), line)
-        }
+        Command::Try(arguments) => trial::run(&arguments),
         Command::Compare { file, features, with, config } => compare(&file, &features, with, &config),
         Command::Dev { folder, once, server } => dev(&folder, once, &server),
         Command::Key { output } => sign::key(&output),

@@ -1,41 +1,114 @@
-//! `assay model try`: one wallet, one call, everything that an author wants to see of it.
+//! `assay model try`: one question, one call, everything that an author wants to see of it.
 
-use std::{fmt::Write as _, path::Path};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use assay_backtest::Source;
-use assay_domain::{Factor, features::Features};
-use assay_registry::{Limits, Trial, Trials};
+use assay_domain::{Address, Factor, ModelKind, Score, features};
+use assay_registry::{Answer, Question, Trial, Trials};
+use clap::Args;
 
-use crate::commands::{Failure, print};
+use super::{read, unsigned};
+use crate::commands::{ConfigFile, Failure, features as chains, print};
 
-/// Scores wallet number `line` of a features file, or without one the sample wallet of that number.
-pub fn run(bytes: &[u8], limits: &Limits, features: Option<&Path>, line: u64) -> Result<(), Failure> {
-    let (name, wallet) = match features {
-        Some(file) => of_file(file, line)?,
-        None => sample(line)?,
-    };
-    let trials = Trials::load(bytes, limits).map_err(Failure::no)?;
+#[derive(Args)]
+pub struct Arguments {
+    /// The component
+    file: PathBuf,
+    /// File of features; without one, the sample wallets of `check`
+    #[arg(long, value_name = "FILE", conflicts_with = "address")]
+    features: Option<PathBuf>,
+    /// Number of the wallet in the file, or of the sample wallet
+    #[arg(long, default_value_t = 1, conflicts_with = "address")]
+    line: u64,
+    /// Address or name of a wallet, which is read now on the chains of the configuration. A server may be running
+    #[arg(long, value_name = "ADDRESS")]
+    address: Option<String>,
+    /// Longest wait for the lending history of --address, in seconds; what is not read by then is shown
+    #[arg(long, default_value_t = 120, requires = "address")]
+    wait: u64,
+    /// For a boost model: the score
+    #[arg(long, default_value_t = 700, value_parser = clap::value_parser!(u32).range(300..=1000))]
+    score: u32,
+    /// For a boost model: the assets off the chains, in dollars
+    #[arg(long, value_name = "DOLLARS", default_value_t = 50_000.0)]
+    assets: f64,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+/// A question, its name, and what could not be read for it.
+type Asked = (String, Question, Vec<String>);
+
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let limits = unsigned(&arguments.config)?;
+    let trials = Trials::load(&read(&arguments.file, &limits)?, &limits).map_err(Failure::no)?;
     let info = trials.info();
     print(format!("{} {}  {}", info.kind, info.version, info.title))?;
-    let trial = trials.ask(&wallet);
-    print(shown(&name, &trial).trim_end())?;
+    let (name, question, unread) = arguments.question(info.kind)?;
+    let trial = trials.ask(&question);
+    print(shown(&name, info.kind, &trial, &unread).trim_end())?;
     if trial.answer.is_ok() { Ok(()) } else { Err(Failure::no("")) }
 }
 
-fn shown(name: &str, Trial { answer, spent, printed }: &Trial) -> String {
+impl Arguments {
+    fn question(&self, kind: ModelKind) -> Result<Asked, Failure> {
+        let all = |(name, question)| (name, question, Vec::new());
+        match (kind, &self.address, &self.features) {
+            (ModelKind::Credit | ModelKind::Sybil, Some(given), _) => self.on_chains(given),
+            (ModelKind::Credit | ModelKind::Sybil, None, Some(file)) => of_file(file, self.line).map(all),
+            (ModelKind::Credit | ModelKind::Sybil, None, None) => sample(self.line).map(all),
+            (ModelKind::Boost, None, None) => {
+                let score = Score::new(self.score).unwrap_or(Score::MIN);
+                let question = Question::Boost { score, total_asset_usd: self.assets };
+                Ok(all((format!("{score} with {} dollars", self.assets), question)))
+            }
+            (ModelKind::Boost, ..) => {
+                Err(Failure::no("a boost model sees no wallet: give --score and --assets in place of one"))
+            }
+            (ModelKind::Sandbox, given, None) => {
+                let given = given.as_deref().map_or(Ok(Address::with_last_byte(1)), str::parse);
+                let address: Address = given.map_err(|_| {
+                    Failure::no("a sandbox generator is asked about an address: 0x and 40 hexadecimal digits")
+                })?;
+                Ok(all((address.to_checksum(None), Question::Address(address))))
+            }
+            (ModelKind::Sandbox, _, Some(_)) => {
+                Err(Failure::no("a sandbox generator sees no features: give --address in place of a file"))
+            }
+        }
+    }
+
+    /// The wallet as the chains show it now.
+    fn on_chains(&self, given: &str) -> Result<Asked, Failure> {
+        let snapshot = chains::one(&self.config.load()?, given, Duration::from_secs(self.wait))?;
+        let unread = snapshot.unread().map(|(chain, unread)| unread.on(chain)).collect();
+        Ok((snapshot.address.to_checksum(None), Question::Wallet(features::features(&snapshot)), unread))
+    }
+}
+
+fn shown(name: &str, kind: ModelKind, Trial { answer, spent, printed }: &Trial, unread: &[String]) -> String {
     let mut text = format!("{name}: ");
     // Writing to a string does not fail.
     let _ = match answer {
-        Ok(answer) => {
-            let head = writeln!(text, "{}, decile {}", answer.score, answer.decile.get());
-            for Factor { label, points, words } in &answer.factors {
+        Ok(Answer { figure, decile, factors }) => {
+            let risk = if kind == ModelKind::Sybil { "risk " } else { "" };
+            let decile = decile.map(|decile| format!(", decile {}", decile.get())).unwrap_or_default();
+            let head = writeln!(text, "{risk}{figure}{decile}");
+            for Factor { label, points, words } in factors {
                 let (possible, said) = words.as_ref().map_or((0, ""), |words| (words.possible, &words.description));
                 let _ = writeln!(text, "  {points:>5} of {possible:>4}  {label}: {said}");
             }
             head
         }
-        Err(error) => writeln!(text, "no score: {error} [{}]", error.code()),
+        Err(error) => writeln!(text, "no answer: {error} [{}]", error.code()),
     };
+    for line in unread {
+        let _ = writeln!(text, "  not read  {line}");
+    }
     for line in printed.lines() {
         let _ = writeln!(text, "  printed  {line}");
     }
@@ -49,22 +122,22 @@ fn shown(name: &str, Trial { answer, spent, printed }: &Trial) -> String {
     text
 }
 
-fn sample(number: u64) -> Result<(String, Features), Failure> {
+fn sample(number: u64) -> Result<(String, Question), Failure> {
     let samples = assay_registry::wallets();
     let count = samples.len();
     let found = usize::try_from(number).ok().and_then(|number| samples.into_iter().nth(number.checked_sub(1)?));
     let (name, features) = found.ok_or_else(|| Failure::no(format!("there are sample wallets 1 to {count}")))?;
-    Ok((name.to_owned(), features))
+    Ok((name.to_owned(), Question::Wallet(features)))
 }
 
-fn of_file(file: &Path, line: u64) -> Result<(String, Features), Failure> {
+fn of_file(file: &Path, line: u64) -> Result<(String, Question), Failure> {
     let cannot = |error: std::io::Error| Failure::cannot(format!("{} cannot be read: {error}", file.display()));
     let mut source = Source::open(file).map_err(cannot)?;
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         let Some((_, record)) = chunk.records().find(|(number, _)| *number == line) else { continue };
         let record = record.map_err(|bad| Failure::no(format!("line {}: {}", bad.line, bad.reason)))?;
         let record = record.ok_or_else(|| Failure::no(format!("line {line} is blank")))?;
-        return Ok((record.id.unwrap_or_else(|| format!("line {line}")), record.features));
+        return Ok((record.id.unwrap_or_else(|| format!("line {line}")), Question::Wallet(record.features)));
     }
     Err(Failure::no(format!("{} has no line {line}", file.display())))
 }

@@ -11,7 +11,11 @@ use axum::{
 use futures::StreamExt;
 use serde_json::{Map, Value};
 
-use crate::http::{ApiError, App, validation::Place, validation::Violation};
+use crate::http::{
+    ApiError, App,
+    route::{BodyLimit, BodySize},
+    validation::{Place, Violation},
+};
 
 /// The most bytes discarded of a body that is too large. Without discarding, many clients see a reset connection
 /// instead of the response.
@@ -23,10 +27,6 @@ const NAMED: usize = 20;
 /// The largest count: every JSON parser reads numbers up to it exactly.
 pub const MOST: u64 = (1 << 53) - 1;
 
-/// The size limit of the body of this request, in bytes. The middleware sets it by the route.
-#[derive(Debug, Clone, Copy)]
-pub struct BodyLimit(pub u64);
-
 /// The bytes of a whole body.
 pub struct Upload(pub Bytes);
 
@@ -34,7 +34,8 @@ impl FromRequest<App> for Upload {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        let limit = request.extensions().get().map_or(app.limits.body, |BodyLimit(limit)| *limit);
+        // The middleware sets it by the route.
+        let limit = request.extensions().get().copied().unwrap_or_else(|| BodySize::Small.limit(&app.limits));
         read(request.into_body(), limit, app.limits.arrival).await.map(Self)
     }
 }
@@ -191,19 +192,19 @@ impl JsonObject {
 /// The whole `body`.
 ///
 /// # Errors
-/// 413 beyond `limit` bytes, 400 when the client disconnects, 408 after `longest`.
-async fn read(body: Body, limit: u64, longest: Duration) -> Result<Bytes, ApiError> {
+/// 413 beyond `limit`, 400 when the client disconnects, 408 after `longest`.
+async fn read(body: Body, limit: BodyLimit, longest: Duration) -> Result<Bytes, ApiError> {
     tokio::time::timeout(longest, collect(body, limit)).await.unwrap_or_else(|_| Err(ApiError::body_too_slow()))
 }
 
-async fn collect(body: Body, limit: u64) -> Result<Bytes, ApiError> {
+async fn collect(body: Body, limit: BodyLimit) -> Result<Bytes, ApiError> {
     let mut chunks = body.into_data_stream();
     let mut whole = Vec::new();
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|_| ApiError::new(http::StatusCode::BAD_REQUEST, "Request body broke off"))?;
-        if (whole.len() + chunk.len()) as u64 > limit {
+        if (whole.len() + chunk.len()) as u64 > limit.most {
             discard(chunks).await;
-            return Err(ApiError::too_large(limit));
+            return Err(ApiError::beyond(limit, None));
         }
         whole.extend_from_slice(&chunk);
     }
@@ -214,16 +215,16 @@ async fn collect(body: Body, limit: u64) -> Result<Bytes, ApiError> {
 /// `Expect: 100-continue` has the response before it sends the body.
 ///
 /// # Errors
-/// 413 beyond `limit` bytes.
-pub async fn check_declared(request: Request, limit: u64) -> Result<Request, ApiError> {
+/// 413 beyond `limit`.
+pub async fn check_declared(request: Request, limit: BodyLimit) -> Result<Request, ApiError> {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
-    if length.is_none_or(|length| length <= limit) {
+    if length.is_none_or(|length| length <= limit.most) {
         return Ok(request);
     }
     if !request.headers().contains_key(header::EXPECT) {
         discard(request.into_body().into_data_stream()).await;
     }
-    Err(ApiError::too_large(limit))
+    Err(ApiError::beyond(limit, length))
 }
 
 /// Reads a body and discards it, up to [`DISCARDED`] bytes.
@@ -252,7 +253,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_that_does_not_arrive_is_the_clients_delay() {
         let never = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
-        let error = read(never, 10, Duration::ZERO).await.unwrap_err();
+        let error = read(never, BodyLimit { most: 10, with_large: 10 }, Duration::ZERO).await.unwrap_err();
         assert!(!error.is_server_error() && format!("{error:?}").contains("408"), "{error:?}");
     }
 

@@ -15,7 +15,7 @@ mod submission;
 pub use admission::{Admits, Admitted, Operator, Public};
 pub use agent::AgentPath;
 pub use auth::{Caller, Charge, Identified, charge};
-pub use body::{BodyLimit, JsonObject, Upload, check_declared};
+pub use body::{JsonObject, Upload, check_declared};
 pub use notice::Notice;
 pub use paging::{Paging, SearchQuery};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};

@@ -22,7 +22,7 @@ use tower::{Layer, Service};
 use crate::http::{
     ApiError, App,
     bill::Bill,
-    extract::{self, BodyLimit},
+    extract,
     route::{BodySize, Route},
 };
 
@@ -34,11 +34,11 @@ const DISCARD: Duration = Duration::from_secs(10);
 pub async fn body_limit(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let size = request.extensions().get::<Route>().map_or(BodySize::Small, |route| route.body);
     let limit = size.limit(&app.limits);
-    request.extensions_mut().insert(BodyLimit(limit));
+    request.extensions_mut().insert(limit);
     match tokio::time::timeout(DISCARD, extract::check_declared(request, limit)).await {
         Ok(Ok(request)) => next.run(request).await,
         Ok(Err(error)) => error.into_response(),
-        Err(_) => ApiError::too_large(limit).into_response(),
+        Err(_) => ApiError::beyond(limit, None).into_response(),
     }
 }
 

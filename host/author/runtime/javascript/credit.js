@@ -1,21 +1,10 @@
 // The exports of a credit model in JavaScript, around the functions of model.js.
 
-import { printed, stopped } from './confined.js';
-import { assessed, described, plain, whole } from './answers.js';
+import { assessed, complete, described, plain, whole } from './answers.js';
+import { kept, printed } from './confined.js';
 import * as model from '../../model.js';
 
-for (const name of ['describe', 'score', 'decile']) {
-  if (typeof model[name] !== 'function') throw new Error(`model.js exports no function ${name}`);
-}
-
-function kept(work) {
-  try {
-    return work();
-  } catch (error) {
-    stopped(error);
-    throw error;
-  }
-}
+complete(model, 'credit', ['describe', 'score', 'decile']);
 
 function score(features) {
   const { refusal, assessment } = kept(() => assessed(model.score(plain(features))));

@@ -1,62 +1,14 @@
-//! Models in JavaScript and Python answer as the same model in Rust, with their modules linked into one and apart, and
-//! say where they stopped.
+//! Credit models.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-    thread,
-    time::Duration,
-};
+use std::{fs, path::Path, process::Command, thread};
 
 use assay_author::{Language, Script};
 use assay_domain::{Assessment, ModelKind, features::Features};
 use assay_model::CreditModel as _;
-use assay_registry::{CreditModel, Limits, OfKind as _, Refusal, ScoreError, Trials, standalone, to_component};
+use assay_registry::{CreditModel, OfKind as _, Refusal, ScoreError, Trials, standalone};
 use assay_tests::{features, native, node, python};
-use tempfile::TempDir;
 
-/// The template, with its own tests.
-#[path = "../../host/author/templates/rust/credit.rs"]
-mod rust;
-
-/// A busy machine must not change an answer.
-fn limits() -> Limits {
-    Limits {
-        large_lanes: 1,
-        deadline: Duration::from_secs(5),
-        self_test: Duration::from_secs(300),
-        ..Limits::default()
-    }
-}
-
-/// The template of a language in a folder, with `mistakes` around its scoring function.
-fn template(language: Language, script: Script, mistakes: &str) -> (TempDir, PathBuf) {
-    let place = tempfile::tempdir().expect("a folder");
-    let folder = place.path().join("model");
-    for (path, text) in assay_author::template(language, ModelKind::Credit, "model", "").expect("a template") {
-        let path = folder.join(path);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("a file");
-    }
-    let source = folder.join(script.source());
-    let text = fs::read_to_string(&source).expect("the model");
-    fs::write(source, format!("{text}\n{mistakes}")).expect("the model");
-    (place, folder)
-}
-
-fn build(script: Script, folder: &Path) -> Vec<u8> {
-    let mut command = script.prepare(folder).expect("a toolchain");
-    let done = command.status().expect("the toolchain starts");
-    assert!(done.success(), "{}", script.report(folder));
-    script.built(folder).expect("a component")
-}
-
-fn passes(command: &mut Command) {
-    let done = command.output().expect("it starts");
-    let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    assert!(done.status.success(), "{said:?}");
-}
+use super::{build, fused, limits, mistaken, passes, rust, template};
 
 fn model(component: &[u8]) -> CreditModel {
     CreditModel::of(&standalone(component, &limits()).expect("a model")).expect("a credit model")
@@ -74,15 +26,9 @@ fn agrees(answer: &Assessment, wallet: &Features) {
     assert_eq!(answer.factors.len(), expected.factors.len());
 }
 
-/// Wallets whose moment tells a model with mistakes which of them to make.
-fn mistaken(trials: &Trials, number: u64) -> (ScoreError, String) {
-    let trial = trials.ask(&Features { as_of: 1000 + number, ..Features::default() });
-    (trial.answer.expect_err("a mistake"), trial.printed)
-}
-
 /// The served model against Rust; its modules apart against both; and `mistakes`: what each says, and what it printed.
 fn holds(script: Script, apart: &[u8], mistakes: &[(&str, &str)]) {
-    let fused = to_component(&script.fused(apart).expect("one module")).expect("a component").into_owned();
+    let fused = fused(script, apart);
     assert!(fused.len() < apart.len(), "{} of {}", fused.len(), apart.len());
     let wallets = features::generate(17, 2000);
     thread::scope(|scope| {
@@ -130,7 +76,7 @@ function wrong(features) {
 }
 export { wrong as score };
 ";
-    let (_place, folder) = template(Language::JavaScript, Script::JavaScript, "");
+    let (_place, folder) = template(Language::JavaScript, ModelKind::Credit, Script::JavaScript, "");
     passes(Command::new("node").arg("--test").current_dir(&folder));
     std::os::unix::fs::symlink(packages, folder.join("node_modules")).expect("a link");
     let text = fs::read_to_string(folder.join("model.js")).expect("the model");
@@ -196,7 +142,7 @@ def score(features):
             return open('coefficients.json')
     return right(features)
 ";
-    let (_place, folder) = template(Language::Python, Script::Python, mistakes);
+    let (_place, folder) = template(Language::Python, ModelKind::Credit, Script::Python, mistakes);
     passes(Command::new(&interpreter).args(["-m", "unittest"]).current_dir(&folder));
     let environment = interpreter.parent().and_then(Path::parent).expect("an environment");
     std::os::unix::fs::symlink(environment, folder.join(".venv")).expect("a link");

@@ -1,0 +1,76 @@
+//! Models in JavaScript and Python answer as the same model in Rust, with their modules linked into one and apart, and
+//! say where they stopped.
+
+mod credit;
+mod kinds;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use assay_author::{Language, Script};
+use assay_domain::{ModelKind, features::Features};
+use assay_registry::{Limits, Question, ScoreError, Trials, to_component};
+use tempfile::TempDir;
+
+/// The templates, with their own tests.
+#[path = "../../../host/author/templates/rust/credit.rs"]
+mod rust;
+#[path = "../../../host/author/templates/rust/boost.rs"]
+mod rust_boost;
+#[path = "../../../host/author/templates/rust/sandbox.rs"]
+mod rust_sandbox;
+#[path = "../../../host/author/templates/rust/sybil.rs"]
+mod rust_sybil;
+
+/// A busy machine must not change an answer.
+fn limits() -> Limits {
+    Limits {
+        large_lanes: 1,
+        deadline: Duration::from_secs(5),
+        self_test: Duration::from_secs(300),
+        ..Limits::default()
+    }
+}
+
+/// The template of a language in a folder, with `mistakes` around its scoring function.
+fn template(language: Language, kind: ModelKind, script: Script, mistakes: &str) -> (TempDir, PathBuf) {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("model");
+    for (path, text) in assay_author::template(language, kind, "model", "").expect("a template") {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, text).expect("a file");
+    }
+    let source = folder.join(script.source());
+    let text = fs::read_to_string(&source).expect("the model");
+    fs::write(source, format!("{text}\n{mistakes}")).expect("the model");
+    (place, folder)
+}
+
+fn build(script: Script, folder: &Path) -> Vec<u8> {
+    let mut command = script.prepare(folder).expect("a toolchain");
+    let done = command.status().expect("the toolchain starts");
+    assert!(done.success(), "{}", script.report(folder));
+    script.built(folder).expect("a component")
+}
+
+fn passes(command: &mut Command) {
+    let done = command.output().expect("it starts");
+    let said = [done.stdout, done.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(done.status.success(), "{said:?}");
+}
+
+/// The component that is served: the modules of `apart` linked into one.
+fn fused(script: Script, apart: &[u8]) -> Vec<u8> {
+    to_component(&script.fused(apart).expect("one module")).expect("a component").into_owned()
+}
+
+/// Wallets whose moment tells a model with mistakes which of them to make.
+fn mistaken(trials: &Trials, number: u64) -> (ScoreError, String) {
+    let trial = trials.ask(&Question::Wallet(Features { as_of: 1000 + number, ..Features::default() }));
+    (trial.answer.expect_err("a mistake"), trial.printed)
+}
