@@ -18,9 +18,9 @@ use std::{fmt::Display, ops::Range};
 
 use wasmparser::{Parser, Payload};
 
-/// One core module with the exports of `component`, and with the component type of its world in the contract `wit`, which
-/// `world` names by the interface that the component exports. What
-/// the component would ask of its host stops the module, and the name of that function is kept for the error.
+/// One core module with the exports of `component`, and with the component type of its world in the contract `wit`.
+/// `world` names the world by the interface that the component exports. What the component would ask of its host stops
+/// the module, and the name of that function is kept for the error.
 ///
 /// # Errors
 /// What the component has that cannot be linked.
