@@ -15,7 +15,10 @@ use alloy::{primitives::Bytes, rpc::types::Log};
 use futures::future::{join_all, try_join_all};
 use serde_json::Value;
 
-use super::{Client, gather::Gather};
+use super::{
+    Client,
+    gather::{Gather, Seat},
+};
 use crate::{
     call::Call,
     fault::Fault,
@@ -57,6 +60,20 @@ impl Drop for Sharing {
     }
 }
 
+/// The batches of one reader. While it lives, what is shared goes out as soon as all such readers have asked: it is to be
+/// dropped after the last batch.
+pub struct Series {
+    client: Client,
+    seat: Option<Seat<Vec<Ask>, BatchAnswer>>,
+}
+
+impl Series {
+    /// As [`Client::shared_batch`].
+    pub async fn batch(&mut self, asks: Vec<Ask>) -> BatchAnswer {
+        self.client.gathered(asks, self.seat.as_ref()).await
+    }
+}
+
 impl Client {
     /// Makes reads share requests as long as the result lives.
     pub fn share(&self) -> Sharing {
@@ -75,17 +92,27 @@ impl Client {
             return self.calls(&calls, at).await;
         }
         let (client, gather) = (self.clone(), self.shared.calls.clone());
-        let answer = gather.ask((at, calls), move |asked| async move { client.all_calls(asked).await }).await;
+        let answer = gather.ask((at, calls), None, move |asked| async move { client.all_calls(asked).await }).await;
         answer.unwrap_or_else(unanswered)
     }
 
     /// As [`batch`](Self::batch). A question that several readers have is asked once.
     pub async fn shared_batch(&self, asks: Vec<Ask>) -> BatchAnswer {
+        self.gathered(asks, None).await
+    }
+
+    /// For a reader of several batches, each asked once the one before is answered.
+    pub fn series(&self) -> Series {
+        Series { client: self.clone(), seat: self.shares().then(|| self.shared.asks.clone().seat()) }
+    }
+
+    async fn gathered(&self, asks: Vec<Ask>, seat: Option<&Seat<Vec<Ask>, BatchAnswer>>) -> BatchAnswer {
         if !self.shares() {
-            return self.batch(asks).await;
+            let parts = asks.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()));
+            return Ok(try_join_all(parts).await?.into_iter().flatten().collect());
         }
         let (client, gather) = (self.clone(), self.shared.asks.clone());
-        let answer = gather.ask(asks, move |asked| async move { client.all_asks(asked).await }).await;
+        let answer = gather.ask(asks, seat, move |asked| async move { client.all_asks(asked).await }).await;
         answer.unwrap_or_else(unanswered)
     }
 
@@ -96,7 +123,7 @@ impl Client {
         }
         let (client, gather) = (self.clone(), self.shared.logs.clone());
         let send = move |asked| async move { client.all_logs(asked).await };
-        gather.ask((query.clone(), span), send).await.unwrap_or_else(unanswered)
+        gather.ask((query.clone(), span), None, send).await.unwrap_or_else(unanswered)
     }
 
     async fn all_calls(&self, asked: Vec<(B256, Vec<Call>)>) -> Vec<CallsAnswer> {
