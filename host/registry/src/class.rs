@@ -11,16 +11,16 @@ use crate::{Limits, LoadError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// Rust, scorecards, trees.
+    /// Rust, scorecards.
     Small,
-    /// JavaScript: more memory, in fewer calls at the same time.
+    /// JavaScript, many trees: more memory, in fewer calls at the same time.
     Medium,
     /// Python: only where `models.large_lanes` is not 0.
     Large,
 }
 
-/// Memory from which on the engines of medium models are faster: they look for the pages that a call wrote.
-const LIGHT: usize = 1 << 20;
+/// Bytes of a small instance's memory that are cleared and reused for the next call: two pages of WebAssembly.
+pub(crate) const RESIDENT: usize = 128 << 10;
 /// Calls of each class that run at the same time, at most.
 const MEDIUM_CALLS: u32 = 64;
 const LARGE_CALLS_OF_A_LANE: u32 = 32;
@@ -60,7 +60,8 @@ impl Class {
     /// # Errors
     /// [`LoadError::NeedsLarge`] where large models are refused, [`LoadError::TooDemanding`] where no class is enough.
     pub(crate) fn of(declared: &Declared, limits: &Limits) -> Result<Self, LoadError> {
-        let light = Limits { memory: limits.memory.min(LIGHT), ..limits.clone() };
+        // The engines of medium models are faster for what does not stay resident in those of small ones.
+        let light = Limits { memory: limits.memory.min(RESIDENT), ..limits.clone() };
         // In the order of preference. A file that is too large for medium may still be small.
         let medium = limits.of(Self::Medium);
         let mut choices = vec![(Self::Small, light), (Self::Medium, medium.clone()), (Self::Small, limits.clone())];
@@ -218,8 +219,8 @@ mod tests {
         };
         for (memory, table, without, with) in [
             ("1", 0, Ok(Class::Small), Ok(Class::Small)),
-            ("16", 1_024, Ok(Class::Small), Ok(Class::Small)),
-            ("17", 0, Ok(Class::Medium), Ok(Class::Medium)),
+            ("2", 1_024, Ok(Class::Small), Ok(Class::Small)),
+            ("3", 0, Ok(Class::Medium), Ok(Class::Medium)),
             ("1", 1_025, Ok(Class::Medium), Ok(Class::Medium)),
             ("64", 4_096, Ok(Class::Medium), Ok(Class::Medium)),
             ("65", 0, Err("needs_large"), Ok(Class::Large)),

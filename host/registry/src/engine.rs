@@ -8,7 +8,7 @@ use wasmtime::{
 
 use crate::{
     Class, Limits,
-    class::Parts,
+    class::{Parts, RESIDENT},
     clock::Clock,
     scan,
     shard::{self, Shard, Slot},
@@ -16,9 +16,6 @@ use crate::{
 
 /// Each shard has its own code and pool; a machine with more cores also has other work.
 const MAX_SHARDS: u32 = 16;
-
-/// Bytes of an instance's memory that are cleared and reused for the next call: two pages of WebAssembly.
-const RESIDENT: usize = 128 << 10;
 
 /// The features of an engine. Each one except the pool slows every call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
