@@ -212,10 +212,7 @@ fn unanswered<T>() -> Result<T, Fault> {
 }
 
 /// Every question once, and for each reader the places of its answers.
-fn distinct<Q: Clone, K: Eq + Hash>(
-    asked: &[impl AsRef<[Q]>],
-    key: impl Fn(&Q) -> K,
-) -> (Vec<Q>, Vec<Vec<usize>>) {
+fn distinct<Q: Clone, K: Eq + Hash>(asked: &[impl AsRef<[Q]>], key: impl Fn(&Q) -> K) -> (Vec<Q>, Vec<Vec<usize>>) {
     let (mut distinct, mut places) = (Vec::new(), HashMap::new());
     let mut place = |question: &Q| {
         *places.entry(key(question)).or_insert_with(|| {

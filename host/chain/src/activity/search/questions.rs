@@ -43,12 +43,7 @@ pub(super) async fn scout(client: &Client, wallet: Address, top: u64) -> Result<
 }
 
 /// Asks `round` for `wallet` and adds the answers to `search`.
-pub(super) async fn ask(
-    series: &mut Series,
-    wallet: Address,
-    round: &Round,
-    search: &mut Search,
-) -> Result<(), Fault> {
+pub(super) async fn ask(series: &mut Series, wallet: Address, round: &Round, search: &mut Search) -> Result<(), Fault> {
     let answers = series.batch(asks(wallet, round).collect()).await?;
     learn(search, round, answers.into_iter())
 }
