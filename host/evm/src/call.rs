@@ -21,7 +21,7 @@ sol! {
 }
 
 /// One read of state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Call {
     Contract {
         to: Address,

@@ -34,7 +34,7 @@ use crate::{
 use assay_domain::{Address, B256, ChainId, U256};
 
 pub use batch::Answers;
-pub use sharing::Sharing;
+pub use sharing::{Series, Sharing};
 
 pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
 

@@ -132,6 +132,9 @@ impl Jobs {
     /// missing. Those that were `blank` before and after the read cost no more than a first read, and are read again
     /// each time where only missing logs can be the cause.
     pub async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
+        if doubted.is_empty() {
+            return;
+        }
         let (mut again, blank_now) = (Vec::new(), self.blank(&self.stored(wallet).await));
         for index in doubted {
             let logged = self.reader.markets.get(*index).is_some_and(|market| market.protocol.logs_its_traces());

@@ -4,6 +4,7 @@
 
 use std::{
     collections::HashMap,
+    hash::Hash,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -14,7 +15,10 @@ use alloy::{primitives::Bytes, rpc::types::Log};
 use futures::future::{join_all, try_join_all};
 use serde_json::Value;
 
-use super::{Client, gather::Gather};
+use super::{
+    Client,
+    gather::{Gather, Seat},
+};
 use crate::{
     call::Call,
     fault::Fault,
@@ -56,6 +60,20 @@ impl Drop for Sharing {
     }
 }
 
+/// The batches of one reader. While it lives, what is shared goes out as soon as all such readers have asked: it is to be
+/// dropped after the last batch.
+pub struct Series {
+    client: Client,
+    seat: Option<Seat<Vec<Ask>, BatchAnswer>>,
+}
+
+impl Series {
+    /// As [`Client::shared_batch`].
+    pub async fn batch(&mut self, asks: Vec<Ask>) -> BatchAnswer {
+        self.client.gathered(asks, self.seat.as_ref()).await
+    }
+}
+
 impl Client {
     /// Makes reads share requests as long as the result lives.
     pub fn share(&self) -> Sharing {
@@ -67,24 +85,34 @@ impl Client {
         self.shared.batches.load(Ordering::Relaxed) > 0
     }
 
-    /// As [`calls`](Self::calls). Only for contracts that the configuration names: one that uses up all gas leaves none
+    /// As [`calls`](Self::calls). A call that several readers have is made once. Only for contracts that the configuration names: one that uses up all gas leaves none
     /// to the calls of others.
     pub async fn shared_calls(&self, calls: Vec<Call>, at: B256) -> CallsAnswer {
         if !self.shares() {
             return self.calls(&calls, at).await;
         }
         let (client, gather) = (self.clone(), self.shared.calls.clone());
-        let answer = gather.ask((at, calls), move |asked| async move { client.all_calls(asked).await }).await;
+        let answer = gather.ask((at, calls), None, move |asked| async move { client.all_calls(asked).await }).await;
         answer.unwrap_or_else(unanswered)
     }
 
     /// As [`batch`](Self::batch). A question that several readers have is asked once.
     pub async fn shared_batch(&self, asks: Vec<Ask>) -> BatchAnswer {
+        self.gathered(asks, None).await
+    }
+
+    /// For a reader of several batches, each asked once the one before is answered.
+    pub fn series(&self) -> Series {
+        Series { client: self.clone(), seat: self.shares().then(|| self.shared.asks.clone().seat()) }
+    }
+
+    async fn gathered(&self, asks: Vec<Ask>, seat: Option<&Seat<Vec<Ask>, BatchAnswer>>) -> BatchAnswer {
         if !self.shares() {
-            return self.batch(asks).await;
+            let parts = asks.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()));
+            return Ok(try_join_all(parts).await?.into_iter().flatten().collect());
         }
         let (client, gather) = (self.clone(), self.shared.asks.clone());
-        let answer = gather.ask(asks, move |asked| async move { client.all_asks(asked).await }).await;
+        let answer = gather.ask(asks, seat, move |asked| async move { client.all_asks(asked).await }).await;
         answer.unwrap_or_else(unanswered)
     }
 
@@ -95,7 +123,7 @@ impl Client {
         }
         let (client, gather) = (self.clone(), self.shared.logs.clone());
         let send = move |asked| async move { client.all_logs(asked).await };
-        gather.ask((query.clone(), span), send).await.unwrap_or_else(unanswered)
+        gather.ask((query.clone(), span), None, send).await.unwrap_or_else(unanswered)
     }
 
     async fn all_calls(&self, asked: Vec<(B256, Vec<Call>)>) -> Vec<CallsAnswer> {
@@ -108,10 +136,12 @@ impl Client {
     }
 
     async fn calls_at(&self, at: B256, asked: &[&[Call]]) -> Vec<CallsAnswer> {
-        match self.calls(&asked.concat(), at).await {
+        let (distinct, wanted) = distinct(asked, Call::clone);
+        match self.calls(&distinct, at).await {
             Ok(answers) => {
-                let mut answers = answers.into_iter();
-                asked.iter().map(|calls| Ok(answers.by_ref().take(calls.len()).collect())).collect()
+                let answer = |place: usize| answers.get(place).cloned();
+                let own = |places: Vec<usize>| places.into_iter().map(answer).collect::<Option<_>>();
+                wanted.into_iter().map(|places| own(places).map_or_else(unanswered, Ok)).collect()
             }
             Err(fault) if is_of_the_parts(&fault, asked.len()) => {
                 join_all(asked.iter().map(|calls| self.calls(calls, at))).await
@@ -121,14 +151,7 @@ impl Client {
     }
 
     async fn all_asks(&self, asked: Vec<Vec<Ask>>) -> Vec<BatchAnswer> {
-        let (mut distinct, mut places) = (Vec::<Ask>::new(), HashMap::new());
-        let mut place = |ask: &Ask| {
-            *places.entry((ask.0, ask.1.to_string())).or_insert_with(|| {
-                distinct.push(ask.clone());
-                distinct.len() - 1
-            })
-        };
-        let wanted: Vec<Vec<usize>> = asked.iter().map(|asks| asks.iter().map(&mut place).collect()).collect();
+        let (distinct, wanted) = distinct(&asked, |(method, params)| (*method, params.to_string()));
         match try_join_all(distinct.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()))).await {
             Ok(answers) => {
                 let answers = answers.concat();
@@ -188,8 +211,21 @@ fn unanswered<T>() -> Result<T, Fault> {
     Err(Fault::Malformed("no answer to a part of a shared request".into()))
 }
 
+/// Every question once, and for each reader the places of its answers.
+fn distinct<Q: Clone, K: Eq + Hash>(asked: &[impl AsRef<[Q]>], key: impl Fn(&Q) -> K) -> (Vec<Q>, Vec<Vec<usize>>) {
+    let (mut distinct, mut places) = (Vec::new(), HashMap::new());
+    let mut place = |question: &Q| {
+        *places.entry(key(question)).or_insert_with(|| {
+            distinct.push(question.clone());
+            distinct.len() - 1
+        })
+    };
+    let wanted = asked.iter().map(|questions| questions.as_ref().iter().map(&mut place).collect()).collect();
+    (distinct, wanted)
+}
+
 /// The places of equal keys.
-fn in_groups<K: Eq + std::hash::Hash>(keys: impl Iterator<Item = K>) -> HashMap<K, Vec<usize>> {
+fn in_groups<K: Eq + Hash>(keys: impl Iterator<Item = K>) -> HashMap<K, Vec<usize>> {
     let mut groups = HashMap::<K, Vec<usize>>::new();
     for (place, key) in keys.enumerate() {
         groups.entry(key).or_default().push(place);

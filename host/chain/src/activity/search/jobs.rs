@@ -17,7 +17,7 @@ use super::{
 use crate::activity::{facts::Facts, records};
 use assay_domain::{Address, ChainId};
 use assay_evm::{
-    client::{Answers, Block, Client},
+    client::{Answers, Block, Client, Series},
     fault::Fault,
     single_flight::{SingleFlight, Work},
 };
@@ -168,6 +168,7 @@ impl Searcher {
     /// transactions.
     async fn search(&self, start: Start, view: &watch::Sender<Search>, nonce: &mut u64) -> Result<(), Fault> {
         let Start { wallet, head, answers, search: checked, scout } = start;
+        let mut series = self.client.series();
         let scouted = match scout {
             Some(scout) => scout.await.ok().flatten(),
             None => None,
@@ -177,7 +178,7 @@ impl Searcher {
             let mut search = scouted.search;
             let top = Point { block: head.number, nonce: scouted.latest };
             // Where it fails, the next round asks again.
-            let _ = self.ask(wallet, &mut search, top, head).await;
+            let _ = self.ask((wallet, &mut series), &mut search, top, head).await;
             Some(search)
         };
         // The second round goes out with the question for the nonce: it is the newest one in almost all cases.
@@ -191,7 +192,7 @@ impl Searcher {
         view.send_replace(search.clone());
         while !search.is_over(top) {
             let before = search.clone();
-            let asked = self.ask(wallet, &mut search, top, head).await;
+            let asked = self.ask((wallet, &mut series), &mut search, top, head).await;
             view.send_replace(search.clone());
             if search == before {
                 asked?;
@@ -202,14 +203,20 @@ impl Searcher {
     }
 
     /// One round, and the final block by which it is kept.
-    async fn ask(&self, wallet: Address, search: &mut Search, top: Point, head: Block) -> Result<(), Fault> {
+    async fn ask(
+        &self,
+        (wallet, series): (Address, &mut Series),
+        search: &mut Search,
+        top: Point,
+        head: Block,
+    ) -> Result<(), Fault> {
         let probes = if self.sparing { SPARING } else { questions::probes(&self.client) };
         let mut round = search.round(top, probes);
         if round.is_empty() {
             return Ok(());
         }
         round.blocks.extend(self.final_block(head).filter(|block| !search.blocks.contains_key(block)));
-        questions::ask(&self.client, wallet, &round, search).await
+        questions::ask(series, wallet, &round, search).await
     }
 
     fn final_block(&self, head: Block) -> Option<u64> {

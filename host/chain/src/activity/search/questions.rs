@@ -1,13 +1,12 @@
 //! The questions of a search as requests, and their answers.
 
-use futures::future::try_join_all;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::state::{Round, Search};
 use assay_domain::Address;
 use assay_evm::{
-    client::{Ask, Client, ask_block, block_from, hex, quantity},
+    client::{Ask, Client, Series, ask_block, block_from, hex, quantity},
     fault::Fault,
 };
 
@@ -15,9 +14,6 @@ use assay_evm::{
 const PROBES: u64 = 31;
 /// The same on an endpoint that limits its rate: more rounds, and half as many calls.
 const FEW_PROBES: u64 = 7;
-/// Most questions in one request. More are sent side by side, so that a round is one round trip.
-const MAX_ASKS: usize = 100;
-
 /// The first round, sent before the nonce is known.
 pub(crate) type Scout = JoinHandle<Option<Scouted>>;
 
@@ -47,10 +43,9 @@ pub(super) async fn scout(client: &Client, wallet: Address, top: u64) -> Result<
 }
 
 /// Asks `round` for `wallet` and adds the answers to `search`.
-pub(super) async fn ask(client: &Client, wallet: Address, round: &Round, search: &mut Search) -> Result<(), Fault> {
-    let asks: Vec<Ask> = asks(wallet, round).collect();
-    let answers = try_join_all(asks.chunks(MAX_ASKS).map(|part| client.shared_batch(part.to_vec()))).await?;
-    learn(search, round, answers.into_iter().flatten())
+pub(super) async fn ask(series: &mut Series, wallet: Address, round: &Round, search: &mut Search) -> Result<(), Fault> {
+    let answers = series.batch(asks(wallet, round).collect()).await?;
+    learn(search, round, answers.into_iter())
 }
 
 pub(crate) fn ask_nonce(wallet: Address, after: Value) -> Ask {

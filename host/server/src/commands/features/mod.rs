@@ -24,6 +24,10 @@ use self::{
 };
 use super::{ConfigFile, Failure};
 
+/// Threads that read the store and the index. Wallets are read together: without a bound each of them would start a
+/// thread, whose memory costs more than the read.
+const BLOCKING: usize = 8;
+
 #[derive(Subcommand)]
 pub enum Command {
     /// Read addresses on the configured chains and add their features to a file
@@ -134,7 +138,8 @@ fn export(mut arguments: Arguments) -> Result<(), Failure> {
             Ok(())
         })?;
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.max_blocking_threads(BLOCKING).enable_all().build().map_err(Failure::cannot)?;
     let Counts { written, left_out, failed } =
         runtime.block_on(all(&arguments, &config, addresses, &lines, &mut known))?;
     if table {
