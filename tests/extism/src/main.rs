@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [guest, wallet]: [String; 2] =
         env::args().skip(1).collect::<Vec<_>>().try_into().map_err(|_| "peer GUEST WALLET")?;
     let wallet = fs::read_to_string(wallet)?;
-    let manifest = Manifest::new([Wasm::file(guest)]);
+    let manifest = Manifest::new([Wasm::data(fs::read(guest)?)]);
     let compiled = CompiledPlugin::new(PluginBuilder::new(manifest))?;
     for line in io::stdin().lines() {
         let calls: u32 = line?.trim().parse()?;
