@@ -22,6 +22,7 @@ use crate::{
     hints::Hinted,
     indexed::Indexed,
     ledger::{Ledger, Progress},
+    market::Market,
     past::AllPasts,
     read::{Blocks, Start, read},
     reader::Reader,
@@ -64,6 +65,12 @@ impl Stored {
     /// The last block of the index.
     fn indexed(&self) -> Option<u64> {
         self.indexed.as_ref().map(|indexed| indexed.through)
+    }
+
+    /// Whether the index has an event in this market.
+    fn is_indexed(&self, market: &Market) -> bool {
+        let parts = self.indexed.iter().flat_map(|indexed| &indexed.markets);
+        parts.filter(|part| part.address == market.config.address).any(|part| !part.entries.is_empty())
     }
 }
 
@@ -124,7 +131,13 @@ impl Jobs {
 
     /// Whether `stored` has no event, one entry per market.
     pub fn blank(&self, stored: &Stored) -> Vec<bool> {
-        stored.records.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank)).collect()
+        let records = stored.records.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank));
+        records.zip(self.indexed(stored)).map(|(blank, indexed)| blank && !indexed).collect()
+    }
+
+    /// Whether the index has an event of the wallet of `stored`, one entry per market.
+    pub fn indexed(&self, stored: &Stored) -> Vec<bool> {
+        self.reader.markets.iter().map(|market| stored.is_indexed(market)).collect()
     }
 
     /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`, and follow old state

@@ -151,6 +151,11 @@ impl Account {
         Ok(account)
     }
 
+    /// Adds the markets in which the index has an event of the wallet: such an event proves a position as a trace does.
+    pub(crate) fn add_indexed(&mut self, indexed: &[bool]) {
+        self.ever_held.iter_mut().zip(indexed).for_each(|(held, indexed)| *held |= indexed);
+    }
+
     /// Whether the wallet is known to have had a position in each market.
     pub(crate) fn ever_held(&self) -> &[bool] {
         &self.ever_held

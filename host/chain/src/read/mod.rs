@@ -135,9 +135,9 @@ impl Chain {
         };
         // The receiver may be gone.
         let _ = head_sender.send(head);
-        let blank = self.lending.blank(&stored.lending);
+        let (blank, indexed) = (self.lending.blank(&stored.lending), self.lending.indexed(&stored.lending));
         let (answered, rest) = self.ask(wallet, stored, &blank, head, deadline, permit).await;
-        let (account, quotes) = match answered.state {
+        let (mut account, quotes) = match answered.state {
             Ok(Ok(state)) => state,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.config.id, %fault, "balances and positions cannot be read");
@@ -145,6 +145,7 @@ impl Chain {
             }
             Err(_) => return (assemble::without_state(&self.config, answered.pools, false), rest),
         };
+        account.add_indexed(&indexed);
         let (pools, sums, pasts, discovered) = (answered.pools, answered.sums, answered.pasts, answered.discovered);
         let listed = discovered.as_ref().map(|discovered| &discovered.listed);
         let (activity, activity_unread) = activity::combined(answered.activity, listed);

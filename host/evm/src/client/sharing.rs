@@ -85,8 +85,8 @@ impl Client {
         self.shared.batches.load(Ordering::Relaxed) > 0
     }
 
-    /// As [`calls`](Self::calls). A call that several readers have is made once. Only for contracts that the configuration names: one that uses up all gas leaves none
-    /// to the calls of others.
+    /// As [`calls`](Self::calls). A call that several readers have is made once. Only for contracts that the
+    /// configuration names: one that uses up all gas leaves none to the calls of others.
     pub async fn shared_calls(&self, calls: Vec<Call>, at: B256) -> CallsAnswer {
         if !self.shares() {
             return self.calls(&calls, at).await;
