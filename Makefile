@@ -48,7 +48,7 @@ soak: ## Run the long tests: dozens of kills, IPFS down, overload, sentinels, a 
 	$(CARGO) test --release --workspace --no-run
 	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- \
 		reputation::once reputation::outage reputation::mixed reputation::fees reputation::notices x402::abuse fleet:: many \
-		swap::small economy:: past:: authors:: --nocapture
+		swap::small economy:: past:: console::a_server authors:: --nocapture
 	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- limits::overload --nocapture
 	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test trained --test scripts -- --nocapture
 	ASSAY_TEST_STORE=sentinel $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)

@@ -1,5 +1,7 @@
 //! The console in a real browser, and the pages that lead to it.
 
+use std::collections::BTreeMap;
+
 use assay_tests::{
     browser::{ALL_MODES, tour},
     hostile::{Credit, IN_PRODUCTION, act},
@@ -8,7 +10,11 @@ use assay_tests::{
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::{devnet, on_devnet, run, shadow::ALWAYS};
+use crate::{
+    agents::{OFTEN, World, inline, until},
+    devnet, on_devnet, run,
+    shadow::ALWAYS,
+};
 
 const ONE: &str = "0x0000000000000000000000000000000000000001";
 
@@ -87,6 +93,53 @@ fn a_key_is_shown_what_its_scopes_may_do() {
             assert!(shown.iter().all(|name| text.contains(name)) && !text.contains(hidden), "{key}: {text}");
             assert_eq!(seen.texts["look-up"].contains("it needs the scope read"), denied, "{key}");
         }
+    });
+}
+
+/// 24,000, or 300 where the test is to be quick.
+fn crowd() -> usize {
+    if std::env::var_os("ASSAY_SOAK").is_some() { 24_000 } else { 300 }
+}
+
+#[test]
+fn a_server_without_anything_is_shown_and_one_with_thousands_of_agents() {
+    run(async {
+        let mut world = World::start().await;
+        let (shelf, shipped) = (tempfile::tempdir().unwrap(), plugins());
+        let config = world.config(world.chain.url(), OFTEN, "");
+        let config = config.replace(&shipped.display().to_string(), &shelf.path().display().to_string());
+        let service = Service::start(&config);
+        until(&service.keyed(), "/api/v2/agents/", |list| list["total"] == 0).await;
+        let nothing = json!([
+            view("agents", "#/agents", "main p"),
+            view("look-up", &format!("#/look-up/{ONE}"), "[role=alert]"),
+            view("shelf", "#/models/shelf", "main p"),
+            view("evidence", "#/models/evidence", "main p"),
+        ]);
+        let seen = tour(service.base(), KEY, &ALL_MODES, nothing).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let says = |texts: &BTreeMap<String, String>, view: &str, text: &str| {
+            assert!(texts[view].contains(text), "{view}: {}", texts[view]);
+        };
+        says(&seen.texts, "agents", "0 agents in the registry");
+        says(&seen.texts, "look-up", "No credit model is in service");
+        says(&seen.texts, "shelf", "The shelf is empty. No score can be computed.");
+        says(&seen.texts, "evidence", "Nothing was scored in the shadow");
+
+        let many: Vec<String> = (0..crowd()).map(|n| inline(&format!("Agent {n}"), "One of many")).collect();
+        world.register("owner", &many).await;
+        world.settle().await;
+        until(&service.keyed(), "/api/v2/agents/", |list| list["total"] == many.len()).await;
+        let last = view("last", &format!("#/agents?page={}", many.len().div_ceil(20)), "tbody tr");
+        let found = view("found", "#/agents?q=many&page=2", "tbody tr");
+        let seen =
+            tour(service.base(), KEY, &ALL_MODES, json!([view("first", "#/agents", "tbody tr"), found, last])).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        // The API has no agent 0, and its total is the count of the registry.
+        let (all, seen_by_callers) = if many.len() > 300 { ("24,000", "23,999") } else { ("300", "299") };
+        says(&seen.texts, "first", &format!("{all} agents in the registry"));
+        says(&seen.texts, "last", &format!("{all} agents in the registry"));
+        says(&seen.texts, "found", &format!("{seen_by_callers} agents match"));
     });
 }
 
