@@ -109,6 +109,10 @@ fn what_a_model_claims_stands_beside_what_was_observed() {
     assert!(report.grades[1].claims.is_none());
     let page = crate::page(&report).unwrap();
     assert!(page.contains("&lt;lost&gt; within 90 days") && page.contains("99.0"), "the claim is on the page");
+    assert!(page.contains("the rates cannot be compared") && !page.contains("not as observed"));
+    let same = Report { label: Some("<lost>".into()), horizon_days: Some(90), ..report };
+    let page = crate::page(&same).unwrap();
+    assert!(!page.contains("the rates cannot be compared") && page.contains("not as observed"));
 }
 
 #[test]

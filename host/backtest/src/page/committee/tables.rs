@@ -36,10 +36,10 @@ pub fn checks(grade: &Grade) -> String {
 }
 
 /// The rate that a model claims for a range, and a remark where the observed rate contradicts it.
-fn claimed(band: &Band) -> String {
+fn claimed(band: &Band, comparable: bool) -> String {
     let Some(Claimed { low, estimate, high, agrees }) = band.claimed else { return "–".into() };
     let interval = hundred(Some(Interval { low, high }));
-    let remark = if agrees == Some(false) { " <b class=\"down\">not as observed</b>" } else { "" };
+    let remark = if comparable && agrees == Some(false) { " <b class=\"down\">not as observed</b>" } else { "" };
     format!("{}<small>{interval}</small>{remark}", decimal(Some(estimate * 100.0), 1))
 }
 
@@ -49,9 +49,10 @@ fn claim(report: &Report, grade: &Grade) -> String {
         return "<p>The model itself claims no rate, so nothing here is a promise that was kept or broken.</p>\n"
             .into();
     };
-    let same = report.label.as_ref() == Some(outcome) && report.horizon_days == Some(*horizon_days);
-    let differs =
-        if same { "" } else { " The outcome or the time of this file is another: the rates cannot be compared." };
+    let differs = match is_claimed(report, grade) {
+        true => "",
+        false => " The outcome or the time of this file is another: the rates cannot be compared.",
+    };
     format!(
         "<p>The model claims the share that is {} within {horizon_days} days, of {}.{differs}</p>\n",
         esc(outcome),
@@ -59,7 +60,16 @@ fn claim(report: &Report, grade: &Grade) -> String {
     )
 }
 
+/// Whether this file has the event and the time of the claimed rates.
+fn is_claimed(report: &Report, grade: &Grade) -> bool {
+    let is_same = |claim: &Claim| {
+        report.label.as_ref() == Some(&claim.outcome) && report.horizon_days == Some(claim.horizon_days)
+    };
+    grade.claims.as_ref().is_some_and(is_same)
+}
+
 pub fn ranges(report: &Report, grade: &Grade) -> String {
+    let comparable = is_claimed(report, grade);
     let most = grade.ranges.iter().filter_map(|band| band.rate).fold(0.0, f64::max);
     let row = |band: &Band| {
         let remark = if band.enough { "" } else { "<small>fewer than 50 records</small>" };
@@ -70,7 +80,7 @@ pub fn ranges(report: &Report, grade: &Grade) -> String {
             grouped(band.bad),
             share(band.bad, band.count, most),
             hundred(band.interval),
-            claimed(band),
+            claimed(band, comparable),
         ]
     };
     let rows: Vec<_> = grade.ranges.iter().map(row).collect();
