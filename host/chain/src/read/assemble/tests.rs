@@ -144,6 +144,11 @@ fn hide(answers: Vec<Option<Bytes>>, hidden: &[bool]) -> Vec<Option<Bytes>> {
 }
 
 fn read(hidden: &Hidden) -> Snapshot {
+    read_indexed(hidden, false)
+}
+
+/// The same, where the index has an event of the wallet in the market or not. The history has no first event.
+fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
     let config = config();
     let markets: Vec<Market> = config.markets.iter().cloned().map(Market::new).collect();
     let terms: AllTerms = std::sync::Arc::new(vec![(!hidden.terms).then(|| std::sync::Arc::new(Vault) as MarketTerms)]);
@@ -159,7 +164,8 @@ fn read(hidden: &Hidden) -> Snapshot {
     let pools = vec![PoolHistory { coverage, counts, ..failed_pool(1, &config.markets[0]) }];
     let chain = match account {
         Err(_) => without_state(&config, pools, true),
-        Ok((account, _)) => {
+        Ok((mut account, _)) => {
+            account.add_indexed(&[indexed]);
             let (activity, activity_unread) = match hidden.activity {
                 true => (Activity::default(), vec![Unread::new(Part::Transactions, "hidden")]),
                 false => (activity(), Vec::new()),
@@ -192,6 +198,12 @@ fn the_true_snapshot_is_complete() {
     assert_eq!(position.utilisation, Some(1.0 / 3.0));
     let parts: Vec<Part> = truth.unread().map(|(_, unread)| unread.part).collect();
     assert_eq!(parts, [Part::Transfers, Part::Nfts], "what no score uses");
+}
+
+#[test]
+fn an_event_in_the_index_contradicts_a_history_without_any() {
+    let coverage = |indexed| read_indexed(&Hidden::default(), indexed).chains[0].pools[0].coverage;
+    assert_eq!([false, true].map(coverage), [Coverage::Complete, Coverage::Partial]);
 }
 
 fn hidden() -> impl Strategy<Value = Hidden> {
