@@ -1,5 +1,5 @@
 //! Questions of several readers that go out together: those that come within a moment are answered as one list. A reader
-//! that asks again and again has a [`Seat`]: once everybody at the table has asked, the list goes out without a wait.
+//! that asks several times is a [`Participant`]: once all participants have asked, the list goes out without a wait.
 
 use std::{
     collections::BTreeMap,
@@ -21,31 +21,31 @@ const MOST_PAUSES: usize = 8;
 /// One list of questions at a time. It starts no task: whoever waits for an answer drives the list, so that one who
 /// leaves does not end it for the others.
 pub(super) struct Gather<Q, A> {
-    table: Mutex<Table<Q, A>>,
+    state: Mutex<State<Q, A>>,
     /// The open list became whole.
     whole: Notify,
     pause: Duration,
 }
 
-struct Table<Q, A> {
+struct State<Q, A> {
     open: Option<Open<Q, A>>,
-    /// By number, whether the holder of the seat has the answer to its last question and did not ask again.
-    seats: BTreeMap<u64, bool>,
-    next_seat: u64,
+    /// By number, whether the participant has the answer to its last question and did not ask again.
+    participants: BTreeMap<u64, bool>,
+    next_number: u64,
 }
 
 /// The list that still takes questions.
 struct Open<Q, A> {
     questions: Vec<Q>,
     answers: WeakShared<BoxFuture<'static, Arc<[A]>>>,
-    /// Those who asked from a seat.
-    seats: Vec<u64>,
+    /// The participants who asked.
+    participants: Vec<u64>,
     /// All who asked were expected to.
     expected: bool,
 }
 
-/// The place of a reader that asks again as soon as it has an answer. It is to be dropped after the last one.
-pub(super) struct Seat<Q, A> {
+/// A reader that asks again as soon as it has an answer. The reader drops it after the last answer.
+pub(super) struct Participant<Q, A> {
     gather: Arc<Gather<Q, A>>,
     number: u64,
 }
@@ -54,93 +54,94 @@ type Answers<A> = Shared<BoxFuture<'static, Arc<[A]>>>;
 
 impl<Q, A> Default for Gather<Q, A> {
     fn default() -> Self {
-        let table = Table { open: None, seats: BTreeMap::new(), next_seat: 0 };
-        Self { table: Mutex::new(table), whole: Notify::new(), pause: PAUSE }
+        let state = State { open: None, participants: BTreeMap::new(), next_number: 0 };
+        Self { state: Mutex::new(state), whole: Notify::new(), pause: PAUSE }
     }
 }
 
-impl<Q, A> Table<Q, A> {
+impl<Q, A> State<Q, A> {
     /// Whether nobody is expected to add a question to the open list.
     fn is_whole(&self) -> bool {
-        self.open.as_ref().is_some_and(|list| list.expected) && !self.seats.values().any(|expected| *expected)
+        self.open.as_ref().is_some_and(|list| list.expected) && !self.participants.values().any(|expected| *expected)
     }
 }
 
 impl<Q, A> Gather<Q, A> {
-    pub fn seat(self: Arc<Self>) -> Seat<Q, A> {
-        let number = self.change(|table| {
-            table.next_seat += 1;
-            table.seats.insert(table.next_seat, false);
-            table.next_seat
+    pub fn participant(self: Arc<Self>) -> Participant<Q, A> {
+        let number = self.change(|state| {
+            state.next_number += 1;
+            state.participants.insert(state.next_number, false);
+            state.next_number
         });
-        Seat { gather: self, number }
+        Participant { gather: self, number }
     }
 
-    /// Changes the table, and wakes the open list where it is whole then.
-    fn change<T>(&self, change: impl FnOnce(&mut Table<Q, A>) -> T) -> T {
-        let mut table = self.lock();
-        let changed = change(&mut table);
-        if table.is_whole() {
+    /// Changes the state, and wakes the open list where it is whole then.
+    fn change<T>(&self, change: impl FnOnce(&mut State<Q, A>) -> T) -> T {
+        let mut state = self.lock();
+        let changed = change(&mut state);
+        if state.is_whole() {
             self.whole.notify_one();
         }
         changed
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table<Q, A>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, State<Q, A>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<Q, A> Drop for Seat<Q, A> {
+impl<Q, A> Drop for Participant<Q, A> {
     fn drop(&mut self) {
-        self.gather.change(|table| table.seats.remove(&self.number));
+        self.gather.change(|state| state.participants.remove(&self.number));
     }
 }
 
 impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
-    /// The answer to `question`, asked from a `seat` or without one. `send` gets the list that it opened, and answers in
-    /// its order; `None` where an answer is missing.
+    /// Answers `question`, which a `participant` or another reader asks. Where the question opens a list, `send` gets all
+    /// questions of the list and returns the answers in their order. `None` where an answer is missing.
     pub async fn ask<F>(
         self: Arc<Self>,
         question: Q,
-        seat: Option<&Seat<Q, A>>,
+        participant: Option<&Participant<Q, A>>,
         send: impl FnOnce(Vec<Q>) -> F + Send + 'static,
     ) -> Option<A>
     where
         F: Future<Output = Vec<A>> + Send,
     {
-        let seat = seat.map(|seat| seat.number);
-        let (answers, place) = self.change(|table| Self::join(&self, table, question, seat, send));
+        let participant = participant.map(|participant| participant.number);
+        let (answers, place) = self.change(|state| Self::join(&self, state, question, participant, send));
         answers.await.get(place).cloned()
     }
 
     fn join<F>(
         this: &Arc<Self>,
-        table: &mut Table<Q, A>,
+        state: &mut State<Q, A>,
         question: Q,
-        seat: Option<u64>,
+        participant: Option<u64>,
         send: impl FnOnce(Vec<Q>) -> F + Send + 'static,
     ) -> (Answers<A>, usize)
     where
         F: Future<Output = Vec<A>> + Send,
     {
-        let expected = seat.and_then(|seat| table.seats.insert(seat, false)) == Some(true);
-        if let Some(list) = table.open.as_mut()
+        let expected = participant.and_then(|participant| state.participants.insert(participant, false)) == Some(true);
+        if let Some(list) = state.open.as_mut()
             && let Some(answers) = list.answers.upgrade()
         {
             list.questions.push(question);
-            list.seats.extend(seat);
+            list.participants.extend(participant);
             list.expected &= expected;
             return (answers, list.questions.len() - 1);
         }
         let gather = this.clone();
         let answers = async move { gather.answered(send).await }.boxed().shared();
-        let seats = seat.into_iter().collect();
-        table.open = answers.downgrade().map(|answers| Open { questions: vec![question], answers, seats, expected });
+        let participants = participant.into_iter().collect();
+        state.open =
+            answers.downgrade().map(|answers| Open { questions: vec![question], answers, participants, expected });
         (answers, 0)
     }
 
-    /// Sends the open list. From its answer on, those at the table are expected to ask again.
+    /// Sends the open list. From its answer on, the participants who asked are expected to ask again.
     async fn answered<F: Future<Output = Vec<A>>>(&self, send: impl FnOnce(Vec<Q>) -> F) -> Arc<[A]> {
         tokio::select! {
             () = self.pause() => {}
@@ -148,9 +149,9 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
         }
         let Some(list) = self.lock().open.take() else { return Arc::default() };
         let answers = send(list.questions).await.into();
-        let mut table = self.lock();
-        for seat in list.seats {
-            table.seats.entry(seat).and_modify(|expected| *expected = true);
+        let mut state = self.lock();
+        for participant in list.participants {
+            state.participants.entry(participant).and_modify(|expected| *expected = true);
         }
         answers
     }
@@ -195,30 +196,31 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_goes_out_when_everybody_at_the_table_has_asked() {
+    async fn a_list_goes_out_when_all_participants_have_asked() {
         // No pause ends within the test.
         let gather = Arc::new(Gather { pause: Duration::from_secs(3_600), ..Gather::default() });
-        let seats: Vec<_> = (0..3).map(|_| gather.clone().seat()).collect();
-        let answered = || gather.lock().seats.values_mut().for_each(|expected| *expected = true);
+        let participants: Vec<_> = (0..3).map(|_| gather.clone().participant()).collect();
+        let answered = || gather.lock().participants.values_mut().for_each(|expected| *expected = true);
         answered();
-        let all = seats.iter().zip(0..).map(|(seat, n)| gather.clone().ask(n, Some(seat), with_count));
+        let all =
+            participants.iter().zip(0..).map(|(participant, n)| gather.clone().ask(n, Some(participant), with_count));
         assert_eq!(join_all(all).await, [Some((0, 3)), Some((10, 3)), Some((20, 3))]);
-        let mut seats = seats.into_iter();
-        let (one, other) = (seats.next().unwrap(), seats.next().unwrap());
+        let mut participants = participants.into_iter();
+        let (one, other) = (participants.next().unwrap(), participants.next().unwrap());
         let (first, second, ()) = tokio::join!(
             gather.clone().ask(1, Some(&one), with_count),
             gather.clone().ask(2, Some(&other), with_count),
-            async { drop(seats) }
+            async { drop(participants) }
         );
         assert_eq!((first, second), (Some((10, 2)), Some((20, 2))), "one who leaves is not waited for");
-        assert!(gather.lock().seats.values().all(|expected| *expected));
+        assert!(gather.lock().participants.values().all(|expected| *expected));
     }
 
     #[tokio::test]
-    async fn somebody_without_a_seat_is_waited_for_as_ever() {
+    async fn a_reader_that_is_no_participant_is_waited_for() {
         let gather = Arc::new(Gather::default());
-        let seat = gather.clone().seat();
-        let (first, second) = tokio::join!(gather.clone().ask(1, Some(&seat), with_count), async {
+        let participant = gather.clone().participant();
+        let (first, second) = tokio::join!(gather.clone().ask(1, Some(&participant), with_count), async {
             tokio::task::yield_now().await;
             gather.clone().ask(2, None, with_count).await
         });

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::{
     Client,
-    gather::{Gather, Seat},
+    gather::{Gather, Participant},
 };
 use crate::{
     call::Call,
@@ -60,17 +60,17 @@ impl Drop for Sharing {
     }
 }
 
-/// The batches of one reader. While it lives, what is shared goes out as soon as all such readers have asked: it is to be
-/// dropped after the last batch.
+/// The batches of one reader. The shared questions go out as soon as all series have asked, so the reader drops its series
+/// after the last batch.
 pub struct Series {
     client: Client,
-    seat: Option<Seat<Vec<Ask>, BatchAnswer>>,
+    participant: Option<Participant<Vec<Ask>, BatchAnswer>>,
 }
 
 impl Series {
     /// As [`Client::shared_batch`].
     pub async fn batch(&mut self, asks: Vec<Ask>) -> BatchAnswer {
-        self.client.gathered(asks, self.seat.as_ref()).await
+        self.client.gathered(asks, self.participant.as_ref()).await
     }
 }
 
@@ -103,16 +103,15 @@ impl Client {
 
     /// For a reader of several batches, each asked once the one before is answered.
     pub fn series(&self) -> Series {
-        Series { client: self.clone(), seat: self.shares().then(|| self.shared.asks.clone().seat()) }
+        Series { client: self.clone(), participant: self.shares().then(|| self.shared.asks.clone().participant()) }
     }
 
-    async fn gathered(&self, asks: Vec<Ask>, seat: Option<&Seat<Vec<Ask>, BatchAnswer>>) -> BatchAnswer {
+    async fn gathered(&self, asks: Vec<Ask>, participant: Option<&Participant<Vec<Ask>, BatchAnswer>>) -> BatchAnswer {
         if !self.shares() {
-            let parts = asks.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()));
-            return Ok(try_join_all(parts).await?.into_iter().flatten().collect());
+            return self.batches(&asks).await;
         }
         let (client, gather) = (self.clone(), self.shared.asks.clone());
-        let answer = gather.ask(asks, seat, move |asked| async move { client.all_asks(asked).await }).await;
+        let answer = gather.ask(asks, participant, move |asked| async move { client.all_asks(asked).await }).await;
         answer.unwrap_or_else(unanswered)
     }
 
@@ -152,17 +151,22 @@ impl Client {
 
     async fn all_asks(&self, asked: Vec<Vec<Ask>>) -> Vec<BatchAnswer> {
         let (distinct, wanted) = distinct(&asked, |(method, params)| (*method, params.to_string()));
-        match try_join_all(distinct.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()))).await {
+        match self.batches(&distinct).await {
             Ok(answers) => {
-                let answers = answers.concat();
                 let answer = |place: usize| answers.get(place).cloned().unwrap_or_else(unanswered);
                 wanted.into_iter().map(|places| Ok(places.into_iter().map(answer).collect())).collect()
             }
             Err(fault) if is_of_the_parts(&fault, asked.len()) => {
-                join_all(asked.into_iter().map(|asks| self.batch(asks))).await
+                join_all(asked.iter().map(|asks| self.batches(asks))).await
             }
             Err(fault) => vec![Err(fault); asked.len()],
         }
+    }
+
+    /// As [`batch`](Self::batch), in requests of at most [`MAX_ASKS`] questions.
+    async fn batches(&self, asks: &[Ask]) -> BatchAnswer {
+        let parts = asks.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()));
+        Ok(try_join_all(parts).await?.into_iter().flatten().collect())
     }
 
     async fn all_logs(&self, asked: Vec<(LogQuery, Span)>) -> Vec<LogsAnswer> {
