@@ -59,7 +59,7 @@ const TREES: [Text; 3] = [
     ("train.py", include_str!("../templates/trees/train.py")),
     ("README.md", include_str!("../templates/trees/README.md")),
 ];
-/// Paths that builds and package managers write, for `.gitignore`.
+/// Git ignores what builds and package managers write.
 const IGNORED: Text = (".gitignore", "target/\n*.wasm\nnode_modules/\n.venv/\n__pycache__/\n");
 
 /// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.

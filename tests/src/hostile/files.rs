@@ -1,4 +1,4 @@
-//! Files that are no model, or that cost a compiler far more than their size.
+//! Hostile files: some are no model, others make a compiler use far more time or memory than their size suggests.
 
 use super::{credit::Credit, module::component};
 

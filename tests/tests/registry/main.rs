@@ -35,7 +35,7 @@ fn put(shelf: &Path, name: &str, bytes: &[u8]) {
     fs::rename(&part, shelf.join(format!("{name}.wasm"))).unwrap();
 }
 
-/// A registry on a shelf with these models. It reads the shelf only on request.
+/// Opens a registry on a shelf with these models. It reads the shelf again only where a test asks for it.
 fn open(models: &[(&str, Vec<u8>)]) -> (TempDir, Arc<Registry>) {
     let shelf = TempDir::new().unwrap();
     for (name, bytes) in models {

@@ -1,4 +1,4 @@
-//! Which files the registry refuses, with which messages, and that no file disturbs the served models.
+//! The registry refuses bad files, each with its message, and goes on serving the models that it has.
 
 use super::*;
 

@@ -36,7 +36,7 @@ fn limits() -> Limits {
     }
 }
 
-/// The template of a language in a folder, with `mistakes` around its scoring function.
+/// Writes the template of a language to a folder, with `mistakes` at the end of its source.
 fn template(language: Language, kind: ModelKind, script: Script, mistakes: &str) -> (TempDir, PathBuf) {
     let place = tempfile::tempdir().expect("a folder");
     let folder = place.path().join("model");

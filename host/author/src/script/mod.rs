@@ -26,7 +26,7 @@ const WIT: [(&str, &str); 3] = [
     ("worlds.wit", include_str!("../../../../wit/v1/worlds.wit")),
     ("script.wit", include_str!("../../runtime/script.wit")),
 ];
-/// Beside these is `entry`, which exports the functions of the kind.
+/// The files around every model. A build adds `entry`, which exports the functions of the model's kind.
 const JAVASCRIPT: [(&str, &str); 2] = [
     ("confined.js", include_str!("../../runtime/javascript/confined.js")),
     ("answers.js", include_str!("../../runtime/javascript/answers.js")),

@@ -151,7 +151,7 @@ impl Account {
         Ok(account)
     }
 
-    /// Adds the markets in which the index has an event of the wallet: such an event proves a position as a trace does.
+    /// Marks the markets in which the index has an event of the wallet: an event proves a position, as a trace does.
     pub(crate) fn add_indexed(&mut self, indexed: &[bool]) {
         self.ever_held.iter_mut().zip(indexed).for_each(|(held, indexed)| *held |= indexed);
     }

@@ -147,7 +147,7 @@ fn read(hidden: &Hidden) -> Snapshot {
     read_indexed(hidden, false)
 }
 
-/// The same, where the index has an event of the wallet in the market or not. The history has no first event.
+/// The same. `indexed` says whether the index has an event of the wallet in the market; the history has no first event.
 fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
     let config = config();
     let markets: Vec<Market> = config.markets.iter().cloned().map(Market::new).collect();

@@ -40,7 +40,7 @@ pub struct Arguments {
     config: ConfigFile,
 }
 
-/// A question, its name, and what could not be read for it.
+/// The name of the wallet or figures, the question about it, and the parts of the chains that could not be read.
 type Asked = (String, Question, Vec<String>);
 
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {

@@ -23,7 +23,7 @@ use crate::{
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
-/// The first parts of the paths of requests about one address, with their prices.
+/// Path prefixes of requests about one address, with their prices.
 const ONE_ADDRESS: [(&str, Price); 3] = [
     ("/api/v2/score/address/", Price::Score),
     ("/api/v2/report/address/", Price::Report),
