@@ -186,17 +186,22 @@ fn a_blank_history_is_held_against_another_endpoint_once() {
         assert!(pool.coverage == Coverage::Partial || counted(&pool) == truth, "{pool:?}");
         first.take();
         second.take();
-        // A wallet without events is checked once on the other endpoint. If that endpoint does not answer, the empty
-        // history is accepted: its first error ends the check.
-        for (nobody, fewest) in [(0x5a, 3), (0x5b, 1)] {
-            let nobody = Address::repeat_byte(nobody);
-            for (queries, others) in [(3, fewest..=3), (2, 0..=0)] {
-                assert_eq!(reader.pool(nobody).await.coverage, Coverage::Complete);
-                assert_eq!(asked(&first), queries);
-                let asked = asked(&second);
-                assert!(others.contains(&asked), "{asked}");
-            }
-            second.rule(|_| Reply::Error { code: -32602, message: "range 1 exceeds limit of 4".into() });
+        // A wallet without events is checked once on the other endpoint.
+        let nobody = Address::repeat_byte(0x5a);
+        for queries in [(3, 3), (2, 0), (2, 0)] {
+            assert_eq!(reader.pool(nobody).await.coverage, Coverage::Complete);
+            assert_eq!((asked(&first), asked(&second)), queries);
         }
+        // If that endpoint does not answer, the empty history is accepted: its first error ends the check. The queries
+        // that the check gives up may arrive later, so those of all reads are counted together.
+        second.rule(|_| Reply::Error { code: -32602, message: "range 1 exceeds limit of 4".into() });
+        let nobody = Address::repeat_byte(0x5b);
+        let mut checks = 0;
+        for queries in [3, 2, 2, 2] {
+            assert_eq!(reader.pool(nobody).await.coverage, Coverage::Complete);
+            assert_eq!(asked(&first), queries);
+            checks += asked(&second);
+        }
+        assert!((1..=3).contains(&checks), "{checks}");
     });
 }
