@@ -64,6 +64,14 @@ pub fn author_packages() -> Result<PathBuf, Error> {
     installed(root().join("authors"))
 }
 
+/// The generator of `TypeScript` clients and what its test needs, installed.
+///
+/// # Errors
+/// When npm is missing or fails.
+pub fn client_packages() -> Result<PathBuf, Error> {
+    installed(root().join("clients"))
+}
+
 /// Runs `npm ci` in `root` where `node_modules` differs from the lock file, and returns the path of `node_modules`.
 /// Blocks; other processes wait for the first.
 fn installed(root: PathBuf) -> Result<PathBuf, Error> {

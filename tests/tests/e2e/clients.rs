@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::Path, process::Stdio};
 
 use assay_tests::{
-    python,
+    node, python,
     service::{KEY, Service, plugins, sandbox_config},
 };
 use serde::Deserialize;
@@ -16,17 +16,21 @@ use tokio::{
 
 use crate::{devnet, released_on_devnet, run};
 
-/// What the generated client did: the statuses of each operation, with a key and with a wrong one.
+/// What a generated client did: the statuses of each operation, with a key and with a wrong one, and the answers that it
+/// could not decode or that the document does not declare.
 #[derive(Debug, Deserialize)]
 struct Called {
     calls: BTreeMap<String, Vec<u16>>,
     undecoded: Vec<Value>,
+    /// What the typed client read of a score with a key and with a wrong one.
+    #[serde(default)]
+    read: Vec<Value>,
 }
 
-async fn call_everything(service: &Service, address: &str) -> Called {
-    let python = tokio::task::spawn_blocking(python::interpreter).await.expect("no panic").expect("Python");
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/generated.py");
-    let mut command = tokio::process::Command::new(python);
+/// Calls every operation of `service` by `script` in `clients/`.
+async fn call_everything(interpreter: &Path, script: &str, service: &Service, address: &str) -> Called {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients").join(script);
+    let mut command = tokio::process::Command::new(interpreter);
     command.arg(script).args([service.base(), KEY, address]).arg(plugins().join("credit-1.0.wasm"));
     let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await.expect("the client");
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
@@ -38,24 +42,44 @@ fn operations(document: &Value) -> usize {
     paths.map(|item| item.as_object().expect("operations").len()).sum()
 }
 
+/// Has `script` call a sandbox and a server on the devnet, and returns what it read of the score of each.
+async fn calls_everything(interpreter: &Path, script: &str) -> Vec<Vec<Value>> {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let sandbox = Service::start_in(dir, &sandbox_config(&plugins()), &["--sandbox"]);
+    let real = released_on_devnet().await;
+    let wallet = devnet().await.wallet("borrower").address.to_string();
+    let mut read = Vec::new();
+    for (service, address) in [(&sandbox, "0x0000000000000000000000000000000000000001"), (&real, wallet.as_str())] {
+        let called = call_everything(interpreter, script, service, address).await;
+        assert_eq!(called.undecoded, [] as [Value; 0]);
+        let document = service.anonymous().get("/openapi.json").await.ok();
+        assert_eq!(called.calls.len(), operations(&document));
+        let public = ["health", "ready", "metrics"];
+        for (operation, statuses) in &called.calls {
+            let wrong_key = if public.contains(&operation.as_str()) { 200 } else { 401 };
+            assert_eq!((statuses.len(), statuses[1]), (2, wrong_key), "{operation}");
+        }
+        assert_eq!((called.calls["score"][0], called.calls["report"][0]), (200, 200));
+        read.push(called.read);
+    }
+    read
+}
+
 #[test]
 fn a_generated_python_client_calls_every_operation_and_decodes_every_answer() {
     run(async {
-        let dir = tempfile::tempdir().expect("a temporary folder");
-        let sandbox = Service::start_in(dir, &sandbox_config(&plugins()), &["--sandbox"]);
-        let real = released_on_devnet().await;
-        let wallet = devnet().await.wallet("borrower").address.to_string();
-        for (service, address) in [(&sandbox, "0x0000000000000000000000000000000000000001"), (&real, wallet.as_str())] {
-            let called = call_everything(service, address).await;
-            assert_eq!(called.undecoded, [] as [Value; 0]);
-            let document = service.anonymous().get("/openapi.json").await.ok();
-            assert_eq!(called.calls.len(), operations(&document));
-            let public = ["health", "ready", "metrics"];
-            for (operation, statuses) in &called.calls {
-                let wrong_key = if public.contains(&operation.as_str()) { 200 } else { 401 };
-                assert_eq!((statuses.len(), statuses[1]), (2, wrong_key), "{operation}");
-            }
-            assert_eq!((called.calls["score"][0], called.calls["report"][0]), (200, 200));
+        let python = tokio::task::spawn_blocking(python::interpreter).await.expect("no panic").expect("Python");
+        calls_everything(&python, "generated.py").await;
+    });
+}
+
+#[test]
+fn a_generated_typescript_client_compiles_and_gets_the_declared_answer_of_every_operation() {
+    run(async {
+        tokio::task::spawn_blocking(node::client_packages).await.expect("no panic").expect("the packages");
+        for read in calls_everything(Path::new("node"), "generated.mjs").await {
+            assert!(read[0].as_u64().is_some_and(|score| (300..=1000).contains(&score)), "{read:?}");
+            assert_eq!(read[1], "Invalid or missing API key");
         }
     });
 }
