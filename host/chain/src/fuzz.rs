@@ -3,12 +3,12 @@
 use alloy::rpc::types::Log;
 
 use crate::{activity, agents};
-use assay_evm::logs::{RawLog, in_order};
+use assay_evm::logs::{Received, in_order};
 
 /// Reads an answer to `eth_getLogs` with every reader; the number of values that were read.
 pub fn logs(answer: &[u8]) -> usize {
-    let Ok(raw) = serde_json::from_slice::<Vec<RawLog>>(answer) else { return 0 };
-    let mut logs: Vec<Log> = raw.into_iter().filter_map(|log| Log::try_from(log).ok()).collect();
+    let Ok(received) = serde_json::from_slice::<Vec<Received>>(answer) else { return 0 };
+    let mut logs: Vec<Log> = received.into_iter().map(|Received(log)| log).collect();
     in_order(&mut logs);
     let agents = logs.iter().filter_map(agents::event).count();
     let moved: usize = logs.iter().map(|log| activity::rows(log).len()).sum();

@@ -15,7 +15,11 @@ use std::{
 
 use alloy::{
     primitives::Bytes,
-    rpc::{client::RpcClient, types::Log},
+    rpc::{
+        client::RpcClient,
+        json_rpc::{Response, ResponsePayload},
+        types::Log,
+    },
 };
 use futures::future::try_join_all;
 use serde_json::{Value, json};
@@ -25,7 +29,7 @@ use crate::{
     config::{Endpoints, RpcLimits},
     endpoint::{Endpoint, Http},
     fault::Fault,
-    logs::{LogQuery, RawLog, answers},
+    logs::{LogQuery, Received, answers},
     request::Header,
     single_flight::SingleFlight,
     span::Span,
@@ -142,8 +146,13 @@ impl Client {
 
     /// The logs as the endpoint returned them, not yet checked.
     pub async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
-        let logs: Vec<RawLog> = self.rpc.request("eth_getLogs", (query.filter(span),)).await?;
-        logs.into_iter().map(Log::try_from).collect()
+        let request = self.rpc.make_request("eth_getLogs", (query.filter(span),));
+        let request = request.serialize().map_err(|error| Fault::Malformed(error.to_string()))?;
+        let answer: Response<Vec<Received>> = self.transport.send(request.into()).await?;
+        match answer.payload {
+            ResponsePayload::Success(logs) => Ok(logs.into_iter().map(|Received(log)| log).collect()),
+            ResponsePayload::Failure(error) => Err(Fault::from_payload(&error)),
+        }
     }
 
     /// The logs of `span` that answer `query`, in a request that the reads of a batch share.

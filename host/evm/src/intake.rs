@@ -3,6 +3,11 @@
 //! caller waits for a permit within the timeout of its request; a holder of one of the largest waits for no other, so
 //! that there is no deadlock.
 
+use std::{
+    mem,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Size up to which an answer needs no permit: all but long histories.
@@ -12,13 +17,30 @@ const SMALL: usize = 128 << 10;
 struct Class {
     size: usize,
     free: Semaphore,
+    /// The buffers of earlier answers, at most one for each permit. The kernel clears each page of new memory, which
+    /// takes as long as parsing it.
+    spare: Mutex<Vec<Vec<u8>>>,
+}
+
+impl Class {
+    const fn new(size: usize, permits: usize) -> Self {
+        Self { size, free: Semaphore::const_new(permits), spare: Mutex::new(Vec::new()) }
+    }
+
+    fn spare(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An empty buffer for a holder of a permit.
+    fn buffer(&self) -> Vec<u8> {
+        self.spare().pop().unwrap_or_else(|| Vec::with_capacity(self.size))
+    }
 }
 
 /// In ascending order: at most 16 MiB of large answers and 48 MiB of the largest, beside the small ones of all running
-/// requests; and as much again while they are parsed, or until the allocator returns freed memory. A larger answer has
-/// to be requested in parts; one of 20,000 logs is within the limit.
-static CLASSES: [Class; 2] =
-    [Class { size: 4 << 20, free: Semaphore::const_new(4) }, Class { size: 24 << 20, free: Semaphore::const_new(2) }];
+/// requests; and as much again while they are parsed, or until the allocator returns freed memory. The buffers are
+/// kept. A larger answer has to be requested in parts; one of 20,000 logs is within the limit.
+static CLASSES: [Class; 2] = [Class::new(4 << 20, 4), Class::new(24 << 20, 2)];
 
 /// An answer that is being received.
 #[derive(Default)]
@@ -35,10 +57,12 @@ impl Intake {
         while size > self.room() {
             let Some(class) = CLASSES.get(self.permits.len()) else { return false };
             let Ok(permit) = class.free.acquire().await else { return false };
-            self.permits.push(permit);
             // All of it at once: a buffer that grows in steps exists twice at each step. Unwritten pages take no
             // memory.
-            self.bytes.reserve_exact(class.size.saturating_sub(self.bytes.len()));
+            let mut larger = class.buffer();
+            larger.extend_from_slice(&self.bytes);
+            self.give_back(larger);
+            self.permits.push(permit);
         }
         self.bytes.extend_from_slice(part);
         true
@@ -50,8 +74,27 @@ impl Intake {
     }
 
     fn room(&self) -> usize {
-        let last = self.permits.len().checked_sub(1);
-        last.and_then(|last| CLASSES.get(last)).map_or(SMALL, |class| class.size)
+        self.class().map_or(SMALL, |class| class.size)
+    }
+
+    /// The class of the buffer; `None` while it is small.
+    fn class(&self) -> Option<&'static Class> {
+        CLASSES.get(self.permits.len().checked_sub(1)?)
+    }
+
+    /// Replaces the buffer by `next`, and keeps it for the next answer of its class.
+    fn give_back(&mut self, next: Vec<u8>) {
+        let mut done = mem::replace(&mut self.bytes, next);
+        if let Some(class) = self.class() {
+            done.clear();
+            class.spare().push(done);
+        }
+    }
+}
+
+impl Drop for Intake {
+    fn drop(&mut self) {
+        self.give_back(Vec::new());
     }
 }
 
@@ -73,7 +116,7 @@ mod tests {
                 assert!(intake.take(&part).await);
             }
             assert!(!intake.take(&part).await, "25 MiB");
-            assert_eq!(intake.bytes().len(), 24 << 20);
+            assert_eq!(intake.bytes(), part.repeat(24));
             largest.push(intake);
         }
         let mut third = Intake::default();

@@ -25,7 +25,7 @@ use url::Url;
 
 use crate::{
     config::{Endpoints, RpcLimits},
-    endpoint::{Endpoint, Http, Rank},
+    endpoint::{Answer, Endpoint, Http, Rank},
     fault::Fault,
 };
 use assay_trace::TRACE;
@@ -83,7 +83,11 @@ impl Failover {
         join_all(self.inner.endpoints.iter().map(Endpoint::watch)).await;
     }
 
-    async fn send(&self, packet: RequestPacket) -> Result<ResponsePacket, Fault> {
+    /// Sends `packet` until an endpoint gives a final answer.
+    ///
+    /// # Errors
+    /// [`Fault`] where none does. An error in the answer is an answer.
+    pub async fn send<A: Answer>(&self, packet: RequestPacket) -> Result<A, Fault> {
         let started = Instant::now();
         let method = packet.as_single().map_or("batch", |request| request.method()).to_owned();
         let span = tracing::info_span!(
@@ -98,9 +102,9 @@ impl Failover {
             assay.outcome = Empty,
             server.address = Empty,
         );
-        let answer = self.ask_in_turn(&packet).instrument(span.clone()).await;
+        let answer = self.ask_in_turn::<A>(&packet).instrument(span.clone()).await;
         let outcome = match &answer {
-            Ok(packet) => packet.as_error().map_or("ok", |payload| Fault::from_payload(payload).outcome()),
+            Ok(answer) => answer.error().map_or("ok", |payload| Fault::from_payload(payload).outcome()),
             Err(fault) => fault.outcome(),
         };
         for request in packet.requests() {
@@ -122,7 +126,7 @@ impl Failover {
     }
 
     /// Sends `packet` to the endpoints in their order until one gives a final answer.
-    async fn ask_in_turn(&self, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
+    async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket) -> Result<A, Fault> {
         let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
         let retries = if self.without_current { 0 } else { self.inner.retries };
         let (attempts, mut last) = attempts(&self.inner.endpoints, left_out, retries);
@@ -134,7 +138,7 @@ impl Failover {
             }
             let Attempt { index, endpoint, .. } = attempt;
             let (answered, began) = (endpoint.answered(), Instant::now());
-            let answer = self.ask(&attempt, packet).await;
+            let answer = self.ask::<A>(&attempt, packet).await;
             if answer.is_ok() {
                 endpoint.record_answer();
             }
@@ -166,16 +170,16 @@ impl Failover {
         }
     }
 
-    async fn ask(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<ResponsePacket, Fault> {
+    async fn ask<A: Answer>(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
         let Attempt { endpoint, retries, patience, .. } = *attempt;
         let mut attempt = 0;
         loop {
             let answer = match endpoint.check_chain().await {
-                Ok(()) => endpoint.post(packet, self.rank, patience).await,
+                Ok(()) => endpoint.post::<A>(packet, self.rank, patience).await,
                 Err(fault) => Err(fault),
             };
             let fault = match &answer {
-                Ok(packet) => packet.as_error().map(Fault::from_payload).filter(Fault::is_worth_a_retry),
+                Ok(answer) => answer.error().map(Fault::from_payload).filter(Fault::is_worth_a_retry),
                 Err(fault) => Some(fault.clone()),
             };
             let Some(fault) = fault else { return answer };
@@ -190,9 +194,9 @@ impl Failover {
 }
 
 /// Whether an endpoint with more history, or with more methods, might answer better.
-fn is_lesser(answer: &ResponsePacket) -> bool {
+fn is_lesser(answer: &impl Answer) -> bool {
     let lesser = |fault| matches!(fault, Fault::NoState | Fault::UnknownBlock);
-    answer.as_error().is_some_and(|payload| payload.code == -32601 || lesser(Fault::from_payload(payload)))
+    answer.error().is_some_and(|payload| payload.code == -32601 || lesser(Fault::from_payload(payload)))
 }
 
 /// Whether a lighter query may not time out: the reader then asks for less, at the same endpoint.

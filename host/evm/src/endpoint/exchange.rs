@@ -2,11 +2,10 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use alloy::rpc::json_rpc::{RequestPacket, Response, ResponsePacket, ResponsePayload};
 use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant, timeout};
 
-use super::Endpoint;
+use super::{Answer, Endpoint};
 use crate::{fault::Fault, intake::Intake};
 
 /// Longest wait that a `Retry-After` header can cause.
@@ -33,12 +32,12 @@ impl Endpoint {
         }
     }
 
-    pub(super) async fn exchange(
+    pub(super) async fn exchange<A: Answer>(
         &self,
         client: &reqwest::Client,
         body: Vec<u8>,
         is_batch: bool,
-    ) -> Result<ResponsePacket, Fault> {
+    ) -> Result<A, Fault> {
         let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
         let trace = if self.traceparent { assay_trace::outgoing() } else { HeaderMap::new() };
         let request = client
@@ -63,18 +62,18 @@ impl Endpoint {
     }
 
     /// The answer, or the fault that its status and body stand for. `after` is its `Retry-After`.
-    fn meaning(
+    fn meaning<A: Answer>(
         &self,
         status: StatusCode,
         after: Option<Duration>,
         body: &[u8],
         is_batch: bool,
-    ) -> Result<ResponsePacket, Fault> {
+    ) -> Result<A, Fault> {
         if status == StatusCode::TOO_MANY_REQUESTS || (after.is_some() && status.is_server_error()) {
             return Err(Fault::RateLimited { message: format!("HTTP status {status}"), after });
         }
-        match serde_json::from_slice(body).map(|packet| self.redacted(packet)) {
-            Ok(packet) if status.is_success() || packet.is_error() => Ok(packet),
+        match serde_json::from_slice::<A>(body).map(|answer| self.redacted(answer)) {
+            Ok(answer) if status.is_success() || answer.error().is_some() => Ok(answer),
             // Most likely too many calls for this endpoint; it may accept fewer.
             _ if is_batch && matches!(status.as_u16(), 400 | 413) => {
                 Err(Fault::Refused { code: status.as_u16().into(), message: format!("HTTP status {status}") })
@@ -86,38 +85,26 @@ impl Endpoint {
         }
     }
 
-    /// `packet` without the credentials of this endpoint in its errors, which are logged.
-    fn redacted(&self, mut packet: ResponsePacket) -> ResponsePacket {
-        let responses = match &mut packet {
-            ResponsePacket::Single(response) => std::slice::from_mut(response),
-            ResponsePacket::Batch(responses) => responses.as_mut_slice(),
-        };
-        for response in responses {
-            if let ResponsePayload::Failure(error) = &mut response.payload
-                && let Some(clean) = self.redact.text(&error.message)
-            {
+    /// `answer` without the credentials of this endpoint in its errors, which are logged.
+    fn redacted<A: Answer>(&self, mut answer: A) -> A {
+        for error in answer.errors_mut() {
+            if let Some(clean) = self.redact.text(&error.message) {
                 error.message = clean.into();
             }
         }
-        packet
+        answer
     }
-}
-
-/// Whether `response` has the id of another request. An error about a request that was not understood has no id.
-pub(super) fn is_foreign(packet: &RequestPacket, response: &Response) -> bool {
-    let nameless = response.id.is_none() && response.is_error();
-    packet.as_single().is_some_and(|request| *request.id() != response.id) && !nameless
 }
 
 /// The fault of an answer that refuses the request for its rate, and for how long. Some endpoints refuse only some
 /// calls of a batch.
-pub(super) fn refused(answer: &Result<ResponsePacket, Fault>) -> Option<(Fault, Option<Duration>)> {
+pub(super) fn refused(answer: &Result<impl Answer, Fault>) -> Option<(Fault, Option<Duration>)> {
     let limited = |fault: Fault| match fault {
         Fault::RateLimited { after, .. } => Some((fault, after)),
         _ => None,
     };
     match answer {
-        Ok(packet) => packet.iter_errors().map(Fault::from_payload).find_map(limited),
+        Ok(answer) => answer.errors().map(Fault::from_payload).find_map(limited),
         Err(fault) => limited(fault.clone()),
     }
 }

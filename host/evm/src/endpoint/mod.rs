@@ -1,6 +1,7 @@
 //! One JSON-RPC endpoint: requests within limits of time, size, concurrency and rate, its health, and the limits that
 //! it showed. Its URL may contain a credential and stays in here; logs and metrics name the host.
 
+mod answer;
 mod exchange;
 mod health;
 mod pace;
@@ -12,18 +13,19 @@ use std::{
     time::Duration,
 };
 
-use alloy::rpc::json_rpc::{RequestPacket, ResponsePacket};
+use alloy::rpc::json_rpc::RequestPacket;
 use metrics::Gauge;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::{config::RpcLimits, fault::Fault, redact::Redact};
 use assay_domain::ChainId;
-use exchange::{is_foreign, refused};
+use exchange::refused;
 use health::Health;
 use permits::{Held, Permits};
 use queue::{Queue, TooManyCalls, Turn};
 
+pub use answer::Answer;
 pub use queue::Rank;
 
 pub use exchange::root_cause;
@@ -155,7 +157,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.
-    pub async fn post(&self, packet: &RequestPacket, rank: Rank, patience: Duration) -> Result<ResponsePacket, Fault> {
+    pub async fn post<A: Answer>(&self, packet: &RequestPacket, rank: Rank, patience: Duration) -> Result<A, Fault> {
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
         let rank = if is_first(packet) { Rank::First } else { rank };
         let _permits = self.permits(packet, rank).await?;
@@ -166,7 +168,7 @@ impl Endpoint {
                 Ok(turn) => turn?,
                 Err(_) => return Err(refusal.unwrap_or_else(no_turn)),
             };
-            let answer = self.send(packet, body.clone()).await;
+            let answer = self.send::<A>(packet, body.clone()).await;
             let Some((fault, after)) = refused(&answer) else {
                 if answer.is_ok() {
                     turn.answered();
@@ -194,23 +196,14 @@ impl Endpoint {
     }
 
     /// Sends `packet` once.
-    async fn send(&self, packet: &RequestPacket, body: Vec<u8>) -> Result<ResponsePacket, Fault> {
+    async fn send<A: Answer>(&self, packet: &RequestPacket, body: Vec<u8>) -> Result<A, Fault> {
         let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
         let method = packet.as_single().map_or("", |request| request.method());
         let longest = if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
-        let is_batch = packet.as_batch().is_some();
-        match self.within_timeout(longest, self.exchange(client, body, is_batch)).await {
-            Ok(Ok(ResponsePacket::Single(response))) if is_batch => match response.payload.as_error() {
-                Some(payload) => Err(Fault::from_payload(payload)),
-                None => Err(Fault::Malformed("a single answer to a batch".into())),
-            },
-            // A proxy between this process and a node may mix answers up.
-            Ok(Ok(ResponsePacket::Single(response))) if is_foreign(packet, &response) => {
-                Err(Fault::Malformed("an answer to another request".into()))
-            }
-            Ok(answer) => answer,
-            Err(waited) => Err(Fault::TimedOut(waited)),
-        }
+        let exchange = self.exchange::<A>(client, body, packet.as_batch().is_some());
+        let answer = self.within_timeout(longest, exchange).await.map_err(Fault::TimedOut)??;
+        answer.belongs_to(packet)?;
+        Ok(answer)
     }
 }
 

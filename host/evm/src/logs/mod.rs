@@ -14,7 +14,7 @@ use crate::span::Span;
 use assay_domain::B256;
 
 pub use chunk::{Chunk, Stop, chunk};
-pub use query::{LogQuery, RawLog};
+pub use query::{LogQuery, Received};
 pub use range::{Reaction, reaction};
 pub use receipt::Receipt;
 

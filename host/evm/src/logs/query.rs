@@ -9,7 +9,7 @@ use alloy::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{fault::Fault, request::hex, span::Span};
+use crate::{request::hex, span::Span};
 use assay_domain::{Address, B256};
 
 /// Logs of some contracts (of all where the list is empty) with some topics.
@@ -70,10 +70,15 @@ impl LogQuery {
     }
 }
 
-/// A log as JSON-RPC returns it.
+/// A log of an answer.
 #[derive(Debug, Deserialize)]
+#[serde(try_from = "RawLog")]
+pub struct Received(pub Log);
+
+/// A log as JSON-RPC returns it.
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RawLog {
+struct RawLog {
     address: Address,
     topics: Vec<B256>,
     data: Bytes,
@@ -87,14 +92,13 @@ pub struct RawLog {
     removed: bool,
 }
 
-impl TryFrom<RawLog> for Log {
-    type Error = Fault;
+impl TryFrom<RawLog> for Received {
+    type Error = &'static str;
 
-    fn try_from(log: RawLog) -> Result<Self, Fault> {
-        let data = LogData::new(log.topics, log.data)
-            .ok_or_else(|| Fault::Malformed("a log with more than four topics".into()))?;
+    fn try_from(log: RawLog) -> Result<Self, &'static str> {
+        let data = LogData::new(log.topics, log.data).ok_or("a log with more than four topics")?;
         let number = |number: U64| number.to::<u64>();
-        Ok(Self {
+        Ok(Self(Log {
             inner: alloy::primitives::Log { address: log.address, data },
             block_hash: log.block_hash,
             block_number: log.block_number.map(number),
@@ -103,7 +107,7 @@ impl TryFrom<RawLog> for Log {
             transaction_index: log.transaction_index.map(number),
             log_index: log.log_index.map(number),
             removed: log.removed,
-        })
+        }))
     }
 }
 
@@ -112,8 +116,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Log, String> {
-        let raw: RawLog = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        Log::try_from(raw).map_err(|fault| fault.to_string())
+        serde_json::from_str(text).map(|Received(log)| log).map_err(|error| error.to_string())
     }
 
     #[test]
