@@ -5,7 +5,6 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use alloy::primitives::{Address, B256, Bytes, U256, keccak256};
@@ -14,7 +13,7 @@ use alloy::sol;
 use alloy::sol_types::{SolEvent, SolValue};
 use futures::future::join_all;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
+use tokio::{sync::Mutex, task::JoinHandle};
 
 use crate::devnet::{Rpc, actors};
 use crate::ipfs::Ipfs;
@@ -64,7 +63,7 @@ pub struct World {
     pub identity: Address,
     pub reputation: Address,
     pub signer: PrivateKeySigner,
-    mining: Arc<AtomicBool>,
+    mining: Arc<Mutex<bool>>,
     miner: JoinHandle<()>,
 }
 
@@ -86,7 +85,7 @@ impl World {
         }
         let mut world = Self {
             ipfs: Ipfs::start().await,
-            mining: Arc::new(AtomicBool::new(true)),
+            mining: Arc::new(Mutex::new(true)),
             miner: tokio::spawn(async {}),
             chain,
             identity,
@@ -104,7 +103,9 @@ impl World {
         world.miner = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(BLOCK).await;
-                if mining.load(Ordering::SeqCst) {
+                // Held until the block is there, so that none comes after it was stopped.
+                let mining = mining.lock().await;
+                if *mining {
                     let _: Result<Value, _> = rpc.request("evm_mine", json!([])).await;
                 }
             }
@@ -113,8 +114,8 @@ impl World {
     }
 
     /// Stops or starts the blocks.
-    pub fn mining(&self, on: bool) {
-        self.mining.store(on, Ordering::SeqCst);
+    pub async fn mining(&self, on: bool) {
+        *self.mining.lock().await = on;
     }
 
     pub async fn fund(&self, wei: U256) {

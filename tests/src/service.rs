@@ -54,6 +54,10 @@ impl Service {
         if !config.contains("\nindex = ") {
             command.env("ASSAY__READING__INDEX", "off");
         }
+        // A whole read takes long on a busy machine. Tests of the time of a read configure it.
+        if !config.contains("read_budget_ms") {
+            command.env("ASSAY__SCORING__READ_BUDGET_MS", "20000");
+        }
         command.envs(variables.iter().copied());
         let (process, address) = Guarded::start(&command, End::Kill, Lines::Keep, listening).expect("assay starts");
         Self { process, base: format!("http://{address}"), dir }
@@ -80,6 +84,21 @@ impl Service {
     /// Its last lines of log.
     pub fn log(&self) -> String {
         self.process.last_lines()
+    }
+
+    /// Its last lines of log, once `part` is in them: a line may come later than the answer that it is about.
+    ///
+    /// # Panics
+    /// When it does not come.
+    pub async fn logged(&self, part: &str) -> String {
+        let written = async {
+            while !self.log().contains(part) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let came = tokio::time::timeout(Duration::from_secs(60), written).await;
+        assert!(came.is_ok(), "no `{part}` in the log: {}", self.log());
+        self.log()
     }
 
     /// Resident memory in bytes.

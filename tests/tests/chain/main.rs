@@ -75,6 +75,8 @@ impl Reader {
         // Most tests count requests. Those of the index begin it.
         Self { config: config::load(Some(&file)).unwrap(), folder, running: None }
             .with(|config| config.reading.index = IndexMode::Off)
+            // A whole read takes long on a busy machine. Tests of the time of a read set their own.
+            .with(|config| config.scoring.read_budget = Duration::from_secs(20))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {

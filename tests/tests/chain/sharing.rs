@@ -21,7 +21,14 @@ fn two_hundred_requests_for_one_address_are_one_read() {
         let wallet = devnet.wallet("borrower").address;
         reader.read(devnet.wallet("saver").address).await;
         proxy.take();
-        let reads = join_all((0..200).map(|_| reader.chains().snapshot(wallet))).await;
+        // The read ends once all have asked.
+        proxy.rule(|call| if call.method == "eth_getLogs" { Reply::Hold } else { Reply::Pass });
+        let all_have_asked = async {
+            proxy.held().await;
+            proxy.release(3);
+        };
+        let (reads, ()) = futures::join!(join_all((0..200).map(|_| reader.chains().snapshot(wallet))), all_have_asked);
+        proxy.rule(|_| Reply::Pass);
         let calls = proxy.take();
         assert_eq!(count(&calls, "eth_getLogs"), 3, "{calls:?}");
         assert!(reads.iter().all(|read| !read.cached && read.snapshot == reads[0].snapshot));
@@ -54,10 +61,10 @@ fn a_repeated_read_asks_for_no_more_than_it_needs() {
 fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
-        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget = Duration::from_millis(1_500);
+        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget = Duration::from_secs(5);
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
         let wallet = devnet.wallet("borrower").address;
-        reader.read(devnet.wallet("saver").address).await;
+        assert_eq!(reader.read(devnet.wallet("saver").address).await.coverage(), Coverage::Complete);
         proxy.rule(|call| if call.method == "eth_getLogs" { Reply::Hold } else { Reply::Pass });
         proxy.take();
         let early = reader.chains().snapshot(wallet).await.snapshot;
@@ -89,7 +96,11 @@ fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
 fn reads_in_the_background_are_bounded_and_leave_room() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
-        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget = Duration::from_millis(3_000);
+        let hurried = |config: &mut assay::config::Config| {
+            config.scoring.read_budget = Duration::from_secs(8);
+            // The queries that are held do not time out meanwhile.
+            config.reading.rpc.timeout = PATIENCE;
+        };
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
         reader.read(devnet.wallet("saver").address).await;
         proxy.rule(|call| if call.method == "eth_getLogs" { Reply::Hold } else { Reply::Pass });

@@ -100,7 +100,9 @@ fn a_write_that_is_answered_survives_its_master() {
             }
             let answered = if kept == 1 {
                 signal(replica.pid(), "CONT");
-                let answered = store
+                let patient = "wait_replicas = 1\nreplica_timeout_ms = 5_000\npatience_ms = 60_000\n";
+                let answered = open_with(&master.url(), patient).await;
+                let answered = answered
                     .commit(Batch::new().put(&records::roles(ModelKind::Credit), &RolesRecord::default()).unwrap());
                 assert!(answered.await.unwrap());
                 true

@@ -151,7 +151,7 @@ fn without_its_redis_a_host_answers_what_it_can_and_comes_back() {
     run(async {
         let server = Redis::start(&DURABLE);
         let config = configured(&plugins(), "").await + &metered(5);
-        let service = Service::start(&on(server.port, &config.replace("[store]", "[store]\npatience_ms = 500")));
+        let service = Service::start(&on(server.port, &config));
         let (api, counted) = (service.keyed(), service.with_key(METERED));
         let path = |name: &str| format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address(name));
         let before = api.get(&path("busy")).await.ok();

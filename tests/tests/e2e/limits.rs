@@ -35,7 +35,8 @@ fn limit(answer: &Answer) -> (u16, &str, &str) {
 fn with_rates(http: &str) -> String {
     let key =
         format!("[[access.keys]]\nname = \"rated\"\nkey = \"{RATED}\"\nscopes = [\"read\"]\nunits = 1\nrate = 3\n");
-    sandbox_config(&plugins()).replace("address_rate = 0", "address_rate = 2") + &key + http
+    let config = sandbox_config(&plugins()).replace("address_rate = 0", "address_rate = 2");
+    config.replace("[store]\n", "[store]\ncount_timeout_ms = 60_000\n") + &key + http
 }
 
 #[tokio::test]

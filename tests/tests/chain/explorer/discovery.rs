@@ -88,9 +88,9 @@ fn asked(proxy: &Proxy) -> (Vec<(u64, u64)>, usize) {
     (all.into_iter().filter_map(Call::span).collect(), named.len())
 }
 
-/// The numbers of queries without a contract in a first read that is refused, and in the next read. The first refusal
-/// may cancel the others before they are sent.
-const REFUSED: [RangeInclusive<usize>; 2] = [1..=3, 0..=0];
+/// The number of queries without a contract in five reads, the first of which is refused. The first refusal may cancel
+/// the others before they are sent, and those that were sent may arrive later.
+const REFUSED: RangeInclusive<usize> = 1..=3;
 
 fn told(read: &ChainSnapshot) -> (Coverage, Option<u64>) {
     (read.coverage, read.activity.transfers)
@@ -206,12 +206,14 @@ fn an_endpoint_that_wants_a_contract_named_is_left_alone() {
         let expected = Reader::of(devnet).ethereum().started().await.read(wallet).await.chains[0].clone();
         let mut reader = reader(devnet, &proxy).started().await;
         proxy.rule(refuse());
-        for queries in REFUSED {
+        let mut queries = 0;
+        for _ in 0..5 {
             let chain = reader.read(wallet).await.chains[0].clone();
             assert!(chain.unread.iter().all(|unread| unread.reason.contains("configure an explorer")));
             assert_eq!(ChainSnapshot { unread: expected.unread.clone(), ..chain }, expected);
-            assert!(queries.contains(&asked(&proxy).0.len()), "{queries:?}");
+            queries += asked(&proxy).0.len();
         }
+        assert!(REFUSED.contains(&queries), "{queries}");
 
         // Earlier results still count, and newer transfers are missing.
         proxy.rule(|_| Reply::Pass);
@@ -250,10 +252,12 @@ fn an_endpoint_that_would_take_for_ever_is_left_alone() {
             _ => Reply::Pass,
         });
         let reader = scene.reader().through(&[&proxy]).with(by_logs).started().await;
-        for queries in REFUSED {
+        let mut queries = 0;
+        for _ in 0..5 {
             assert_eq!(told(&reader.read(WALLET).await.chains[0]), (Coverage::Complete, None));
-            assert!(queries.contains(&asked(&proxy).0.len()), "{queries:?}");
+            queries += asked(&proxy).0.len();
         }
+        assert!(REFUSED.contains(&queries), "{queries}");
     });
 }
 
@@ -291,13 +295,15 @@ fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
             read.activity
         );
 
-        // The host is killed. Settled blocks are not read again.
+        // The host is killed. Settled blocks are not read again, but for those after the last checkpoint, which is at
+        // most sixteen ranges old.
+        tokio::time::timeout(PATIENCE, proxy.held()).await.unwrap();
         reader.restart().await;
         proxy.rule(narrow(6, Reply::Hold));
         proxy.take();
         assert_eq!(reader.read(wallet).await.chains[0].coverage, Coverage::Partial);
         let start = asked(&proxy).0.iter().map(|(from, _)| *from).min().unwrap();
-        assert!((160..=190).contains(&start) && start % 10 == 0, "{start}");
+        assert!((10..=190).contains(&start) && start % 10 == 0, "{start}");
 
         // The same read completes without another request for it.
         proxy.rule(narrow(usize::MAX, Reply::Pass));

@@ -38,11 +38,7 @@ fn agents_are_listed_one_by_one_and_found() {
         world.chain.mine().await.expect("a burn and a transfer");
 
         let proxy = Proxy::start(world.chain.url()).await;
-        let more = format!(
-            "[outbound]\nallow = [\"{}\"]\ntimeout_ms = 500\n[ipfs]\ngateway = \"{}\"\n",
-            documents.at(),
-            documents.url
-        );
+        let more = format!("[outbound]\nallow = [\"{}\"]\n[ipfs]\ngateway = \"{}\"\n", documents.at(), documents.url);
         let service = Service::start(&world.config(&proxy.url, 1_800_000, &more));
         let api = service.keyed();
         let (ada, emil) = (wallet("ada").to_checksum(None), wallet("emil").to_checksum(None));

@@ -35,7 +35,7 @@ fn another_host_takes_over_the_submissions_of_one_that_died() {
         for round in 0..rounds {
             let other = Service::start(&config);
             let api = other.keyed();
-            world.mining(false);
+            world.mining(false).await;
             let first = paths.len();
             for n in first..first + OPEN {
                 paths.push(submit(&api, n).await);
@@ -46,7 +46,7 @@ fn another_host_takes_over_the_submissions_of_one_that_died() {
             tokio::time::sleep(Duration::from_millis(700 * round)).await;
             let dir = worker.kill();
             let died = Instant::now();
-            world.mining(true);
+            world.mining(true).await;
             reputation::confirmed(&api, &paths[first]).await;
             took.push(died.elapsed().as_secs_f64());
             for path in &paths[first..] {

@@ -97,7 +97,7 @@ fn an_ipfs_node_that_is_away_is_waited_for() {
         println!("an IPFS node that answers 500: {status}");
         assert_eq!((&status["status"], &status["error"]), (&json!("uploading"), &Value::Null));
         assert!(status["detail"].as_str().is_some_and(|detail| detail.contains("IPFS")), "{status}");
-        assert!(service.log().contains("a submission waits"), "{}", service.log());
+        service.logged("a submission waits").await;
         world.ipfs.be(Mood::Well);
         check_one(&world, &confirmed(&api, &url).await).await;
     });
@@ -107,7 +107,7 @@ fn an_ipfs_node_that_is_away_is_waited_for() {
 fn an_ipfs_node_that_lies_or_does_not_pin_is_not_believed() {
     run(async {
         let world = World::start().await;
-        let (_service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 2000");
+        let (_service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 6000");
         for (mood, words) in [(Mood::Lying, "another CID"), (Mood::Forgetful, "not pinned")] {
             world.ipfs.be(mood);
             let url = submit(&api, 1).await;
@@ -123,12 +123,12 @@ fn an_ipfs_node_that_lies_or_does_not_pin_is_not_believed() {
 fn a_transaction_that_a_spike_of_the_base_fee_strands_is_replaced() {
     run(async {
         let world = World::start().await;
-        world.mining(false);
+        world.mining(false).await;
         let (service, api) = serve(&world, world.chain.url(), "max_fee_gwei = 500.0");
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
         world.rpc("anvil_setNextBlockBaseFeePerGas", json!([U256::from(100_000_000_000_u64)])).await;
-        world.mining(true);
+        world.mining(true).await;
         check_one(&world, &confirmed(&api, &url).await).await;
         let metrics = service.anonymous().get("/metrics").await.text;
         let replaced = metrics.lines().find_map(|line| line.strip_prefix("assay_transactions_replaced_total "));
@@ -140,7 +140,7 @@ fn a_transaction_that_a_spike_of_the_base_fee_strands_is_replaced() {
 fn a_reorganisation_that_drops_a_transaction_brings_it_back_once() {
     run(async {
         let world = World::start().await;
-        world.mining(false);
+        world.mining(false).await;
         let config = world.config(world.chain.url(), "").replace("confirmations = 1", "confirmations = 3");
         let service = Service::start(&config);
         let api = service.keyed();
@@ -150,7 +150,7 @@ fn a_reorganisation_that_drops_a_transaction_brings_it_back_once() {
         assert_eq!(world.held().await.len(), 3);
         world.rpc("anvil_rollback", json!([1])).await;
         assert_eq!(world.held().await.len(), 0);
-        world.mining(true);
+        world.mining(true).await;
         check_one(&world, &confirmed(&api, &url).await).await;
     });
 }
@@ -159,13 +159,13 @@ fn a_reorganisation_that_drops_a_transaction_brings_it_back_once() {
 fn a_nonce_that_another_process_takes_is_seen_and_another_is_signed() {
     run(async {
         let world = World::start().await;
-        world.mining(false);
+        world.mining(false).await;
         let (_service, api) = serve(&world, world.chain.url(), "");
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
         let nonce = nonce(&world).await;
         world.rpc("eth_sendRawTransaction", json!([foreign(&world, nonce)])).await;
-        world.mining(true);
+        world.mining(true).await;
         let status = confirmed(&api, &url).await;
         check_one(&world, &status).await;
         let now = world.rpc("eth_getTransactionCount", json!([world.signer.address(), "latest"])).await;
@@ -177,8 +177,8 @@ fn a_nonce_that_another_process_takes_is_seen_and_another_is_signed() {
 fn what_cannot_be_mined_in_time_is_taken_back_before_it_fails() {
     run(async {
         let world = World::start().await;
-        world.mining(false);
-        let (service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 3000");
+        world.mining(false).await;
+        let (service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 10000");
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
         // Its transactions are replaced, and the submission has not failed: they could still be mined.
@@ -188,7 +188,7 @@ fn what_cannot_be_mined_in_time_is_taken_back_before_it_fails() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         assert_eq!(api.get(&url).await.ok()["status"], "submitting");
-        world.mining(true);
+        world.mining(true).await;
         let status = ended(&api, &url).await;
         assert!(world.held().await.is_empty());
         check_given_back(&api, &status).await;
@@ -213,7 +213,7 @@ fn an_account_without_funds_waits_and_then_says_so() {
             assert!(started.elapsed() < PATIENCE, "it does not say so: {status}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        assert!(service.log().contains("a submission waits"), "{}", service.log());
+        service.logged("a submission waits").await;
         world.fund(U256::from(10).pow(U256::from(18))).await;
         check_one(&world, &confirmed(&api, &url).await).await;
     });

@@ -91,13 +91,13 @@ fn an_empty_account_that_is_refilled_pays_the_market() {
 fn a_chain_without_blocks_is_waited_for_at_the_same_price() {
     run(async {
         let world = World::start().await;
-        world.mining(false);
+        world.mining(false).await;
         let proxy = Proxy::start(world.chain.url()).await;
         let (service, api) = serve(&world, &proxy);
         let url = submit(&api, 1).await;
         calls(&proxy, "eth_sendRawTransaction", 3).await;
         calls(&proxy, "eth_feeHistory", 60).await;
-        world.mining(true);
+        world.mining(true).await;
         ended(&world, &api, &service, &url, "a chain without blocks").await;
     });
 }

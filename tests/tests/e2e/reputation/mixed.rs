@@ -78,9 +78,9 @@ fn moment(seed: usize) -> Duration {
 async fn trouble(till: &Till, life: usize, kills: usize, silence: Duration) {
     match life {
         _ if life == kills / 2 => {
-            till.world.mining(false);
+            till.world.mining(false).await;
             tokio::time::sleep(silence).await;
-            till.world.mining(true);
+            till.world.mining(true).await;
         }
         _ if life == kills / 4 => {
             till.world.fund(U256::ZERO).await;
@@ -88,12 +88,10 @@ async fn trouble(till: &Till, life: usize, kills: usize, silence: Duration) {
             till.world.fund(U256::from(10).pow(U256::from(20))).await;
         }
         _ if life % 3 == 1 => {
-            till.world.mining(false);
-            // Blocks that are mined at this moment come first.
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            till.world.mining(false).await;
             let depth = 1 + life as u64 % 2;
             till.world.rpc("anvil_rollback", json!([depth])).await;
-            till.world.mining(true);
+            till.world.mining(true).await;
         }
         _ => {}
     }

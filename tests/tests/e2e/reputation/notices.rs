@@ -25,7 +25,7 @@ const STATES: [&str; 5] = ["pending", "scoring", "uploading", "submitting", "con
 /// A server whose submission stays in one state, because no block is mined; and the path of its status.
 async fn stuck(limits: &str) -> (World, Service, String) {
     let world = World::start().await;
-    world.mining(false);
+    world.mining(false).await;
     let config = world.config(world.chain.url(), "");
     let service = Service::start(&format!("{config}\n[http]\nmax_connections_per_address = 0\n{limits}\n"));
     let api = service.keyed();

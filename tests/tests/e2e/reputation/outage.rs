@@ -77,7 +77,7 @@ fn an_ipfs_node_that_is_gone_for_a_while_delays_and_no_more() {
 fn an_ipfs_node_that_does_not_come_back_in_time_is_an_honest_failure() {
     run(async {
         let mut world = World::start().await;
-        let service = Service::start(&(world.config(world.chain.url(), "give_up_after_ms = 1500") + &key(10)));
+        let service = Service::start(&(world.config(world.chain.url(), "give_up_after_ms = 6000") + &key(10)));
         let api = service.with_key(METERED);
         world.ipfs.stop().await;
         // One unit is missing for the second submission unless the first was refunded.

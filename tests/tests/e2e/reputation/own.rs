@@ -25,7 +25,7 @@ sol! {
 fn the_feedback_of_the_service_itself_counts_whole() {
     run(async {
         let world = World::start().await;
-        world.mining(false);
+        world.mining(false).await;
         for value in 0..25 {
             let call = giveFeedbackCall {
                 agentId: U256::from(1),

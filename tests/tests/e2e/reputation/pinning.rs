@@ -38,7 +38,7 @@ fn what_is_queued_is_waited_for_until_it_is_pinned() {
 fn a_service_that_does_not_keep_the_document_keeps_it_from_the_chain() {
     run(async {
         let (world, pinning) = (World::start().await, Pinning::start().await);
-        let (service, api) = serve(&world, &pinning, "give_up_after_ms = 1500");
+        let (service, api) = serve(&world, &pinning, "give_up_after_ms = 6000");
         for (n, (mood, words)) in [
             (Mood::Failing, "the pinning service has not pinned the document yet"),
             (Mood::Refusing, "the pinning service answered with status 401"),

@@ -19,7 +19,7 @@ use crate::run;
 fn the_estimate_counts_the_queue() {
     run(async {
         let world = World::start().await;
-        world.mining(false);
+        world.mining(false).await;
         let service = Service::start(&world.config(world.chain.url(), ""));
         let api = service.keyed();
         let mut estimates = Vec::new();
@@ -41,7 +41,7 @@ fn the_estimate_counts_the_queue() {
 fn what_waits_for_a_nonce_says_so() {
     run(async {
         let world = World::start().await;
-        world.mining(false);
+        world.mining(false).await;
         let service = Service::start(&world.config(world.chain.url(), "max_transactions = 2"));
         let api = service.keyed();
         let urls = [submit(&api, 1).await, submit(&api, 2).await];
@@ -55,7 +55,7 @@ fn what_waits_for_a_nonce_says_so() {
             assert!(started.elapsed() < PATIENCE, "{status}");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
-        world.mining(true);
+        world.mining(true).await;
         for url in &urls {
             let status = confirmed(&api, url).await;
             assert!(status.get("detail").is_none(), "{status}");
@@ -67,7 +67,7 @@ fn what_waits_for_a_nonce_says_so() {
 fn a_payment_that_ends_while_its_transaction_waits_leaves_no_nonce_behind() {
     run(async {
         let till = Till::start().await;
-        till.world.mining(false);
+        till.world.mining(false).await;
         // A node counts the transactions of its pool, whatever they offer; the local one leaves out what offers too little.
         let proxy = Proxy::start(till.world.chain.url()).await;
         let used = till.world.rpc("eth_getTransactionCount", json!([till.world.signer.address(), "latest"])).await;

@@ -60,7 +60,7 @@ fn shown(refused: &Answer) -> (u16, Value, Option<Value>) {
 /// The answer to a payment whose transfers never come to the chain: another transaction takes each of three nonces.
 async fn never_landed(till: &Till, api: &Caller, header: &str) -> Answer {
     let world = &till.world;
-    world.mining(false);
+    world.mining(false).await;
     let taken = async {
         for _ in 0..3 {
             waiting(world, 1).await;
@@ -69,7 +69,7 @@ async fn never_landed(till: &Till, api: &Caller, header: &str) -> Answer {
         }
     };
     let (refused, ()) = tokio::join!(pay(api, 1, header), taken);
-    world.mining(true);
+    world.mining(true).await;
     refused
 }
 

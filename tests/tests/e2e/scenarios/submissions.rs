@@ -69,7 +69,7 @@ fn a_submission_fails_in_each_phase_as_on_a_real_server() {
             failed(&mock_api, &submit(&mock_api, agents[&format!("submission-fails-{phase}")]).await).await
         });
 
-        let waits = "[reputation]\ncoverage_wait_ms = 200\ngive_up_after_ms = 2_500\n";
+        let waits = "[reputation]\ncoverage_wait_ms = 200\ngive_up_after_ms = 10_000\n";
         let config = till.world.config(till.world.chain.url(), "").replace("[reputation]\n", waits);
         let (played, real) = tokio::join!(join_all(played), fail_in_each_phase(&mut till, &config));
         assert_eq!(played, real);

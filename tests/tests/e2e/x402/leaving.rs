@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{PATH, pay_until_settled, serve};
 use crate::{
-    reputation::{PATIENCE, confirmed, subject},
+    reputation::{PATIENCE, confirmed, subject, waiting},
     run,
 };
 
@@ -39,11 +39,13 @@ fn who_leaves_while_the_payment_is_settled_has_a_submission() {
         let (_service, api) = serve(&till, "").await;
         for n in 0..3 {
             // No block comes before the caller has left.
-            till.world.mining(false);
+            till.world.mining(false).await;
             let header = till.order().header();
-            let left = request(&api, &header, n).timeout(Duration::from_millis(1_500)).send().await;
-            assert!(left.is_err_and(|error| error.is_timeout()));
-            till.world.mining(true);
+            let asked = tokio::spawn(request(&api, &header, n).send());
+            waiting(&till.world, 1).await;
+            asked.abort();
+            assert!(asked.await.is_err_and(|error| error.is_cancelled()));
+            till.world.mining(true).await;
             held(&till, n + 1).await;
             // Another payment for the same request finds the submission and is not taken.
             let again = pay_until_settled(&api, &till.order().header(), n).await;
@@ -61,11 +63,13 @@ fn a_killed_server_creates_the_submission_of_a_payment_whose_caller_is_gone() {
         let till = Till::start().await;
         let config = till.config(till.world.chain.url(), "");
         let service = Service::start(&config);
-        till.world.mining(false);
-        let asked = request(&service.anonymous(), &till.order().header(), 1).timeout(Duration::from_millis(1_500));
-        assert!(asked.send().await.is_err());
+        till.world.mining(false).await;
+        let asked = tokio::spawn(request(&service.anonymous(), &till.order().header(), 1).send());
+        waiting(&till.world, 1).await;
+        asked.abort();
+        assert!(asked.await.is_err_and(|error| error.is_cancelled()));
         let dir = service.kill();
-        till.world.mining(true);
+        till.world.mining(true).await;
         let _service = Service::start_in(dir, &config, &[]);
         held(&till, 1).await;
         assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
@@ -131,7 +135,7 @@ fn a_public_client_at_its_default_timeout_ends_with_a_submission() {
         let config = till.config(till.world.chain.url(), "").replace("confirmations = 1", "confirmations = 3");
         let service = Service::start(&config);
         // Blocks of two seconds, and confirmations on top: longer than the five seconds of the client.
-        till.world.mining(false);
+        till.world.mining(false).await;
         let rpc = till.world.chain.rpc.clone();
         let miner = tokio::spawn(async move {
             loop {

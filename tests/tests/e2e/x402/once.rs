@@ -185,7 +185,7 @@ fn the_payment_of_a_failed_submission_pays_for_the_same_request_alone() {
     run(async {
         let till = Till::start().await;
         let service = Service::start(
-            &till.config(till.world.chain.url(), "").replace("poll_ms = 50", "poll_ms = 50\ngive_up_after_ms = 2000"),
+            &till.config(till.world.chain.url(), "").replace("poll_ms = 50", "poll_ms = 50\ngive_up_after_ms = 8000"),
         );
         let api = service.anonymous();
         let order = till.order();
@@ -236,9 +236,7 @@ fn a_transfer_that_a_reorganisation_puts_below_the_start_is_found() {
     run(async {
         let till = Till::start().await;
         let (_service, api) = serve(&till, "").await;
-        till.world.mining(false);
-        // A block that is being mined at this moment comes first.
-        tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+        till.world.mining(false).await;
         till.world.rpc("anvil_mine", json!(["0x8"])).await;
         let presented = tokio::spawn({
             let (api, header) = (api.clone(), till.order().header());
@@ -252,7 +250,7 @@ fn a_transfer_that_a_reorganisation_puts_below_the_start_is_found() {
         tokio::time::timeout(crate::reputation::PATIENCE, pool).await.expect("the transfer is sent");
         // The payment is unused in the newest block. Four blocks are replaced, and the transfer is in the first.
         till.world.rpc("anvil_rollback", json!([4])).await;
-        till.world.mining(true);
+        till.world.mining(true).await;
         let answer = tokio::time::timeout(crate::reputation::PATIENCE, presented).await;
         println!("a transfer below the start: {}", answer.as_ref().map_or("never clear", |_| "found"));
         answer.expect("it becomes clear").expect("the caller is told").expect(202);
