@@ -17,8 +17,8 @@ const SMALL: usize = 128 << 10;
 struct Class {
     size: usize,
     free: Semaphore,
-    /// The buffers of earlier answers, at most one for each permit. The kernel clears each page of new memory, which
-    /// takes as long as parsing it.
+    /// The buffers of earlier answers, at most one for each permit. The kernel clears each page of new memory; for a
+    /// long history that takes longer than to parse it.
     spare: Mutex<Vec<Vec<u8>>>,
 }
 
