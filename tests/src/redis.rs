@@ -91,7 +91,7 @@ impl Redis {
 /// A master, its replica, and sentinels that make that one the master when the first is gone.
 pub struct Watched {
     pub master: Option<Redis>,
-    _replica: Redis,
+    pub replica: Redis,
     _sentinels: Vec<Guarded>,
     _dir: TempDir,
     pub url: String,
@@ -108,7 +108,7 @@ impl Watched {
         let (mut sentinels, mut ports) = (Vec::new(), Vec::new());
         for n in 0..3 {
             let (port, file) = (free_port(), dir.path().join(format!("{n}.conf")));
-            let watch = format!("sentinel monitor main 127.0.0.1 {of} 2\nsentinel down-after-milliseconds main 1000\n");
+            let watch = format!("sentinel monitor main 127.0.0.1 {of} 2\nsentinel down-after-milliseconds main 3000\n");
             let text = format!("bind 127.0.0.1\nport {port}\n{watch}sentinel failover-timeout main 5000\n");
             std::fs::write(&file, text).unwrap_or_else(|e| panic!("a sentinel's file: {e}"));
             let mut command = Command::new("redis-server");
@@ -126,7 +126,7 @@ impl Watched {
         agreed(|| ask(master.port, &["wait", "1", "100"]).trim() == "1").await;
         let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let url = format!("redis+sentinel://{}/main", hosts.join(","));
-        Self { master: Some(master), _replica: replica, _sentinels: sentinels, _dir: dir, url }
+        Self { master: Some(master), replica, _sentinels: sentinels, _dir: dir, url }
     }
 }
 

@@ -80,6 +80,8 @@ fn a_submission_on_a_chain_is_followed_by_events_and_by_waiting() {
         let world = World::start().await;
         let service = Service::start(&world.config(world.chain.url(), ""));
         let api = service.keyed();
+        // No block comes before both clients wait.
+        world.mining(false).await;
         let url = submit(&api, 1).await;
         let by_waiting = async {
             let mut seen = vec![api.get(&url).await.ok()];
@@ -88,7 +90,11 @@ fn a_submission_on_a_chain_is_followed_by_events_and_by_waiting() {
             }
             seen
         };
-        let (events, waited) = tokio::join!(stream(&api, &url), by_waiting);
+        let both_wait = async {
+            until_waited_for(&service, 2).await;
+            world.mining(true).await;
+        };
+        let (events, waited, ()) = tokio::join!(stream(&api, &url), by_waiting, both_wait);
         let last = confirmed(&api, &url).await;
         for seen in [states(&events), waited] {
             assert_eq!(seen[seen.len() - 1], last);

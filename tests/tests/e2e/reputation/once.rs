@@ -125,12 +125,13 @@ fn killed_at_every_step_it_goes_on_where_it_was() {
             if matches!(boundary, Boundary::Upload) {
                 world.ipfs.be(assay_tests::ipfs::Mood::Holding);
             }
-            let status_url = submit(&api, n).await;
+            // The work of the last submission is done, so only calls for this one are counted.
             match boundary {
                 Boundary::At(method, nth) => proxy.rule(hold_at(method, nth, false)),
                 Boundary::After(method, nth) => proxy.rule(hold_at(method, nth, true)),
                 Boundary::Accepted | Boundary::Upload => {}
             }
+            let status_url = submit(&api, n).await;
             match boundary {
                 Boundary::Accepted => {}
                 Boundary::Upload => world.ipfs.held().await,

@@ -217,7 +217,7 @@ fn a_payment_that_arrives_late_is_of_the_request_it_was_made_for() {
     run(async {
         let till = Till::start().await;
         let facilitator = Facilitator::start(&till.world.chain.rpc).await;
-        let keys = format!("facilitator = \"{}\"\nfacilitator_timeout_ms = 1_500", facilitator.url);
+        let keys = format!("facilitator = \"{}\"\nfacilitator_timeout_ms = 10_000", facilitator.url);
         let (_service, api) = serve(&till, &keys).await;
         // The facilitator refuses it, and settles it later.
         facilitator.be(Manner::Refusing);
