@@ -17,14 +17,15 @@ const SMALL: usize = 128 << 10;
 struct Class {
     size: usize,
     free: Semaphore,
-    /// The buffers of earlier answers, at most one for each permit. The kernel clears each page of new memory; for a
-    /// long history that takes longer than to parse it.
+    /// The buffers of earlier answers, at most `kept`. The kernel clears each page of new memory; for a long history that
+    /// takes longer than to parse it.
     spare: Mutex<Vec<Vec<u8>>>,
+    kept: usize,
 }
 
 impl Class {
-    const fn new(size: usize, permits: usize) -> Self {
-        Self { size, free: Semaphore::const_new(permits), spare: Mutex::new(Vec::new()) }
+    const fn new(size: usize, permits: usize, kept: usize) -> Self {
+        Self { size, free: Semaphore::const_new(permits), spare: Mutex::new(Vec::new()), kept }
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
@@ -38,9 +39,9 @@ impl Class {
 }
 
 /// In ascending order: at most 16 MiB of large answers and 48 MiB of the largest, beside the small ones of all running
-/// requests; and as much again while they are parsed, or until the allocator returns freed memory. The buffers are
-/// kept. A larger answer has to be requested in parts; one of 20,000 logs is within the limit.
-static CLASSES: [Class; 2] = [Class::new(4 << 20, 4), Class::new(24 << 20, 2)];
+/// requests; and as much again while they are parsed, or until the allocator returns freed memory. The buffers of
+/// the largest are kept. A larger answer has to be requested in parts; one of 20,000 logs is within the limit.
+static CLASSES: [Class; 2] = [Class::new(4 << 20, 4, 0), Class::new(24 << 20, 2, 2)];
 
 /// An answer that is being received.
 #[derive(Default)]
@@ -82,12 +83,15 @@ impl Intake {
         CLASSES.get(self.permits.len().checked_sub(1)?)
     }
 
-    /// Replaces the buffer by `next`, and keeps it for the next answer of its class.
+    /// Replaces the buffer by `next`, and gives it back to its class.
     fn give_back(&mut self, next: Vec<u8>) {
         let mut done = mem::replace(&mut self.bytes, next);
         if let Some(class) = self.class() {
-            done.clear();
-            class.spare().push(done);
+            let mut spare = class.spare();
+            if spare.len() < class.kept {
+                done.clear();
+                spare.push(done);
+            }
         }
     }
 }
