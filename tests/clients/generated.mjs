@@ -13,15 +13,8 @@ import addFormats from "ajv-formats";
 import Ajv from "ajv/dist/2020.js";
 import openapiTS, { astToString } from "openapi-typescript";
 
-const UNKNOWN = "550e8400-e29b-41d4-a716-446655440000";
-// What a body may hold, by the name of its type.
-const BODIES = {
-  OneVersion: { version: "1.1" },
-  SeveralVersions: { versions: ["1.0"] },
-  Reason: { why: "to try" },
-  OffChain: { total_asset_usd: 100 },
-  OffChainReport: { name: "bank", total_asset_usd: 1 },
-};
+// What is sent: bodies by the name of their type, parameters by their own.
+const CALLED = JSON.parse(readFileSync(new URL("called.json", import.meta.url)));
 
 const operationsOf = (document) =>
   Object.entries(document.paths).flatMap(([path, item]) =>
@@ -40,7 +33,7 @@ const line = ({ path, method, operation, name }) => {
     // The generator's type of a binary body is a string, as its documentation says; a serializer sends the bytes.
     options.push(`body: "", bodySerializer: () => known.component, headers: { "content-type": "${type}" }`);
   } else if (type) {
-    const json = BODIES[body.schema.$ref?.split("/").at(-1)];
+    const json = CALLED.bodies[body.schema.$ref?.split("/").at(-1)];
     options.push(`body: ${json ? JSON.stringify(json) : "{ address: known.address }"}`);
   }
   const answer = operation.responses["200"]?.content;
@@ -103,10 +96,7 @@ try {
   const document = await (await fetch(`${url}/openapi.json`)).json();
   const { client, score } = await generate(document, folder);
   const checker = addFormats(new Ajv({ strict: false, validateSchema: false })).addSchema(document, "assay");
-  const known = {
-    address, chain_id: 1, agent_id: 1, submission_id: UNKNOWN, id: "none", kind: "credit", version: "9.9", q: "agent",
-    component: new Blob([readFileSync(file)]),
-  };
+  const known = { ...CALLED.parameters, address, component: new Blob([readFileSync(file)]) };
   // Those that make what others ask for come first.
   const rank = ({ name }) => (name.startsWith("submit") ? 0 : name === "score" ? 1 : 2);
   const operations = operationsOf(document).sort((one, other) => rank(one) - rank(other));

@@ -15,15 +15,8 @@ import subprocess
 import sys
 import tempfile
 
-UNKNOWN = "550e8400-e29b-41d4-a716-446655440000"
-# What a body may hold, by the name of its type.
-BODIES = {
-    "OneVersion": {"version": "1.1"},
-    "SeveralVersions": {"versions": ["1.0"]},
-    "RollBack": {"why": "to try"},
-    "OffChain": {"total_asset_usd": 100.0},
-    "OffChainReport": {"name": "bank", "total_asset_usd": 1.0},
-}
+# What is sent: bodies by the name of their type, parameters by their own.
+CALLED = json.loads(pathlib.Path(__file__).with_name("called.json").read_text())
 
 
 def generate(url, folder):
@@ -54,7 +47,7 @@ def body(annotation, address, component):
     if "File" in names:
         return types.File(payload=io.BytesIO(component))
     name, kind = next((name, kind) for name, kind in inspect.getmembers(models, inspect.isclass) if name in names)
-    return kind.from_dict(BODIES.get(name, {"address": address, "name": "bank"}))
+    return kind.from_dict(CALLED["bodies"].get(name, {"address": address, "name": "bank"}))
 
 
 def call(module, client, known):
@@ -70,10 +63,7 @@ def call(module, client, known):
 def main(url, key, address, component):
     from assay_client import AuthenticatedClient
 
-    known = {
-        "address": address, "chain_id": 1, "agent_id": 1, "submission_id": UNKNOWN, "id": "none", "kind": "credit",
-        "version": "9.9", "q": "agent", "component": component,
-    }
+    known = {**CALLED["parameters"], "address": address, "component": component}
     calls, undecoded = {}, []
     for token in (key, "a-wrong-key"):
         client = AuthenticatedClient(base_url=url, token=token, raise_on_unexpected_status=True, timeout=60)
