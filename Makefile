@@ -62,8 +62,8 @@ check: ## Check formatting, lints and the order of modules, without running anyt
 # Measures what ships: the image is compiled without incremental parts, in which reading a long history is faster.
 bench: ## Measure the benchmarks, each beside a reference in the same run
 	@.ci/setup test
-	@CARGO_INCREMENTAL=0 $(CARGO) --config profile.release.package.assay-tests.opt-level=3 \
-		build --release --workspace --bins
+	@CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 $(CARGO) \
+		--config profile.release.package.assay-tests.opt-level=3 build --release --workspace --bins
 	@target/release/bench
 
 fuzz: ## Run every fuzz target for ten minutes; FUZZ="60 request" runs one of them for a minute
