@@ -17,31 +17,34 @@ use tokio::sync::Notify;
 const PAUSE: Duration = Duration::from_millis(4);
 /// So many pauses are the longest wait, also where questions keep coming.
 const MOST_PAUSES: usize = 8;
+/// Most questions of one list. Where more come, readers use the answers of one list while the next is answered.
+const MOST_QUESTIONS: usize = 50;
 
-/// One list of questions at a time. It starts no task: whoever waits for an answer drives the list, so that one who
-/// leaves does not end it for the others.
+/// The lists of questions. It starts no task: whoever waits for an answer drives the list, so that one who leaves does not
+/// end it for the others.
 pub(super) struct Gather<Q, A> {
     state: Mutex<State<Q, A>>,
-    /// The open list became whole.
-    whole: Notify,
     pause: Duration,
 }
 
 struct State<Q, A> {
-    open: Option<Open<Q, A>>,
-    /// By number, whether the participant has the answer to its last question and did not ask again.
-    participants: BTreeMap<u64, bool>,
+    open: Vec<Open<Q, A>>,
+    /// By number, the list that answered the last question of the participant, until it asks again.
+    participants: BTreeMap<u64, Option<u64>>,
     next_number: u64,
 }
 
-/// The list that still takes questions.
+/// A list that still takes questions.
 struct Open<Q, A> {
+    number: u64,
+    /// The list whose participants ask here next. `None` takes the questions of all others.
+    after: Option<u64>,
     questions: Vec<Q>,
     answers: WeakShared<BoxFuture<'static, Arc<[A]>>>,
     /// The participants who asked.
     participants: Vec<u64>,
-    /// All who asked were expected to.
-    expected: bool,
+    /// The list became whole.
+    whole: Arc<Notify>,
 }
 
 /// A reader that asks again as soon as it has an answer. The reader drops it after the last answer.
@@ -54,35 +57,44 @@ type Answers<A> = Shared<BoxFuture<'static, Arc<[A]>>>;
 
 impl<Q, A> Default for Gather<Q, A> {
     fn default() -> Self {
-        let state = State { open: None, participants: BTreeMap::new(), next_number: 0 };
-        Self { state: Mutex::new(state), whole: Notify::new(), pause: PAUSE }
+        let state = State { open: Vec::new(), participants: BTreeMap::new(), next_number: 0 };
+        Self { state: Mutex::new(state), pause: PAUSE }
     }
 }
 
 impl<Q, A> State<Q, A> {
-    /// Whether nobody is expected to add a question to the open list.
-    fn is_whole(&self) -> bool {
-        self.open.as_ref().is_some_and(|list| list.expected) && !self.participants.values().any(|expected| *expected)
+    fn number(&mut self) -> u64 {
+        self.next_number += 1;
+        self.next_number
+    }
+
+    /// Whether the list takes no more questions, or nobody is expected to add one.
+    fn is_whole(&self, list: &Open<Q, A>) -> bool {
+        list.is_full() || list.after.is_some() && !self.participants.values().any(|after| *after == list.after)
+    }
+}
+
+impl<Q, A> Open<Q, A> {
+    fn is_full(&self) -> bool {
+        self.questions.len() >= MOST_QUESTIONS
     }
 }
 
 impl<Q, A> Gather<Q, A> {
     pub fn participant(self: Arc<Self>) -> Participant<Q, A> {
         let number = self.change(|state| {
-            state.next_number += 1;
-            state.participants.insert(state.next_number, false);
-            state.next_number
+            let number = state.number();
+            state.participants.insert(number, None);
+            number
         });
         Participant { gather: self, number }
     }
 
-    /// Changes the state, and wakes the open list where it is whole then.
+    /// Changes the state, and wakes the lists that are whole then.
     fn change<T>(&self, change: impl FnOnce(&mut State<Q, A>) -> T) -> T {
         let mut state = self.lock();
         let changed = change(&mut state);
-        if state.is_whole() {
-            self.whole.notify_one();
-        }
+        state.open.iter().filter(|list| state.is_whole(list)).for_each(|list| list.whole.notify_one());
         changed
     }
 
@@ -124,54 +136,60 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
     where
         F: Future<Output = Vec<A>> + Send,
     {
-        let expected = participant.and_then(|participant| state.participants.insert(participant, false)) == Some(true);
-        if let Some(list) = state.open.as_mut()
+        let after = participant.and_then(|participant| state.participants.insert(participant, None)).flatten();
+        // Nobody drives a list that all who asked have left.
+        state.open.retain(|list| list.answers.upgrade().is_some());
+        if let Some(list) = state.open.iter_mut().find(|list| list.after == after && !list.is_full())
             && let Some(answers) = list.answers.upgrade()
         {
             list.questions.push(question);
             list.participants.extend(participant);
-            list.expected &= expected;
             return (answers, list.questions.len() - 1);
         }
-        let gather = this.clone();
-        let answers = async move { gather.answered(send).await }.boxed().shared();
-        let participants = participant.into_iter().collect();
-        state.open =
-            answers.downgrade().map(|answers| Open { questions: vec![question], answers, participants, expected });
+        let (gather, number, whole) = (this.clone(), state.number(), Arc::new(Notify::new()));
+        let woken = whole.clone();
+        let answers = async move { gather.answered(number, woken, send).await }.boxed().shared();
+        let (questions, participants) = (vec![question], participant.into_iter().collect());
+        let open = answers.downgrade().map(|answers| Open { number, after, questions, answers, participants, whole });
+        state.open.extend(open);
         (answers, 0)
     }
 
-    /// Sends the open list. From its answer on, the participants who asked are expected to ask again.
-    async fn answered<F: Future<Output = Vec<A>>>(&self, send: impl FnOnce(Vec<Q>) -> F) -> Arc<[A]> {
+    /// Sends a list. From its answer on, the participants who asked are expected to ask again.
+    async fn answered<F: Future<Output = Vec<A>>>(
+        &self,
+        number: u64,
+        whole: Arc<Notify>,
+        send: impl FnOnce(Vec<Q>) -> F,
+    ) -> Arc<[A]> {
         tokio::select! {
-            () = self.pause() => {}
-            () = self.whole() => {}
+            () = self.pause(number) => {}
+            () = whole.notified() => {}
         }
-        let Some(list) = self.lock().open.take() else { return Arc::default() };
+        let list = {
+            let mut state = self.lock();
+            let place = state.open.iter().position(|list| list.number == number);
+            place.map(|place| state.open.swap_remove(place))
+        };
+        let Some(list) = list else { return Arc::default() };
         let answers = send(list.questions).await.into();
         let mut state = self.lock();
         for participant in list.participants {
-            state.participants.entry(participant).and_modify(|expected| *expected = true);
+            state.participants.entry(participant).and_modify(|after| *after = Some(number));
         }
         answers
     }
 
     /// Completes when no more questions come.
-    async fn pause(&self) {
+    async fn pause(&self, number: u64) {
         let mut before = 0;
         for _ in 0..MOST_PAUSES {
             tokio::time::sleep(self.pause).await;
-            let now = self.lock().open.as_ref().map_or(0, |list| list.questions.len());
+            let now = self.lock().open.iter().find(|list| list.number == number).map_or(0, |list| list.questions.len());
             if now == before {
                 break;
             }
             before = now;
-        }
-    }
-
-    async fn whole(&self) {
-        while !self.lock().is_whole() {
-            self.whole.notified().await;
         }
     }
 }
@@ -187,6 +205,11 @@ mod tests {
         asked.into_iter().map(|question| (question * 10, all)).collect()
     }
 
+    async fn ask_at_once(participants: &[Participant<u64, (u64, usize)>]) -> Vec<Option<(u64, usize)>> {
+        let asked = participants.iter().map(|one| one.gather.clone().ask(7, Some(one), with_count));
+        join_all(asked).await
+    }
+
     #[tokio::test]
     async fn questions_of_one_moment_are_one_list() {
         let gather = Arc::new(Gather::default());
@@ -200,7 +223,7 @@ mod tests {
         // No pause ends within the test.
         let gather = Arc::new(Gather { pause: Duration::from_secs(3_600), ..Gather::default() });
         let participants: Vec<_> = (0..3).map(|_| gather.clone().participant()).collect();
-        let answered = || gather.lock().participants.values_mut().for_each(|expected| *expected = true);
+        let answered = || gather.lock().participants.values_mut().for_each(|after| *after = Some(0));
         answered();
         let all =
             participants.iter().zip(0..).map(|(participant, n)| gather.clone().ask(n, Some(participant), with_count));
@@ -213,7 +236,18 @@ mod tests {
             async { drop(participants) }
         );
         assert_eq!((first, second), (Some((10, 2)), Some((20, 2))), "one who leaves is not waited for");
-        assert!(gather.lock().participants.values().all(|expected| *expected));
+        assert!(gather.lock().participants.values().all(Option::is_some));
+    }
+
+    #[tokio::test]
+    async fn those_of_one_full_list_do_not_wait_for_those_of_the_next() {
+        let gather = Arc::new(Gather { pause: Duration::from_secs(3_600), ..Gather::default() });
+        let mut participants: Vec<_> = (0..2 * MOST_QUESTIONS).map(|_| gather.clone().participant()).collect();
+        assert_eq!(ask_at_once(&participants).await, vec![Some((70, MOST_QUESTIONS)); 2 * MOST_QUESTIONS]);
+        // One of the first list leaves, its others ask again, and those of the second do not.
+        participants.remove(0);
+        let again = ask_at_once(&participants[..MOST_QUESTIONS - 1]).await;
+        assert_eq!(again, vec![Some((70, MOST_QUESTIONS - 1)); MOST_QUESTIONS - 1]);
     }
 
     #[tokio::test]
