@@ -59,8 +59,6 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// # Panics
-    /// When it has ended.
     /// A replica of the server at `port`.
     ///
     /// # Panics
@@ -69,6 +67,8 @@ impl Redis {
         Self::start(&[&DURABLE[..], &["--replicaof", "127.0.0.1", &port.to_string()]].concat())
     }
 
+    /// # Panics
+    /// When it has ended.
     pub fn pid(&self) -> u32 {
         self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
     }
@@ -214,7 +214,11 @@ pub fn ask(port: u16, command: &[&str]) -> String {
     String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()
 }
 
-async fn agreed(is_so: impl Fn() -> bool) {
+/// Waits until something is so that several processes agree on.
+///
+/// # Panics
+/// When they do not agree in time.
+pub async fn agreed(is_so: impl Fn() -> bool) {
     let started = Instant::now();
     while !is_so() {
         assert!(started.elapsed() < PATIENCE, "the processes of Redis do not agree");

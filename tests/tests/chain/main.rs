@@ -75,7 +75,7 @@ impl Reader {
         // Most tests count requests. Those of the index begin it.
         Self { config: config::load(Some(&file)).unwrap(), folder, running: None }
             .with(|config| config.reading.index = IndexMode::Off)
-            // A whole read takes long on a busy machine. Tests of the time of a read set their own.
+            // On a busy machine a read can take longer than the default of 8 s. A test of that limit sets its own.
             .with(|config| config.scoring.read_budget = Duration::from_secs(20))
     }
 

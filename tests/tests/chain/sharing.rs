@@ -98,7 +98,7 @@ fn reads_in_the_background_are_bounded_and_leave_room() {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         let hurried = |config: &mut assay::config::Config| {
             config.scoring.read_budget = Duration::from_secs(8);
-            // The queries that are held do not time out meanwhile.
+            // The reader does not time out the queries that the proxy holds.
             config.reading.rpc.timeout = PATIENCE;
         };
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;

@@ -85,3 +85,14 @@ pub(super) async fn metric(api: &Caller, line: &str) -> f64 {
     let text = api.get("/metrics").await.text;
     text.lines().find_map(|found| found.strip_prefix(line)?.trim().parse().ok()).unwrap_or(0.0)
 }
+
+/// Completes once a value of the metrics is at least `least`.
+pub(super) async fn metric_reaches(api: &Caller, line: &str, least: f64) {
+    let reached = async {
+        while metric(api, line).await < least {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let reached = tokio::time::timeout(super::IN_BACKGROUND, reached).await;
+    assert!(reached.is_ok(), "{line} does not reach {least}");
+}

@@ -8,7 +8,7 @@ use assay_tests::{
     node::Anvil,
     proxy::{Proxy, Reply},
     redis::{self, Redis},
-    service::{Caller, Service, plugins, sandbox_config},
+    service::{Caller, Service, counting_together, plugins, sandbox_config},
 };
 use serde_json::{Value, json};
 
@@ -318,9 +318,7 @@ async fn used_up_units_name_no_time_to_try_again() {
 #[tokio::test]
 async fn guessed_keys_are_looked_up_within_the_rate_of_their_address() {
     let store = Redis::start(&redis::DURABLE);
-    let config = sandbox_config(&plugins())
-        .replace("address_rate = 0", "address_rate = 3")
-        .replace("[store]\n", "[store]\ncount_timeout_ms = 60_000\n");
+    let config = counting_together(&sandbox_config(&plugins()).replace("address_rate = 0", "address_rate = 3"));
     let service = Service::start(&redis::on(&config, &store.url(), "assay:"));
     let lookups = || {
         let stats = redis::ask(store.port, &["INFO", "commandstats"]);

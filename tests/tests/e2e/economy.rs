@@ -6,7 +6,7 @@ mod rows;
 use std::{
     path::Path,
     process::{Command, Output},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use assay_tests::{
@@ -130,7 +130,7 @@ async fn promoted(desk: Desk, economy: &Economy, config: &str) {
             assert_eq!((&pair["challenger"]["version"], &pair["failures"]), (&json!(VERSION), &json!([])));
             break;
         }
-        assert!(started.elapsed() < Duration::from_secs(180), "{report}");
+        assert!(started.elapsed() < super::IN_BACKGROUND, "{report}");
     }
     remote(&["promote", "credit", VERSION, "--why", "its backtest out of time"]);
     let after = api.get(&path).await.ok();

@@ -44,13 +44,7 @@ fn a_new_master_is_found_and_counts_on() {
         let master = servers.master.take().expect("it runs");
         // The replica has all that the master wrote.
         let (written, replica) = (offset(master.port, "master_repl_offset:"), servers.replica.port);
-        tokio::time::timeout(Duration::from_secs(60), async {
-            while offset(replica, "slave_repl_offset:") < written {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        })
-        .await
-        .expect("the replica follows");
+        redis::agreed(|| offset(replica, "slave_repl_offset:") >= written).await;
         drop(master);
         // One after another, so that only the first can be in progress while the master dies.
         for used in 11..=20 {
@@ -103,9 +97,8 @@ fn a_write_that_is_answered_survives_its_master() {
         for (wait, kept) in [("", 0), ("wait_replicas = 1\nreplica_timeout_ms = 200\npatience_ms = 600\n", 1)] {
             let master = Redis::start(&DURABLE);
             let replica = Redis::replica_of(master.port);
-            while !redis::ask(replica.port, &["info", "replication"]).contains("master_link_status:up") {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            let link = || redis::ask(replica.port, &["info", "replication"]);
+            redis::agreed(|| link().contains("master_link_status:up")).await;
             let store = open_with(&master.url(), wait).await;
             signal(replica.pid(), "STOP");
             let cut_off = store.take(&meter, 1, 100).await;

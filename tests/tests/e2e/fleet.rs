@@ -14,7 +14,7 @@ use std::{
 
 use assay_tests::{
     redis::{self, DURABLE, Redis},
-    service::{Answer, Caller, Service, binary, plugins, sandbox_config, shelf_copy},
+    service::{Answer, Caller, Service, binary, counting_together, plugins, sandbox_config, shelf_copy},
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -217,7 +217,7 @@ fn a_rate_holds_for_all_hosts_together_and_for_each_while_redis_is_away() {
         let server = Redis::start(&DURABLE);
         let key =
             format!("[[access.keys]]\nname = \"rated\"\nkey = \"{METERED}\"\nscopes = [\"read\"]\nrate = {RATE}\n");
-        let config = sandbox_config(&plugins()).replace("[store]\n", "[store]\ncount_timeout_ms = 60_000\n") + &key;
+        let config = counting_together(&sandbox_config(&plugins())) + &key;
         let config = on(server.port, &config);
         let hosts = [Service::start(&config), Service::start(&config)];
         let callers = hosts.each_ref().map(|host| host.with_key(METERED));

@@ -1,10 +1,7 @@
 //! Components of wit/v1 and wit/v2 side by side on one server: answers, words, comparison, shadow, promotion, replay and
 //! backtest.
 
-use std::{
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{process::Command, time::Instant};
 
 use assay_tests::{
     hostile::{Credit, IN_PRODUCTION, act},
@@ -74,7 +71,7 @@ async fn shadowed(service: &Service, path: &str) {
         let pairs = report["pairs"].as_array().unwrap();
         match pairs.iter().find(|pair| pair["challenger"]["version"] == "8.1" && pair["scored"].as_u64() > Some(2)) {
             Some(pair) => break pair.clone(),
-            None => assert!(started.elapsed() < Duration::from_secs(180), "{report}"),
+            None => assert!(started.elapsed() < super::IN_BACKGROUND, "{report}"),
         }
     };
     let drift = pair["factors"].as_array().unwrap().iter().find(|factor| factor["label"] == "Made by hand");
@@ -97,7 +94,7 @@ async fn promoted(service: &Service, path: &str) {
             if answer.status == 200 {
                 break answer.json();
             }
-            assert!(started.elapsed() < Duration::from_secs(180), "{}", answer.text);
+            assert!(started.elapsed() < super::IN_BACKGROUND, "{}", answer.text);
         };
         assert_eq!(record["factors"][0]["points"], 10, "{record}");
         let market = &record["features"]["markets"][0];

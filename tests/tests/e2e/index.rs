@@ -1,6 +1,6 @@
 //! The market index of a server that is killed.
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
 
 use alloy::primitives::B256;
 use assay_domain::Address;
@@ -46,10 +46,8 @@ fn contents(folder: &Path) -> (u64, B256, Entries) {
 
 /// Completes once the index of a chain goes through at least this block.
 pub(super) async fn through(service: &Service, chain: u64, block: u64) {
-    let api = service.keyed();
-    while agents::metric(&api, &format!("assay_index_through_block{{chain=\"{chain}\"}}")).await < block as f64 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    let line = format!("assay_index_through_block{{chain=\"{chain}\"}}");
+    agents::metric_reaches(&service.keyed(), &line, block as f64).await;
 }
 
 async fn config_on(url: &str) -> String {
@@ -69,18 +67,12 @@ fn an_index_that_has_stopped_shows_in_the_metrics() {
         let service = Service::start(&config_on(&proxy.url).await);
         let api = service.keyed();
         for line in ["assay_index_stopped{chain=\"1\"}", "assay_index_bytes"] {
-            while agents::metric(&api, line).await == 0.0 {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            agents::metric_reaches(&api, line, 1.0).await;
         }
         // The other chain goes on.
-        let text = loop {
-            let text = api.get("/metrics").await.text;
-            if text.contains("assay_index_stopped{chain=\"8453\"} 0") {
-                break text;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        };
+        agents::metric_reaches(&api, "assay_index_through_block{chain=\"8453\"}", 1.0).await;
+        let text = api.get("/metrics").await.text;
+        assert!(text.contains("assay_index_stopped{chain=\"8453\"} 0"), "{text}");
         assert!(text.contains("assay_index_set_aside 0"), "{text}");
     });
 }

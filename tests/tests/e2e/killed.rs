@@ -44,9 +44,7 @@ fn a_killed_server_continues_a_first_read_where_it_was() {
         });
         proxy.held().await;
         // Progress is written in the background, with a delay on a busy machine.
-        while agents::metric(&service.keyed(), "assay_lending_checkpoints_total{chain=\"1\"}").await < 1.0 {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        agents::metric_reaches(&service.keyed(), "assay_lending_checkpoints_total{chain=\"1\"}", 1.0).await;
         // With SIGKILL, while the caller waits.
         let dir = service.kill();
         assert!(!asking.await.expect("the caller is told"), "nobody was left to answer");

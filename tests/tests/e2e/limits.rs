@@ -9,7 +9,7 @@ use std::{
 
 use assay_tests::{
     proxy::{Proxy, Reply},
-    service::{Answer, Caller, KEY, Service, answer, plugins, sandbox_config},
+    service::{Answer, Caller, KEY, Service, answer, counting_together, plugins, sandbox_config},
 };
 use futures::future::join_all;
 use reqwest::Method;
@@ -36,7 +36,7 @@ fn with_rates(http: &str) -> String {
     let key =
         format!("[[access.keys]]\nname = \"rated\"\nkey = \"{RATED}\"\nscopes = [\"read\"]\nunits = 1\nrate = 3\n");
     let config = sandbox_config(&plugins()).replace("address_rate = 0", "address_rate = 2");
-    config.replace("[store]\n", "[store]\ncount_timeout_ms = 60_000\n") + &key + http
+    counting_together(&config) + &key + http
 }
 
 #[tokio::test]

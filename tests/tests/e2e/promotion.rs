@@ -112,7 +112,7 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         }
         let started = std::time::Instant::now();
         while api.get("/api/v2/models/credit/report").await.ok()["pairs"][0]["scored"] != 12 {
-            assert!(started.elapsed() < Duration::from_secs(180));
+            assert!(started.elapsed() < super::IN_BACKGROUND);
         }
         let refused = api.put(CHAMPION, &json!({ "version": "7.0", "why": "trust me" })).await.expect(409);
         assert_eq!(refused["code"], "guarded");
@@ -183,7 +183,7 @@ fn an_automatic_return_is_a_step_too_and_its_cause_is_not_promoted_again_unseen(
             if last["action"] == "bench" {
                 break last;
             }
-            assert!(started.elapsed() < Duration::from_secs(180), "{last}");
+            assert!(started.elapsed() < super::IN_BACKGROUND, "{last}");
         };
         assert_eq!(versions(&last), ("bench".to_owned(), vec!["6.1"], vec!["1.1"], "done".to_owned()));
         assert_eq!((&last["by"], &last["detail"]), (&json!("assay"), &json!("trap")));
@@ -207,7 +207,7 @@ fn whenever_the_server_dies_the_role_is_one_or_the_other_and_the_log_says_which(
         // The first champion is chosen automatically, and logged during the first requests.
         let started = std::time::Instant::now();
         while log(&service.keyed()).await.is_empty() {
-            assert!(started.elapsed() < Duration::from_secs(180));
+            assert!(started.elapsed() < super::IN_BACKGROUND);
         }
         let mut answered = 0;
         // From before the step is written until after it is answered.

@@ -50,7 +50,7 @@ async fn until(api: &Caller, challenger: &str, is: impl Fn(&Value) -> bool) -> V
         if let Some(found) = found.as_ref().filter(|found| is(found)) {
             return found.clone();
         }
-        assert!(started.elapsed() < Duration::from_secs(180), "{challenger}: {found:?}");
+        assert!(started.elapsed() < super::IN_BACKGROUND, "{challenger}: {found:?}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -143,7 +143,7 @@ fn a_challenger_that_misbehaves_changes_nothing_and_is_benched_with_its_reason()
                 if found["state"] == "benched" {
                     break found;
                 }
-                assert!(started.elapsed() < Duration::from_secs(180), "{version} is not benched: {found}");
+                assert!(started.elapsed() < super::IN_BACKGROUND, "{version} is not benched: {found}");
             };
             assert_eq!((&benched["role"], &benched["reason"]["code"]), (&json!("challenger"), &json!(code)));
             assert!(benched["reason"]["message"].as_str().unwrap().contains("failed 3 times in a row"), "{benched}");

@@ -44,8 +44,8 @@ async fn until_listed(api: &Caller, version: &str) {
             return;
         }
         // Python is compiled at the lowest priority, beside the load of the test.
-        let patience = if std::env::var_os("ASSAY_SOAK").is_some() { 900 } else { 180 };
-        assert!(started.elapsed() < Duration::from_secs(patience), "{version} is not listed: {list}");
+        let patience = super::IN_BACKGROUND * if std::env::var_os("ASSAY_SOAK").is_some() { 5 } else { 1 };
+        assert!(started.elapsed() < patience, "{version} is not listed: {list}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

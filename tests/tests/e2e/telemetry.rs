@@ -139,13 +139,8 @@ fn lines_of_a_request_carry_its_id_and_a_bad_one_is_replaced() {
             let line = |line: &str| {
                 serde_json::from_str::<Value>(line).ok().filter(|line| line["span"]["id"] == echoed.as_str())
             };
-            // The line is written before the answer is sent, and another thread reads it.
-            let found = loop {
-                match service.log().lines().find_map(line) {
-                    Some(found) => break found,
-                    None => tokio::task::yield_now().await,
-                }
-            };
+            let log = service.logged(&echoed).await;
+            let found = log.lines().find_map(line).expect("a line of JSON with the id");
             assert_eq!(
                 (&found["span"]["method"], &found["span"]["path"], &found["message"]),
                 (&"GET".into(), &"/api/v2/models".into(), &"answered".into())

@@ -36,7 +36,7 @@ fn limits() -> Limits {
     }
 }
 
-/// Writes the template of a language to a folder, with `mistakes` at the end of its source.
+/// Writes the template of `language` to a temporary folder and appends `mistakes` to its source.
 fn template(language: Language, kind: ModelKind, script: Script, mistakes: &str) -> (TempDir, PathBuf) {
     let place = tempfile::tempdir().expect("a folder");
     let folder = place.path().join("model");

@@ -21,6 +21,14 @@ fn request(api: &Caller, header: &str, n: usize) -> reqwest::RequestBuilder {
     api.request(reqwest::Method::POST, PATH).header("x-payment", header).json(&body)
 }
 
+/// Sends the request, and leaves once its transfer waits for a block.
+async fn leave(till: &Till, request: reqwest::RequestBuilder) {
+    let asked = tokio::spawn(request.send());
+    waiting(&till.world, 1).await;
+    asked.abort();
+    assert!(asked.await.is_err_and(|error| error.is_cancelled()));
+}
+
 /// Waits until the registry holds this many feedbacks.
 async fn held(till: &Till, count: usize) {
     let reached = tokio::time::timeout(PATIENCE, async {
@@ -41,10 +49,7 @@ fn who_leaves_while_the_payment_is_settled_has_a_submission() {
             // No block comes before the caller has left.
             till.world.mining(false).await;
             let header = till.order().header();
-            let asked = tokio::spawn(request(&api, &header, n).send());
-            waiting(&till.world, 1).await;
-            asked.abort();
-            assert!(asked.await.is_err_and(|error| error.is_cancelled()));
+            leave(&till, request(&api, &header, n)).await;
             till.world.mining(true).await;
             held(&till, n + 1).await;
             // Another payment for the same request finds the submission and is not taken.
@@ -64,10 +69,7 @@ fn a_killed_server_creates_the_submission_of_a_payment_whose_caller_is_gone() {
         let config = till.config(till.world.chain.url(), "");
         let service = Service::start(&config);
         till.world.mining(false).await;
-        let asked = tokio::spawn(request(&service.anonymous(), &till.order().header(), 1).send());
-        waiting(&till.world, 1).await;
-        asked.abort();
-        assert!(asked.await.is_err_and(|error| error.is_cancelled()));
+        leave(&till, request(&service.anonymous(), &till.order().header(), 1)).await;
         let dir = service.kill();
         till.world.mining(true).await;
         let _service = Service::start_in(dir, &config, &[]);

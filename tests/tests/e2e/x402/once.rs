@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::{PATH, pay, pay_until_settled, receipt, serve, submissions_of, try_pay};
 use crate::{
-    reputation::{confirmed, ended, subject},
+    reputation::{confirmed, ended, subject, waiting},
     run,
 };
 
@@ -242,12 +242,7 @@ fn a_transfer_that_a_reorganisation_puts_below_the_start_is_found() {
             let (api, header) = (api.clone(), till.order().header());
             async move { pay_until_settled(&api, &header, 1).await }
         });
-        let pool = async {
-            while till.world.rpc("txpool_status", json!([])).await["pending"] != "0x1" {
-                tokio::time::sleep(std::time::Duration::from_millis(30)).await;
-            }
-        };
-        tokio::time::timeout(crate::reputation::PATIENCE, pool).await.expect("the transfer is sent");
+        waiting(&till.world, 1).await;
         // The payment is unused in the newest block. Four blocks are replaced, and the transfer is in the first.
         till.world.rpc("anvil_rollback", json!([4])).await;
         till.world.mining(true).await;
