@@ -148,7 +148,7 @@ impl Client {
     pub async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
         let request = self.rpc.make_request("eth_getLogs", (query.filter(span),));
         let request = request.serialize().map_err(|error| Fault::Malformed(error.to_string()))?;
-        // In a box, as the client library has its requests: thousands of reads wait at once.
+        // Boxed, so that each waiting read stays small: thousands wait at once.
         let answer: Response<Vec<Received>> = Box::pin(self.transport.send(request.into())).await?;
         match answer.payload {
             ResponsePayload::Success(logs) => Ok(logs.into_iter().map(|Received(log)| log).collect()),

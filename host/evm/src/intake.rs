@@ -83,7 +83,7 @@ impl Intake {
         CLASSES.get(self.permits.len().checked_sub(1)?)
     }
 
-    /// Replaces the buffer by `next`, and gives it back to its class.
+    /// Puts `next` in place of the buffer, which its class keeps for a later answer while it has room.
     fn give_back(&mut self, next: Vec<u8>) {
         let mut done = mem::replace(&mut self.bytes, next);
         if let Some(class) = self.class() {

@@ -1,11 +1,12 @@
-//! The forms in which a reader receives an answer: a packet of JSON texts, or the result itself. The text of a long
-//! list of logs would be copied and scanned once more.
+//! The two forms of an answer: a packet of JSON texts, or one result that is decoded at once. Logs come in the second
+//! form, because a packet copies and scans their text, of up to many megabytes, once more.
 
 use alloy::rpc::json_rpc::{ErrorPayload, RequestPacket, Response, ResponsePacket, ResponsePayload};
 use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
 
+/// An answer of an endpoint, whose errors and ids can be checked before its result is used.
 pub trait Answer: DeserializeOwned + Send {
     fn errors(&self) -> impl Iterator<Item = &ErrorPayload>;
 
