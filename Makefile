@@ -17,7 +17,7 @@ help: ## List the targets
 
 run: ## Start local chains, all else that a server needs, and the server: LESS=1 two chains alone, PORT=9090, ARGS=--log
 	@.ci/setup
-	@echo "Building the server (the first time compiles every dependency: 11 to 14 minutes on two cores)"
+	@echo "Building the server (the first time compiles every dependency: 9 to 13 minutes on two cores)"
 	@$(CARGO) build --release --workspace --bin assay --bin devnet
 	@exec target/release/devnet run $(if $(LESS),--less) $(if $(PORT),--port $(PORT)) $(ARGS)
 
