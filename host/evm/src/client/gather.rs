@@ -1,5 +1,6 @@
-//! Questions of several readers that go out together: those that come within a moment are answered as one list. A reader
-//! that asks several times is a [`Participant`]: once all participants have asked, the list goes out without a wait.
+//! Questions of several readers that go out together: those that come within a moment are answered as one list. A
+//! reader that asks several times is a [`Participant`]: once all whom one list answered have asked again, their next list
+//! goes out without a wait.
 
 use std::{
     collections::BTreeMap,

@@ -60,8 +60,8 @@ impl Drop for Sharing {
     }
 }
 
-/// The batches of one reader. The shared questions go out as soon as all series have asked, so the reader drops its series
-/// after the last batch.
+/// The batches of one reader. Series whose batches were answered together wait for each other with the next one, so the
+/// reader drops its series after the last batch.
 pub struct Series {
     client: Client,
     participant: Option<Participant<Vec<Ask>, BatchAnswer>>,
