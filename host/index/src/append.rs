@@ -40,9 +40,9 @@ impl Index {
         let progress = Progress::new(markets.to_vec(), asked.clone());
         self.write(|database| {
             let entries = database.create(chain)?;
-            let mut batch = database.batch();
-            database.put_progress(&mut batch, &entries, &progress)?;
-            database.commit(batch, &entries)
+            let mut batch = database.batch(&entries);
+            batch.put_progress(&progress)?;
+            database.commit(batch)
         })?;
         Ok(progress)
     }
@@ -98,13 +98,13 @@ fn put(database: &Database, chain: ChainId, items: &[WalletEntries], after: &Pro
     let mut assets = view.assets(chain)?;
     let known = assets.list().len();
     let keyspace = view.entries(chain).ok_or(Fault::Gone)?;
-    let mut batch = database.batch();
+    let mut batch = database.batch(&keyspace);
     for item in items {
-        insert(&mut batch, &keyspace, item, &mut assets)?;
+        insert(&mut batch, item, &mut assets)?;
     }
     if assets.list().len() > known {
-        database.put_assets(&mut batch, &keyspace, &assets)?;
+        batch.put_assets(&assets)?;
     }
-    database.put_progress(&mut batch, &keyspace, after)?;
-    database.commit(batch, &keyspace)
+    batch.put_progress(after)?;
+    database.commit(batch)
 }

@@ -2,11 +2,10 @@
 
 use assay_domain::Address;
 use assay_lending::{Entry, What};
-use fjall::OwnedWriteBatch;
 
 use crate::{
     codec::{Assets, Key, encode},
-    folder::{Entries, Fault},
+    folder::{Batch, Fault},
     progress::Progress,
 };
 
@@ -61,14 +60,9 @@ pub(crate) fn pieces(progress: &Progress, item: &WalletEntries) -> Vec<WalletEnt
 }
 
 /// Adds to `batch` what one segment says of a wallet in a market.
-pub(crate) fn insert(
-    batch: &mut OwnedWriteBatch,
-    keyspace: &Entries,
-    item: &WalletEntries,
-    assets: &mut Assets,
-) -> Result<(), Fault> {
+pub(crate) fn insert(batch: &mut Batch, item: &WalletEntries, assets: &mut Assets) -> Result<(), Fault> {
     if let Some(key) = key(item)? {
-        batch.insert(keyspace, key.bytes(), encode(&item.entries, assets));
+        batch.insert(&key.bytes(), &encode(&item.entries, assets));
     }
     Ok(())
 }

@@ -30,9 +30,9 @@ impl Index {
         progress.rewinds = progress.rewinds.saturating_add(1);
         self.write(|database| {
             let Some(entries) = database.view().entries(chain) else { return Ok(()) };
-            let mut batch = database.batch();
-            database.put_progress(&mut batch, &entries, &progress)?;
-            database.commit(batch, &entries)
+            let mut batch = database.batch(&entries);
+            batch.put_progress(&progress)?;
+            database.commit(batch)
         })?;
         self.end_truncation(chain)?;
         Ok(progress.through())
@@ -53,7 +53,7 @@ fn end(database: &Database, chain: ChainId, mut progress: Progress) -> Result<()
     let assets = view.assets(chain)?;
     let through = progress.through();
     (progress.events, progress.entries, progress.rewinding) = (0, 0, false);
-    let mut batch = database.batch();
+    let mut batch = database.batch(&keyspace);
     for item in view.after(&keyspace, None) {
         let (bytes, value) = item?;
         let (key, entries) = unpack(&bytes, &value, &assets)?;
@@ -62,11 +62,11 @@ fn end(database: &Database, chain: ChainId, mut progress: Progress) -> Result<()
             (progress.entries, progress.events) = (progress.entries + entries, progress.events + events);
             continue;
         }
-        batch.remove(&keyspace, bytes);
+        batch.remove(&bytes);
         if batch.len() >= REMOVALS {
-            database.commit(std::mem::replace(&mut batch, database.batch()), &keyspace)?;
+            database.commit(std::mem::replace(&mut batch, database.batch(&keyspace)))?;
         }
     }
-    database.put_progress(&mut batch, &keyspace, &progress)?;
-    database.commit(batch, &keyspace)
+    batch.put_progress(&progress)?;
+    database.commit(batch)
 }

@@ -55,7 +55,7 @@ impl Index {
 fn add(database: &Database, chain: ChainId, pieces: &[WalletEntries], progress: &Progress) -> Result<(), Fault> {
     let view = database.view();
     let (mut assets, keyspace) = (view.assets(chain)?, view.entries(chain).ok_or(Fault::Gone)?);
-    let mut batch = database.batch();
+    let mut batch = database.batch(&keyspace);
     for piece in pieces {
         let Some(key) = key(piece)? else { continue };
         let mut piece = piece.clone();
@@ -64,9 +64,9 @@ fn add(database: &Database, chain: ChainId, pieces: &[WalletEntries], progress: 
             piece.entries.splice(..0, there);
             piece.entries.sort_by_key(|entry| entry.block);
         }
-        insert(&mut batch, &keyspace, &piece, &mut assets)?;
+        insert(&mut batch, &piece, &mut assets)?;
     }
-    database.put_assets(&mut batch, &keyspace, &assets)?;
-    database.put_progress(&mut batch, &keyspace, progress)?;
-    database.commit(batch, &keyspace)
+    batch.put_assets(&assets)?;
+    batch.put_progress(progress)?;
+    database.commit(batch)
 }

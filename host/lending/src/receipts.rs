@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use alloy::{primitives::map::HashMap, rpc::types::Log};
+use alloy::rpc::types::Log;
 use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use serde_json::Value;
 
@@ -113,13 +113,17 @@ pub(super) fn unexplained<'l>(
     own: impl Iterator<Item = &'l Log>,
     hinting: impl Iterator<Item = &'l Log>,
 ) -> Vec<&'l Log> {
-    let (own, hinting) = (by_transaction(own), by_transaction(hinting));
+    let hinting = by_transaction(hinting);
+    if hinting.is_empty() {
+        return hinting;
+    }
+    let own = by_transaction(own);
     let is_explained = |log: &Log| {
         let (own, hinting) = (beside(&own, log), beside(&hinting, log));
         let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
         pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, own, hinting))
     };
-    hinting.values().flatten().copied().filter(|log| !is_explained(log)).collect()
+    hinting.iter().copied().filter(|log| !is_explained(log)).collect()
 }
 
 /// One block may have any number: it cannot be read in parts.
@@ -135,17 +139,18 @@ pub(super) fn place(log: &Log) -> Place {
     (log.block_hash, log.transaction_hash)
 }
 
-/// The logs of `log`'s transaction.
-fn beside<'a, 'l>(logs: &'a HashMap<Place, Vec<&'l Log>>, log: &Log) -> &'a [&'l Log] {
-    logs.get(&place(log)).map(Vec::as_slice).unwrap_or_default()
+/// The logs of `log`'s transaction among `logs`, which are in the order of [`by_transaction`].
+fn beside<'a, 'l>(logs: &'a [&'l Log], log: &Log) -> &'a [&'l Log] {
+    let place = place(log);
+    let (_, rest) = logs.split_at(logs.partition_point(|other| self::place(other) < place));
+    rest.split_at(rest.partition_point(|other| self::place(other) == place)).0
 }
 
-fn by_transaction<'a>(logs: impl Iterator<Item = &'a Log>) -> HashMap<Place, Vec<&'a Log>> {
-    let mut found = HashMap::<_, Vec<_>>::default();
-    for log in logs {
-        found.entry(place(log)).or_default().push(log);
-    }
-    found
+/// Those of one transaction together, each transaction's in their order.
+fn by_transaction<'l>(logs: impl Iterator<Item = &'l Log>) -> Vec<&'l Log> {
+    let mut logs: Vec<&Log> = logs.collect();
+    logs.sort_by_key(|log| place(log));
+    logs
 }
 
 /// The logs in `answer`, which must be the receipt of `wanted`.

@@ -1,4 +1,4 @@
-//! The logs of all wallets in a span of blocks, each with the time of its block.
+//! What the logs of a span of blocks say of all wallets.
 
 use std::collections::HashMap;
 
@@ -9,22 +9,25 @@ use super::indexer::Indexer;
 use assay_domain::B256;
 use assay_evm::{Block, Client, Fault, Span};
 use assay_index::Check;
-use assay_lending::Everyone;
+use assay_lending::{Everyone, WalletEntries};
 
-/// The logs of a part of a span, and how they were checked.
+/// What the logs of a part of a span say, how many they are, and how they were checked.
 pub(super) struct Piece {
-    pub logs: Vec<Log>,
+    pub wallets: Vec<WalletEntries>,
+    pub logs: usize,
     pub check: Check,
 }
 
 impl Indexer {
-    /// The logs of `span`, checked; `follows` where it is one of few new blocks.
+    /// The entries of `span`, from checked logs; `follows` where it is one of few new blocks.
     pub(super) async fn fetch(&self, everyone: &Everyone, span: Span, follows: bool) -> Result<Piece, Fault> {
         metrics::counter!("assay_index_ranges_total", "chain" => self.chain.to_string()).increment(1);
         let logs = self.logs_at(&self.client, everyone, span).await?;
-        let Piece { mut logs, check } = self.checked(everyone, span, logs, follows).await?;
+        let (mut logs, check) = self.checked(everyone, span, logs, follows).await?;
         self.add_times(everyone, &mut logs).await?;
-        Ok(Piece { logs, check })
+        let count = logs.len();
+        // On the thread that has just parsed the logs: another one would fetch their memory again.
+        Ok(Piece { wallets: everyone.entries(logs)?, logs: count, check })
     }
 
     /// What the endpoint of `client` answers to all queries over `span`.
@@ -32,7 +35,13 @@ impl Indexer {
         let queries = everyone.queries();
         self.budget.spend(queries.len()).await;
         let answers = try_join_all(queries.iter().map(|query| client.believed_logs(query, span))).await?;
-        Ok(answers.into_iter().flatten().collect())
+        Ok(answers
+            .into_iter()
+            .reduce(|mut all, more| {
+                all.extend(more);
+                all
+            })
+            .unwrap_or_default())
     }
 
     /// Looks up the times that the endpoint did not return with the logs.

@@ -1,7 +1,6 @@
 //! Reads the blocks between the end of the index and the newest final block, several ranges at a time, and appends them
 //! in order. While one segment is appended, the next is read.
 
-use alloy::rpc::types::Log;
 use futures::{StreamExt, stream};
 use tokio::task::{JoinHandle, spawn_blocking};
 
@@ -17,8 +16,8 @@ use assay_evm::{
 };
 use assay_index::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
 
-/// Logs that are appended together, as far as ranges allow.
-const LOGS: usize = 10_000;
+/// Logs whose entries are appended together, as far as ranges allow: entries wait in memory.
+const LOGS: usize = 100_000;
 /// Ranges that are appended together: what a kill can lose.
 const RANGES: usize = 64;
 /// A range is to have so many logs; the width of the next ones follows from those before.
@@ -26,7 +25,7 @@ const LOGS_OF_RANGE: usize = 2_000;
 /// The widest range: an endpoint without limits still has to answer it in time.
 const WIDEST: u64 = 200_000;
 /// Ranges that are read before their width is changed.
-const AT_ONE_WIDTH: usize = 16;
+const AT_ONE_WIDTH: usize = 32;
 
 /// One reading of some blocks.
 pub(super) struct Ranges<'a> {
@@ -49,7 +48,8 @@ pub(super) struct Ranges<'a> {
 /// Ranges that were read and are not yet appended.
 #[derive(Default)]
 struct Pending {
-    logs: Vec<Log>,
+    wallets: Vec<assay_lending::WalletEntries>,
+    logs: usize,
     ranges: usize,
     through: Option<u64>,
     check: Option<Check>,
@@ -57,16 +57,17 @@ struct Pending {
 
 impl Pending {
     fn add(&mut self, pieces: Vec<Piece>, through: u64) {
-        for piece in pieces {
-            self.logs.extend(piece.logs);
-            self.check = Some(self.check.map_or(piece.check, |check| weaker(check, piece.check)));
+        for Piece { wallets, logs, check } in pieces {
+            self.wallets.extend(wallets);
+            self.logs += logs;
+            self.check = Some(self.check.map_or(check, |before| weaker(before, check)));
         }
         self.through = Some(through);
         self.ranges += 1;
     }
 
     fn is_full(&self) -> bool {
-        self.logs.len() >= LOGS || self.ranges >= RANGES
+        self.logs >= LOGS || self.ranges >= RANGES
     }
 }
 
@@ -111,7 +112,7 @@ impl<'a> Ranges<'a> {
         let (mut ranges, mut logs) = (0, 0);
         while let Some(chunk) = chunks.next().await {
             ranges += 1;
-            logs += chunk.found.iter().map(|piece| piece.logs.len()).sum::<usize>();
+            logs += chunk.found.iter().map(|piece| piece.logs).sum::<usize>();
             if let Some(through) = chunk.through {
                 self.pending.add(chunk.found, through);
                 self.at = through.saturating_add(1);
@@ -140,19 +141,19 @@ impl<'a> Ranges<'a> {
     /// Begins to append what is pending, after what is being appended.
     async fn append(&mut self) -> Result<(), Trouble> {
         self.appended().await?;
-        let Pending { logs, through, check, .. } = std::mem::take(&mut self.pending);
+        let Pending { wallets, through, check, .. } = std::mem::take(&mut self.pending);
         let Some(through) = through else { return Ok(()) };
         let through = self.by.checkpoint(self.agreed.progress.through(), through).await?;
-        let (index, chain, everyone) = (self.index.clone(), self.by.chain, self.agreed.everyone.clone());
         let markets = self.by.markets.iter().map(|market| self.agreed.progress.market(market.config.address));
         let markets: Vec<Option<usize>> = markets.collect();
+        let (index, chain) = (self.index.clone(), self.by.chain);
         let (from, check) = (self.agreed.progress.next(), check.unwrap_or(Check::None));
         self.appending = Some(spawn_blocking(move || {
             let of_market = |found: assay_lending::WalletEntries| {
                 let market = markets.get(found.market).copied().flatten()?;
                 Some(WalletEntries { wallet: found.wallet, market, entries: found.entries })
             };
-            let wallets = everyone.entries(logs)?.into_iter().filter_map(of_market).collect();
+            let wallets = wallets.into_iter().filter_map(of_market).collect();
             index.append(chain, Segment { from, through, wallets, check })?;
             Ok(index.progress(chain)?.ok_or(IndexError::Unknown(chain))?)
         }));

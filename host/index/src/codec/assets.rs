@@ -1,13 +1,12 @@
 //! The numbers that stand for the assets of a chain, in the order in which they were first seen.
 
-use std::collections::HashMap;
-
+use alloy::primitives::map::AddressMap;
 use assay_domain::Address;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Assets {
     list: Vec<Address>,
-    numbers: HashMap<Address, u64>,
+    numbers: AddressMap<u64>,
 }
 
 impl Assets {

@@ -6,19 +6,19 @@ use std::{
     fs,
     panic::{self, AssertUnwindSafe},
     path::Path,
-    sync::Arc,
+    sync::{Arc, atomic::AtomicBool},
     thread,
     time::Duration,
 };
 
 use assay_domain::{Address, ChainId};
 use fjall::{
-    AbstractTree as _, CompressionType, Keyspace, KeyspaceCreateOptions, OwnedWriteBatch, PersistMode, Readable as _,
-    Snapshot, UserKey, UserValue,
+    AbstractTree as _, CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as _, Snapshot, UserKey,
+    UserValue,
     compaction::Leveled,
     config::{BlockSizePolicy, CompressionPolicy, FilterPolicy, RestartIntervalPolicy},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 
 use super::fault::Fault;
 use crate::{codec::Assets, progress::Progress};
@@ -39,7 +39,7 @@ const BLOCK_BYTES: u32 = 16 << 10;
 const FILES: usize = 128;
 /// Young tables of a chain that are merged together. Each merge writes all entries of the chain again, and until then a
 /// history is read from each young table.
-const MERGED_TABLES: u8 = 12;
+const MERGED_TABLES: u8 = 16;
 /// Young tables of a chain, at which a writer waits until they are merged.
 const YOUNG_TABLES: usize = 2 * MERGED_TABLES as usize;
 /// One thread writes tables and merges them: of two, one would take a whole core while it waits for the other's merge.
@@ -49,7 +49,9 @@ const THREADS: usize = 1;
 pub(crate) type Entries = Keyspace;
 
 pub(crate) struct Database {
-    inner: fjall::Database,
+    pub(super) inner: fjall::Database,
+    /// A write failed: it takes no more until it is opened again.
+    pub(super) stopped: AtomicBool,
 }
 
 impl Database {
@@ -70,16 +72,12 @@ impl Database {
         }));
         // The database checks its bytes, and asserts what it then believes.
         let inner = opened.map_err(|_| Fault::Damaged("its files contradict each other".into()))??;
-        Ok(Self { inner })
+        Ok(Self { inner, stopped: AtomicBool::new(false) })
     }
 
     /// What was committed before now. Later commits do not change it.
     pub(crate) fn view(&self) -> View<'_> {
         View { database: self, snapshot: self.inner.snapshot() }
-    }
-
-    pub(crate) fn batch(&self) -> OwnedWriteBatch {
-        self.inner.batch()
     }
 
     /// The keyspace of a chain that has no progress yet, empty.
@@ -101,47 +99,9 @@ impl Database {
         self.inner.keyspace_exists(&name).then(|| self.inner.keyspace(&name, options).ok()).flatten()
     }
 
-    pub(crate) fn put_progress(
-        &self,
-        batch: &mut OwnedWriteBatch,
-        entries: &Entries,
-        progress: &Progress,
-    ) -> Result<(), Fault> {
-        put(batch, entries, PROGRESS, progress)
-    }
-
-    pub(crate) fn put_assets(
-        &self,
-        batch: &mut OwnedWriteBatch,
-        entries: &Entries,
-        assets: &Assets,
-    ) -> Result<(), Fault> {
-        put(batch, entries, ASSETS, &assets.list())
-    }
-
-    /// A note of an import in progress, which has no meaning here.
-    pub(crate) fn put_import(
-        &self,
-        batch: &mut OwnedWriteBatch,
-        entries: &Entries,
-        note: &impl Serialize,
-    ) -> Result<(), Fault> {
-        put(batch, entries, IMPORT, note)
-    }
-
-    pub(crate) fn remove_import(&self, batch: &mut OwnedWriteBatch, entries: &Entries) {
-        batch.remove(entries, IMPORT);
-    }
-
-    /// Commits `batch`, which a killed process has done wholly or not at all.
-    pub(crate) fn commit(&self, batch: OwnedWriteBatch, entries: &Entries) -> Result<(), Fault> {
-        self.wait_for_room(entries)?;
-        Ok(batch.commit()?)
-    }
-
     /// Waits until earlier writes are in tables. The database itself waits without an end where a table cannot be
     /// written, such as on a full disk.
-    fn wait_for_room(&self, entries: &Entries) -> Result<(), Fault> {
+    pub(super) fn wait_for_room(&self, entries: &Entries) -> Result<(), Fault> {
         // While the thread merges, it closes no table.
         let open = entries.tree.active_memtable().size();
         if open > 2 * TABLE_BYTES || (open > EARLY_BYTES && self.inner.write_buffer_size() > MEMORY_BYTES) {
@@ -226,15 +186,9 @@ impl View<'_> {
 }
 
 /// The keys of records, which are shorter than an address.
-const PROGRESS: &[u8] = b"p";
-const ASSETS: &[u8] = b"a";
-const IMPORT: &[u8] = b"i";
-
-fn put(batch: &mut OwnedWriteBatch, entries: &Entries, key: &[u8], value: &impl Serialize) -> Result<(), Fault> {
-    let value = serde_json::to_vec(value).map_err(|error| Fault::Failed(error.to_string()))?;
-    batch.insert(entries, key, value);
-    Ok(())
-}
+pub(super) const PROGRESS: &[u8] = b"p";
+pub(super) const ASSETS: &[u8] = b"a";
+pub(super) const IMPORT: &[u8] = b"i";
 
 const CHAIN: &str = "chain-";
 

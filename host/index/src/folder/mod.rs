@@ -7,6 +7,7 @@
 //! | `db` | the database |
 //! | `db.damaged-…` | a database that could not be read, and the time of that; nothing reads it |
 
+mod batch;
 mod database;
 mod fault;
 mod lock;
@@ -20,7 +21,8 @@ use std::{
 
 use chrono::Utc;
 
-pub(crate) use database::{Database, Entries};
+pub(crate) use batch::Batch;
+pub(crate) use database::Database;
 pub(crate) use fault::Fault;
 use lock::Lock;
 

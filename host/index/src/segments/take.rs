@@ -46,9 +46,9 @@ impl<'a> Taking<'a> {
                 let taken = Taken { manifest: digest.to_owned(), ..Taken::default() };
                 index.write(|database| {
                     let entries = database.create(chain)?;
-                    let mut batch = database.batch();
-                    database.put_import(&mut batch, &entries, &taken)?;
-                    database.commit(batch, &entries)
+                    let mut batch = database.batch(&entries);
+                    batch.put_import(&taken)?;
+                    database.commit(batch)
                 })?;
                 taken
             }
@@ -89,18 +89,18 @@ impl<'a> Taking<'a> {
     ) -> Result<(), Fault> {
         let view = database.view();
         let (mut assets, entries) = (view.assets(self.chain)?, view.entries(self.chain).ok_or(Fault::Gone)?);
-        let mut batch = database.batch();
+        let mut batch = database.batch(&entries);
         for item in items {
-            insert(&mut batch, &entries, item, &mut assets)?;
+            insert(&mut batch, item, &mut assets)?;
         }
-        database.put_assets(&mut batch, &entries, &assets)?;
+        batch.put_assets(&assets)?;
         if file_done {
-            database.put_import(&mut batch, &entries, &self.taken)?;
+            batch.put_import(&self.taken)?;
         }
         if let Some(progress) = progress {
-            database.remove_import(&mut batch, &entries);
-            database.put_progress(&mut batch, &entries, progress)?;
+            batch.remove_import();
+            batch.put_progress(progress)?;
         }
-        database.commit(batch, &entries)
+        database.commit(batch)
     }
 }

@@ -13,8 +13,10 @@ use super::*;
 const VICTIM: &str = "ASSAY_TEST_INDEX";
 const KILLS: u64 = 20;
 const BLOCKS: u64 = 10;
+/// So many wallets make a segment a table at once.
+const MANY: u64 = 60_000;
 
-/// The segment that begins at `from`: one wallet in every block, and one in all of them.
+/// The segment that begins at `from`: one wallet in every block, one in all of them, and in some segments many more.
 fn nth(from: u64) -> Segment {
     let through = from + BLOCKS - 1;
     let each = (from..=through).map(|block| WalletEntries {
@@ -23,7 +25,14 @@ fn nth(from: u64) -> Segment {
         entries: borrowed(block, block as i64),
     });
     let all = (from..=through).flat_map(|block| borrowed(block, -(block as i64))).collect();
-    segment(from, through, each.chain([WalletEntries { wallet: wallet(1_000), market: 0, entries: all }]).collect())
+    let all = [WalletEntries { wallet: wallet(1_000), market: 0, entries: all }];
+    let many = if from / BLOCKS % 16 == 12 { MANY } else { 0 };
+    let many = (0..many).map(|number| WalletEntries {
+        wallet: wallet(2_000 + number),
+        market: 1,
+        entries: borrowed(from, i64::MAX - number as i64),
+    });
+    segment(from, through, each.chain(all).chain(many).collect())
 }
 
 #[test]

@@ -10,7 +10,8 @@ use super::*;
 
 /// Events of each wallet.
 const EVENTS: u64 = 20;
-const SEGMENTS: u64 = 1_000;
+/// Events of a segment while a chain is read for the first time.
+const SEGMENT: u64 = 100_000;
 const BLOCKS: u64 = 10_000;
 
 /// Numbers without a pattern, the same in every run.
@@ -63,8 +64,8 @@ fn an_event_with_its_amount_takes_at_most_40_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let index = begun(folder.path());
     let (mut random, mut appending, mut next) = (Random(1), Duration::ZERO, 100);
-    for _ in 0..SEGMENTS {
-        let items = (0..events / SEGMENTS).map(|_| event(&mut random, &wallets, next)).collect();
+    for _ in 0..events / SEGMENT {
+        let items = (0..SEGMENT).map(|_| event(&mut random, &wallets, next)).collect();
         let segment = segment(next, next + BLOCKS - 1, items);
         let started = Instant::now();
         index.append(CHAIN, segment).unwrap();

@@ -9,14 +9,11 @@ mod mentions;
 mod queries;
 
 use std::{
-    collections::{BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
-use alloy::{
-    primitives::{keccak256, map::HashMap},
-    rpc::types::Log,
-};
+use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
     entries::Entry,
@@ -123,53 +120,43 @@ impl Everyone {
         let mut mentions = self.roles.mentions(&self.markets, &logs);
         mentions.sort_unstable();
         mentions.dedup();
-        let span = Logs { receipts: self.receipts(&logs), all: &logs };
         let mut found = Vec::new();
         for mentions in mentions.chunk_by(|one, next| one.wallet == next.wallet) {
-            self.of_wallet(mentions, &span, &mut found)?;
+            self.of_wallet(mentions, &logs, &mut found)?;
         }
         Ok(found)
     }
 
-    /// The logs of the markets that are read by receipts, by transaction.
-    fn receipts<'l>(&self, logs: &'l [Log]) -> HashMap<Place, Vec<(usize, &'l Log)>> {
-        let hinted = |(index, hints): (usize, &Option<Vec<Hint>>)| {
-            let is_hinted = hints.as_ref().is_some_and(|hints| !hints.is_empty());
-            Some((self.markets.get(index).filter(|_| is_hinted)?.config.address, index))
-        };
-        let hinted: HashMap<Address, usize> = self.hints.iter().enumerate().filter_map(hinted).collect();
-        let mut found = HashMap::<_, Vec<_>>::default();
-        for log in logs {
-            if let Some(market) = hinted.get(&log.address()) {
-                found.entry(place(log)).or_default().push((*market, log));
-            }
-        }
-        found
+    /// The logs of the transaction at `place` in `block` that are of markets with hints, each with its market's index.
+    fn receipt<'l>(&self, block: Option<u64>, place: Place, logs: &'l [Log]) -> impl Iterator<Item = (usize, &'l Log)> {
+        let (_, from_block) = logs.split_at(logs.partition_point(|log| log.block_number < block));
+        let in_block = from_block.iter().take_while(move |log| log.block_number == block);
+        in_block.filter(move |log| self::place(log) == place).filter_map(|log| {
+            let index = self.markets.iter().position(|market| market.config.address == log.address())?;
+            let (.., hints) = self.market(index)?;
+            (!hints.is_empty()).then_some((index, log))
+        })
     }
 
     /// Adds the entries of one wallet, which `mentions` name, to `found`.
-    fn of_wallet(&self, mentions: &[Mention], logs: &Logs<'_>, found: &mut Vec<WalletEntries>) -> Result<(), Fault> {
+    fn of_wallet(&self, mentions: &[Mention], logs: &[Log], found: &mut Vec<WalletEntries>) -> Result<(), Fault> {
         let Some(wallet) = mentions.first().map(|mention| mention.wallet) else { return Ok(()) };
-        let mut evidence = HashMap::<usize, Evidence<'_>>::default();
+        let mut evidence = BTreeMap::<usize, Evidence<'_>>::new();
         let mut places = BTreeSet::new();
         for mentions in mentions.chunk_by(|one, next| one.market == next.market) {
             let Some((index, market, hints)) = mentions.first().and_then(|mention| self.market(mention.market)) else {
                 continue;
             };
-            let own = logs.of(mentions, false);
-            let hinting = logs.of(mentions, true);
+            let (own, hinting) = (of(mentions, false, logs), of(mentions, true, logs));
             let pointing = unexplained(market, hints, wallet.into_word(), own.iter().copied(), hinting.iter().copied());
             places.extend(pointing.into_iter().map(|log| (log.block_number, place(log))));
-            let known = evidence.entry(index).or_default();
-            (known.own, known.hints) = (own, hinting);
+            evidence.insert(index, Evidence { own, hints: hinting, ..Evidence::default() });
         }
-        for (_, place) in places {
-            for (index, log) in logs.receipts.get(&place).into_iter().flatten() {
-                evidence.entry(*index).or_default().receipts.push(log);
+        for (block, place) in places {
+            for (index, log) in self.receipt(block, place, logs) {
+                evidence.entry(index).or_default().receipts.push(log);
             }
         }
-        let mut evidence: Vec<_> = evidence.into_iter().collect();
-        evidence.sort_unstable_by_key(|(index, _)| *index);
         for (index, mut evidence) in evidence {
             let Some((_, market, hints)) = self.market(index) else { continue };
             evidence.receipts.sort_by_key(|log| (log.block_number, log.log_index));
@@ -188,19 +175,10 @@ impl Everyone {
     }
 }
 
-/// The logs of a span.
-struct Logs<'l> {
-    all: &'l [Log],
-    /// Those of markets with their index, by transaction.
-    receipts: HashMap<Place, Vec<(usize, &'l Log)>>,
-}
-
-impl<'l> Logs<'l> {
-    /// Those that mention the wallet, in the order of the chain.
-    fn of(&self, mentions: &[Mention], is_hint: bool) -> Vec<&'l Log> {
-        let wanted = mentions.iter().filter(|mention| mention.is_hint == is_hint);
-        wanted.filter_map(|mention| self.all.get(mention.log)).collect()
-    }
+/// The logs that `mentions` of one wallet and market name, in the order of the chain.
+fn of<'l>(mentions: &[Mention], is_hint: bool, logs: &'l [Log]) -> Vec<&'l Log> {
+    let wanted = mentions.iter().filter(|mention| mention.is_hint == is_hint);
+    wanted.filter_map(|mention| logs.get(mention.log)).collect()
 }
 
 /// A digest of what is asked of all wallets for `market` by its `hints`.

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use alloy::rpc::types::Log;
 
-use super::{fetch::Piece, indexer::Indexer};
+use super::indexer::Indexer;
 use assay_domain::B256;
 use assay_evm::{
     Client, Fault, Span,
@@ -26,26 +26,26 @@ impl Indexer {
         span: Span,
         logs: Vec<Log>,
         follows: bool,
-    ) -> Result<Piece, Fault> {
+    ) -> Result<(Vec<Log>, Check), Fault> {
         if let Some(other) = self.client.other_endpoints() {
             return Ok(match self.all_at(&other, everyone, span).await {
                 Some(second) => {
                     let logs = self.settled(everyone, span, [logs, second], &[&self.client, &other]).await?;
-                    Piece { logs, check: Check::Endpoint }
+                    (logs, Check::Endpoint)
                 }
-                None => Piece { logs, check: Check::None },
+                None => (logs, Check::None),
             });
         }
         if !follows {
-            return Ok(Piece { logs, check: Check::None });
+            return Ok((logs, Check::None));
         }
         match self.lacks(everyone, span, &logs).await? {
-            None => Ok(Piece { logs, check: Check::None }),
-            Some(false) => Ok(Piece { logs, check: Check::Bloom }),
+            None => Ok((logs, Check::None)),
+            Some(false) => Ok((logs, Check::Bloom)),
             Some(true) => {
                 let again = self.logs_at(&self.client, everyone, span).await?;
                 let logs = self.settled(everyone, span, [logs, again], &[&self.client]).await?;
-                Ok(Piece { logs, check: Check::Bloom })
+                Ok((logs, Check::Bloom))
             }
         }
     }

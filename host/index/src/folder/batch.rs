@@ -1,0 +1,115 @@
+//! Changes of one chain that are committed together: a killed process has done all of them or none. Few are committed by
+//! the journal. Many become a sorted table at once, without the journal and the tables in memory.
+
+use std::sync::atomic::Ordering;
+
+use fjall::{UserKey, UserValue};
+use serde::Serialize;
+
+use super::{
+    database::{ASSETS, Database, Entries, IMPORT, PROGRESS},
+    fault::Fault,
+};
+use crate::{codec::Assets, progress::Progress};
+
+/// Fewer bytes are committed by the journal.
+const TABLE_BYTES: usize = 2 << 20;
+
+pub(crate) struct Batch {
+    entries: Entries,
+    /// `None` removes the key.
+    changes: Vec<(UserKey, Option<UserValue>)>,
+    bytes: usize,
+}
+
+impl Batch {
+    pub(crate) fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    pub(crate) fn insert(&mut self, key: &[u8], value: &[u8]) {
+        self.bytes += key.len() + value.len();
+        self.changes.push((key.into(), Some(value.into())));
+    }
+
+    pub(crate) fn remove(&mut self, key: &[u8]) {
+        self.bytes += key.len();
+        self.changes.push((key.into(), None));
+    }
+
+    pub(crate) fn put_progress(&mut self, progress: &Progress) -> Result<(), Fault> {
+        self.put(PROGRESS, progress)
+    }
+
+    pub(crate) fn put_assets(&mut self, assets: &Assets) -> Result<(), Fault> {
+        self.put(ASSETS, &assets.list())
+    }
+
+    /// A note of an import in progress, which has no meaning here.
+    pub(crate) fn put_import(&mut self, note: &impl Serialize) -> Result<(), Fault> {
+        self.put(IMPORT, note)
+    }
+
+    pub(crate) fn remove_import(&mut self) {
+        self.remove(IMPORT);
+    }
+
+    fn put(&mut self, key: &[u8], value: &impl Serialize) -> Result<(), Fault> {
+        let value = serde_json::to_vec(value).map_err(|error| Fault::Failed(error.to_string()))?;
+        self.insert(key, &value);
+        Ok(())
+    }
+}
+
+impl Database {
+    pub(crate) fn batch(&self, entries: &Entries) -> Batch {
+        Batch { entries: entries.clone(), changes: Vec::new(), bytes: 0 }
+    }
+
+    pub(crate) fn commit(&self, batch: Batch) -> Result<(), Fault> {
+        if self.stopped.load(Ordering::Relaxed) {
+            return Err(Fault::Stopped);
+        }
+        self.wait_for_room(&batch.entries)?;
+        if batch.bytes < TABLE_BYTES { self.by_journal(batch) } else { self.as_table(batch) }
+    }
+
+    fn by_journal(&self, batch: Batch) -> Result<(), Fault> {
+        let mut changes = self.inner.batch();
+        for (key, value) in batch.changes {
+            match value {
+                Some(value) => changes.insert(&batch.entries, key, value),
+                None => changes.remove(&batch.entries, key),
+            }
+        }
+        Ok(changes.commit()?)
+    }
+
+    fn as_table(&self, batch: Batch) -> Result<(), Fault> {
+        let Batch { entries, mut changes, .. } = batch;
+        changes.sort_by(|(one, _), (next, _)| one.cmp(next));
+        // A table has each key once: the last change counts.
+        changes.dedup_by(|(key, value), (before, kept)| {
+            let same = key == before;
+            if same {
+                std::mem::swap(value, kept);
+            }
+            same
+        });
+        // What is in memory becomes a table first, where the database counts it as written.
+        entries.rotate_memtable()?;
+        self.wait_for_room(&entries)?;
+        let write = || {
+            let mut table = entries.start_ingestion()?;
+            for (key, value) in changes {
+                match value {
+                    Some(value) => table.write(key, value)?,
+                    None => table.write_tombstone(key)?,
+                }
+            }
+            table.finish()
+        };
+        // A half written table is removed when the database is opened again.
+        write().inspect_err(|_| self.stopped.store(true, Ordering::Relaxed)).map_err(Fault::from)
+    }
+}
