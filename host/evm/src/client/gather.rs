@@ -1,9 +1,8 @@
-//! Questions of several readers that go out together: those that come within a moment are answered as one list. A
-//! reader that asks several times is a [`Participant`]: once all whom one list answered have asked again, their next list
-//! goes out without a wait.
+//! Questions of several readers that go out together: those that come within a moment are one list. A reader that asks
+//! several times is a [`Participant`]: a list goes out without a wait once all participants it can expect have asked.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -18,10 +17,11 @@ use tokio::sync::Notify;
 const PAUSE: Duration = Duration::from_millis(4);
 /// So many pauses are the longest wait, also where questions keep coming.
 const MOST_PAUSES: usize = 8;
-/// Most questions of one list. Where more come, readers use the answers of one list while the next is answered.
+/// Most questions of one list. A question more opens the next list, which is asked while the readers of the first use
+/// their answers.
 const MOST_QUESTIONS: usize = 50;
 
-/// The lists of questions. It starts no task: whoever waits for an answer drives the list, so that one who leaves does not
+/// The lists of questions. It starts no task: whoever waits for an answer drives the list, so one who leaves does not
 /// end it for the others.
 pub(super) struct Gather<Q, A> {
     state: Mutex<State<Q, A>>,
@@ -30,7 +30,7 @@ pub(super) struct Gather<Q, A> {
 
 struct State<Q, A> {
     open: Vec<Open<Q, A>>,
-    /// By number, the list that answered the last question of the participant, until it asks again.
+    /// By participant, the list that answered its last question. `None` once it has asked again.
     participants: BTreeMap<u64, Option<u64>>,
     next_number: u64,
 }
@@ -38,8 +38,10 @@ struct State<Q, A> {
 /// A list that still takes questions.
 struct Open<Q, A> {
     number: u64,
-    /// The list whose participants ask here next. `None` takes the questions of all others.
-    after: Option<u64>,
+    /// The lists that answered those who ask here. The list expects everyone else whom they answered.
+    after: BTreeSet<u64>,
+    /// Only participants who come from another list have asked, so it is known who else will.
+    expected: bool,
     questions: Vec<Q>,
     answers: WeakShared<BoxFuture<'static, Arc<[A]>>>,
     /// The participants who asked.
@@ -69,9 +71,9 @@ impl<Q, A> State<Q, A> {
         self.next_number
     }
 
-    /// Whether the list takes no more questions, or nobody is expected to add one.
+    /// Whether the list takes no more questions, or expects nobody else.
     fn is_whole(&self, list: &Open<Q, A>) -> bool {
-        list.is_full() || list.after.is_some() && !self.participants.values().any(|after| *after == list.after)
+        list.is_full() || list.expected && !self.participants.values().flatten().any(|after| list.after.contains(after))
     }
 }
 
@@ -91,7 +93,7 @@ impl<Q, A> Gather<Q, A> {
         Participant { gather: self, number }
     }
 
-    /// Changes the state, and wakes the lists that are whole then.
+    /// Changes the state, and sends the lists that are whole after the change.
     fn change<T>(&self, change: impl FnOnce(&mut State<Q, A>) -> T) -> T {
         let mut state = self.lock();
         let changed = change(&mut state);
@@ -111,7 +113,7 @@ impl<Q, A> Drop for Participant<Q, A> {
 }
 
 impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
-    /// Answers `question`, which a `participant` or another reader asks. Where the question opens a list, `send` gets all
+    /// Answers `question`, which a `participant` or another reader asks. Where it opens a list, `send` gets all
     /// questions of the list and returns the answers in their order. `None` where an answer is missing.
     pub async fn ask<F>(
         self: Arc<Self>,
@@ -140,19 +142,27 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
         let after = participant.and_then(|participant| state.participants.insert(participant, None)).flatten();
         // Nobody drives a list that all who asked have left.
         state.open.retain(|list| list.answers.upgrade().is_some());
-        if let Some(list) = state.open.iter_mut().find(|list| list.after == after && !list.is_full())
+        if let Some(list) = state.open.iter_mut().find(|list| !list.is_full())
             && let Some(answers) = list.answers.upgrade()
         {
             list.questions.push(question);
             list.participants.extend(participant);
+            list.after.extend(after);
+            list.expected &= after.is_some();
             return (answers, list.questions.len() - 1);
         }
         let (gather, number, whole) = (this.clone(), state.number(), Arc::new(Notify::new()));
         let woken = whole.clone();
         let answers = async move { gather.answered(number, woken, send).await }.boxed().shared();
-        let (questions, participants) = (vec![question], participant.into_iter().collect());
-        let open = answers.downgrade().map(|answers| Open { number, after, questions, answers, participants, whole });
-        state.open.extend(open);
+        state.open.extend(answers.downgrade().map(|answers| Open {
+            number,
+            after: after.into_iter().collect(),
+            expected: after.is_some(),
+            questions: vec![question],
+            answers,
+            participants: participant.into_iter().collect(),
+            whole,
+        }));
         (answers, 0)
     }
 
@@ -245,7 +255,7 @@ mod tests {
         let gather = Arc::new(Gather { pause: Duration::from_secs(3_600), ..Gather::default() });
         let mut participants: Vec<_> = (0..2 * MOST_QUESTIONS).map(|_| gather.clone().participant()).collect();
         assert_eq!(ask_at_once(&participants).await, vec![Some((70, MOST_QUESTIONS)); 2 * MOST_QUESTIONS]);
-        // One of the first list leaves, its others ask again, and those of the second do not.
+        // One reader of the first list leaves and the others ask again. Nobody of the second list asks.
         participants.remove(0);
         let again = ask_at_once(&participants[..MOST_QUESTIONS - 1]).await;
         assert_eq!(again, vec![Some((70, MOST_QUESTIONS - 1)); MOST_QUESTIONS - 1]);

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
 
-/// An answer of an endpoint, whose errors and ids can be checked before its result is used.
+/// An answer of an endpoint. Its errors and ids are checked before its result is used.
 pub trait Answer: DeserializeOwned + Send {
     fn errors(&self) -> impl Iterator<Item = &ErrorPayload>;
 
