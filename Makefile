@@ -59,7 +59,7 @@ check: ## Check formatting, lints and the order of modules, without running anyt
 	.ci/circles
 	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
 
-# Measures what ships: the image is compiled without incremental parts, in which reading a long history is faster.
+# Compiles as the image does (Cargo.toml, profile.release).
 bench: ## Measure the benchmarks, each beside a reference in the same run
 	@.ci/setup test
 	@CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 $(CARGO) \

@@ -13,8 +13,8 @@ use super::{devnet, run};
 
 /// Distinct addresses.
 const ADDRESSES: usize = 1_000;
-/// The most resident memory that all of them may add: a quarter of a MiB each, of which an allocator returns some late on
-/// a busy machine.
+/// The most resident memory that all of them may add: a quarter of a MiB each, with some that is free and that the
+/// allocator has not yet returned.
 const ROOM: u64 = ADDRESSES as u64 * (256 << 10);
 /// The most resident memory that endless responses may add: three times the server's limit for large and very large
 /// responses, because an allocator returns memory late on a busy machine, plus the other memory of a read.
