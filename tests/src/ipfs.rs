@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
 use crate::gate::Gate;
+use crate::until::until;
 
 /// The behaviour of the node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -77,9 +78,7 @@ impl Ipfs {
         if let Some(server) = self.server.take() {
             server.shutdown_background();
         }
-        while TcpStream::connect(self.at).await.is_ok() {
-            tokio::task::yield_now().await;
-        }
+        until(async || TcpStream::connect(self.at).await.is_ok(), |open| !open).await;
     }
 
     /// Listens at the same address again.

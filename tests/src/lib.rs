@@ -32,4 +32,5 @@ pub mod scripted;
 pub mod service;
 pub mod stub;
 pub mod tour;
+pub mod until;
 pub mod upstreams;

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use alloy::primitives::{Address, Bytes, U256, address, keccak256};
 use alloy::signers::SignerSync;
@@ -25,6 +25,7 @@ use crate::lenders::stubs;
 use crate::node;
 use crate::python;
 use crate::reputation::{CHAIN, World};
+use crate::until::until;
 
 sol! {
     #[derive(Debug)]
@@ -85,14 +86,8 @@ impl Till {
     /// When it is not mined.
     pub async fn transact(&self, transaction: Value) -> Value {
         let hash = self.world.rpc("eth_sendTransaction", json!([transaction])).await;
-        for _ in 0..600 {
-            let receipt = self.world.rpc("eth_getTransactionReceipt", json!([hash])).await;
-            if !receipt.is_null() {
-                return receipt;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        panic!("{transaction} is not mined");
+        let receipt = async || self.world.rpc("eth_getTransactionReceipt", json!([hash])).await;
+        until(receipt, |receipt| !receipt.is_null()).await
     }
 
     /// A host's configuration on `rpc`, which may be a proxy, with keys of `[access.x402]` at its end.

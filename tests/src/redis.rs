@@ -1,25 +1,20 @@
 //! Real Redis processes: a server, a master with a replica and three sentinels, a cluster of three nodes; and the choice
 //! of the store for servers under test.
 
-use std::{
-    net::TcpListener,
-    path::Path,
-    process::Command,
-    sync::OnceLock,
-    time::{Duration, Instant},
-};
+use std::{net::TcpListener, path::Path, process::Command, sync::OnceLock};
 
 use tempfile::TempDir;
 
-use crate::process::{End, Guarded, Lines};
+use crate::{
+    process::{End, Guarded, Lines},
+    until::until,
+};
 
 /// `redis`, `sentinel` or `cluster`: servers under test use that instead of the embedded store.
 pub const CHOICE: &str = "ASSAY_TEST_STORE";
 /// Options with which no record is lost when Redis is killed.
 pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
 const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
-/// Longest wait until several processes agree.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// Attempts to find a free port: another process may take it first.
 const TRIES: usize = 5;
 
@@ -120,10 +115,10 @@ impl Watched {
             ports.push(port);
         }
         for port in &ports {
-            agreed(|| ask(*port, &["sentinel", "master", "main"]).contains("num-slaves\n1\nnum-other-sentinels\n2"))
-                .await;
+            let known = "num-slaves\n1\nnum-other-sentinels\n2";
+            until(async || ask(*port, &["sentinel", "master", "main"]), |said| said.contains(known)).await;
         }
-        agreed(|| ask(master.port, &["wait", "1", "100"]).trim() == "1").await;
+        until(async || ask(master.port, &["wait", "1", "100"]), |said| said.trim() == "1").await;
         let hosts: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let url = format!("redis+sentinel://{}/main", hosts.join(","));
         Self { master: Some(master), replica, _sentinels: sentinels, _dir: dir, url }
@@ -152,7 +147,7 @@ impl Cluster {
         let created = created.unwrap_or_else(|e| panic!("redis-cli: {e}"));
         assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stdout));
         for node in &nodes {
-            agreed(|| ask(node.port, &["cluster", "info"]).contains("cluster_state:ok")).await;
+            until(async || ask(node.port, &["cluster", "info"]), |said| said.contains("cluster_state:ok")).await;
         }
         Self { nodes, url: format!("redis+cluster://{}", hosts.join(",")) }
     }
@@ -175,17 +170,19 @@ pub fn chosen(config: &str, dir: &Path) -> String {
     }
     /// Started once; they end with this process.
     static STORE: OnceLock<Store> = OnceLock::new();
-    let block = |store: std::pin::Pin<Box<dyn Future<Output = Store> + Send>>| {
+    let block = |store: fn() -> std::pin::Pin<Box<dyn Future<Output = Store>>>| {
         let run = move || {
-            Ok::<_, std::io::Error>(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(store))
+            Ok::<_, std::io::Error>(
+                tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(store()),
+            )
         };
         std::thread::spawn(run).join().ok().and_then(Result::ok).unwrap_or_else(|| panic!("{CHOICE} does not start"))
     };
     let store = STORE.get_or_init(|| match std::env::var(CHOICE).as_deref() {
         Err(_) | Ok("" | "embedded") => Store::Embedded,
         Ok("redis") => Store::One(Redis::start(&FORGETFUL)),
-        Ok("sentinel") => block(Box::pin(async { Store::Watched(Watched::start().await) })),
-        Ok("cluster") => block(Box::pin(async { Store::Cluster(Cluster::start().await) })),
+        Ok("sentinel") => block(|| Box::pin(async { Store::Watched(Watched::start().await) })),
+        Ok("cluster") => block(|| Box::pin(async { Store::Cluster(Cluster::start().await) })),
         Ok(other) => panic!("{CHOICE} is redis, sentinel or cluster, not {other}"),
     });
     // A configuration with its own servers is not changed.
@@ -212,18 +209,6 @@ pub fn on(config: &str, url: &str, prefix: &str) -> String {
 pub fn ask(port: u16, command: &[&str]) -> String {
     let said = Command::new("redis-cli").args(["-p", &port.to_string()]).args(command).output();
     String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()
-}
-
-/// Waits until something is so that several processes agree on.
-///
-/// # Panics
-/// When they do not agree in time.
-pub async fn agreed(is_so: impl Fn() -> bool) {
-    let started = Instant::now();
-    while !is_so() {
-        assert!(started.elapsed() < PATIENCE, "the processes of Redis do not agree");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
 
 pub fn free_port() -> u16 {

@@ -15,6 +15,7 @@ use crate::{
     host::listening,
     process::{End, Guarded, Lines},
     redis,
+    until::until,
 };
 
 /// The key in every configuration written here: all scopes, unmetered.
@@ -90,15 +91,9 @@ impl Service {
     ///
     /// # Panics
     /// When it does not come.
-    pub async fn logged(&self, part: &str) -> String {
-        let written = async {
-            while !self.log().contains(part) {
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
-        };
-        let came = tokio::time::timeout(Duration::from_secs(60), written).await;
-        assert!(came.is_ok(), "no `{part}` in the log: {}", self.log());
-        self.log()
+    #[track_caller]
+    pub fn logged(&self, part: &str) -> impl Future<Output = String> {
+        until(async || self.log(), move |log| log.contains(part))
     }
 
     /// Resident memory in bytes.
@@ -212,6 +207,15 @@ impl Caller {
 
     pub async fn get(&self, path: &str) -> Answer {
         answer(self.request(Method::GET, path)).await
+    }
+
+    /// Repeats a GET until the answer `is` as expected.
+    ///
+    /// # Panics
+    /// When it stays another.
+    #[track_caller]
+    pub fn until(&self, path: &str, is: impl FnMut(&Answer) -> bool) -> impl Future<Output = Answer> {
+        until(async || self.get(path).await, is)
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Answer {

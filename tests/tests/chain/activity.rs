@@ -9,6 +9,7 @@ use assay_domain::{Address, ChainSnapshot, Coverage, Part};
 use assay_tests::devnet::Devnet;
 use assay_tests::explorer::Flavour;
 use assay_tests::proxy::{Call, Proxy, Reply};
+use assay_tests::until::until;
 use serde_json::{Value, json};
 
 use super::explorer::{of_chain, reader as explored};
@@ -256,15 +257,8 @@ fn missing_old_state_is_said_and_not_searched_again() {
         let tall = Tall::start(devnet).await;
         tall.keeps_state_from(SENT[2] - 10_000);
         let reader = tall.reader(devnet, PATIENCE).await;
-        let status = async {
-            loop {
-                if let Some(kept) = reader.chains().status()[0].old_state {
-                    break kept;
-                }
-                tokio::task::yield_now().await;
-            }
-        };
-        assert!(!tokio::time::timeout(PATIENCE, status).await.unwrap());
+        let old_state = until(async || reader.chains().status()[0].old_state, Option::is_some).await;
+        assert_eq!(old_state, Some(false));
         for searched in [true, false] {
             tall.proxy.take();
             let read = reader.read(WALLET).await;

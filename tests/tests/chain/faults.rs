@@ -9,6 +9,7 @@ use assay_domain::{Address, Coverage, EventCounts, Snapshot};
 use assay_tests::devnet::receipts::lending_events;
 use assay_tests::devnet::{BASE, Devnet, ETHEREUM};
 use assay_tests::proxy::{Call, Fault, Proxy, Reply};
+use assay_tests::until::until;
 
 use super::wallets::counted;
 use super::{Reader, chain, with};
@@ -382,17 +383,12 @@ fn no_spoilt_answer_becomes_a_wrong_number() {
             }
             // After the fault, the report is correct again.
             proxy.rule(|_| Reply::Pass);
-            let well = async {
-                loop {
-                    let read = reader.read(wallet).await;
-                    is_right_or_honest(&read, &whole, &format!("after {fault:?}"));
-                    if read.coverage() == Coverage::Complete {
-                        break;
-                    }
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
+            let coverage = async || {
+                let read = reader.read(wallet).await;
+                is_right_or_honest(&read, &whole, &format!("after {fault:?}"));
+                (fault, read.coverage())
             };
-            tokio::time::timeout(super::PATIENCE, well).await.unwrap_or_else(|_| panic!("{fault:?} lasts"));
+            until(coverage, |(_, coverage)| *coverage == Coverage::Complete).await;
         }
     });
 }

@@ -9,8 +9,8 @@ use assay_tests::proxy::{
     Call, Proxy, Reply,
     distant::{Counted, Distant, Limit, Manner, Meter},
 };
+use assay_tests::until::until;
 use futures::future::join_all;
-use tokio::time::timeout;
 
 use super::{PATIENCE, Reader, with};
 
@@ -94,12 +94,11 @@ fn a_resting_endpoint_is_tried_by_the_watcher_and_used_again() {
         let reader = Reader::of(devnet).ethereum().through(&[&first, &second]).with(uncached).started().await;
         rests(devnet, &reader, &first).await;
         first.rule(|_| Reply::Pass);
-        let used_again = async {
-            while first.take().iter().all(is_for_chain_id) {
-                reader.read(devnet.wallet("saver").address).await;
-            }
+        let asked = async || {
+            reader.read(devnet.wallet("saver").address).await;
+            first.take()
         };
-        timeout(PATIENCE, used_again).await.expect("the first endpoint is used again");
+        until(asked, |asked| !asked.iter().all(is_for_chain_id)).await;
         second.take();
         reader.read(devnet.wallet("borrower").address).await;
         assert!(second.take().is_empty());

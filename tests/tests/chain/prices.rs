@@ -9,10 +9,11 @@ use assay_domain::Secret;
 use assay_domain::{Address, ChainSnapshot, Coverage};
 use assay_tests::devnet::{Devnet, feed};
 use assay_tests::price_api::{PriceApi, Reply, Said};
+use assay_tests::until::until;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use super::{PATIENCE, Reader, alone};
+use super::{Reader, alone};
 
 /// Stub that answers every call with 1000 tokens: an ERC-20 that every account holds.
 const HELD: &str = "0x683635c9adc5dea000005f5260205ff3";
@@ -312,15 +313,8 @@ fn a_token_that_lost_its_only_price_is_told() {
         let reader = reader.started().await;
         assert_eq!(held.told(&reader).await, (Some(2_500.0), Some(4.0), 6_500.0, Complete));
         api.says(held.token, Said { price: Value::Null, ..Said::from(4.0) });
-        let lost = async {
-            loop {
-                let told = held.told(&reader).await;
-                if told.1.is_none() {
-                    break told;
-                }
-            }
-        };
-        assert_eq!(tokio::time::timeout(PATIENCE, lost).await.unwrap(), (Some(2_500.0), None, 2_500.0, Partial));
+        let lost = until(async || held.told(&reader).await, |told| told.1.is_none()).await;
+        assert_eq!(lost, (Some(2_500.0), None, 2_500.0, Partial));
     });
 }
 

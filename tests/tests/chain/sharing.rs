@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use assay_domain::{Address, Coverage};
 use assay_tests::proxy::{Call, Proxy, Reply};
+use assay_tests::until::until;
 use futures::future::join_all;
 
 use super::{PATIENCE, Reader, with};
@@ -77,16 +78,7 @@ fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
         assert_eq!(count(&proxy.take(), "eth_getLogs"), 3);
         proxy.rule(|_| Reply::Pass);
         proxy.release(3);
-        let done = async {
-            loop {
-                let read = reader.chains().snapshot(wallet).await;
-                if !read.cached {
-                    break read.snapshot;
-                }
-                tokio::task::yield_now().await;
-            }
-        };
-        let done = tokio::time::timeout(PATIENCE, done).await.unwrap();
+        let done = until(async || reader.chains().snapshot(wallet).await, |read| !read.cached).await.snapshot;
         assert_eq!(done.coverage(), Coverage::Complete);
         assert_eq!(done.chains[0].pools[0].counts.repay, Some(26));
     });
@@ -114,19 +106,16 @@ fn reads_in_the_background_are_bounded_and_leave_room() {
         );
         proxy.rule(|_| Reply::Pass);
         proxy.release(1_000);
-        let done = async {
-            let mut done = BTreeSet::new();
-            while done.len() < 32 {
-                for wallet in &wallets {
-                    if !reader.chains().snapshot(*wallet).await.cached {
-                        done.insert(*wallet);
-                    }
+        let mut done = BTreeSet::new();
+        let count = async || {
+            for wallet in &wallets {
+                if !reader.chains().snapshot(*wallet).await.cached {
+                    done.insert(*wallet);
                 }
-                tokio::task::yield_now().await;
             }
-            done
+            done.len()
         };
-        let done = tokio::time::timeout(PATIENCE, done).await.unwrap();
+        until(count, |done| *done >= 32).await;
         for wallet in wallets.iter().filter(|wallet| !done.contains(*wallet)) {
             assert!(reader.chains().snapshot(*wallet).await.cached, "{wallet}");
         }

@@ -1,13 +1,13 @@
 //! Agents through the whole server: stubs of the registries on a node with the chain id of Base, and documents on local
 //! servers.
 
-use std::time::Duration;
-
 use assay_tests::{
     agents::{self, Agents},
     lenders::Small,
     service::{Caller, plugins, sandbox_config},
+    until,
 };
+use futures::FutureExt;
 use serde_json::{Value, json};
 
 mod following;
@@ -67,17 +67,9 @@ fn ids(body: &Value) -> Vec<u64> {
 }
 
 /// Requests `path` until the answer is as expected: the index follows the chain with a delay.
-pub(super) async fn until(api: &Caller, path: &str, holds: impl Fn(&Value) -> bool) -> Value {
-    let mut last = String::new();
-    for _ in 0..300 {
-        let answer = api.get(path).await;
-        if answer.status == 200 && holds(&answer.json()) {
-            return answer.json();
-        }
-        last = answer.text;
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    panic!("{path} stays {last}");
+#[track_caller]
+pub(super) fn until(api: &Caller, path: &str, holds: impl Fn(&Value) -> bool) -> impl Future<Output = Value> {
+    api.until(path, move |answer| answer.status == 200 && holds(&answer.json())).map(|answer| answer.json())
 }
 
 /// A value of the metrics; 0 if it is absent.
@@ -87,12 +79,7 @@ pub(super) async fn metric(api: &Caller, line: &str) -> f64 {
 }
 
 /// Completes once a value of the metrics is at least `least`.
-pub(super) async fn metric_reaches(api: &Caller, line: &str, least: f64) {
-    let reached = async {
-        while metric(api, line).await < least {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    let reached = tokio::time::timeout(super::IN_BACKGROUND, reached).await;
-    assert!(reached.is_ok(), "{line} does not reach {least}");
+#[track_caller]
+pub(super) fn metric_reaches(api: &Caller, line: &str, least: f64) -> impl Future<Output = f64> {
+    until::until(async move || metric(api, line).await, move |value| *value >= least)
 }

@@ -8,7 +8,7 @@ use assay_tests::{
     lenders::Small,
     node::Anvil,
     proxy::{Proxy, Reply},
-    service::{KEY, Service, binary, plugins},
+    service::{Answer, KEY, Service, binary, plugins},
 };
 use serde_json::{Value, json};
 
@@ -253,17 +253,13 @@ fn an_endpoint_without_old_state_is_a_warning() {
         assert_eq!(out.matches(words).count(), 1, "{out}");
 
         let service = Service::start(&crate::configured(&plugins(), "").await.replace(url, &proxy.url));
-        let warned = async {
-            loop {
-                let ready = service.keyed().get("/readyz").await.ok();
-                assert_eq!((&ready["status"], &ready["reasons"]), (&json!("ready"), &json!([])));
-                if let Some(warnings) = ready["warnings"].as_array() {
-                    break warnings.clone();
-                }
-            }
+        let warns = |ready: &Answer| {
+            let ready = ready.ok();
+            assert_eq!((&ready["status"], &ready["reasons"]), (&json!("ready"), &json!([])));
+            ready["warnings"].is_array()
         };
-        let warnings = tokio::time::timeout(std::time::Duration::from_secs(60), warned).await.expect("a warning");
-        assert_eq!(warnings.len(), 1);
+        let warnings = service.keyed().until("/readyz", warns).await.json()["warnings"].take();
+        assert_eq!(warnings.as_array().map(Vec::len), Some(1));
         assert!(
             warnings[0].as_str().is_some_and(|said| said.starts_with("chain 1 Ethereum: ") && said.contains(words))
         );

@@ -6,6 +6,7 @@ use assay_tests::{
     browser::{ALL_MODES, tour},
     hostile::{Credit, IN_PRODUCTION, act},
     service::{KEY, Service, answer, plugins, sandbox_config, shelf_copy},
+    until,
 };
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
@@ -221,16 +222,17 @@ fn evidence_shows_what_challengers_said_and_which_one_fails() {
         let trap = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
         api.post_bytes("/api/v2/admin/models", trap).await.expect(201);
         api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["6.1", "1.0"] })).await.ok();
-        let evidence = async || api.get("/api/v2/models/credit/report").await.ok()["pairs"].clone();
+        let evidence = async || {
+            for name in ["saver", "borrower", "liquidated"] {
+                api.get(&format!("/api/v2/score/address/{}", devnet().await.wallet(name).address)).await.ok();
+            }
+            api.get("/api/v2/models/credit/report").await.ok()["pairs"].take()
+        };
         let seen_by_both = |pairs: &Value| {
             let of = |version: &str| pairs.as_array()?.iter().find(|pair| pair["challenger"]["version"] == version);
             Some(of("1.0")?["scored"].as_u64()? > 5 && of("6.1")?["failed"] == 3)
         };
-        while seen_by_both(&evidence().await) != Some(true) {
-            for name in ["saver", "borrower", "liquidated"] {
-                api.get(&format!("/api/v2/score/address/{}", devnet().await.wallet(name).address)).await.ok();
-            }
-        }
+        until::until(evidence, |pairs| seen_by_both(pairs) == Some(true)).await;
         let views =
             json!([view("evidence", "#/models/evidence", "figure"), view("shelf", "#/models/shelf", ".mark.bad"),]);
         let seen = tour(service.base(), KEY, &ALL_MODES, views).await;

@@ -9,6 +9,7 @@ use assay_tests::{
     proxy::{Proxy, Reply},
     redis::{self, Redis},
     service::{Caller, Service, counting_together, plugins, sandbox_config},
+    until::until,
 };
 use serde_json::{Value, json};
 
@@ -262,9 +263,8 @@ fn an_index_of_agents_whose_first_block_is_not_reached_is_not_built() {
                           reputation_registry = \"0x00000000000000000000000000000000000000ab\"\nfrom_block = 99999999\n";
         let service = world.serve(world.chain.url(), "", registries);
         let search = async || service.keyed().get("/api/v2/agents/search?q=a").await;
-        while search().await.status != 200 && !service.log().contains("has not reached agents.from_block") {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
+        let now = async || (search().await.status, service.log());
+        until(now, |(status, log)| *status == 200 || log.contains("has not reached agents.from_block")).await;
         assert_eq!(search().await.expect(503)["code"], "index_not_built");
     });
 }

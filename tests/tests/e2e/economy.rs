@@ -6,13 +6,12 @@ mod rows;
 use std::{
     path::Path,
     process::{Command, Output},
-    time::Instant,
 };
 
 use assay_tests::{
     economy::{Economy, Ledger},
     python,
-    service::{KEY, Service, binary, shelf_copy},
+    service::{Answer, KEY, Service, binary, shelf_copy},
 };
 use serde_json::{Value, json};
 
@@ -122,16 +121,9 @@ async fn promoted(desk: Desk, economy: &Economy, config: &str) {
     let list: Vec<String> = economy.borrowers.iter().take(20).map(ToString::to_string).collect();
     let path = format!("/api/v2/score/batch/?address={}", list.join(","));
     let before = api.get(&path).await.ok();
-    let started = Instant::now();
-    loop {
-        let report = api.get("/api/v2/models/credit/report").await.ok();
-        let pair = &report["pairs"][0];
-        if pair["scored"].as_u64() >= Some(list.len() as u64) {
-            assert_eq!((&pair["challenger"]["version"], &pair["failures"]), (&json!(VERSION), &json!([])));
-            break;
-        }
-        assert!(started.elapsed() < super::IN_BACKGROUND, "{report}");
-    }
+    let all = |report: &Answer| report.ok()["pairs"][0]["scored"].as_u64() >= Some(list.len() as u64);
+    let pair = &api.until("/api/v2/models/credit/report", all).await.ok()["pairs"][0];
+    assert_eq!((&pair["challenger"]["version"], &pair["failures"]), (&json!(VERSION), &json!([])));
     remote(&["promote", "credit", VERSION, "--why", "its backtest out of time"]);
     let after = api.get(&path).await.ok();
     for (answer, version) in [(&before, "1.1"), (&after, VERSION)] {

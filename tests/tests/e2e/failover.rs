@@ -9,6 +9,7 @@ use assay_store::{Batch, Family, Revision, Store, StoreError, Take};
 use assay_tests::{
     redis::{self, Cluster, DURABLE, Redis, Watched},
     service::{Service, plugins, sandbox_config, signal},
+    until::until,
 };
 
 use super::run;
@@ -44,7 +45,7 @@ fn a_new_master_is_found_and_counts_on() {
         let master = servers.master.take().expect("it runs");
         // The replica has all that the master wrote.
         let (written, replica) = (offset(master.port, "master_repl_offset:"), servers.replica.port);
-        redis::agreed(|| offset(replica, "slave_repl_offset:") >= written).await;
+        until(async || offset(replica, "slave_repl_offset:"), |read| *read >= written).await;
         drop(master);
         // One after another, so that only the first can be in progress while the master dies.
         for used in 11..=20 {
@@ -97,8 +98,8 @@ fn a_write_that_is_answered_survives_its_master() {
         for (wait, kept) in [("", 0), ("wait_replicas = 1\nreplica_timeout_ms = 200\npatience_ms = 600\n", 1)] {
             let master = Redis::start(&DURABLE);
             let replica = Redis::replica_of(master.port);
-            let link = || redis::ask(replica.port, &["info", "replication"]);
-            redis::agreed(|| link().contains("master_link_status:up")).await;
+            let link = async || redis::ask(replica.port, &["info", "replication"]);
+            until(link, |said| said.contains("master_link_status:up")).await;
             let store = open_with(&master.url(), wait).await;
             signal(replica.pid(), "STOP");
             let cut_off = store.take(&meter, 1, 100).await;

@@ -26,8 +26,6 @@ const SANDBOX: &str = "/api/v2/sandbox/score/address/0xd8dA6BF26964aF9D7eEd9e03E
 /// Requests a minute.
 const RATE: usize = 6;
 const METERED: &str = "assay_fleet_counted";
-/// Longest wait until the hosts agree.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn soak() -> bool {
     std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1")
@@ -44,16 +42,10 @@ fn on(port: u16, config: &str) -> String {
 }
 
 /// Repeats a request until the answer is as expected, and returns the time that it took.
-async fn until(api: &Caller, path: &str, is_so: impl Fn(&assay_tests::service::Answer) -> bool) -> Duration {
+async fn until(api: &Caller, path: &str, is_so: impl Fn(&Answer) -> bool) -> Duration {
     let started = Instant::now();
-    loop {
-        let answer = api.get(path).await;
-        if is_so(&answer) {
-            return started.elapsed();
-        }
-        assert!(started.elapsed() < PATIENCE, "{path} stays {}", answer.text);
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    api.until(path, is_so).await;
+    started.elapsed()
 }
 
 fn lists(body: &Value, version: &str) -> bool {

@@ -1,15 +1,19 @@
 //! Components of wit/v1 and wit/v2 side by side on one server: answers, words, comparison, shadow, promotion, replay and
 //! backtest.
 
-use std::{process::Command, time::Instant};
+use std::process::Command;
 
 use assay_tests::{
     hostile::{Credit, IN_PRODUCTION, act},
     service::{KEY, Service, binary, shelf_copy},
+    until::until,
 };
 use serde_json::json;
 
-use super::{on_devnet, run, shadow::ALWAYS};
+use super::{
+    on_devnet, run,
+    shadow::{ALWAYS, reported},
+};
 
 const CHAMPION: &str = "/api/v2/admin/models/credit/champion";
 
@@ -64,16 +68,11 @@ fn models_of_both_contracts_serve_compare_shadow_replay_and_follow_one_another()
 async fn shadowed(service: &Service, path: &str) {
     let api = service.keyed();
     api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["8.1"] })).await.ok();
-    let started = Instant::now();
-    let pair = loop {
+    let scored = async || {
         api.get(path).await.ok();
-        let report = api.get("/api/v2/models/credit/report?window=24h").await.ok();
-        let pairs = report["pairs"].as_array().unwrap();
-        match pairs.iter().find(|pair| pair["challenger"]["version"] == "8.1" && pair["scored"].as_u64() > Some(2)) {
-            Some(pair) => break pair.clone(),
-            None => assert!(started.elapsed() < super::IN_BACKGROUND, "{report}"),
-        }
+        reported(&api, "8.1").await
     };
+    let pair = until(scored, |pair| pair["scored"].as_u64() > Some(2)).await;
     let drift = pair["factors"].as_array().unwrap().iter().find(|factor| factor["label"] == "Made by hand");
     assert_eq!(drift.unwrap()["challenger_points"], 10.0, "{pair}");
 }
@@ -86,16 +85,10 @@ async fn promoted(service: &Service, path: &str) {
     let id = |answer: &assay_tests::service::Answer| answer.headers["assay-score-id"].to_str().unwrap().to_owned();
     let ids = [id(&plain), id(&worded)];
     assert_eq!((&plain.ok()["model_version"], &worded.ok()["score"]), (&json!("8.1"), &json!(810)));
-    let (started, mut lines) = (Instant::now(), String::new());
+    let mut lines = String::new();
     for id in &ids {
         // The record is written directly after the answer.
-        let record = loop {
-            let answer = api.get(&format!("/api/v2/score/{id}")).await;
-            if answer.status == 200 {
-                break answer.json();
-            }
-            assert!(started.elapsed() < super::IN_BACKGROUND, "{}", answer.text);
-        };
+        let record = api.until(&format!("/api/v2/score/{id}"), |answer| answer.status == 200).await.json();
         assert_eq!(record["factors"][0]["points"], 10, "{record}");
         let market = &record["features"]["markets"][0];
         assert_eq!(

@@ -1,16 +1,14 @@
 //! Malicious components, given to a running server by every way, while it answers other callers.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::{Duration, Instant},
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
 };
 
 use assay_tests::{
     hostile::{Credit, IN_PRODUCTION, act, bombs, refused, slow_to_compile},
     service::{Caller, Service, sandbox_config, shelf_copy},
+    until::until,
 };
 use serde_json::{Value, json};
 
@@ -31,8 +29,10 @@ fn bystander(api: &Caller, stop: &Arc<AtomicBool>) -> tokio::task::JoinHandle<u6
     })
 }
 
-fn listed<'a>(list: &'a Value, file: &str) -> Option<&'a Value> {
-    list["models"].as_array().unwrap().iter().find(|model| model["file"] == file)
+/// What the list says of a file; null while it says nothing.
+async fn listed(api: &Caller, file: &str) -> Value {
+    let list = api.get("/api/v2/models").await.ok();
+    list["models"].as_array().unwrap().iter().find(|model| model["file"] == file).cloned().unwrap_or_default()
 }
 
 #[test]
@@ -55,21 +55,9 @@ fn what_is_refused_is_refused_by_name_and_nobody_notices() {
 
             let file = format!("{}.wasm", case.name);
             std::fs::write(shelf.path().join(&file), &case.bytes).unwrap();
-            let started = Instant::now();
             // The server may read a large file while it is still being written; it reads the complete file again.
-            loop {
-                let list = api.get("/api/v2/models").await.ok();
-                let entry = listed(&list, &file);
-                if entry.is_some_and(|entry| entry["state"] == "failed" && entry["reason"]["code"] == case.code) {
-                    break;
-                }
-                assert!(
-                    started.elapsed() < Duration::from_secs(30),
-                    "{file} is not refused as {}: {entry:?}",
-                    case.code
-                );
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
+            let refused = |entry: &Value| entry["state"] == "failed" && entry["reason"]["code"] == case.code;
+            until(async || listed(&api, &file).await, refused).await;
         }
         let taken = Credit::new("1.1").build();
         let answer = api.post_bytes("/api/v2/admin/models", taken).await.expect(409);
@@ -84,15 +72,8 @@ fn what_is_refused_is_refused_by_name_and_nobody_notices() {
 
 /// Waits until `file` is listed as failed, and returns the code of its reason.
 async fn refusal(api: &Caller, file: &str) -> String {
-    let started = Instant::now();
-    loop {
-        let list = api.get("/api/v2/models").await.ok();
-        if let Some(entry) = listed(&list, file).filter(|entry| entry["state"] == "failed") {
-            return entry["reason"]["code"].as_str().unwrap().to_owned();
-        }
-        assert!(started.elapsed() < Duration::from_secs(60), "{file} is not refused: {list}");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let entry = until(async || listed(api, file).await, |entry| entry["state"] == "failed").await;
+    entry["reason"]["code"].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -149,16 +130,12 @@ async fn killed_while_loading(service: Service, bytes: Vec<u8>, attempts: usize)
         let request = api.request(reqwest::Method::POST, "/api/v2/admin/models").body(bytes);
         assert!(assay_tests::service::try_answer(request).await.is_err(), "the server is killed before it answers");
     });
-    let started = Instant::now();
-    let noted = |folder: &std::path::Path| {
-        let files = std::fs::read_dir(folder.join("compiled")).into_iter().flatten().flatten();
+    let noted = async || -> Vec<usize> {
+        let files = std::fs::read_dir(service.dir().join("compiled")).into_iter().flatten().flatten();
         let notes = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "loading"));
-        notes.map(|note| std::fs::read(note.path()).unwrap_or_default().len()).any(|length| length == attempts)
+        notes.map(|note| std::fs::read(note.path()).unwrap_or_default().len()).collect()
     };
-    while !noted(service.dir()) {
-        assert!(started.elapsed() < Duration::from_secs(20), "no note of the file that is being loaded");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(noted, |lengths| lengths.contains(&attempts)).await;
     let folder = service.kill();
     upload.await.unwrap();
     folder

@@ -135,11 +135,7 @@ async fn full_house() -> (Service, Proxy) {
 
 pub(super) async fn in_flight(host: &Service, route: &str, number: u64) {
     let line = format!("assay_http_requests_in_flight{{method=\"GET\",route=\"{route}\"}} {number}");
-    let started = Instant::now();
-    while !host.anonymous().get("/metrics").await.text.lines().any(|found| found == line) {
-        assert!(started.elapsed() < PATIENCE, "never {number} in flight");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    host.anonymous().until("/metrics", |metrics| metrics.text.lines().any(|found| found == line)).await;
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ mod versions;
 mod wallets;
 mod x402;
 
-use std::{sync::LazyLock, time::Duration};
+use std::sync::LazyLock;
 
 use assay_tests::{
     devnet::Devnet,
@@ -52,9 +52,6 @@ use assay_tests::{
 use tokio::{runtime::Runtime, sync::OnceCell};
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().expect("a runtime"));
-
-/// Longest wait for work at the lowest priority: shadow scores, self-tests of challengers.
-const IN_BACKGROUND: Duration = Duration::from_secs(180);
 
 /// Runs a test on the runtime of all tests: the chains and their connections have its lifetime.
 fn run(test: impl Future<Output = ()>) {

@@ -1,8 +1,6 @@
 //! Names instead of addresses, through the whole server: the real registry and resolver of ENS, stubs of resolvers with
 //! off-chain records, and a local gateway.
 
-use std::time::{Duration, Instant};
-
 use alloy::primitives::{Address, keccak256};
 use alloy::sol_types::SolValue;
 use assay_tests::{
@@ -166,11 +164,7 @@ fn a_name_is_asked_for_once_and_a_silence_is_no_answer() {
             "the answer names whom it is of"
         );
         proxy.rule(|_| Reply::Pass);
-        let until = Instant::now() + Duration::from_secs(20);
-        while api.get(&path("🅰🅱.eth")).await.status != 200 {
-            assert!(Instant::now() < until, "the name is not found again");
-            tokio::task::yield_now().await;
-        }
+        api.until(&path("🅰🅱.eth"), |answer| answer.status == 200).await;
     });
 }
 

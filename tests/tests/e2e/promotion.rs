@@ -6,6 +6,7 @@ use std::{collections::BTreeSet, process::Command, time::Duration};
 use assay_tests::{
     hostile::{Credit, IN_PRODUCTION, act},
     service::{Caller, KEY, Service, binary, shelf_copy},
+    until::until,
 };
 use serde_json::{Value, json};
 
@@ -110,10 +111,7 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         while computed.len() < 12 {
             computed.insert(api.get(&path).await.headers["assay-score-id"].to_str().unwrap().to_owned());
         }
-        let started = std::time::Instant::now();
-        while api.get("/api/v2/models/credit/report").await.ok()["pairs"][0]["scored"] != 12 {
-            assert!(started.elapsed() < super::IN_BACKGROUND);
-        }
+        api.until("/api/v2/models/credit/report", |report| report.ok()["pairs"][0]["scored"] == 12).await;
         let refused = api.put(CHAMPION, &json!({ "version": "7.0", "why": "trust me" })).await.expect(409);
         assert_eq!(refused["code"], "guarded");
         let detail = refused["detail"].as_str().unwrap();
@@ -176,15 +174,8 @@ fn an_automatic_return_is_a_step_too_and_its_cause_is_not_promoted_again_unseen(
             api.get(&path).await.expect(500);
         }
         assert_eq!(champion(&api).await, "1.1");
-        let started = std::time::Instant::now();
         // The role returns at once, and the log entry follows.
-        let last = loop {
-            let last = log(&api).await.pop().unwrap();
-            if last["action"] == "bench" {
-                break last;
-            }
-            assert!(started.elapsed() < super::IN_BACKGROUND, "{last}");
-        };
+        let last = until(async || log(&api).await.pop().unwrap(), |last| last["action"] == "bench").await;
         assert_eq!(versions(&last), ("bench".to_owned(), vec!["6.1"], vec!["1.1"], "done".to_owned()));
         assert_eq!((&last["by"], &last["detail"]), (&json!("assay"), &json!("trap")));
         assert!(last["why"].as_str().unwrap().contains("failed 3 times in a row"), "{last}");
@@ -205,10 +196,7 @@ fn whenever_the_server_dies_the_role_is_one_or_the_other_and_the_log_says_which(
         let config = configured(shelf.path(), "").await;
         let mut service = Service::start(&config);
         // The first champion is chosen automatically, and logged during the first requests.
-        let started = std::time::Instant::now();
-        while log(&service.keyed()).await.is_empty() {
-            assert!(started.elapsed() < super::IN_BACKGROUND);
-        }
+        until(async || log(&service.keyed()).await, |log| !log.is_empty()).await;
         let mut answered = 0;
         // From before the step is written until after it is answered.
         for (round, delay_us) in

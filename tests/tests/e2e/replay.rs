@@ -8,7 +8,7 @@ use std::{
 
 use assay_tests::{
     hostile::Credit,
-    service::{Answer, Service, binary, shelf_copy},
+    service::{Answer, Caller, Service, binary, shelf_copy},
 };
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
@@ -47,18 +47,11 @@ fn where_a_score_came_from_is_its_owners_alone() {
             .unwrap()
             .clone();
 
-        let wait = |caller: assay_tests::service::Caller, id: String| async move {
-            // Written directly after the answer.
-            for _ in 0..500 {
-                let answer = caller.get(&format!("/api/v2/score/{id}")).await;
-                if answer.status == 200 {
-                    return answer.json();
-                }
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            }
-            panic!("no record of {id}");
+        // Written directly after the answer.
+        let wait = async |caller: &Caller, id: String| {
+            caller.until(&format!("/api/v2/score/{id}"), |answer| answer.status == 200).await.json()
         };
-        let found = wait(api.clone(), id(&mine)).await;
+        let found = wait(&api, id(&mine)).await;
         for field in ["address", "score", "decile", "range", "timestamp", "credit_events_coverage", "provisional"] {
             assert_eq!(found[field], score[field], "{field}");
         }
@@ -72,7 +65,7 @@ fn where_a_score_came_from_is_its_owners_alone() {
                 (&theirs["label"], &theirs["rating"], &theirs["description"])
             );
         }
-        assert_eq!(wait(other.clone(), id(&theirs)).await["score"], score["score"]);
+        assert_eq!(wait(&other, id(&theirs)).await["score"], score["score"]);
         for (caller, id) in [
             (&other, id(&mine)),
             (&api, id(&theirs)),
@@ -94,7 +87,7 @@ fn where_a_score_came_from_is_its_owners_alone() {
         let ids: Vec<String> = id(&batch).split(',').map(str::to_owned).collect();
         let scores = batch.ok();
         for (score, id) in scores["scores"].as_array().unwrap().iter().zip(&ids) {
-            assert_eq!(wait(api.clone(), id.clone()).await["address"], score["address"]);
+            assert_eq!(wait(&api, id.clone()).await["address"], score["address"]);
         }
         let report = api.get(&format!("/api/v2/report/address/{}", address("borrower"))).await;
         assert_eq!(id(&report), ids[0], "a report's score is that score");

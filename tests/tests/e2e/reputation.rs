@@ -13,7 +13,7 @@ mod pinning;
 mod queue;
 mod rows;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use alloy::primitives::keccak256;
 use assay_tests::{
@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 pub(super) use assay_tests::reputation::subject;
 pub(super) use faults::{foreign, nonce, waiting};
 
-/// Longest wait for a submission to end.
+/// Longest wait for one answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Submits for agent 1 and returns the path of the status.
@@ -36,15 +36,14 @@ async fn submit(api: &Caller, n: usize) -> String {
 
 /// The status once it is final.
 pub(super) async fn ended(api: &Caller, status_url: &str) -> Value {
-    let started = Instant::now();
-    loop {
-        let body = api.get(status_url).await.ok();
-        if ["confirmed", "failed"].contains(&body["status"].as_str().expect("a status")) {
-            return body;
-        }
-        assert!(started.elapsed() < PATIENCE, "{body}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    let is_final = |body: &Value| ["confirmed", "failed"].contains(&body["status"].as_str().expect("a status"));
+    api.until(status_url, |status| is_final(&status.ok())).await.json()
+}
+
+/// The status once its detail contains `part`.
+async fn said(api: &Caller, status_url: &str, part: &str) -> Value {
+    let says = |body: &Value| body["detail"].as_str().is_some_and(|detail| detail.contains(part));
+    api.until(status_url, |status| says(&status.ok())).await.json()
 }
 
 pub(super) async fn confirmed(api: &Caller, status_url: &str) -> Value {

@@ -51,7 +51,7 @@ fn a_second_signal_stops_at_once() {
     run(async {
         let service = service(3_600_000);
         signal(service.pid(), "TERM");
-        while service.anonymous().get("/readyz").await.status != 503 {}
+        service.anonymous().until("/readyz", |answer| answer.status == 503).await;
         assert_eq!(service.terminate().await.code(), Some(1));
     });
 }

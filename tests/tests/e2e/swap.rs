@@ -12,6 +12,7 @@ use std::{
 use assay_tests::{
     hostile::Credit,
     service::{Caller, Service, shelf_copy},
+    until::IN_BACKGROUND,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +45,7 @@ async fn until_listed(api: &Caller, version: &str) {
             return;
         }
         // Python is compiled at the lowest priority, beside the load of the test.
-        let patience = super::IN_BACKGROUND * if std::env::var_os("ASSAY_SOAK").is_some() { 5 } else { 1 };
+        let patience = IN_BACKGROUND * if std::env::var_os("ASSAY_SOAK").is_some() { 5 } else { 1 };
         assert!(started.elapsed() < patience, "{version} is not listed: {list}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -67,15 +67,7 @@ fn a_version_out_of_service_is_a_conflict_with_its_reason() {
         assert_eq!(api.get(&path).await.ok()["model_version"], "1.1");
 
         std::fs::write(shelf.path().join("loop.wasm"), Credit::new("6.2").act(act::LOOP).build()).unwrap();
-        let started = std::time::Instant::now();
-        let refused = loop {
-            let answer = api.get(&format!("{path}?model_version=6.2")).await;
-            if answer.status == 409 {
-                break answer.json();
-            }
-            assert!(started.elapsed().as_secs() < 30, "{}", answer.text);
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        };
+        let refused = api.until(&format!("{path}?model_version=6.2"), |answer| answer.status == 409).await.json();
         assert_eq!(refused["code"], "not_loaded");
         assert!(refused["detail"].as_str().unwrap().contains("within 20 ms"), "{refused}");
     });

@@ -1,6 +1,7 @@
 //! What a model of each class may use, and that a large one is compiled in the background.
 
 use super::*;
+use assay_tests::until::until;
 
 /// Where the model gets no more of what it asks for, it traps.
 fn unless(granted: &str) -> String {
@@ -89,13 +90,11 @@ async fn a_large_model_is_compiled_while_others_are_loaded() {
     put(shelf.path(), "small", &Credit::new("1.1").build());
     registry.rescan().await;
     assert!(registry.version::<CreditModel>(&v("1.1")).is_some(), "it does not wait for the large one");
-    let states = loop {
-        let states: Vec<_> = registry.list().into_iter().map(|status| (status.file.unwrap(), status.state)).collect();
-        if states.iter().all(|(_, state)| *state != State::Compiling) {
-            break states;
-        }
+    let states = async || -> Vec<_> {
         registry.rescan().await;
+        registry.list().into_iter().map(|status| (status.file.unwrap(), status.state)).collect()
     };
+    let states = until(states, |states| states.iter().all(|(_, state)| *state != State::Compiling)).await;
     let state = |file: &str| states.iter().find(|(name, _)| name == file).map(|(_, state)| *state);
     // Two files with the same bytes are one model.
     assert_eq!(state("large.wasm").or(state("large-again.wasm")), Some(State::Ready), "{states:?}");

@@ -14,6 +14,7 @@ use assay_domain::{Address, AssetClass, ChainSnapshot, Coverage};
 use assay_tests::devnet::{Devnet, Rpc};
 use assay_tests::lenders::Log;
 use assay_tests::proxy::{Call, Proxy, Reply};
+use assay_tests::until::until;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -308,15 +309,8 @@ fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
         // The same read completes without another request for it.
         proxy.rule(narrow(usize::MAX, Reply::Pass));
         proxy.release(1_000);
-        let whole = async {
-            loop {
-                let read = reader.read(wallet).await;
-                if read.chains[0].coverage == Coverage::Complete {
-                    break read.chains[0].clone();
-                }
-            }
-        };
-        let read = tokio::time::timeout(PATIENCE, whole).await.unwrap();
+        let read = async || reader.read(wallet).await.chains[0].clone();
+        let read = until(read, |read| read.coverage == Coverage::Complete).await;
         assert_eq!(told(&read), (Coverage::Complete, Some(expected)));
         assert!(asked(&proxy).0.iter().all(|(from, _)| *from > start), "each range once");
     });

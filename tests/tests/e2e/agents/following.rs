@@ -1,12 +1,10 @@
 //! The index of agents follows the chain, also after a restart and on a chain that was replaced.
 
-use std::time::Duration;
-
 use alloy::primitives::U256;
 use assay_tests::{
     agents::{Identity, documents::Documents},
     devnet::actors::address as wallet,
-    proxy::{Proxy, Reply},
+    proxy::{Call, Proxy, Reply},
     service::Service,
 };
 use serde_json::{Value, json};
@@ -63,18 +61,8 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
         // The events are settled now, and the documents are not fetched again.
         proxy.take();
         let head = world.chain.head;
-        let mut settled = false;
-        for _ in 0..200 {
-            settled |= proxy
-                .take()
-                .iter()
-                .any(|call| call.span().is_some_and(|(from, to)| from == head - FINALITY + 1 && to == head));
-            if settled {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        assert!(settled, "the last final block is settled");
+        let settled = |call: &Call| call.span() == Some((head - FINALITY + 1, head));
+        until::until(async || proxy.take(), |calls| calls.iter().any(settled)).await;
         assert_eq!(documents.take(), ["/named/Fourth"]);
 
         // Killed, and started while the chain does not respond: the index is available at once.

@@ -51,12 +51,8 @@ fn hostile_documents_keep_nobody_waiting() {
         // The index is complete except for the hostile agents, and states the reason for each.
         let hostile: Vec<u64> = (0..200).filter(|n| n % 20 == 7).collect();
         until(&api, "/api/v2/agents/search?q=a", |body| body["total_results"] == 199 - hostile.len()).await;
-        for _ in 0..600 {
-            if metric(&api, "assay_agents_without_metadata{reason=\"not_read_yet\"}").await == 0.0 {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let unread = async || metric(&api, "assay_agents_without_metadata{reason=\"not_read_yet\"}").await;
+        until::until(unread, |unread| *unread == 0.0).await;
         let mut reasons = Vec::new();
         for reason in ["refused", "timeout", "too_large", "not_metadata", "status", "not_read_yet", "no_uri"] {
             reasons.push((

@@ -8,7 +8,7 @@ mod request;
 mod schema;
 mod values;
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use assay_tests::{
     agents,
@@ -129,9 +129,7 @@ fn thousands_of_requests_get_only_what_the_document_declares() {
         let service = on_devnet(shelf.path(), &format!("{}{registries}", keys())).await;
         let document = Document::read(&service.anonymous().get("/openapi.json").await.ok());
         // The only answer that is not available from the start.
-        while service.keyed().get("/api/v2/agents/search?q=a").await.status == 503 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        service.keyed().until("/api/v2/agents/search?q=a", |answer| answer.status != 503).await;
         let seed = std::env::var("ASSAY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED);
         println!("{REQUESTS} requests by ASSAY_SEED={seed}");
         let mut dice = Dice::new(seed);

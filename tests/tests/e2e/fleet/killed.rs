@@ -17,11 +17,12 @@ use assay_tests::{
     redis::{DURABLE, Redis},
     reputation::World,
     service::{Caller, Service, try_answer},
+    until::IN_BACKGROUND,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{METERED, PATIENCE, SANDBOX, metered, on, proxied::TRUSTING, run, soak, until};
+use super::{METERED, SANDBOX, metered, on, proxied::TRUSTING, run, soak, until};
 use crate::reputation;
 
 const HOSTS: usize = 3;
@@ -114,7 +115,7 @@ impl Crowd {
                     return body["submission_id"].clone();
                 }
             }
-            assert!(started.elapsed() < 3 * PATIENCE, "nobody accepts the submission {n}");
+            assert!(started.elapsed() < IN_BACKGROUND, "nobody accepts the submission {n}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }

@@ -1,7 +1,7 @@
 //! Failures of everything around the host: each submission is confirmed, or it fails with a message and a refund; none
 //! is written twice.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use alloy::consensus::{SignableTransaction, TxEip1559};
 use alloy::eips::eip2718::Encodable2718;
@@ -11,11 +11,12 @@ use assay_tests::{
     ipfs::Mood,
     proxy::{Proxy, Reply},
     reputation::{CHAIN, World},
-    service::{Caller, Service},
+    service::{Answer, Caller, Service},
+    until::until,
 };
 use serde_json::{Value, json};
 
-use super::{ALL, PATIENCE, check, confirmed, ended, submit};
+use super::{ALL, check, confirmed, ended, said, submit};
 use crate::run;
 
 const METERED: &str = "assay_reputation_faulty";
@@ -32,19 +33,12 @@ fn serve(world: &World, rpc: &str, reputation: &str) -> (Service, Caller) {
 
 /// Waits until the node has this many pending transactions.
 pub(crate) async fn waiting(world: &World, transactions: u64) {
-    let started = Instant::now();
-    loop {
-        let status = world.rpc("txpool_status", json!([])).await;
-        let count = |name: &str| {
-            u64::from_str_radix(status[name].as_str().unwrap_or_default().trim_start_matches("0x"), 16)
-                .unwrap_or_default()
-        };
-        if count("pending") + count("queued") >= transactions {
-            return;
-        }
-        assert!(started.elapsed() < PATIENCE, "{status}");
-        tokio::time::sleep(Duration::from_millis(30)).await;
-    }
+    let pool = async || world.rpc("txpool_status", json!([])).await;
+    let many = |pool: &Value| {
+        let count = |name: &str| u64::from_str_radix(pool[name].as_str()?.trim_start_matches("0x"), 16).ok();
+        count("pending").unwrap_or_default() + count("queued").unwrap_or_default() >= transactions
+    };
+    until(pool, many).await;
 }
 
 async fn check_one(world: &World, status: &Value) {
@@ -90,9 +84,7 @@ fn an_ipfs_node_that_is_away_is_waited_for() {
         world.ipfs.be(Mood::Down);
         let (service, api) = serve(&world, world.chain.url(), "");
         let url = submit(&api, 1).await;
-        while world.ipfs.adds() < 3 {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until(async || world.ipfs.adds(), |adds| *adds >= 3).await;
         let status = api.get(&url).await.ok();
         println!("an IPFS node that answers 500: {status}");
         assert_eq!((&status["status"], &status["error"]), (&json!("uploading"), &Value::Null));
@@ -182,11 +174,8 @@ fn what_cannot_be_mined_in_time_is_taken_back_before_it_fails() {
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
         // Its transactions are replaced, and the submission has not failed: they could still be mined.
-        let started = Instant::now();
-        while !service.anonymous().get("/metrics").await.text.contains("assay_transactions_replaced_total 3") {
-            assert!(started.elapsed() < PATIENCE, "nothing is cancelled");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let cancelled = |metrics: &Answer| metrics.text.contains("assay_transactions_replaced_total 3");
+        service.anonymous().until("/metrics", cancelled).await;
         assert_eq!(api.get(&url).await.ok()["status"], "submitting");
         world.mining(true).await;
         let status = ended(&api, &url).await;
@@ -203,16 +192,9 @@ fn an_account_without_funds_waits_and_then_says_so() {
         let (service, api) = serve(&world, world.chain.url(), "");
         let url = submit(&api, 1).await;
         let started = Instant::now();
-        loop {
-            let status = api.get(&url).await.ok();
-            if status["detail"].as_str().is_some_and(|detail| detail.contains("cannot pay for gas")) {
-                assert_eq!((&status["status"], &status["error"]), (&json!("submitting"), &Value::Null));
-                println!("an account without funds, after {:.1} s: {status}", started.elapsed().as_secs_f64());
-                break;
-            }
-            assert!(started.elapsed() < PATIENCE, "it does not say so: {status}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let status = said(&api, &url, "cannot pay for gas").await;
+        assert_eq!((&status["status"], &status["error"]), (&json!("submitting"), &Value::Null));
+        println!("an account without funds, after {:.1} s: {status}", started.elapsed().as_secs_f64());
         service.logged("a submission waits").await;
         world.fund(U256::from(10).pow(U256::from(18))).await;
         check_one(&world, &confirmed(&api, &url).await).await;

@@ -1,17 +1,18 @@
 //! What is paid for a transaction: at most three times the market, whatever it waited for. `ASSAY_SOAK=1` extends the
 //! waits to a minute.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use alloy::primitives::U256;
 use assay_tests::{
     proxy::Proxy,
     reputation::World,
     service::{Caller, Service},
+    until::until,
 };
 use serde_json::{Value, json};
 
-use super::{ALL, PATIENCE, check, confirmed, submit};
+use super::{ALL, check, confirmed, submit};
 use crate::run;
 
 /// The least tip that the server offers, in wei.
@@ -51,12 +52,12 @@ async fn calls(proxy: &Proxy, method: &str, count: usize) {
     if std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1") {
         tokio::time::sleep(Duration::from_secs(60)).await;
     }
-    let (started, mut seen) = (Instant::now(), 0);
-    while seen < count {
+    let mut seen = 0;
+    let seen = async || {
         seen += proxy.take().iter().filter(|call| call.method == method).count();
-        assert!(started.elapsed() < PATIENCE, "{seen} calls");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+        seen
+    };
+    until(seen, |seen| *seen >= count).await;
 }
 
 async fn replaced(service: &Service) -> String {

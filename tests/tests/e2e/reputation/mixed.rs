@@ -10,6 +10,7 @@ use assay_tests::{
     payment::{PRICE, Till},
     proxy::{Call, Proxy, Reply},
     service::{Caller, Service, try_answer},
+    until::until,
 };
 use serde_json::{Value, json};
 
@@ -130,12 +131,8 @@ fn whatever_happens_each_payment_is_one_transfer_and_each_tag_one_event() {
         let (mut ids, mut urls) = (BTreeSet::new(), Vec::new());
         for (n, payment) in payments.iter().enumerate() {
             let api = if payment.is_some() { &anonymous } else { &keyed };
-            let body = loop {
-                match ask(api.clone(), n, payment.clone()).await {
-                    Some(body) => break body,
-                    None => tokio::time::sleep(Duration::from_millis(100)).await,
-                }
-            };
+            let answered = until(async || ask(api.clone(), n, payment.clone()).await, Option::is_some).await;
+            let body = answered.expect("an answer");
             ids.insert(body["submission_id"].to_string());
             urls.push(body["status_url"].as_str().expect("a path").to_owned());
         }

@@ -6,6 +6,7 @@ use assay_tests::{
     redis::{self, DURABLE, Redis},
     reputation::World,
     service::{Answer, Caller, KEY, Service, answer, plugins, sandbox_config},
+    until::until,
 };
 use futures::future::join_all;
 use reqwest::{Method, RequestBuilder, Response, header};
@@ -30,7 +31,7 @@ async fn stuck(limits: &str) -> (World, Service, String) {
     let service = Service::start(&format!("{config}\n[http]\nmax_connections_per_address = 0\n{limits}\n"));
     let api = service.keyed();
     let url = submit(&api, 1).await;
-    while api.get(&url).await.ok()["status"] != "submitting" {}
+    api.until(&url, |status| status.ok()["status"] == "submitting").await;
     (world, service, url)
 }
 
@@ -69,9 +70,7 @@ async fn waited_for(service: &Service) -> u64 {
 }
 
 async fn until_waited_for(service: &Service, by: u64) {
-    while waited_for(service).await != by {
-        tokio::task::yield_now().await;
-    }
+    until(async || waited_for(service).await, |now| *now == by).await;
 }
 
 #[test]

@@ -3,10 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use assay_tests::{reputation::World, service::Service};
+use assay_tests::{reputation::World, service::Service, until::until};
 use serde_json::{Value, json};
 
-use super::{ALL, PATIENCE, check, confirmed, ended, submit};
+use super::{ALL, check, confirmed, ended, submit};
 use crate::run;
 
 const METERED: &str = "assay_reputation_outage";
@@ -41,10 +41,7 @@ fn an_ipfs_node_that_is_gone_for_a_while_delays_and_no_more() {
             urls.push(submit(&api, n).await);
         }
         let gone = Instant::now();
-        while retries(&service).await < 2 * SUBMISSIONS as u64 / 2 {
-            assert!(gone.elapsed() < PATIENCE, "it is not tried again");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        until(async || retries(&service).await, |retries| *retries >= 2 * SUBMISSIONS as u64 / 2).await;
         // The fields that are known before the upload, and no others.
         let waiting = api.get(&urls[SUBMISSIONS - 1]).await.ok();
         assert_eq!(

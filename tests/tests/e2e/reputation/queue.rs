@@ -9,10 +9,11 @@ use assay_tests::{
     proxy::{Proxy, Reply},
     reputation::World,
     service::{Service, answer},
+    until::until,
 };
 use serde_json::{Value, json};
 
-use super::{PATIENCE, confirmed, subject, submit};
+use super::{confirmed, said, subject, submit};
 use crate::run;
 
 #[test]
@@ -45,16 +46,8 @@ fn what_waits_for_a_nonce_says_so() {
         let service = Service::start(&world.config(world.chain.url(), "max_transactions = 2"));
         let api = service.keyed();
         let urls = [submit(&api, 1).await, submit(&api, 2).await];
-        let started = Instant::now();
-        loop {
-            let status = api.get(&urls[1]).await.ok();
-            if status["detail"].as_str().is_some_and(|detail| detail.contains("2 transactions are under way")) {
-                assert_eq!((&status["status"], &status["error"]), (&json!("submitting"), &Value::Null));
-                break;
-            }
-            assert!(started.elapsed() < PATIENCE, "{status}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let status = said(&api, &urls[1], "2 transactions are under way").await;
+        assert_eq!((&status["status"], &status["error"]), (&json!("submitting"), &Value::Null));
         world.mining(true).await;
         for url in &urls {
             let status = confirmed(&api, url).await;
@@ -82,7 +75,8 @@ fn a_payment_that_ends_while_its_transaction_waits_leaves_no_nonce_behind() {
                 api.request(reqwest::Method::POST, "/api/v2/agents/1/reputation").header("x-payment", order.header());
             async move { answer(asked.json(&body)).await }
         });
-        pooled(&till, 1).await;
+        let pool = async || till.world.rpc("txpool_status", json!([])).await;
+        until(pool, |pool| pool["pending"] == "0x1").await;
         proxy.rule(move |call| match call.method == "eth_getTransactionCount" && call.params[1] == "pending" {
             true => Reply::Result(json!(format!("{:#x}", used + 1))),
             false => Reply::Pass,
@@ -117,17 +111,4 @@ fn a_payment_that_ends_while_its_transaction_waits_leaves_no_nonce_behind() {
         assert_eq!((till.balance().await, till.balance_of(payer).await), (0, 100 * PRICE));
         miner.abort();
     });
-}
-
-/// Waits until the node has this many pending transactions.
-async fn pooled(till: &Till, count: u64) {
-    let started = Instant::now();
-    loop {
-        let status = till.world.rpc("txpool_status", json!([])).await;
-        if status["pending"] == format!("{count:#x}") {
-            return;
-        }
-        assert!(started.elapsed() < PATIENCE, "{status}");
-        tokio::time::sleep(Duration::from_millis(30)).await;
-    }
 }

@@ -1,11 +1,10 @@
 //! Payments that a facilitator settles, also one that gives wrong answers.
 
-use std::time::Duration;
-
 use assay_tests::{
     facilitator::{Facilitator, Manner},
     payment::{PRICE, Till, npm_client},
     service::Service,
+    until::until,
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -71,9 +70,7 @@ fn whatever_a_facilitator_says_the_chain_decides() {
                 let (api, header) = (api.clone(), header.clone());
                 async move { pay_until_settled(&api, &header, 10 + n).await }
             });
-            while facilitator.asked("settle") == asked {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            until(async || facilitator.asked("settle"), |now| *now != asked).await;
             assert_eq!(till.transfers().await.len(), arrived, "{manner:?}");
             facilitator.be(Manner::Well);
             let answer = presented.await.expect("the caller is told");
@@ -112,9 +109,8 @@ fn killed_while_a_facilitator_settles_it_is_one_transfer_and_one_submission() {
                 async move { try_pay(&api, &header, n).await }
             });
             let settles = usize::from(manner == Manner::Mute);
-            while facilitator.asked("settle") == asked || till.transfers().await.len() < n + settles {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            let now = async || (facilitator.asked("settle"), till.transfers().await.len());
+            until(now, |(now, transfers)| *now != asked && *transfers >= n + settles).await;
             let dir = service.kill();
             // The client's answer, if there is one, is lost with the process.
             drop(presented.await);

@@ -7,12 +7,13 @@ use assay_tests::{
     lenders::stubs,
     payment::{PRICE, Till, impatient_pypi_client, npm_client},
     service::{Caller, Service, answer},
+    until::until,
 };
 use serde_json::{Value, json};
 
 use super::{PATH, pay_until_settled, serve};
 use crate::{
-    reputation::{PATIENCE, confirmed, subject, waiting},
+    reputation::{confirmed, subject, waiting},
     run,
 };
 
@@ -31,13 +32,7 @@ async fn leave(till: &Till, request: reqwest::RequestBuilder) {
 
 /// Waits until the registry holds this many feedbacks.
 async fn held(till: &Till, count: usize) {
-    let reached = tokio::time::timeout(PATIENCE, async {
-        while till.world.held().await.len() < count {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    });
-    let held = till.world.held();
-    assert!(reached.await.is_ok(), "{} of {count} submissions exist", held.await.len());
+    until(async || till.world.held().await.len(), |held| *held >= count).await;
 }
 
 #[test]

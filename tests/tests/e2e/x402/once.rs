@@ -10,6 +10,7 @@ use assay_tests::{
     payment::{Dollar, PRICE, Till, USDC},
     proxy::{Proxy, Reply, hold_at},
     service::Service,
+    until::until,
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -307,9 +308,7 @@ fn killed_around_settling_it_is_one_transfer_and_one_submission() {
                     assert!(reached.is_ok(), "{boundary:?} is never reached");
                 }
                 Boundary::Arrived => {
-                    while till.transfers().await.len() <= n {
-                        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-                    }
+                    until(async || till.transfers().await.len(), |transfers| *transfers > n).await;
                 }
                 Boundary::Answered => {
                     assert!(asked.await.expect("the caller is told").is_some_and(|answer| answer.status == 202))
