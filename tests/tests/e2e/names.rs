@@ -1,6 +1,8 @@
 //! Names instead of addresses, through the whole server: the real registry and resolver of ENS, stubs of resolvers with
 //! off-chain records, and a local gateway.
 
+use std::time::{Duration, Instant};
+
 use alloy::primitives::{Address, keccak256};
 use alloy::sol_types::SolValue;
 use assay_tests::{
@@ -11,8 +13,9 @@ use assay_tests::{
         ens::{self, Ens},
         gateway::Gateway,
     },
-    proxy::{Proxy, Reply},
+    proxy::{Call, Proxy, Reply},
     service::{Service, plugins, sandbox_config},
+    until::until,
 };
 use futures::future::join_all;
 use serde_json::json;
@@ -20,6 +23,8 @@ use serde_json::json;
 use super::run;
 
 const NOT_FOUND: &str = "Address not found or has no on-chain activity";
+/// How old a head may be when a read begins with it.
+const GOOD_FOR: Duration = Duration::from_secs(1);
 
 /// A chain with names.
 struct World {
@@ -46,14 +51,14 @@ impl World {
         Self { chain, ens }
     }
 
-    /// A server with the chain at `rpc`.
+    /// A server with the chain at `rpc`. `more` begins in the section of names.
     fn serve(&self, rpc: &str, more: &str) -> Service {
         let toml = with_chain(1, rpc);
         let registry = self.ens.registry;
         let names = format!(
             "[names]\nregistries = [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]\n"
         );
-        Service::start(&format!("{toml}\n{names}\n[reading.rpc]\nretries = 0\n{more}"))
+        Service::start(&format!("{toml}\n[reading.rpc]\nretries = 0\n{names}{more}"))
     }
 }
 
@@ -173,7 +178,8 @@ fn the_head_is_asked_for_while_a_name_is_looked_up() {
     run(async {
         let world = World::start().await;
         let proxy = Proxy::start(world.chain.url()).await;
-        let service = world.serve(&proxy.url, "[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\n");
+        let more = "cache_ms = 1\n[scoring]\ncache_ms = 1\nincomplete_cache_ms = 1\n";
+        let service = world.serve(&proxy.url, more);
         let api = service.keyed();
         api.get(&format!("/api/v2/report/address/{}", wallet("ada"))).await.ok();
         // The last question of the look-up waits.
@@ -182,19 +188,31 @@ fn the_head_is_asked_for_while_a_name_is_looked_up() {
             Some(data) if data.starts_with(&addr) => Reply::Hold,
             _ => Reply::Pass,
         });
-        let read = tokio::spawn({
-            let api = service.keyed();
-            async move { api.get("/api/v2/report/address/ada.eth").await }
-        });
-        proxy.held().await;
-        proxy.take();
-        proxy.release(1);
-        let report = read.await.expect("an answer").ok();
-        assert_eq!((&report["address"], &report["cached"]), (&json!(wallet("ada").to_checksum(None)), &json!(false)));
-        let calls = proxy.take();
-        let heads = calls.iter().filter(|call| call.method == "eth_getBlockByNumber" && call.params[0] == "latest");
-        assert_eq!(heads.count(), 0, "the read does not ask for the head again: {calls:?}");
-        assert!(calls.iter().any(|call| call.method == "eth_getTransactionCount"), "it reads the wallet: {calls:?}");
+        let is_head = |call: &Call| call.method == "eth_getBlockByNumber" && call.params[0] == "latest";
+        let asks_again = async || {
+            proxy.take();
+            let started = Instant::now();
+            let read = tokio::spawn({
+                let api = service.keyed();
+                async move { api.get("/api/v2/report/address/ada.eth").await }
+            });
+            proxy.held().await;
+            until(async || proxy.take(), |calls| calls.iter().any(is_head)).await;
+            proxy.release(1);
+            let report = read.await.expect("an answer").ok();
+            let ada = wallet("ada").to_checksum(None);
+            assert_eq!((&report["address"], &report["cached"]), (&json!(ada), &json!(false)));
+            let calls = proxy.take();
+            assert!(
+                calls.iter().any(|call| call.method == "eth_getTransactionCount"),
+                "it reads the wallet: {calls:?}"
+            );
+            let again = calls.iter().any(is_head);
+            assert!(!again || started.elapsed() >= GOOD_FOR, "the read does not ask for the head again: {calls:?}");
+            again
+        };
+        // On a busy machine the head may be too old when the read begins: the name is then looked up once more.
+        until(asks_again, |again| !again).await;
     });
 }
 
