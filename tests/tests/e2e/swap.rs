@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -12,7 +13,7 @@ use std::{
 use assay_tests::{
     hostile::Credit,
     service::{Caller, Service, shelf_copy},
-    until::IN_BACKGROUND,
+    until::{IN_BACKGROUND, until},
 };
 use serde_json::{Value, json};
 
@@ -34,14 +35,23 @@ async fn promote(api: &Caller, version: &str) {
     api.put("/api/v2/admin/models/credit/champion", &json!({ "version": version })).await.ok();
 }
 
+fn is_ready(list: &Value, version: &str) -> bool {
+    let ready = |model: &Value| model["kind"] == "credit" && model["version"] == version && model["state"] == "ready";
+    list["models"].as_array().unwrap().iter().any(ready)
+}
+
+/// Takes a file from the shelf and waits until its version is not listed any more.
+async fn take(api: &Caller, file: &Path, version: &str) {
+    std::fs::remove_file(file).unwrap();
+    until(async || api.get("/api/v2/models").await.ok(), |list| !is_ready(list, version)).await;
+}
+
 /// Waits until a version is listed as ready.
 async fn until_listed(api: &Caller, version: &str) {
     let started = Instant::now();
     loop {
         let list = api.get("/api/v2/models").await.ok();
-        let ready =
-            |model: &Value| model["kind"] == "credit" && model["version"] == version && model["state"] == "ready";
-        if list["models"].as_array().unwrap().iter().any(ready) {
+        if is_ready(&list, version) {
             return;
         }
         // Python is compiled at the lowest priority, beside the load of the test.
@@ -88,6 +98,16 @@ async fn hammer(api: &Caller, paths: &[String], expected: &Arc<Expected>, stop: 
     answers.load(Relaxed)
 }
 
+/// Promotes three versions in turn, 40 times in 20 seconds, and 1.1 at the end.
+async fn change(api: &Caller) {
+    for step in 0..40 {
+        promote(api, ["7.0", "1.0", "1.1"][step % 3]).await;
+        // The rate of the scenario.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    promote(api, "1.1").await;
+}
+
 #[test]
 fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
     run(async {
@@ -96,22 +116,26 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
         let api = service.keyed();
         let wallets = ["saver", "borrower", "liquidated"].map(devnet_path);
         let paths: Vec<String> = wallets.into_iter().chain([SANDBOX.to_owned()]).collect();
+        let file = shelf.path().join("newcomer.wasm");
         // Expected answers come from a model that is then removed, so that the swap below loads a new file.
         let newcomer = Credit::new("7.0").score("(i32.const 777)").build();
-        std::fs::write(shelf.path().join("newcomer.wasm"), &newcomer).unwrap();
+        std::fs::write(&file, &newcomer).unwrap();
         until_listed(&api, "7.0").await;
         let expected = Arc::new(learn(&api, &paths, &["7.0", "1.0", "1.1"]).await);
-        std::fs::remove_file(shelf.path().join("newcomer.wasm")).unwrap();
+        take(&api, &file, "7.0").await;
 
-        // The first rounds warm up allocator, pools and caches; memory growth is measured from there.
+        // As many changes warm up allocator, pools and caches; memory growth is measured from there.
         let warm = Arc::new(AtomicBool::new(false));
         let warming = tokio::spawn({
             let (api, paths, expected, warm) = (api.clone(), paths.clone(), expected.clone(), warm.clone());
             async move { hammer(&api, &paths, &expected, &warm).await }
         });
-        tokio::time::sleep(Duration::from_secs(4)).await;
+        std::fs::write(&file, &newcomer).unwrap();
+        until_listed(&api, "7.0").await;
+        change(&api).await;
         warm.store(true, Relaxed);
         warming.await.unwrap();
+        take(&api, &file, "7.0").await;
         let before = service.resident();
 
         let stop = Arc::new(AtomicBool::new(false));
@@ -120,20 +144,15 @@ fn forty_swaps_under_load_fail_nobody_and_mislabel_nothing() {
             async move { hammer(&api, &paths, &expected, &stop).await }
         });
         let started = Instant::now();
-        std::fs::write(shelf.path().join("newcomer.wasm"), &newcomer).unwrap();
+        std::fs::write(&file, &newcomer).unwrap();
         until_listed(&api, "7.0").await;
-        for step in 0..40 {
-            promote(&api, ["7.0", "1.0", "1.1"][step % 3]).await;
-            // The rate of the scenario: 40 changes in 20 seconds.
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-        promote(&api, "1.1").await;
+        change(&api).await;
         assert!(started.elapsed() >= Duration::from_secs(20));
         stop.store(true, Relaxed);
         let answers = load.await.unwrap();
         assert!(answers > 1_000, "{answers} answers in 20 seconds are no load");
 
-        std::fs::remove_file(shelf.path().join("newcomer.wasm")).unwrap();
+        take(&api, &file, "7.0").await;
         let after = service.resident();
         let (before_mib, after_mib) = (before >> 20, after >> 20);
         println!("{answers} answers, 41 swaps, none failed; resident {before_mib} MiB before, {after_mib} MiB after");
