@@ -1,7 +1,10 @@
 //! The task of one chain's index: waits until it is worth its requests, opens the folder, and then reads in rounds to
 //! the newest final block.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::time::{sleep, timeout};
 
@@ -29,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Indexer {
     /// Does not end while there is something to read: a task of the chain runs it.
-    pub async fn run(self) {
+    pub async fn run(self: Arc<Self>) {
         if self.markets.is_empty() || self.mode == IndexMode::Off {
             return;
         }
@@ -92,7 +95,7 @@ impl Indexer {
         }
     }
 
-    async fn round(&self, index: &Index, report: &mut Report) -> Result<(), Trouble> {
+    async fn round(self: &Arc<Self>, index: &Index, report: &mut Report) -> Result<(), Trouble> {
         let head = self.client.head().await?;
         let Some(settled) = head.number.checked_sub(self.finality) else { return Ok(()) };
         let Some(everyone) = self.everyone(head, report.since(), index).await? else { return Ok(()) };

@@ -1,8 +1,11 @@
 //! Reads the blocks between the end of the index and the newest final block, several ranges at a time, and appends them
 //! in order. While one segment is appended, the next is read.
 
+use std::sync::Arc;
+
 use futures::{StreamExt, stream};
 use tokio::task::{JoinHandle, spawn_blocking};
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     agree::Agreed,
@@ -17,7 +20,7 @@ use assay_evm::{
 use assay_index::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
 
 /// Logs whose entries are appended together, as far as ranges allow: entries wait in memory.
-const LOGS: usize = 100_000;
+const LOGS: usize = 150_000;
 /// Ranges that are appended together: what a kill can lose.
 const RANGES: usize = 64;
 /// A range is to have so many logs; the width of the next ones follows from those before.
@@ -29,7 +32,7 @@ const AT_ONE_WIDTH: usize = 32;
 
 /// One reading of some blocks.
 pub(super) struct Ranges<'a> {
-    by: &'a Indexer,
+    by: &'a Arc<Indexer>,
     index: &'a Index,
     agreed: &'a mut Agreed,
     report: &'a mut Report,
@@ -80,7 +83,13 @@ fn weaker(one: Check, other: Check) -> Check {
 }
 
 impl<'a> Ranges<'a> {
-    pub fn new(by: &'a Indexer, index: &'a Index, agreed: &'a mut Agreed, to: u64, report: &'a mut Report) -> Self {
+    pub fn new(
+        by: &'a Arc<Indexer>,
+        index: &'a Index,
+        agreed: &'a mut Agreed,
+        to: u64,
+        report: &'a mut Report,
+    ) -> Self {
         let at = agreed.progress.next();
         let follows = to.saturating_sub(at) < by.finality.max(64);
         let (width, pending) = (by.logs.range, Pending::default());
@@ -103,14 +112,20 @@ impl<'a> Ranges<'a> {
 
     /// Some ranges of one width.
     async fn some_ranges(&mut self) -> Result<(), Trouble> {
-        let (by, everyone, follows) = (self.by, self.agreed.everyone.clone(), self.follows);
+        let (by, follows) = (self.by, self.follows);
         let most = self.width.min(by.client.log_ceiling());
         let spans = Span { from: self.at, to: self.to }.pieces(most).take(AT_ONE_WIDTH);
-        let everyone = &everyone;
-        let read = |span| chunk(span, by.logs.range, move |span| by.fetch(everyone, span, follows));
+        let everyone = self.agreed.everyone.clone();
+        // A task of its own for each range: they use all cores.
+        let read = |span| {
+            let (by, everyone) = (by.clone(), everyone.clone());
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                chunk(span, by.logs.range, |span| by.fetch(&everyone, span, follows)).await
+            }))
+        };
         let mut chunks = stream::iter(spans).map(read).buffered(by.logs.concurrency);
         let (mut ranges, mut logs) = (0, 0);
-        while let Some(chunk) = chunks.next().await {
+        while let Some(chunk) = chunks.next().await.transpose()? {
             ranges += 1;
             logs += chunk.found.iter().map(|piece| piece.logs).sum::<usize>();
             if let Some(through) = chunk.through {

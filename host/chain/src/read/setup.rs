@@ -81,7 +81,7 @@ impl Setup<'_> {
         let indexer = Indexer::new((config.id, config.finality), client, of, self.reading, at);
         let indexer = if self.follows { indexer } else { indexer.that_stays() };
         let stop = self.stop.clone();
-        self.tasks.spawn(async move { stop.run_until_cancelled(indexer.run()).await });
+        self.tasks.spawn(async move { stop.run_until_cancelled(Arc::new(indexer).run()).await });
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())
     }
 }

@@ -39,7 +39,7 @@ const BLOCK_BYTES: u32 = 16 << 10;
 const FILES: usize = 128;
 /// Young tables of a chain that are merged together. Each merge writes all entries of the chain again, and until then a
 /// history is read from each young table.
-const MERGED_TABLES: u8 = 16;
+const MERGED_TABLES: u8 = 24;
 /// Young tables of a chain, at which a writer waits until they are merged.
 const YOUNG_TABLES: usize = 2 * MERGED_TABLES as usize;
 /// One thread writes tables and merges them: of two, one would take a whole core while it waits for the other's merge.

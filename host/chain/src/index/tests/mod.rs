@@ -51,7 +51,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
     let config = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: POOL, from_block: FIRST };
     let markets: Arc<[Market]> = [Market::new(config)].into();
     let (client, state) = (client(nodes), State::new(1));
-    let indexer = Indexer {
+    let indexer = Arc::new(Indexer {
         chain: 1,
         client: client.behind(),
         markets: markets.clone(),
@@ -63,7 +63,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         budget: Budget::new(0),
         shelf: Arc::new(Shelf::new(folder.join("index"))),
         state: state.clone(),
-    };
+    });
     Running { state, task: tokio::spawn(indexer.run()), client, markets }
 }
 
