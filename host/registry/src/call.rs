@@ -1,5 +1,7 @@
 //! How one call is confined: a fresh instance with bounded memory, stack, time and answer.
 
+use std::collections::BTreeSet;
+
 use wasmtime::{
     Store,
     component::{ComponentExportIndex, ComponentNamedList, Instance, InstancePre, Lift, Lower, TypedFunc},
@@ -109,10 +111,24 @@ impl<'a> Call<'a> {
         match error {
             Some(error) => dump::printed(error, &self.store),
             None => {
-                let function = self.instance?.get_export_index(&mut self.store, None, "printed")?;
+                let function = self.prints()?;
                 self.invoke::<(), String>(&function, ()).ok()
             }
         }
+    }
+
+    /// The pages of memory that a script wrote in this instance, which stops with that. Empty where the engine counts no
+    /// fuel or keeps no dump.
+    pub fn written(&mut self) -> BTreeSet<u32> {
+        let Some(function) = self.prints() else { return BTreeSet::new() };
+        // Without fuel a call stops before its first step, and the error has the memory.
+        let stopped = self.store.set_fuel(0).and_then(|()| self.invoke::<(), String>(&function, ()));
+        stopped.err().map(|error| dump::written(&error, &self.store)).unwrap_or_default()
+    }
+
+    /// The function by which a script says what it printed.
+    fn prints(&mut self) -> Option<ComponentExportIndex> {
+        self.instance?.get_export_index(&mut self.store, None, "printed")
     }
 
     /// The meaning of `error`, which ended this call.

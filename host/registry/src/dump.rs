@@ -1,9 +1,11 @@
 //! Reads the memory of an instance that stopped, where its engine keeps it: the text of a panic, the prints of a
-//! script, or a full stack.
+//! script, a full stack, or what was written.
+
+use std::collections::BTreeSet;
 
 use wasmtime::{Store, Trap, Val, WasmCoreDump};
 
-use crate::guest::Guest;
+use crate::{guest::Guest, written};
 
 /// A mark in memory, and the start of the text after it: the message of a panic, which the crate `assay-model` or the
 /// runtime of a script writes there.
@@ -49,6 +51,13 @@ pub(crate) fn printed(error: &wasmtime::Error, store: &Store<Guest>) -> Option<S
     let dump = error.downcast_ref::<WasmCoreDump>()?;
     let text = dump.memories().iter().find_map(|memory| marked(memory.data(store), PRINT))?;
     text.split_once(':').map(|(_, printed)| printed.to_owned())
+}
+
+/// The pages of memory that were written until `error` stopped it.
+pub(crate) fn written(error: &wasmtime::Error, store: &Store<Guest>) -> BTreeSet<u32> {
+    let dump = error.downcast_ref::<WasmCoreDump>();
+    let memory = dump.and_then(|dump| dump.memories().first());
+    memory.map(|memory| written::pages(memory.data(store))).unwrap_or_default()
 }
 
 /// The text behind a mark, up to a zero.

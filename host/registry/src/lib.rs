@@ -12,7 +12,7 @@
 //! | `compiler`, `compiled`, `attempts` | compiled code, kept for the next start, and files that ended the server |
 //! | `model`, `deciles`, `answer`, `mock` | one call of a model, and the checks of its answer |
 //! | `signature` | who signed a file |
-//! | `check`, `hints`, `trial`, `dump` | for model authors: every problem, one call after the other, what a panic said |
+//! | `check`, `hints`, `trial`, `dump`, `written` | for model authors: every problem, one call after the other, its traces |
 //! | `standalone`, `measure` | for backtests, auditors and benchmarks |
 //! | `class`, `price` | how much of the host a model may use, and what it costs |
 //! | `shadow_engine` | copies of models on a second engine that counts fuel |
@@ -73,6 +73,7 @@ mod tally;
 mod trial;
 mod whole;
 mod world;
+mod written;
 
 pub use active::ActiveModels;
 pub use check::{CheckReport, Cost, Problem, SampleScore, check};

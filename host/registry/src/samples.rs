@@ -123,6 +123,14 @@ pub(crate) fn typical() -> Features {
     }
 }
 
+/// A wallet on 16 chains and in 300 markets, for which a model takes more memory than for others.
+pub(crate) fn crowded() -> Features {
+    let Features { chains, markets, .. } = typical();
+    let chains = chains.into_iter().cycle().take(16).collect();
+    let markets = markets.into_iter().cycle().take(300).collect();
+    Features { chains, markets, ..typical() }
+}
+
 fn active(chain_id: u64, transactions: u64, assets_usd: f64) -> ChainFeatures {
     ChainFeatures {
         chain_id,

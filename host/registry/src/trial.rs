@@ -1,9 +1,11 @@
 //! One call after the other, as an author looks at them: the answer or why there is none, what it costs, what it
 //! printed, and what a panic said.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
-use assay_domain::{Address, Assessment, Decile, Factor, ModelInfo, RiskAssessment, Score, features::Features};
+use assay_domain::{
+    Address, Assessment, Decile, Factor, ModelInfo, ModelKind, RiskAssessment, Score, features::Features,
+};
 
 use crate::{
     Limits, LoadError, Model, OpenError, ScoreError, Spent, StandaloneError,
@@ -36,7 +38,12 @@ pub struct Trial<T = Answer> {
     pub spent: Spent,
     /// What the model printed, where its language has a `print`.
     pub printed: String,
+    /// The pages of 4 KiB of its memory that a script wrote. Empty where the system does not say, and after a mistake.
+    pub written: BTreeSet<u32>,
 }
+
+/// Scores that models of boosts and functions of deciles are asked about.
+const SCORES: [Score; 2] = [Score::MIN, Score::MAX];
 
 /// What a model of any kind answers.
 #[derive(Debug, Clone, PartialEq)]
@@ -66,6 +73,25 @@ impl Trials {
         self.0.info()
     }
 
+    /// The pages of 4 KiB of its memory that a script writes when it is asked about the samples.
+    pub fn written(&self) -> BTreeSet<u32> {
+        let questions: Vec<_> = match self.0.kind() {
+            ModelKind::Boost => SCORES.map(|score| Question::Boost { score, total_asset_usd: 50_000.0 }).into(),
+            ModelKind::Sandbox => vec![Question::Address(Address::ZERO)],
+            ModelKind::Credit | ModelKind::Sybil => {
+                let samples = samples::wallets().into_iter().chain(samples::subjects(self.0.generation));
+                let wallets = samples.map(|sample| sample.features).chain([samples::crowded()]);
+                wallets.map(Question::Wallet).collect()
+            }
+        };
+        let mut pages: BTreeSet<u32> = questions.iter().flat_map(|question| self.ask(question).written).collect();
+        if self.0.kind() == ModelKind::Credit {
+            let decile = |score: Score| self.call(|call, abi| abi.decile(call, score.get()), answer::decile);
+            pages.extend(SCORES.into_iter().flat_map(|score| decile(score).written));
+        }
+        pages
+    }
+
     /// Asks for an answer, and for its words where the model gives them apart. The cost is that of the answer. A question
     /// for another kind of model is an error.
     pub fn ask(&self, question: &Question) -> Trial {
@@ -91,22 +117,25 @@ impl Trials {
         ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
         check: impl FnOnce(Raw) -> Result<T, ScoreError>,
     ) -> Trial<T> {
-        let (mut fuel, mut printed) = (0, None);
+        let (mut fuel, mut printed, mut written) = (0, None, BTreeSet::new());
         let ask = |call: &mut Call<'_>, abi: &dyn Abi| {
             let raw = ask(call, abi);
             fuel = call.fuel();
             printed = call.printed(raw.as_ref().err());
+            if raw.is_ok() {
+                written = call.written();
+            }
             raw
         };
         let (answer, spent) = self.0.unrecorded(ask, check);
-        Trial { answer, spent: Spent { fuel, ..spent }, printed: printed.unwrap_or_default() }
+        Trial { answer, spent: Spent { fuel, ..spent }, printed: printed.unwrap_or_default(), written }
     }
 }
 
 impl<T> Trial<T> {
     fn then<U: Into<Answer>>(self, more: impl FnOnce(T) -> Result<U, ScoreError>) -> Trial {
-        let Self { answer, spent, printed } = self;
-        Trial { answer: answer.and_then(more).map(Into::into), spent, printed }
+        let Self { answer, spent, printed, written } = self;
+        Trial { answer: answer.and_then(more).map(Into::into), spent, printed, written }
     }
 }
 

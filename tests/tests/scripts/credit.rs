@@ -8,7 +8,7 @@ use assay_model::CreditModel as _;
 use assay_registry::{CreditModel, OfKind as _, Refusal, ScoreError, Trials, standalone};
 use assay_tests::{features, native, node, python};
 
-use super::{build, fused, limits, mistaken, passes, rust, template};
+use super::{build, limits, mistaken, passes, rust, served, template};
 
 fn model(component: &[u8]) -> CreditModel {
     CreditModel::of(&standalone(component, &limits()).expect("a model")).expect("a credit model")
@@ -28,7 +28,7 @@ fn agrees(answer: &Assessment, wallet: &Features) {
 
 /// The served model against Rust; its modules apart against both; and `mistakes`: what each says, and what it printed.
 fn holds(script: Script, apart: &[u8], mistakes: &[(&str, &str)]) {
-    let fused = fused(script, apart);
+    let fused = served(script, apart);
     assert!(fused.len() < apart.len(), "{} of {}", fused.len(), apart.len());
     let wallets = features::generate(17, 2000);
     thread::scope(|scope| {

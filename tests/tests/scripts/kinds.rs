@@ -1,6 +1,6 @@
 //! Boost and sybil models.
 
-use std::{fs, path::Path, process::Command};
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use assay_author::{Language, Script};
 use assay_domain::{ModelKind, Score, Words};
@@ -12,7 +12,7 @@ use super::{build, fused, limits, mistaken, passes, rust_boost, rust_sybil, temp
 
 /// The answers of a sybil model beside Rust, and the line of a mistake.
 fn judges(script: Script, apart: &[u8], place: &str) {
-    let trials = Trials::load(&fused(script, apart), &limits()).expect("a model");
+    let trials = Trials::load(&fused(script, apart, &BTreeSet::new()), &limits()).expect("a model");
     for wallet in features::generate(19, 300) {
         let expected = rust_sybil::Model::risk(native::features(&wallet));
         let answer = trials.ask(&Question::Wallet(wallet)).answer.expect("a risk");
@@ -73,7 +73,8 @@ fn boost_and_sybil_models_in_javascript_answer_as_those_in_rust() {
 }
 ";
     let (apart, lines, _place) = made(ModelKind::Boost, ("export function boost", "function right"), mistakes);
-    let (component, place) = (fused(Script::JavaScript, &apart), format!("panicked at model.js:{}:", lines + 2));
+    let (component, place) =
+        (fused(Script::JavaScript, &apart, &BTreeSet::new()), format!("panicked at model.js:{}:", lines + 2));
     raises(Script::JavaScript, &component, &place);
     let report = assay_registry::check(&component, &limits()).expect("it can be checked");
     assert!(!report.ok && report.to_string().contains(&place), "{report}");
@@ -112,7 +113,7 @@ def boost(score, off_chain):
     let (folder, lines, _place) = made(ModelKind::Boost, ("def boost", "def right"), mistakes);
     // Python takes half a minute to build and compile, and what is new here was seen in the sybil model.
     if std::env::var_os("ASSAY_SOAK").is_some() {
-        let component = fused(Script::Python, &build(Script::Python, &folder));
+        let component = fused(Script::Python, &build(Script::Python, &folder), &BTreeSet::new());
         let place = format!("panicked at model.py:{} in boost: ZeroDivisionError", lines + 4);
         raises(Script::Python, &component, &place);
     }

@@ -5,6 +5,7 @@ mod credit;
 mod kinds;
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
     process::Command,
@@ -64,9 +65,27 @@ fn passes(command: &mut Command) {
     assert!(done.status.success(), "{said:?}");
 }
 
-/// The component that is served: the modules of `apart` linked into one.
-fn fused(script: Script, apart: &[u8]) -> Vec<u8> {
-    to_component(&script.fused(apart).expect("one module")).expect("a component").into_owned()
+/// The modules of `apart` linked into one, whose calls write these pages as far as that is known.
+fn fused(script: Script, apart: &[u8], written: &BTreeSet<u32>) -> Vec<u8> {
+    to_component(&script.fused(apart, written).expect("one module")).expect("a component").into_owned()
+}
+
+/// The component that is served, as `assay model build` makes it: its calls write few runs of pages.
+fn served(script: Script, apart: &[u8]) -> Vec<u8> {
+    let written = |component: &[u8]| Trials::load(component, &limits()).expect("a model").written();
+    let before = written(&fused(script, apart, &BTreeSet::new()));
+    let component = fused(script, apart, &before);
+    let after = written(&component);
+    println!("{script:?}: pages and runs {:?}, then {:?}", (before.len(), runs(&before)), (after.len(), runs(&after)));
+    assert!((1..=CLEARED).contains(&runs(&after)), "{after:?}");
+    component
+}
+
+/// Runs of written pages that wasmtime clears without giving pages back to the system.
+const CLEARED: usize = 32;
+
+fn runs(pages: &BTreeSet<u32>) -> usize {
+    pages.iter().filter(|page| !page.checked_sub(1).is_some_and(|before| pages.contains(&before))).count()
 }
 
 /// Wallets whose moment tells a model with mistakes which of them to make.

@@ -1,15 +1,26 @@
 //! The sections of the one module. Each instance of a module is added to them whole.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    ops::Range,
+};
 
 use wasm_encoder::{
-    CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection, ExportKind, ExportSection,
-    Function, FunctionSection, GlobalSection, MemorySection, Module, NameMap, NameSection, StartSection, TableSection,
-    TypeSection, reencode::Reencode as _,
+    BlockType, CodeSection, ConstExpr, CustomSection, DataCountSection, DataSection, ElementSection, ExportKind,
+    ExportSection, Function, FunctionSection, GlobalSection, MemArg, MemArgTarget, MemorySection, Module, NameMap,
+    NameSection, StartSection, TableSection, TypeSection, ValType, reencode::Reencode as _,
 };
 use wasmparser::{Element, ElementKind, Export, ExternalKind, Global, Import, Parser, Payload, TableType, TypeRef};
 
-use super::{renumber::Renumber, tables::Tables, text};
+use super::{
+    pages::{self, PAGE},
+    renumber::Renumber,
+    tables::Tables,
+    text,
+};
+
+/// Bytes of a page as a module declares it.
+const WASM_PAGE: u64 = 65_536;
 
 /// The part of the linked module that an index of the component stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +47,8 @@ pub struct Merged {
     functions: FunctionSection,
     tables: TableSection,
     memories: MemorySection,
+    /// Bytes of the first memory when it is made.
+    memory_size: u64,
     globals: GlobalSection,
     elements: ElementSection,
     code: CodeSection,
@@ -116,8 +129,12 @@ impl Merged {
             }
             Payload::MemorySection(section) => {
                 for memory in section {
+                    let memory = own.memory_type(memory.map_err(text)?).map_err(text)?;
+                    if self.memories.is_empty() {
+                        self.memory_size = memory.minimum.saturating_mul(WASM_PAGE);
+                    }
                     own.memories.push(self.memories.len());
-                    self.memories.memory(own.memory_type(memory.map_err(text)?).map_err(text)?);
+                    self.memories.memory(memory);
                 }
             }
             Payload::GlobalSection(section) => {
@@ -208,6 +225,38 @@ impl Merged {
         Ok(())
     }
 
+    /// Writes a byte of each page of few runs as it is, before each call. The runs cover those of `written` that the
+    /// first memory has at the start: it may grow in a call.
+    pub fn touch(&mut self, written: &BTreeSet<u32>) {
+        let pages = u32::try_from(self.memory_size / u64::from(PAGE)).unwrap_or(u32::MAX);
+        let runs = pages::together(written.range(..pages));
+        if runs.is_empty() {
+            return;
+        }
+        let address = |page: u32| page.saturating_mul(PAGE).cast_signed();
+        let byte = MemArg { offset: 0, align: 0, target: MemArgTarget::Memory(0), ordering: None };
+        let mut body = Function::new([(1, ValType::I32)]);
+        for Range { start, end } in runs {
+            let mut code = body.instructions();
+            code.i32_const(address(start)).local_set(0).loop_(BlockType::Empty);
+            code.local_get(0).local_get(0).i32_load8_u(byte).i32_store8(byte);
+            code.local_get(0).i32_const(PAGE.cast_signed()).i32_add().local_tee(0);
+            code.i32_const(address(end)).i32_lt_u().br_if(0).end();
+        }
+        let start = self.procedure(body);
+        self.starts.push(start);
+    }
+
+    /// Ends a function without parameters and results, and adds it.
+    fn procedure(&mut self, mut body: Function) -> u32 {
+        body.instructions().end();
+        let (ty, index) = (self.types.len(), self.functions.len());
+        self.types.ty().function([], []);
+        self.functions.function(ty);
+        self.code.function(&body);
+        index
+    }
+
     /// The one module, with `exports` and a component type.
     pub fn module(mut self, exports: &BTreeMap<String, Entity>, component_type: &[u8]) -> Vec<u8> {
         let start = self.start();
@@ -244,12 +293,7 @@ impl Merged {
         for start in &self.starts {
             body.instructions().call(*start);
         }
-        body.instructions().end();
-        let (ty, index) = (self.types.len(), self.functions.len());
-        self.types.ty().function([], []);
-        self.functions.function(ty);
-        self.code.function(&body);
-        Some(index)
+        Some(self.procedure(body))
     }
 }
 

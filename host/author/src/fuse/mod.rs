@@ -8,24 +8,33 @@
 //! | `tables` | where the tables of the modules begin in the one table |
 //! | `merged` | the sections of the one module |
 //! | `renumber` | the indices of a module in the one module |
+//! | `pages` | the pages that are written together, so that a host clears few runs of them |
 
 mod component;
 mod merged;
+mod pages;
 mod renumber;
 mod tables;
 
-use std::{fmt::Display, ops::Range};
+use std::{collections::BTreeSet, fmt::Display, ops::Range};
 
 use wasmparser::{Parser, Payload};
 
 /// One core module with the exports of `component`, and with the component type of its world in the contract `wit`.
 /// `world` names the world by the interface that the component exports. What the component would ask of its host stops
-/// the module, and the name of that function is kept for the error.
+/// the module, and the name of that function is kept for the error. `written` are the pages of memory that its calls
+/// write, empty where they are not known.
 ///
 /// # Errors
 /// What the component has that cannot be linked.
-pub fn fuse(component: &[u8], wit: &[(&str, &str)], world: impl Fn(&str) -> String) -> Result<Vec<u8>, String> {
-    let (merged, exports) = component::link(inner(component))?;
+pub fn fuse(
+    component: &[u8],
+    wit: &[(&str, &str)],
+    world: impl Fn(&str) -> String,
+    written: &BTreeSet<u32>,
+) -> Result<Vec<u8>, String> {
+    let (mut merged, exports) = component::link(inner(component))?;
+    merged.touch(written);
     let interface = exports.keys().find_map(|name| name.strip_prefix("assay:model/")?.split('@').next());
     let world = world(interface.ok_or("it exports no interface of a model")?);
     Ok(merged.module(&exports, &component_type(wit, &world)?))

@@ -4,6 +4,7 @@ mod kind;
 mod report;
 
 use std::{
+    collections::BTreeSet,
     fs,
     fs::File,
     io,
@@ -156,11 +157,11 @@ impl Script {
         fs::read(folder.join(BUILD).join(RAW))
     }
 
-    /// The one core module of `component`.
+    /// The one core module of `component`, whose calls write these pages of memory; empty where that is not known.
     ///
     /// # Errors
     /// Where the modules cannot be linked.
-    pub fn fused(self, component: &[u8]) -> Result<Vec<u8>, String> {
-        fuse::fuse(component, &WIT, world)
+    pub fn fused(self, component: &[u8], written: &BTreeSet<u32>) -> Result<Vec<u8>, String> {
+        fuse::fuse(component, &WIT, world, written)
     }
 }

@@ -1,6 +1,7 @@
 //! Builds models in `JavaScript` and Python: runs their toolchain within a time.
 
 use std::{
+    collections::BTreeSet,
     io,
     path::Path,
     process::{Child, Command, ExitStatus},
@@ -9,6 +10,7 @@ use std::{
 };
 
 use assay_author::Script;
+use assay_registry::{Limits, Trials, to_component};
 
 use crate::commands::Failure;
 
@@ -34,9 +36,21 @@ pub fn built(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, Failu
     if !fuse {
         return Ok(built);
     }
-    script.fused(&built).map_err(|error| {
-        Failure::no(format!("its modules cannot be linked into one: {error}. `--no-fuse` leaves them as they are"))
-    })
+    let fused = |written: &BTreeSet<u32>| {
+        script.fused(&built, written).map_err(|error| {
+            Failure::no(format!("its modules cannot be linked into one: {error}. `--no-fuse` leaves them as they are"))
+        })
+    };
+    let module = fused(&BTreeSet::new())?;
+    let written = written(&module);
+    if written.is_empty() { Ok(module) } else { fused(&written) }
+}
+
+/// The pages that calls of `module` write. None of a model with mistakes: `check` names them.
+fn written(module: &[u8]) -> BTreeSet<u32> {
+    let limits = Limits { large_lanes: 1, ..Limits::default() };
+    let trials = to_component(module).ok().and_then(|component| Trials::load(&component, &limits).ok());
+    trials.map(|trials| trials.written()).unwrap_or_default()
 }
 
 /// Runs `command`; nothing where it was stopped at the end of its time.

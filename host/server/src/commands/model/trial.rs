@@ -90,7 +90,7 @@ impl Arguments {
     }
 }
 
-fn shown(name: &str, kind: ModelKind, Trial { answer, spent, printed }: &Trial, unread: &[String]) -> String {
+fn shown(name: &str, kind: ModelKind, Trial { answer, spent, printed, .. }: &Trial, unread: &[String]) -> String {
     let mut text = format!("{name}: ");
     // Writing to a string does not fail.
     let _ = match answer {
