@@ -115,12 +115,12 @@ fn deciles(name: &str, curve: &Curve) -> String {
     let rows: Vec<_> = curve.deciles.iter().map(row).collect();
     let head = [
         "Score",
-        "Wallets",
+        "Records",
         "Bad",
         "Bad rate",
         "95 % interval, %",
         "Expected, %",
-        "Wallets so far, %",
+        "Records so far, %",
         "Bad so far, %",
         "KS, %",
     ];

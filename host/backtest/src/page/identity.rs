@@ -112,8 +112,8 @@ fn failures(report: &Report, shown: &[(usize, &str, &str)]) -> String {
         return String::new();
     }
     table(
-        "Wallets without a score",
-        &["Model", "Why", "Wallets", &format!("First {}", report.sample.counted_in.as_str()), "What it said there"],
+        "Records without a score",
+        &["Model", "Why", "Records", &format!("First {}", report.sample.counted_in.as_str()), "What it said there"],
         &rows,
     )
 }
@@ -174,7 +174,7 @@ pub fn method(report: &Report) -> String {
         })
         .unwrap_or_default();
     format!(
-        "<section>\n<h2>How it is computed</h2>\n<p class=\"words\">Every wallet was scored by every model in a fresh instance, as a server would. PSI is the population \
+        "<section>\n<h2>How it is computed</h2>\n<p class=\"words\">Every record was scored by every model in a fresh instance, as a server would. PSI is the population \
          stability index, Σ (a − e) ln(a / e) over bins, shares below {FLOOR} taken for that (Siddiqi 2006, who gives {INVESTIGATE} and {SIGNIFICANT} as the bounds of a shift worth \
          looking into and of another population); bins are tenths of the reference. KS is the largest gap between two distribution functions (Smirnov 1948), \
          the distance in points the first Wasserstein distance. Rank correlations are Spearman’s with mean ranks for ties (1904) and Kendall’s tau-b (1945). AUC counts ties half \

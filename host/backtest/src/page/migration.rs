@@ -21,7 +21,7 @@ pub fn section(found: &Comparison) -> String {
             "Rows are the range that {first} gives, columns the range that {second} gives; on the diagonal nothing changes."
         ),
         &format!(
-            "<div class=\"pair\">\n<div>{}{}</div>\n<figure>\n{}<figcaption>Wallets by both scores, darker where there are more. Above the diagonal {second} gives more.</figcaption></figure>\n</div>\n",
+            "<div class=\"pair\">\n<div>{}{}</div>\n<figure>\n{}<figcaption>Records by both scores, darker where there are more. Above the diagonal {second} gives more.</figcaption></figure>\n</div>\n",
             matrix(found),
             swap(found),
             chart::map((&first, &second), &found.joint)
@@ -43,14 +43,14 @@ fn matrix(found: &Comparison) -> String {
     for (from, (row, name)) in found.migration.iter().zip(NAMES).enumerate() {
         let all: u64 = row.iter().sum();
         let _ = write!(text, "<tr><th scope=\"row\">{name}</th>");
-        for (to, (wallets, column)) in row.iter().zip(&mut columns).enumerate() {
-            *column += wallets;
+        for (to, (records, column)) in row.iter().zip(&mut columns).enumerate() {
+            *column += records;
             let class = match to.cmp(&from) {
                 Ordering::Greater => "up",
                 Ordering::Less => "down",
                 Ordering::Equal => "stay",
             };
-            text.push_str(&cell(class, *wallets, all, found.count));
+            text.push_str(&cell(class, *records, all, found.count));
         }
         let _ = writeln!(text, "<td class=\"sum\">{}</td></tr>", grouped(all));
     }
@@ -67,15 +67,15 @@ fn matrix(found: &Comparison) -> String {
 }
 
 /// A cell with `wallets` of the `row`, coloured by their share of `all`.
-fn cell(class: &str, wallets: u64, row: u64, all: u64) -> String {
-    if wallets == 0 {
+fn cell(class: &str, records: u64, row: u64, all: u64) -> String {
+    if records == 0 {
         return "<td class=\"none\">·</td>".to_owned();
     }
-    let weight = (wallets as f64 / all.max(1) as f64).sqrt();
+    let weight = (records as f64 / all.max(1) as f64).sqrt();
     format!(
         "<td class=\"{class}\" style=\"--weight:{weight:.3}\">{}<small>{}</small></td>",
-        grouped(wallets),
-        percent(wallets, row)
+        grouped(records),
+        percent(records, row)
     )
 }
 
@@ -94,7 +94,7 @@ fn swap(found: &Comparison) -> String {
         }
     };
     format!(
-        "<h3>The swap set at {}</h3>\n<p>A lender who accepts from {} on would accept {} under {first} and {} under {second}. \
+        "<h3>The swap set at {}</h3>\n<p>A lender who accepts from {} on would accept {} records under {first} and {} under {second}. \
          <b class=\"up\">{} would come in</b> that {first} keeps out.{} <b class=\"down\">{} would fall out</b> that {first} accepts.{}</p>\n",
         set.cut_off,
         set.cut_off,

@@ -48,7 +48,7 @@ pub fn movers(found: &Comparison, unit: Unit) -> String {
     };
     wrap(
         "Where the points come from",
-        "A score is a base and the points of its factors. First on the mean of all wallets, then for the wallets that move most.",
+        "A score is a base and the points of its factors. First on the mean of all records, then for those that move most.",
         &format!(
             "{}{}{}",
             table(
