@@ -7,7 +7,7 @@ use assay_domain::{Coverage, Secret};
 use assay_tests::devnet::{Devnet, ETHEREUM};
 use assay_tests::proxy::{
     Call, Proxy, Reply,
-    distant::{Counted, Distant, Limit, Manner, Meter},
+    distant::{Counted, Distant, Limit, Manner, Meter, Node},
 };
 use assay_tests::until::until;
 use futures::future::join_all;
@@ -28,7 +28,7 @@ const fn ten(counted: Counted, retry_after: Option<u64>) -> Limit {
 }
 
 async fn limited(devnet: &Devnet, limit: Limit, meter: &Meter) -> Distant {
-    Distant::start(devnet.ethereum.url(), Manner { limit: Some(limit), ..Manner::spread(1) }, meter).await
+    Distant::start(Node::new(devnet.ethereum.url()), Manner { limit: Some(limit), ..Manner::spread(1) }, meter).await
 }
 
 /// Asserts that so many wallets, read at once through an endpoint with this limit, are read as without it, and that it

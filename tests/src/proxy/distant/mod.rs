@@ -3,6 +3,7 @@
 mod heights;
 mod limit;
 mod meter;
+mod node;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,7 @@ use heights::{Heights, Place};
 pub(crate) use limit::Bucket;
 pub use limit::{Counted, Limit};
 pub use meter::{Meter, Traffic};
+pub use node::Node;
 
 /// How the endpoint differs from its node.
 #[derive(Debug, Clone, Copy)]
@@ -50,8 +52,7 @@ pub struct Distant {
 }
 
 struct Shared {
-    upstream: String,
-    http: reqwest::Client,
+    node: Node,
     manner: Manner,
     heights: Heights,
     bucket: Option<Bucket>,
@@ -59,14 +60,13 @@ struct Shared {
 }
 
 impl Distant {
-    /// An endpoint in front of the node at `upstream`. Several endpoints may count in one `meter`.
+    /// An endpoint in front of `node`. Several endpoints may count in one `meter`.
     ///
     /// # Panics
     /// When no port can be bound.
-    pub async fn start(upstream: &str, manner: Manner, meter: &Meter) -> Self {
+    pub async fn start(node: Node, manner: Manner, meter: &Meter) -> Self {
         let shared = Arc::new(Shared {
-            upstream: upstream.to_owned(),
-            http: reqwest::Client::builder().no_proxy().build().unwrap_or_default(),
+            node,
             manner,
             heights: Heights(manner.spread),
             bucket: manner.limit.map(Bucket::new),
@@ -132,7 +132,7 @@ impl Shared {
             }
         }
         if !passed.is_empty() {
-            let mut given = self.ask(&passed).await?;
+            let mut given = self.node.ask(passed).await?;
             for answer in &mut given {
                 let place = places.iter().find(|(id, _)| *id == answer["id"]).and_then(|(_, place)| *place);
                 self.heights.show(place, answer);
@@ -160,15 +160,7 @@ impl Shared {
     /// The number of the newest block, as it is shown.
     async fn head(&self) -> Option<u64> {
         let asked = json!({ "jsonrpc": "2.0", "id": 0, "method": "eth_blockNumber", "params": [] });
-        let answers = self.ask(&[asked]).await?;
+        let answers = self.node.ask(vec![asked]).await?;
         heights::number(&answers.first()?["result"]).map(|number| number * self.manner.spread)
-    }
-
-    async fn ask(&self, requests: &[Value]) -> Option<Vec<Value>> {
-        let given = self.http.post(&self.upstream).json(requests).send().await.ok()?.json::<Value>().await.ok()?;
-        match given {
-            Value::Array(answers) => Some(answers),
-            _ => None,
-        }
     }
 }

@@ -40,7 +40,7 @@ pub struct Truth {
 
 impl Truth {
     pub async fn of(world: &World) -> Result<Self, Failure> {
-        let endpoint = world.endpoint(&Meter::default(), |_| {}).await;
+        let endpoint = world.endpoint(world.node(), &Meter::default(), |_| {}).await;
         let service = world.serve(&[(1, vec![endpoint.url.clone()])], SHORT_LIVES)?;
         let api = service.keyed();
         Ok(Self { _endpoint: endpoint, _service: service, api, known: Mutex::default() })

@@ -120,7 +120,7 @@ impl Fault {
             manner.delay = DELAY;
             (self.manner)(manner);
         };
-        let endpoint = world.endpoint(&meter, change).await;
+        let endpoint = world.endpoint(world.node(), &meter, change).await;
         let first = self.first.start(world).await;
         let urls = first.iter().map(|(url, _)| url.clone()).chain([endpoint.url.clone()]).collect();
         let service = world.serve(&[(1, urls)], SHORT_LIVES)?;

@@ -38,9 +38,9 @@ struct Scene {
 
 /// Endpoints of the first `chains` chains.
 async fn endpoints(world: &World, chains: usize, meter: &Meter) -> Vec<Distant> {
-    let mut endpoints = Vec::new();
+    let (node, mut endpoints) = (world.node(), Vec::new());
     for id in &CHAINS[..chains] {
-        let far = world.endpoint(meter, |manner| (manner.delay, manner.chain) = (DELAY, Some(*id))).await;
+        let far = world.endpoint(node.clone(), meter, |manner| (manner.delay, manner.chain) = (DELAY, Some(*id))).await;
         endpoints.push(far);
     }
     endpoints

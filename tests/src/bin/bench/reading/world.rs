@@ -6,7 +6,7 @@ use alloy::primitives::Address;
 use assay_domain::ChainId;
 use assay_tests::{
     devnet::{Chain, Devnet},
-    proxy::distant::{Distant, Manner, Meter},
+    proxy::distant::{Distant, Manner, Meter, Node},
     service::{KEY, Service, plugins},
 };
 
@@ -62,11 +62,15 @@ impl World {
         self.devnet.wallet(name).address
     }
 
-    /// An endpoint of the chain; `change` says how it differs from the node.
-    pub async fn endpoint(&self, meter: &Meter, change: impl FnOnce(&mut Manner)) -> Distant {
+    pub fn node(&self) -> Node {
+        Node::new(self.chain().url())
+    }
+
+    /// An endpoint of `node`; `change` says how it differs from it.
+    pub async fn endpoint(&self, node: Node, meter: &Meter, change: impl FnOnce(&mut Manner)) -> Distant {
         let mut manner = Manner::spread(self.spread);
         change(&mut manner);
-        Distant::start(self.chain().url(), manner, meter).await
+        Distant::start(node, manner, meter).await
     }
 
     /// A server on `chains`, each of which is the same node, with `more` at the end of its configuration.
