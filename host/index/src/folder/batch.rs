@@ -7,13 +7,13 @@ use fjall::{UserKey, UserValue};
 use serde::Serialize;
 
 use super::{
-    database::{ASSETS, Database, Entries, IMPORT, PROGRESS},
+    database::{ASSETS, Database, Entries, IMPORT, PROGRESS, YOUNG_TABLES_BESIDE_JOURNAL},
     fault::Fault,
 };
 use crate::{codec::Assets, progress::Progress};
 
 /// Fewer bytes are committed by the journal.
-const TABLE_BYTES: usize = 2 << 20;
+const JOURNALED_BYTES: usize = 2 << 20;
 
 pub(crate) struct Batch {
     entries: Entries,
@@ -71,7 +71,8 @@ impl Database {
             return Err(Fault::Stopped);
         }
         self.wait_for_room(&batch.entries)?;
-        if batch.bytes < TABLE_BYTES { self.by_journal(batch) } else { self.as_table(batch) }
+        let journaled = batch.bytes < JOURNALED_BYTES && batch.entries.l0_table_count() < YOUNG_TABLES_BESIDE_JOURNAL;
+        if journaled { self.by_journal(batch) } else { self.as_table(batch) }
     }
 
     fn by_journal(&self, batch: Batch) -> Result<(), Fault> {

@@ -42,6 +42,9 @@ const FILES: usize = 128;
 const MERGED_TABLES: u8 = 24;
 /// Young tables of a chain, at which a writer waits until they are merged.
 const YOUNG_TABLES: usize = 2 * MERGED_TABLES as usize;
+/// With fewer young tables the journal is written. From 30 on the database itself waits there, and without an end where a
+/// merge fails (fjall 3.1, `check_write_halt`).
+pub(super) const YOUNG_TABLES_BESIDE_JOURNAL: usize = 28;
 /// One thread writes tables and merges them: of two, one would take a whole core while it waits for the other's merge.
 const THREADS: usize = 1;
 
