@@ -48,7 +48,8 @@ def rates(table, scores):
     for code, (name, _) in enumerate(scorecard.RANGES):
         rows = table[table["range"] == code]
         if rows.cluster.nunique() < ENOUGH:
-            continue
+            # A component claims its rates in the order of the ranges, from the lowest on.
+            break
         low, high = recipe.interval(rows, lambda drawn: drawn.outcome.mean())
         found.append({"range": name, "wallets": rows.cluster.nunique(), "rows": len(rows),
                       "bad": int(rows.outcome.sum()),
@@ -81,7 +82,8 @@ def ceiling(train, test):
 
 
 def crossed(tables, plan, step):
-    """The test of a step and its scores: each wallet by a fit that saw neither its later dates nor any row of it."""
+    """The test of a step and its scores: each wallet by a fit without any row of it. Of later dates it saw
+    those of others, by the rate behind `ever` alone."""
     _, test = recipe.split(tables[step["set"]], step)
     wallets = np.random.default_rng(recipe.SEED).permutation(test.cluster.unique())
     scores = pd.Series(0, index=test.index)
@@ -115,11 +117,13 @@ def run(folder, plan_file):
         if len(test):
             held_out[f"{step['set']}, out of time"] = test
             new = test[~test.cluster.isin(train.cluster)]
-            held_out[f"{step['set']}, out of time, wallets not fitted to"] = new
+            if len(new):
+                held_out[f"{step['set']}, out of time, wallets not fitted to"] = new
             by_others.append(figure(f"{step['set']}, out of time, each wallet by a fit without it",
                                     *crossed(tables, plan, step)))
-            print(f"ceiling by gradient boosting, {step['set']} out of time: {ceiling(train, test):.3f}, "
-                  f"wallets not fitted to: {ceiling(train, new):.3f}")
+            print(f"ceiling by gradient boosting, {step['set']} out of time: {ceiling(train, test):.3f}")
+            if len(new):
+                print(f"ceiling by gradient boosting, wallets not fitted to: {ceiling(train, new):.3f}")
     reference = tables[plan.get("reference", next(iter(tables)))]
     rated = next(iter(held_out.values()), reference)
     card = {
