@@ -108,13 +108,14 @@ impl<'a> Call<'a> {
 
     /// What a model whose language has a `print` printed in this instance, which `error` may have stopped.
     pub fn printed(&mut self, error: Option<&wasmtime::Error>) -> Option<String> {
-        match error {
+        let printed = match error {
             Some(error) => dump::printed(error, &self.store),
             None => {
                 let function = self.prints()?;
                 self.invoke::<(), String>(&function, ()).ok()
             }
-        }
+        };
+        printed.map(|text| dump::harmless(&text))
     }
 
     /// The pages of memory that a script wrote in this instance, which stops with that. Empty where the engine counts no

@@ -40,10 +40,21 @@ pub(crate) fn remains(error: &wasmtime::Error, store: &mut Store<Guest>) -> Rema
     }
 }
 
+/// `text` of a model for a terminal, which would follow the control characters in it.
+pub(crate) fn harmless(text: &str) -> String {
+    let shown = |character: char| match character {
+        '\n' | '\t' => character,
+        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => character,
+    };
+    text.chars().map(shown).collect()
+}
+
 /// The text of a panic, on one line.
 fn panic(memory: &[u8]) -> Option<String> {
     let text = marked(memory, PANIC)?;
-    Some(text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect())
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
+    Some(harmless(&line))
 }
 
 /// What a script printed before `error` stopped it.
@@ -66,4 +77,16 @@ fn marked(memory: &[u8], (mark, begin): (&[u8], &[u8])) -> Option<String> {
     let mut texts = marks.filter_map(|(at, _)| memory.get(at + mark.len()..)).filter(|text| text.starts_with(begin));
     let text = texts.find_map(|text| text.split(|byte| *byte == 0).next())?;
     Some(String::from_utf8_lossy(text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_model_does_not_steer_a_terminal() {
+        assert_eq!(harmless("one\ttwo\n\u{1b}[2Jthree\r\u{9b}"), "one\ttwo\n\u{fffd}[2Jthree\u{fffd}\u{fffd}");
+        let memory = b"..ASSAY-PANIC:panicked at a.rs:1:\n\x1b[2Jgood\0..";
+        assert_eq!(panic(memory).as_deref(), Some("panicked at a.rs:1: \u{fffd}[2Jgood"));
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wasmtime::{Trap, WasmBacktrace};
 
-use crate::{Limits, guest::Denied};
+use crate::{Limits, dump::harmless, guest::Denied};
 use assay_domain::ModelKind;
 
 /// Why there is no answer.
@@ -119,10 +119,11 @@ fn asked(host: &str) -> String {
 /// The innermost function with a name.
 fn place(error: &wasmtime::Error) -> Option<String> {
     let frames = error.downcast_ref::<WasmBacktrace>()?.frames();
-    frames.iter().find_map(|frame| frame.func_name()).map(|name| name.chars().take(120).collect())
+    frames.iter().find_map(|frame| frame.func_name()).map(|name| harmless(&name.chars().take(120).collect::<String>()))
 }
 
 /// The root cause on one line, without the backtrace.
 fn first_line(error: &wasmtime::Error) -> String {
-    error.root_cause().to_string().lines().next().unwrap_or_default().chars().take(300).collect()
+    let line: String = error.root_cause().to_string().lines().next().unwrap_or_default().chars().take(300).collect();
+    harmless(&line)
 }
