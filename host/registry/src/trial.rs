@@ -20,7 +20,11 @@ use crate::{
 };
 
 /// A model on an engine that counts, and keeps what a stopped instance leaves behind.
-pub struct Trials(Arc<Model>);
+pub struct Trials {
+    model: Arc<Model>,
+    /// Looks which pages a call wrote, which takes longer than the call.
+    watches_pages: bool,
+}
 
 /// What a model is asked: a credit or sybil model about a wallet, a boost model about figures, a sandbox generator about
 /// an address.
@@ -38,8 +42,9 @@ pub struct Trial<T = Answer> {
     pub spent: Spent,
     /// What the model printed, where its language has a `print`.
     pub printed: String,
-    /// The pages of 4 KiB of its memory that a script wrote. Empty where the system does not say, and after a mistake.
-    pub written: BTreeSet<u32>,
+    /// The pages of 4 KiB of its memory that a script wrote, for [`Trials::written`]. Empty where the system does not say,
+    /// and after a mistake.
+    written: BTreeSet<u32>,
 }
 
 /// Scores that models of boosts and functions of deciles are asked about.
@@ -64,28 +69,33 @@ impl Trials {
         let engines = Engines::new(limits, Purpose::TRY).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
         let found = examine::examine(bytes, &engines, None);
         match (found.problems.into_iter().find(|problem| !matches!(problem, LoadError::SelfTest { .. })), found.model) {
-            (None, Some(model)) => Ok(Self(model)),
+            (None, Some(model)) => Ok(Self { model, watches_pages: false }),
             (problem, _) => Err(problem.unwrap_or(LoadError::Closed).into()),
         }
     }
 
     pub fn info(&self) -> &ModelInfo {
-        self.0.info()
+        self.model.info()
     }
 
     /// The pages of 4 KiB of its memory that a script writes when it is asked about the samples.
     pub fn written(&self) -> BTreeSet<u32> {
-        let questions: Vec<_> = match self.0.kind() {
+        let watching = Self { model: self.model.clone(), watches_pages: true };
+        watching.pages()
+    }
+
+    fn pages(&self) -> BTreeSet<u32> {
+        let questions: Vec<_> = match self.model.kind() {
             ModelKind::Boost => SCORES.map(|score| Question::Boost { score, total_asset_usd: 50_000.0 }).into(),
             ModelKind::Sandbox => vec![Question::Address(Address::ZERO)],
             ModelKind::Credit | ModelKind::Sybil => {
-                let samples = samples::wallets().into_iter().chain(samples::subjects(self.0.generation));
+                let samples = samples::wallets().into_iter().chain(samples::subjects(self.model.generation));
                 let wallets = samples.map(|sample| sample.features).chain([samples::crowded()]);
                 wallets.map(Question::Wallet).collect()
             }
         };
         let mut pages: BTreeSet<u32> = questions.iter().flat_map(|question| self.ask(question).written).collect();
-        if self.0.kind() == ModelKind::Credit {
+        if self.model.kind() == ModelKind::Credit {
             let decile = |score: Score| self.call(|call, abi| abi.decile(call, score.get()), answer::decile);
             pages.extend(SCORES.into_iter().flat_map(|score| decile(score).written));
         }
@@ -95,7 +105,7 @@ impl Trials {
     /// Asks for an answer, and for its words where the model gives them apart. The cost is that of the answer. A question
     /// for another kind of model is an error.
     pub fn ask(&self, question: &Question) -> Trial {
-        match (AnyKind::from(&self.0), question) {
+        match (AnyKind::from(&self.model), question) {
             (AnyKind::Credit(model), Question::Wallet(wallet)) => self
                 .call(|call, abi| abi.score(call, wallet), |raw| model.checked(raw))
                 .then(|scored| model.explain(wallet, &scored)),
@@ -122,12 +132,12 @@ impl Trials {
             let raw = ask(call, abi);
             fuel = call.fuel();
             printed = call.printed(raw.as_ref().err());
-            if raw.is_ok() {
+            if raw.is_ok() && self.watches_pages {
                 written = call.written();
             }
             raw
         };
-        let (answer, spent) = self.0.unrecorded(ask, check);
+        let (answer, spent) = self.model.unrecorded(ask, check);
         Trial { answer, spent: Spent { fuel, ..spent }, printed: printed.unwrap_or_default(), written }
     }
 }

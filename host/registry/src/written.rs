@@ -7,7 +7,8 @@ const PAGE: usize = 4096;
 const PRESENT: u64 = 1 << 63;
 const OF_FILE: u64 = 1 << 61;
 
-/// The written pages of `memory`, which begins as a mapped file. Empty where the system does not say.
+/// The written pages of `memory`, which begins as a mapped file, and those beyond the file that were only read. Empty where
+/// the system does not say, or has larger pages.
 pub(crate) fn pages(memory: &[u8]) -> BTreeSet<u32> {
     let flags = flags(memory).unwrap_or_default();
     let written = (0..).zip(flags).filter(|(_, flags)| flags & (PRESENT | OF_FILE) == PRESENT);
@@ -16,6 +17,9 @@ pub(crate) fn pages(memory: &[u8]) -> BTreeSet<u32> {
 
 /// The flags of each page.
 fn flags(memory: &[u8]) -> io::Result<Vec<u64>> {
+    if rustix::param::page_size() != PAGE {
+        return Ok(Vec::new());
+    }
     let mut flags = vec![0; memory.len() / PAGE * size_of::<u64>()];
     let first = memory.as_ptr().addr() / PAGE * size_of::<u64>();
     File::open("/proc/self/pagemap")?.read_exact_at(&mut flags, first as u64)?;
