@@ -15,7 +15,7 @@ pub fn bar(score: u32) -> usize {
     ((score.saturating_sub(300) / STEP) as usize).min(BARS - 1)
 }
 
-/// The number of wallets for each pair of scores: the first model on the x axis, the second on the y axis.
+/// The number of records for each pair of scores: the first model on the x axis, the second on the y axis.
 pub fn map(names: (&str, &str), joint: &Joint) -> String {
     let mut svg = format!(
         "<svg class=\"chart square\" viewBox=\"-52 -10 490 500\" role=\"img\" aria-label=\"Score of {} against score of {}: above the diagonal the second gives more\">\n",

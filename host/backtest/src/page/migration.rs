@@ -66,7 +66,7 @@ fn matrix(found: &Comparison) -> String {
     text
 }
 
-/// A cell with `wallets` of the `row`, coloured by their share of `all`.
+/// A cell with `records` of the `row`, coloured by their share of `all`.
 fn cell(class: &str, records: u64, row: u64, all: u64) -> String {
     if records == 0 {
         return "<td class=\"none\">·</td>".to_owned();

@@ -13,7 +13,7 @@ use futures::{
 };
 use tokio::sync::Notify;
 
-/// After so long without another question, those that came are sent.
+/// A list waits in pauses of this length, until one brings no question. The first one has the question that opened it.
 const PAUSE: Duration = Duration::from_millis(4);
 /// So many pauses are the longest wait, also where questions keep coming.
 const MOST_PAUSES: usize = 8;

@@ -81,7 +81,7 @@ pub fn width([narrow, wide]: &[Vec<f64>; 2]) -> Row {
         unit: Unit::Milliseconds,
         ratio: median(wide.iter().zip(narrow).map(|(wide, narrow)| wide / narrow).collect()),
         target: Target::AtMost(WIDE),
-        note: "through an endpoint each; all chains are the same node, which answers a question of several chains once"
+        note: "through an endpoint each; all chains are the same node, which answers a question of several chains once: how nodes differ is not in it"
             .to_owned(),
     }
 }
