@@ -28,7 +28,8 @@ impl Attempt {
             return Err(LoadError::SetAside { deaths: attempts.len(), note: format!("{digest}.loading") });
         }
         attempts.push(b'.');
-        if let Err(error) = fs::write(&note, &attempts) {
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&note, &attempts));
+        if let Err(error) = written {
             tracing::warn!(%error, "no note can be kept of a file that is being loaded");
         }
         Ok(Self { note })

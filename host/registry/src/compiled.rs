@@ -1,5 +1,5 @@
-//! A folder of compiled code, reused after a restart: one file for each component and engine. Only this service writes
-//! to it.
+//! A folder of compiled code: one file for each component and engine. It outlives a restart, and servers of one user may
+//! share it.
 
 use std::{
     fs,
@@ -7,13 +7,12 @@ use std::{
     io::{self, Write as _},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use sha2::{Digest as _, Sha256};
 use wasmtime::{Engine, component::Component};
 
-use crate::{LoadError, attempts::Attempt};
 use assay_domain::Digest;
 
 /// The compiled code of a component, from which each engine of a class loads its own copy or mapping.
@@ -45,7 +44,7 @@ impl Code {
         match self {
             Self::Bytes(code) => deserialize(engine, code),
             Self::File { path, bytes } => {
-                #[expect(unsafe_code, reason = "only this service writes to the folder")]
+                #[expect(unsafe_code, reason = "only servers of this user write to the folder")]
                 // SAFETY: as in `deserialize`. No file of the folder is written in place after it got its name.
                 let mapped = unsafe { Component::deserialize_file(engine, path) };
                 // A folder may forbid to run what is in it.
@@ -96,7 +95,7 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // Gone already where it was kept; what stays is removed at the next start.
+        // Already renamed if it was kept. A file that stays is removed at a later start.
         let _ = fs::remove_file(&self.temporary);
     }
 }
@@ -112,6 +111,10 @@ const TOOK: usize = 8;
 const CHECKSUM: usize = 32;
 /// The end of the name of code that is not kept yet.
 const STAGED: &str = "tmp";
+/// Age at which staged code belongs to a server that died: longer than any compilation and self-test.
+const ABANDONED: Duration = Duration::from_secs(3_600);
+/// Time since its last use after which code is removed.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 impl Compiled {
     /// # Errors
@@ -119,7 +122,9 @@ impl Compiled {
     pub fn open(folder: &Path) -> io::Result<Self> {
         make_private(folder)?;
         for entry in fs::read_dir(folder)?.flatten() {
-            if entry.path().extension().is_some_and(|end| end == STAGED) {
+            let staged = entry.path().extension().is_some_and(|end| end == STAGED);
+            let age = entry.metadata().and_then(|file| file.modified()).ok().and_then(|used| used.elapsed().ok());
+            if age.is_some_and(|age| age > if staged { ABANDONED } else { UNUSED }) {
                 // A file that stays only uses disk space.
                 let _ = fs::remove_file(entry.path());
             }
@@ -127,15 +132,9 @@ impl Compiled {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Notes that a file is being loaded, unless its code is kept: then it was loaded before.
-    ///
-    /// # Errors
-    /// [`LoadError::SetAside`].
-    pub fn attempt(&self, engine: &Engine, digest: &Digest) -> Result<Option<Attempt>, LoadError> {
-        if self.path(engine, digest).exists() {
-            return Ok(None);
-        }
-        Attempt::begin(&self.folder, digest).map(Some)
+    /// Whether the folder has the code of this component.
+    pub fn has(&self, engine: &Engine, digest: &Digest) -> bool {
+        self.path(engine, digest).exists()
     }
 
     /// The kept code, to be shared by all engines or copied to each.
@@ -148,6 +147,8 @@ impl Compiled {
         }
         let (code, took) = content.split_last_chunk::<TOOK>()?;
         let (length, compile) = (code.len(), Duration::from_millis(u64::from_le_bytes(*took)));
+        // If the time cannot be set, the code is compiled again in a month.
+        let _ = fs::File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         if share {
             return Some(Kept { code: Code::File { path, bytes: length }, compile });
         }

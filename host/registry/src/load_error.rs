@@ -61,7 +61,7 @@ pub enum LoadError {
     CompilerStart(String),
     #[error(
         "the server ended {deaths} times in a row while it loaded this file, so it does not load it again. Correct the \
-         model, or remove {note} from the folder of compiled models and restart to try it once more"
+         model, or remove loading/{note} beside the store and restart to try it once more"
     )]
     SetAside { deaths: usize, note: String },
     #[error("it needs more than an instance may have: {has}. {advice}")]

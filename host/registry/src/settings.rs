@@ -13,6 +13,9 @@ pub struct Settings {
     /// The folder of compiled code; `None` compiles at every start. This process runs the code in it, so a folder that
     /// other users may write to is rejected.
     pub compiled: Option<PathBuf>,
+    /// The folder of notes about files that are being loaded, which no other server uses; `None` loads a file however
+    /// often it ended this server.
+    pub attempts: Option<PathBuf>,
     /// The stored roles.
     pub roles: Roles,
     /// The champion of a kind without a stored one. A kind that is not named, or whose version is not on the shelf, gets
@@ -29,6 +32,7 @@ impl Settings {
         Self {
             shelf: shelf.into(),
             compiled: None,
+            attempts: None,
             roles: Roles::default(),
             first_champions: BTreeMap::new(),
             watch: true,

@@ -11,6 +11,7 @@ use tokio::sync::watch;
 
 use crate::{
     ActiveModels, LoadError, Model, OpenError, OutOfService, Roles, Settings,
+    attempts::Attempt,
     catalogue::Catalogue,
     compiled::Compiled,
     engine::Purpose,
@@ -114,7 +115,10 @@ impl Shared {
     /// Examines a file, with a note that outlives this process if the file ends it.
     pub fn examine(&self, bytes: &[u8], digest: &Digest) -> Result<Examined, LoadError> {
         let compiled = self.compiled.as_ref();
-        let attempt = compiled.map_or(Ok(None), |compiled| compiled.attempt(&self.engines.names, digest))?;
+        // Code in the folder was loaded before.
+        let known = compiled.is_some_and(|compiled| compiled.has(&self.engines.names, digest));
+        let notes = self.settings.attempts.as_deref().filter(|_| !known);
+        let attempt = notes.map(|folder| Attempt::begin(folder, digest)).transpose()?;
         let found = panic::catch_unwind(AssertUnwindSafe(|| examine::examine(bytes, &self.engines, compiled)));
         drop(attempt);
         found.map_err(|_| LoadError::Invalid("it makes the compiler fail".to_owned()))

@@ -218,12 +218,15 @@ fn notices(
 }
 
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {
+    // The folder of the store belongs to this server only.
+    let beside = |name| config.store.path.with_file_name(name);
+    let compiled = config.models.compiled_path.clone();
     let settings = assay_registry::Settings {
         roles: rollout::stored_roles(store).await?,
         first_champions: config.models.first_champions.clone(),
         limits: config.models.limits(),
-        // In the folder of the store, which belongs to this server alone.
-        compiled: Some(config.store.path.with_file_name("compiled")),
+        compiled: Some(compiled.unwrap_or_else(|| beside("compiled"))),
+        attempts: Some(beside("loading")),
         ..assay_registry::Settings::new(&config.models.shelf)
     };
     let open = move || match Registry::open(settings.clone()) {

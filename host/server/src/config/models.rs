@@ -15,6 +15,8 @@ use serde::Deserialize;
 pub struct Models {
     /// Folder of `.wasm` files. The server watches it.
     pub shelf: PathBuf,
+    /// Folder of compiled code; without it, `compiled` beside the store.
+    pub compiled_path: Option<PathBuf>,
     /// The champion of a kind for which the store has none.
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
     /// Largest component, in bytes.
