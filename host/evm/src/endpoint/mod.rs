@@ -32,8 +32,8 @@ pub use exchange::root_cause;
 pub use health::Readiness;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Longest wait for an answer that costs a node nothing. Every read begins with such a request, so that the next
-/// endpoint is used within the time of one request where the first does not answer.
+/// Maximum wait for an answer that costs a node nothing, or a quarter of a longer timeout. Every read begins with such a
+/// request, so that the next endpoint is used within the time of one request if the first does not answer.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
 const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
 /// The requests that every other request depends on. They have a permit of their own: at most one reader at a time asks
@@ -199,7 +199,7 @@ impl Endpoint {
     async fn send<A: Answer>(&self, packet: &RequestPacket, body: Vec<u8>) -> Result<A, Fault> {
         let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
         let method = packet.as_single().map_or("", |request| request.method());
-        let longest = if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT) } else { self.timeout };
+        let longest = if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT.max(self.timeout / 4)) } else { self.timeout };
         let exchange = self.exchange::<A>(client, body, packet.as_batch().is_some());
         let answer = self.within_timeout(longest, exchange).await.map_err(Fault::TimedOut)??;
         answer.belongs_to(packet)?;
