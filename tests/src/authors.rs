@@ -8,7 +8,7 @@ use std::{
 
 use assay_domain::ModelKind;
 
-use crate::{node, python, service::binary};
+use crate::{packages, python, service::binary};
 
 /// Makes a credit model from the template of `language` in a new folder inside `folder`, sets its version, and builds it.
 /// Returns the component.
@@ -25,7 +25,7 @@ pub fn built(language: &str, folder: &Path, version: &str) -> Result<Vec<u8>, St
 /// As [`built`].
 pub fn built_as(kind: ModelKind, language: &str, folder: &Path, version: &str) -> Result<Vec<u8>, String> {
     match language {
-        "javascript" => drop(node::author_packages().map_err(|error| error.to_string())?),
+        "javascript" => drop(packages::author_packages().map_err(|error| error.to_string())?),
         "python" => drop(python::interpreter()?),
         _ => {}
     }

@@ -9,7 +9,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::node;
+use crate::packages;
 
 /// Names under which systems install it.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
@@ -30,7 +30,7 @@ pub struct Seen {
 /// # Panics
 /// When there is no browser, or a view or an element never comes.
 pub async fn tour(base: &str, key: &str, modes: &[&str], views: Value) -> Seen {
-    tokio::task::spawn_blocking(node::browser_packages)
+    tokio::task::spawn_blocking(packages::browser_packages)
         .await
         .unwrap_or_else(|e| panic!("{e}"))
         .unwrap_or_else(|e| panic!("{e}"));

@@ -1,29 +1,22 @@
-//! The parts of the end-to-end tests and of `make run`: a real chain node, real lending contracts, real processes.
+//! The parts of the end-to-end tests: real processes, proxies, mocks that speak the real wire protocol, and the callers.
+//! Nodes, contracts and everything else that `make run` starts are in `assay-devnet`.
 
-pub mod agents;
 pub mod authors;
 pub mod browser;
 pub mod collector;
-pub mod devnet;
 mod dice;
 pub mod economy;
 pub mod explorer;
 pub mod facilitator;
 pub mod features;
 pub mod fuzz;
-mod gate;
-pub mod host;
 pub mod hostile;
-pub mod ipfs;
-pub mod lenders;
 pub mod native;
 pub mod nginx;
-pub mod node;
+pub mod packages;
 pub mod payment;
-pub mod people;
 pub mod pinning;
 pub mod price_api;
-pub mod process;
 pub mod proxy;
 pub mod python;
 pub mod redis;
@@ -31,6 +24,6 @@ pub mod reputation;
 pub mod scripted;
 pub mod service;
 pub mod stub;
-pub mod tour;
-pub mod until;
-pub mod upstreams;
+
+use assay_devnet::gate;
+pub use assay_devnet::{agents, devnet, host, ipfs, lenders, node, people, process, tour, until, upstreams};

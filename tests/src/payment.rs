@@ -2,15 +2,16 @@
 //! the public clients.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use alloy::primitives::{Address, Bytes, U256, address, keccak256};
+use alloy::primitives::{Address, Bytes, U256, keccak256};
 use alloy::signers::SignerSync;
 use alloy::signers::local::PrivateKeySigner;
-use alloy::sol;
 use alloy::sol_types::{SolCall, SolEvent};
+pub use assay_devnet::dollar::{Dollar, PRICE, USDC};
+use assay_devnet::npm_client::run;
+pub use assay_devnet::npm_client::{npm_script, try_npm_client};
 use assay_domain::{Authorization, SigningDomain};
 use axum::Router;
 use axum::body::Bytes as Body;
@@ -22,28 +23,9 @@ use tokio::task::JoinHandle;
 
 use crate::devnet::actors;
 use crate::lenders::stubs;
-use crate::node;
 use crate::python;
 use crate::reputation::{CHAIN, World};
 use crate::until::until;
-
-sol! {
-    #[derive(Debug)]
-    interface Dollar {
-        event Transfer(address indexed from, address indexed to, uint256 value);
-        function balanceOf(address account) external view returns (uint256 balance);
-        function mint(address to, uint256 value) external;
-        function transfer(address to, uint256 value) external returns (bool done);
-        function cancelAuthorization(bytes32 nonce) external;
-        function authorizationState(address authorizer, bytes32 nonce) external view returns (bool used);
-        function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature) external;
-    }
-}
-
-/// The only asset that clients pay with by default.
-pub const USDC: Address = address!("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913");
-/// Price of a submission.
-pub const PRICE: u64 = 100_000;
 
 /// The chain, the token and the account that is paid.
 pub struct Till {
@@ -247,21 +229,6 @@ pub async fn npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &V
     try_npm_client(version, url, key, body).await.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// As [`npm_client`].
-///
-/// # Errors
-/// What the client said when it failed, or why it cannot run.
-pub async fn try_npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Result<Value, String> {
-    let installed = tokio::task::spawn_blocking(node::packages).await.map_err(|e| e.to_string())?;
-    installed.map_err(|e| e.to_string())?;
-    run("node", &npm_script(), version, url, key, body).await
-}
-
-/// The script that submits with the public npm client.
-pub fn npm_script() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/pay.mjs")
-}
-
 /// What the public PyPI client of `version` prints of its submission at `url`.
 ///
 /// # Panics
@@ -285,23 +252,6 @@ async fn python_client(script: &str, version: u8, url: &str, key: &PrivateKeySig
         .unwrap_or_else(|e| panic!("{e}"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(script);
     run(python, &script, version, url, key, body).await.unwrap_or_else(|e| panic!("{e}"))
-}
-
-/// Runs a client.
-async fn run(
-    program: impl AsRef<std::ffi::OsStr>,
-    script: &Path,
-    version: u8,
-    url: &str,
-    key: &PrivateKeySigner,
-    body: &Value,
-) -> Result<Value, String> {
-    let mut command = tokio::process::Command::new(program);
-    command.arg(script).arg(version.to_string()).arg(url).arg(key.to_bytes().to_string()).arg(body.to_string());
-    let done = command.stdin(Stdio::null()).kill_on_drop(true).output().await;
-    let done = done.map_err(|e| format!("the client cannot be run: {e}"))?;
-    let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-    serde_json::from_str(out.trim()).map_err(|_| format!("{}: {out}\n{err}", done.status))
 }
 
 /// A proxy that removes version 2 from responses, so that a client of both versions sees only version 1. Runs until

@@ -4,11 +4,10 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Command, ExitStatus},
-    time::Duration,
+    time::SystemTime,
 };
 
-use reqwest::{Method, StatusCode};
-use serde_json::Value;
+pub use assay_devnet::caller::{Answer, Caller, answer, try_answer};
 use tempfile::TempDir;
 
 use crate::{
@@ -54,6 +53,9 @@ impl Service {
         // Tests count requests to chains. Those of the market index configure it.
         if !config.contains("\nindex = ") {
             command.env("ASSAY__READING__INDEX", "off");
+        }
+        if !config.contains("compiled_path") {
+            command.env("ASSAY__MODELS__COMPILED_PATH", compiled_models());
         }
         // On a busy machine a read can take longer than the default of 8 s. A test of that limit configures its own.
         if !config.contains("read_budget_ms") {
@@ -143,111 +145,13 @@ impl Service {
 
     /// A caller with another key.
     pub fn with_key(&self, key: &str) -> Caller {
-        Caller { key: Some(key.to_owned()), ..self.keyed() }
+        self.keyed().with_key(Some(key))
     }
 
     /// A caller without a key.
     pub fn anonymous(&self) -> Caller {
-        Caller { key: None, ..self.keyed() }
+        self.keyed().with_key(None)
     }
-}
-
-/// A caller of the API.
-#[derive(Clone)]
-pub struct Caller {
-    base: String,
-    key: Option<String>,
-    http: reqwest::Client,
-}
-
-/// A response.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    pub status: StatusCode,
-    pub headers: reqwest::header::HeaderMap,
-    pub text: String,
-}
-
-impl Answer {
-    /// The body as JSON.
-    #[track_caller]
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.text)
-            .unwrap_or_else(|error| panic!("{} is not JSON: {error}: {:?}", self.status, self.text))
-    }
-
-    /// The body of a 200.
-    #[track_caller]
-    pub fn ok(&self) -> Value {
-        assert_eq!(self.status, StatusCode::OK, "{}", self.text);
-        self.json()
-    }
-
-    /// The body of a response with this status.
-    #[track_caller]
-    pub fn expect(&self, status: u16) -> Value {
-        assert_eq!(self.status.as_u16(), status, "{}", self.text);
-        self.json()
-    }
-}
-
-impl Caller {
-    /// A caller of `base` with this key.
-    pub fn at(base: &str, key: &str) -> Self {
-        Self { base: base.to_owned(), key: Some(key.to_owned()), http: client() }
-    }
-
-    pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.base));
-        match &self.key {
-            Some(key) => request.bearer_auth(key),
-            None => request,
-        }
-    }
-
-    pub async fn get(&self, path: &str) -> Answer {
-        answer(self.request(Method::GET, path)).await
-    }
-
-    /// Repeats a GET until the answer `is` as expected.
-    ///
-    /// # Panics
-    /// When it stays another.
-    #[track_caller]
-    pub fn until(&self, path: &str, is: impl FnMut(&Answer) -> bool) -> impl Future<Output = Answer> {
-        until(async || self.get(path).await, is)
-    }
-
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
-        answer(self.request(Method::POST, path).json(body)).await
-    }
-
-    pub async fn put(&self, path: &str, body: &Value) -> Answer {
-        answer(self.request(Method::PUT, path).json(body)).await
-    }
-
-    pub async fn delete(&self, path: &str) -> Answer {
-        answer(self.request(Method::DELETE, path)).await
-    }
-
-    /// Sends bytes, for uploads and for bodies that are not JSON.
-    pub async fn post_bytes(&self, path: &str, body: impl Into<reqwest::Body>) -> Answer {
-        answer(self.request(Method::POST, path).body(body)).await
-    }
-}
-
-/// Sends a request and reads the whole response.
-pub async fn answer(request: reqwest::RequestBuilder) -> Answer {
-    try_answer(request).await.expect("the host answers")
-}
-
-/// As [`answer`], but the server may not respond.
-///
-/// # Errors
-/// When the connection fails before the response is complete.
-pub async fn try_answer(request: reqwest::RequestBuilder) -> reqwest::Result<Answer> {
-    let response = request.send().await?;
-    Ok(Answer { status: response.status(), headers: response.headers().clone(), text: response.text().await? })
 }
 
 /// `config` in which a host counts in the shared store however slow that is, and never by itself.
@@ -283,15 +187,26 @@ pub fn shelf_copy() -> TempDir {
 pub fn binary() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let profile = test.ancestors().find(|dir| dir.join("assay").is_file());
-    profile.expect("assay is not built; `cargo build --release -p assay` builds it").join("assay")
+    profile.expect("assay is not built; `cargo build -p assay` builds it").join("assay")
+}
+
+/// The folder of compiled models that all servers of these tests share. Another build of the binary has another one,
+/// since it may compile in another way.
+fn compiled_models() -> PathBuf {
+    let binary = binary();
+    let built = binary.metadata().and_then(|file| file.modified()).expect("the time of the build");
+    let built = built.duration_since(SystemTime::UNIX_EPOCH).expect("a time after 1970").as_millis();
+    let all = binary.with_file_name("compiled-models");
+    let ours = all.join(built.to_string());
+    if !ours.exists() {
+        // What another build left is only disk space.
+        let _ = std::fs::remove_dir_all(&all);
+    }
+    ours
 }
 
 /// Sends a signal by name.
 pub fn signal(pid: u32, name: &str) {
     let sent = Command::new("kill").arg(format!("-{name}")).arg(pid.to_string()).status();
     assert!(sent.is_ok_and(|status| status.success()), "kill -{name} {pid}");
-}
-
-fn client() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(60)).build().expect("an HTTP client")
 }

@@ -38,25 +38,25 @@ impl From<getUserAccountDataReturn> for Account {
     }
 }
 
-impl Chain {
+impl Account {
     /// The accounts of `wallets` at the newest block.
     ///
     /// # Errors
     /// When the node does not answer.
-    pub async fn accounts(&self, wallets: &[Address]) -> Result<Vec<Account>, Error> {
-        self.accounts_at(wallets, self.head().await?.0).await
+    pub async fn now(chain: &Chain, wallets: &[Address]) -> Result<Vec<Self>, Error> {
+        Self::at(chain, wallets, chain.head().await?.0).await
     }
 
     /// The accounts of `wallets` at the end of a block.
     ///
     /// # Errors
     /// When the node does not answer.
-    pub async fn accounts_at(&self, wallets: &[Address], block: u64) -> Result<Vec<Account>, Error> {
+    pub async fn at(chain: &Chain, wallets: &[Address], block: u64) -> Result<Vec<Self>, Error> {
         let ask = |user: &Address| {
             let data = Bytes::from(getUserAccountDataCall { user: *user }.abi_encode());
-            ("eth_call", json!([{ "to": self.market.pool, "data": data }, format!("{block:#x}")]))
+            ("eth_call", json!([{ "to": chain.market.pool, "data": data }, format!("{block:#x}")]))
         };
-        let answers: Vec<Bytes> = self.rpc.batch(&wallets.iter().map(ask).collect::<Vec<_>>()).await?;
+        let answers: Vec<Bytes> = chain.rpc.batch(&wallets.iter().map(ask).collect::<Vec<_>>()).await?;
         let decoded = |answer: Bytes| {
             let said = getUserAccountDataCall::abi_decode_returns(&answer);
             said.map(Into::into).map_err(|error| Error::Rpc(format!("getUserAccountData: {error}")))

@@ -44,7 +44,7 @@ fn limits_in_any_wording_are_learned_once() {
                 assert_eq!(
                     counted(&read),
                     lending_events(&devnet.ethereum, wallet).await.unwrap(),
-                    "{name}: {wording}"
+                    "{name}: {wording} {read:?}"
                 );
             }
             // Three queries for each range, and four ranges at once. Without a width in the message, the width is

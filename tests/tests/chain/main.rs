@@ -26,28 +26,41 @@ use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
 use assay_store::Store;
 use assay_tests::devnet::Devnet;
 use assay_tests::proxy::Proxy;
+use assay_tests::until::PATIENCE;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
-use tokio::sync::{OnceCell, RwLock};
+use tokio::sync::{Mutex, OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// The tests share one devnet and so one runtime: connections belong to the runtime that made them.
+/// The tests share their devnets and so one runtime: connections belong to the runtime that made them.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-static DEVNET: OnceCell<RwLock<Devnet>> = OnceCell::const_new();
 
 /// Runs a test that does not change the devnet, in parallel with others.
 fn with<T>(test: impl AsyncFnOnce(&Devnet) -> T) -> T {
-    RUNTIME.block_on(async { test(&*devnet().await.read().await).await })
+    static UNCHANGED: OnceCell<Devnet> = OnceCell::const_new();
+    RUNTIME.block_on(async { test(UNCHANGED.get_or_init(started).await).await })
 }
 
-/// Runs a test that changes the devnet, with no other test in parallel.
+/// Runs a test that changes its devnet, which no other test uses meanwhile.
 fn alone<T>(test: impl AsyncFnOnce(&Devnet) -> T) -> T {
-    RUNTIME.block_on(async { test(&*devnet().await.write().await).await })
+    static FREE: Mutex<Vec<Devnet>> = Mutex::const_new(Vec::new());
+    static PERMITS: Semaphore = Semaphore::const_new(DEVNETS);
+    RUNTIME.block_on(async {
+        let _permit = PERMITS.acquire().await.unwrap();
+        let free = FREE.lock().await.pop();
+        let devnet = if let Some(devnet) = free { devnet } else { started().await };
+        let result = test(&devnet).await;
+        FREE.lock().await.push(devnet);
+        result
+    })
 }
 
-async fn devnet() -> &'static RwLock<Devnet> {
-    DEVNET.get_or_init(async || RwLock::new(Devnet::start(|_| {}).await.unwrap())).await
+/// Devnets that tests change.
+const DEVNETS: usize = 3;
+
+async fn started() -> Devnet {
+    Devnet::start(|_| {}).await.unwrap()
 }
 
 /// A reader with its own store.
@@ -75,8 +88,9 @@ impl Reader {
         // Most tests count requests. Those of the index begin it.
         Self { config: config::load(Some(&file)).unwrap(), folder, running: None }
             .with(|config| config.reading.index = IndexMode::Off)
-            // On a busy machine a read can take longer than the default of 8 s. A test of that limit sets its own.
-            .with(|config| config.scoring.read_budget = Duration::from_secs(20))
+            // A test of one of these limits sets its own.
+            .with(|config| config.scoring.read_budget = PATIENCE)
+            .with(|config| config.reading.rpc.timeout = Duration::from_secs(40))
     }
 
     fn with(mut self, change: impl FnOnce(&mut Config)) -> Self {
@@ -131,7 +145,7 @@ impl Reader {
         loop {
             match Store::open(&self.config.store).await {
                 Ok(store) => break change(&store).await,
-                Err(_) => tokio::task::yield_now().await,
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
             }
         }
         self.start().await;
@@ -164,6 +178,3 @@ impl Drop for Reader {
 fn chain(snapshot: &Snapshot, id: u64) -> &ChainSnapshot {
     snapshot.chains.iter().find(|chain| chain.chain_id == id).unwrap()
 }
-
-/// No test takes so long; a test that waits for a missing event fails here.
-const PATIENCE: Duration = Duration::from_secs(60);

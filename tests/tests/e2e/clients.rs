@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, path::Path, process::Stdio};
 
 use assay_tests::{
-    node, python,
+    packages, python,
     service::{KEY, Service, plugins, sandbox_config},
 };
 use serde::Deserialize;
@@ -76,7 +76,7 @@ fn a_generated_python_client_calls_every_operation_and_decodes_every_answer() {
 #[test]
 fn a_generated_typescript_client_compiles_and_gets_the_declared_answer_of_every_operation() {
     run(async {
-        tokio::task::spawn_blocking(node::client_packages).await.expect("no panic").expect("the packages");
+        tokio::task::spawn_blocking(packages::client_packages).await.expect("no panic").expect("the packages");
         for read in calls_everything(Path::new("node"), "generated.mjs").await {
             assert!(read[0].as_u64().is_some_and(|score| (300..=1000).contains(&score)), "{read:?}");
             assert_eq!(read[1], "Invalid or missing API key");

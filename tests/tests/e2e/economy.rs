@@ -137,3 +137,15 @@ async fn promoted(desk: Desk, economy: &Economy, config: &str) {
     let last = &api.get("/api/v2/admin/audit?limit=1").await.ok()["entries"][0];
     assert_eq!((&last["action"], &last["why"]), (&json!("promote"), &json!("its backtest out of time")));
 }
+
+#[tokio::test]
+async fn a_seed_repeats_an_economy() {
+    let start = |seed| async move {
+        let economy = Economy::start(20, seed).await.expect("the economy starts");
+        (Ledger::of(&economy.chain).await.expect("the node answers").events, economy.liquidations)
+    };
+    let (one, same, other) = tokio::join!(start(1), start(1), start(2));
+    assert_eq!(one, same);
+    assert_ne!(one.0, other.0);
+    assert!(one.1 > 0);
+}

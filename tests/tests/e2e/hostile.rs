@@ -131,7 +131,7 @@ async fn killed_while_loading(service: Service, bytes: Vec<u8>, attempts: usize)
         assert!(assay_tests::service::try_answer(request).await.is_err(), "the server is killed before it answers");
     });
     let noted = async || -> Vec<usize> {
-        let files = std::fs::read_dir(service.dir().join("compiled")).into_iter().flatten().flatten();
+        let files = std::fs::read_dir(service.dir().join("loading")).into_iter().flatten().flatten();
         let notes = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "loading"));
         notes.map(|note| std::fs::read(note.path()).unwrap_or_default().len()).collect()
     };

@@ -10,6 +10,7 @@ use std::{
 use assay_tests::{
     proxy::{Proxy, Reply},
     service::{Answer, Caller, KEY, Service, answer, counting_together, plugins, sandbox_config},
+    until::PATIENCE,
 };
 use futures::future::join_all;
 use reqwest::Method;
@@ -21,7 +22,6 @@ use tokio::{
 
 const SCORE: &str = "/api/v2/sandbox/score/address/0x0000000000000000000000000000000000000001";
 const RATED: &str = "assay_limits_rated";
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn header<'a>(answer: &'a Answer, name: &str) -> &'a str {
     answer.headers.get(name).map_or("", |value| value.to_str().expect("a text"))

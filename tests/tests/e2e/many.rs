@@ -1,12 +1,16 @@
 //! Hundreds of models are added, answer, are removed and added again: no resources remain, and no old model is ever
 //! served.
 
-use assay_tests::{hostile::Credit, service::shelf_copy};
+use assay_tests::{
+    hostile::Credit,
+    service::{Service, shelf_copy},
+};
 use serde_json::{Value, json};
 
-use super::{on_devnet, run};
+use super::{configured, run};
 
-const MODELS: u32 = 500;
+/// Models in all, and under `make soak`.
+const MODELS: (u32, u32) = (150, 500);
 /// Models that are loaded at one time.
 const AT_ONCE: u32 = 5;
 /// One model in this many is added again; every model under `make soak`.
@@ -18,19 +22,21 @@ fn model(n: u32, generation: u32) -> Vec<u8> {
 }
 
 #[test]
-fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
+fn hundreds_of_models_come_and_go_and_nothing_of_them_stays() {
     run(async {
         let shelf = shelf_copy();
-        let service = on_devnet(shelf.path(), "").await;
+        // Other tests share the folder of compiled models.
+        let own = "[models]\ncompiled_path = \"{dir}/compiled\"";
+        let service = Service::start(&configured(shelf.path(), "").await.replace("[models]", own));
         let api = service.keyed();
         let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
         let versions = |list: &Value| -> Vec<String> {
             let models = list["models"].as_array().unwrap().iter().filter(|model| model["kind"] == "credit");
             models.map(|model| model["version"].as_str().unwrap().to_owned()).collect()
         };
-        let every = if std::env::var_os("ASSAY_SOAK").is_some() { 1 } else { AGAIN };
+        let (models, every) = if std::env::var_os("ASSAY_SOAK").is_some() { (MODELS.1, 1) } else { (MODELS.0, AGAIN) };
         let mut warm = 0;
-        for n in 0..MODELS {
+        for n in 0..models {
             let (name, score) = (format!("8.{n}"), 300 + n % 701);
             api.post_bytes("/api/v2/admin/models", model(n, 0)).await.expect(201);
             api.put("/api/v2/admin/models/credit/champion", &json!({ "version": name })).await.ok();
@@ -56,7 +62,7 @@ fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
                 assert_eq!(versions(&list), expected, "after {n}");
             }
             // By now pools, caches and the allocator have a stable size.
-            if n == MODELS / 2 {
+            if n == models / 2 {
                 warm = service.resident();
             }
         }
@@ -65,7 +71,7 @@ fn five_hundred_models_come_and_go_and_nothing_of_them_stays() {
         let kept = std::fs::read_dir(service.dir().join("compiled")).unwrap().count();
         let files = std::fs::read_dir(shelf.path()).unwrap().count();
         println!(
-            "{MODELS} models; resident {warm_mib} MiB after half of them, {end_mib} MiB at the end; {kept} compiled files, {files} on the shelf"
+            "{models} models; resident {warm_mib} MiB after half of them, {end_mib} MiB at the end; {kept} compiled files, {files} on the shelf"
         );
         assert!(end_mib as f64 <= warm_mib as f64 * 1.1 + 8.0, "{warm_mib} MiB after half, {end_mib} MiB at the end");
         assert!(kept < 20 && files < 20, "{kept} compiled files, {files} on the shelf");

@@ -5,9 +5,11 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use assay_tests::{
-    devnet::actors::address as wallet,
+    devnet::{BASE, ETHEREUM, actors::address as wallet},
+    hostile::Credit,
     process::{End, Guarded, Lines},
     service::{Answer, Caller, binary, shelf_copy},
+    tour, upstreams,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -155,4 +157,17 @@ fn everything_answers_on_what_make_run_starts() {
         let error = String::from_utf8_lossy(&lost.stderr).into_owned();
         assert!(!lost.status.success() && error.contains("Start the devnet first with `make run`"), "{error}");
     });
+}
+
+#[test]
+fn every_chain_that_a_server_knows_is_started() {
+    let known: Vec<(u64, String)> = assay::config::chain_names().collect();
+    let started = upstreams::other_chains::CHAINS.map(|(id, name)| (id, name.to_owned()));
+    let other: Vec<_> = known.into_iter().filter(|(id, _)| ![ETHEREUM, BASE].contains(id)).collect();
+    assert_eq!(other, started);
+}
+
+#[test]
+fn the_model_of_the_tour_is_the_one_that_tests_build() {
+    assert!(tour::models::MODEL == Credit::new(tour::models::VERSION).build(), "tests/devnet/src/tour/credit-9.0.wasm");
 }

@@ -13,8 +13,6 @@ mod pinning;
 mod queue;
 mod rows;
 
-use std::time::Duration;
-
 use alloy::primitives::keccak256;
 use assay_tests::{
     reputation::{Held, World},
@@ -22,11 +20,8 @@ use assay_tests::{
 };
 use serde_json::{Value, json};
 
-pub(super) use assay_tests::reputation::subject;
+pub(super) use assay_tests::{reputation::subject, until::PATIENCE};
 pub(super) use faults::{foreign, nonce, waiting};
-
-/// Longest wait for one answer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Submits for agent 1 and returns the path of the status.
 async fn submit(api: &Caller, n: usize) -> String {

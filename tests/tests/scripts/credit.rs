@@ -6,7 +6,7 @@ use assay_author::{Language, Script};
 use assay_domain::{Assessment, ModelKind, features::Features};
 use assay_model::CreditModel as _;
 use assay_registry::{CreditModel, OfKind as _, Refusal, ScoreError, Trials, standalone};
-use assay_tests::{features, native, node, python};
+use assay_tests::{features, native, packages, python};
 
 use super::{build, limits, mistaken, passes, rust, served, template};
 
@@ -57,7 +57,7 @@ fn holds(script: Script, apart: &[u8], mistakes: &[(&str, &str)]) {
 
 #[test]
 fn a_model_in_javascript_answers_as_the_one_in_rust() {
-    let packages = node::author_packages().expect("the toolchain");
+    let packages = packages::author_packages().expect("the toolchain");
     let mistakes = "
 import { ratio } from './ratio.js';
 const right = score;

@@ -6,7 +6,7 @@ use assay_author::{Language, Script};
 use assay_domain::{ModelKind, Score, Words};
 use assay_model::{BoostModel as _, OffChain, SybilModel as _};
 use assay_registry::{Question, Trials};
-use assay_tests::{features, native, node, python};
+use assay_tests::{features, native, packages, python};
 
 use super::{build, fused, limits, mistaken, passes, rust_boost, rust_sybil, template};
 
@@ -50,7 +50,7 @@ fn changed(script: Script, folder: &Path, function: (&str, &str), mistakes: &str
 
 #[test]
 fn boost_and_sybil_models_in_javascript_answer_as_those_in_rust() {
-    let packages = node::author_packages().expect("the toolchain");
+    let packages = packages::author_packages().expect("the toolchain");
     let made = |kind, function, mistakes| {
         let (place, folder) = template(Language::JavaScript, kind, Script::JavaScript, "");
         passes(Command::new("node").arg("--test").current_dir(&folder));
@@ -121,7 +121,7 @@ def boost(score, off_chain):
 
 #[test]
 fn a_script_without_the_function_of_its_kind_says_which_one() {
-    let packages = node::author_packages().expect("the toolchain");
+    let packages = packages::author_packages().expect("the toolchain");
     let (_place, folder) = template(Language::JavaScript, ModelKind::Sybil, Script::JavaScript, "");
     std::os::unix::fs::symlink(packages, folder.join("node_modules")).expect("a link");
     changed(Script::JavaScript, &folder, ("export function risk", "function risk"), "");

@@ -8,7 +8,7 @@ mod opening;
 mod segments;
 mod size;
 
-use std::{collections::BTreeMap, path::Path};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use alloy::primitives::{Bytes, I256};
 use assay_domain::{Address, B256, Protocol};
@@ -32,7 +32,7 @@ fn asked() -> Bytes {
 fn opened(folder: &Path) -> Index {
     loop {
         match Index::open(folder) {
-            Err(IndexError::Locked { .. }) => std::thread::yield_now(),
+            Err(IndexError::Locked { .. }) => std::thread::sleep(Duration::from_millis(5)),
             opened => return opened.unwrap(),
         }
     }

@@ -8,8 +8,8 @@ use std::{
 
 use assay_trace::TRACE;
 use opentelemetry_sdk::trace::SdkTracer;
-use tracing::{Dispatch, Subscriber};
-use tracing_subscriber::{EnvFilter, Layer, filter::Targets, fmt, prelude::*, registry::LookupSpan};
+use tracing::{Dispatch, Subscriber, level_filters::LevelFilter};
+use tracing_subscriber::{Layer, filter::Targets, fmt, prelude::*, registry::LookupSpan};
 
 use super::trace::{Collector, TraceError, Traces};
 
@@ -49,7 +49,7 @@ pub fn start(given: &str, format: Option<Format>, collector: Option<&Collector>)
     Ok(traces)
 }
 
-fn subscriber(filter: EnvFilter, format: Format, colours: bool, tracer: Option<SdkTracer>) -> Dispatch {
+fn subscriber(filter: Targets, format: Format, colours: bool, tracer: Option<SdkTracer>) -> Dispatch {
     let Some(tracer) = tracer else {
         // An absent layer would enable every span, although nothing reads them.
         return tracing_subscriber::registry().with(filter).with(lines(format, colours)).into();
@@ -68,10 +68,10 @@ fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(format: Format, colours: bool) 
 }
 
 /// The filter of the log. It leaves the spans of traces out.
-fn filter(given: &str) -> Result<EnvFilter, LogError> {
-    let wrong = |reason: String| LogError::Filter { given: given.to_owned(), reason };
-    let none = format!("{TRACE}=off").parse().map_err(|error| wrong(format!("{error}")))?;
-    EnvFilter::try_new(given).map(|filter| filter.add_directive(none)).map_err(|error| wrong(error.to_string()))
+fn filter(given: &str) -> Result<Targets, LogError> {
+    let filter: Targets =
+        given.parse().map_err(|error| LogError::Filter { given: given.to_owned(), reason: format!("{error}") })?;
+    Ok(filter.with_target(TRACE, LevelFilter::OFF))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod replaced;
 mod trouble;
 
 use std::path::Path;
+use std::time::Duration;
 
 use alloy::primitives::B256;
 use assay::config::{Config, IndexMode};
@@ -92,7 +93,7 @@ async fn contents(folder: &Path, chain: u64) -> Contents {
         // The folder is free when the last task that uses it has ended.
         match Index::open(&folder) {
             Ok(index) => break index,
-            Err(assay_index::IndexError::Locked { .. }) => tokio::task::yield_now().await,
+            Err(assay_index::IndexError::Locked { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
             Err(error) => panic!("{error}"),
         }
     };

@@ -23,7 +23,7 @@ pub async fn check(economy: &Economy, ledger: &Ledger, rows: &[Value]) {
     let everybody: Vec<Address> = ledger.events.keys().copied().collect();
     for (moment, rows) in by_date {
         let block = ledger.before(moment);
-        let accounts = economy.chain.accounts_at(&everybody, block).await.expect("the node answers");
+        let accounts = Account::at(&economy.chain, &everybody, block).await.expect("the node answers");
         let owing = everybody.iter().zip(accounts).filter(|(_, account)| account.debt > 0.0);
         let owing: BTreeMap<Address, Account> = owing.map(|(wallet, account)| (*wallet, account)).collect();
         let exported: BTreeSet<Address> = rows.iter().map(|row| wallet(row)).collect();

@@ -17,7 +17,7 @@ use assay_tests::{
     redis::{DURABLE, Redis},
     reputation::World,
     service::{Caller, Service, try_answer},
-    until::IN_BACKGROUND,
+    until::PATIENCE,
 };
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -115,7 +115,7 @@ impl Crowd {
                     return body["submission_id"].clone();
                 }
             }
-            assert!(started.elapsed() < IN_BACKGROUND, "nobody accepts the submission {n}");
+            assert!(started.elapsed() < PATIENCE, "nobody accepts the submission {n}");
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }

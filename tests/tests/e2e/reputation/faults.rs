@@ -11,7 +11,7 @@ use assay_tests::{
     ipfs::Mood,
     proxy::{Proxy, Reply},
     reputation::{CHAIN, World},
-    service::{Answer, Caller, Service},
+    service::{Caller, Service},
     until::until,
 };
 use serde_json::{Value, json};
@@ -170,12 +170,17 @@ fn what_cannot_be_mined_in_time_is_taken_back_before_it_fails() {
     run(async {
         let world = World::start().await;
         world.mining(false).await;
-        let (service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 10000");
+        let (_service, api) = serve(&world, world.chain.url(), "give_up_after_ms = 10000");
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
-        // Its transactions are replaced, and the submission has not failed: they could still be mined.
-        let cancelled = |metrics: &Answer| metrics.text.contains("assay_transactions_replaced_total 3");
-        service.anonymous().until("/metrics", cancelled).await;
+        // Its transactions are replaced by empty ones, and the submission has not failed: they could still be mined.
+        let pool = async || world.rpc("txpool_content", json!([])).await;
+        let cancelled = |pool: &Value| {
+            let of_account = pool["pending"].as_object().into_iter().flat_map(|pending| pending.values());
+            let inputs = of_account.flat_map(|by_nonce| by_nonce.as_object().into_iter().flatten());
+            inputs.filter(|(_, transaction)| transaction["input"] == "0x").count() == 3
+        };
+        until(pool, cancelled).await;
         assert_eq!(api.get(&url).await.ok()["status"], "submitting");
         world.mining(true).await;
         let status = ended(&api, &url).await;

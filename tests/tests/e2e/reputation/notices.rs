@@ -151,7 +151,7 @@ async fn streams(api: &Caller, url: &str) -> Vec<Response> {
 async fn heads(request: impl Fn() -> RequestBuilder) -> Vec<Response> {
     let mut heads = Vec::new();
     for _ in 0..MANY / 2 {
-        heads.push(request().timeout(PATIENCE * 3).send().await.expect("a head"));
+        heads.push(request().timeout(PATIENCE).send().await.expect("a head"));
     }
     heads
 }

@@ -108,7 +108,7 @@ impl Running {
         let index = loop {
             match Index::open(&folder.join("index")) {
                 Ok(index) => break index,
-                Err(IndexError::Locked { .. }) => tokio::task::yield_now().await,
+                Err(IndexError::Locked { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
                 Err(error) => panic!("{error}"),
             }
         };
