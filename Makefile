@@ -3,35 +3,32 @@
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
 CARGO ?= cargo
-
-# The suite on a shared store leaves out tests of the embedded file, tests that start their own servers anyway, and tests
-# of what no store changes. On the embedded store none is left out.
-OF_ITS_OWN := $(foreach name,a_backup_of_a_running_server the_file_of_a_running_server fleet:: failover:: economy:: \
-	past:: newcomer:: console:: documentation:: backtest:: check_config:: shipping:: swap:: scenarios::, \
-	--skip $(name))
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 
 .PHONY: help run tour test test-fast soak check bench models fit fuzz deps sbom
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: ## Start local chains, all else that a server needs, and the server: LESS=1 two chains alone, PORT=9090, ARGS=--log
+run: ## Start local chains, all else that a server needs, and the server: LESS=1 only two chains, PORT=9090, ARGS=--log
 	@.ci/setup
-	@echo "Building the server (the first time compiles every dependency: 9 to 13 minutes on two cores)"
-	@$(CARGO) build --release --workspace --bin assay --bin devnet
-	@exec target/release/devnet run $(if $(LESS),--less) $(if $(PORT),--port $(PORT)) $(ARGS)
+	@echo "Building the server (the first time compiles every dependency: 5 to 9 minutes on two cores)"
+	@$(CARGO) build --workspace --bin assay --bin devnet
+	@exec $(TARGET)/debug/devnet run $(if $(LESS),--less) $(if $(PORT),--port $(PORT)) $(ARGS)
 
 tour: ## Walk through what `make run` started, in another terminal: each step with its command and its answer
-	@exec target/release/devnet tour $(if $(PORT),--url http://127.0.0.1:$(PORT)) $(ARGS)
+	@exec $(TARGET)/debug/devnet tour $(if $(PORT),--url http://127.0.0.1:$(PORT)) $(ARGS)
 
-test: ## Run every test, on real chain nodes and a real Redis
+test: ## Run every test, on real chain nodes and a real Redis; ONLY=e2e, ONLY=chain, ONLY=redis or ONLY=unit runs a part
 	@.ci/setup test
+	@.ci/suite $(if $(ONLY),--only $(ONLY)) $(ARGS)
+
+check: ## Check formatting, the order of modules, lints and the documentation of the code, without running anything
+	@.ci/setup check
 	$(CARGO) fmt --all --check
 	.ci/circles
-	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --release --workspace --no-deps
-	$(CARGO) test --release --workspace
-	ASSAY_TEST_STORE=redis $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps
 
 # The crate of a folder of host/; the server's own is named `assay`.
 CRATE ?= domain
@@ -40,31 +37,37 @@ PACKAGE = $(if $(filter server,$(CRATE)),assay,assay-$(CRATE))
 test-fast: ## Test one crate of host/ and those that depend on it, without the tests on chain nodes: CRATE=lending
 	@.ci/setup
 	@dependants=$$($(CARGO) tree --workspace -e normal -i $(PACKAGE) --prefix none --format '{p}' \
-		| awk '$$1 != "assay-tests" && $$1 ~ /^assay/ && !seen[$$1]++ { print "-p", $$1 }') \
+		| awk '$$1 !~ /^assay-(tests|bench|devnet)$$/ && $$1 ~ /^assay/ && !seen[$$1]++ { print "-p", $$1 }') \
 		&& $(CARGO) test $$dependants
 
-soak: ## Run the long tests: dozens of kills, IPFS down, overload, sentinels, a cluster, 500 models, 320 borrowers
-	@.ci/setup test
-	$(CARGO) test --release --workspace --no-run
-	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- \
-		reputation::once reputation::outage reputation::mixed reputation::fees reputation::notices x402::abuse fleet:: many \
-		swap::small economy:: past:: console::a_server authors:: --nocapture
-	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test e2e -- limits::overload --nocapture
-	ASSAY_SOAK=1 $(CARGO) test --release --workspace --test trained --test scripts -- --nocapture
-	ASSAY_TEST_STORE=sentinel $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
-	ASSAY_TEST_STORE=cluster $(CARGO) test --release --workspace --test e2e -- $(OF_ITS_OWN)
+# The parts of `make soak`, each under 20 minutes on two cores: filters of the end-to-end tests.
+SOAK_money    := reputation::once reputation::outage reputation::mixed reputation::fees reputation::notices x402::abuse
+SOAK_fleet    := fleet::
+SOAK_models   := many swap::small authors::
+SOAK_reading  := economy:: past:: console::a_server
+SOAK_overload := limits::overload
+PARTS         := money fleet models reading overload scripts sentinel cluster
+PART          ?= $(PARTS)
 
-check: ## Check formatting, lints and the order of modules, without running anything
-	$(CARGO) fmt --all --check
-	.ci/circles
-	$(CARGO) clippy --release --workspace --all-targets -- -D warnings
-
-# Compiles as the image does (Cargo.toml, profile.release).
-bench: ## Measure the benchmarks, each beside a reference in the same run
+soak: ## Run the long tests: dozens of kills, outages, overload, 500 models, sentinels, a cluster; PART=money runs a part
 	@.ci/setup test
-	@CARGO_INCREMENTAL=0 CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 $(CARGO) \
-		--config profile.release.package.assay-tests.opt-level=3 build --release --workspace --bins
-	@target/release/bench
+	$(CARGO) test --workspace --no-run
+	@for part in $(PART); do $(MAKE) --no-print-directory soak-$$part || exit 1; done
+
+soak-scripts:
+	ASSAY_SOAK=1 $(CARGO) test --workspace --test trained --test scripts -- --nocapture
+
+soak-sentinel soak-cluster: soak-%:
+	ASSAY_TEST_STORE=$* .ci/suite --only redis
+
+soak-%:
+	@test -n "$(SOAK_$*)" || { echo "soak: there is no part $*; the parts are $(PARTS)"; exit 2; }
+	ASSAY_SOAK=1 $(CARGO) test --workspace --test e2e -- $(SOAK_$*) --nocapture
+
+bench: ## Measure the benchmarks, each beside a reference in the same run; compiles as what ships
+	@.ci/setup test
+	@$(CARGO) build --release --workspace --bins
+	@$(TARGET)/release/bench
 
 fuzz: ## Run every fuzz target for ten minutes; FUZZ="60 request" runs one of them for a minute
 	@.ci/fuzz $(FUZZ)
