@@ -84,10 +84,10 @@ models: ## Build every component from source and release it to plugins/
 
 FIT := target/fit
 
-fit: ## Fit credit 1.2 again, from a folder of data sets: DATA=folder; overwrites its scorecard and its table
-	@test -n "$(DATA)" || { echo "name the folder of the data sets: make fit DATA=folder"; exit 2; }
+fit: ## Fit a new credit model to a folder of data sets or features files: DATA=folder VERSION=1.4
+	@test -n "$(DATA)" -a -n "$(VERSION)" \
+		|| { echo "name the folder and the version: make fit DATA=folder VERSION=1.4"; exit 2; }
 	@test -x $(FIT)/venv/bin/python || python3 -m venv $(FIT)/venv
-	@$(FIT)/venv/bin/pip install --quiet --disable-pip-version-check -r models/credit-1.2/fit/requirements.txt
-	@$(FIT)/venv/bin/python models/credit-1.2/fit/fit.py sets $(DATA) $(FIT)/sets
-	@$(FIT)/venv/bin/python models/credit-1.2/fit/fit.py fit $(FIT)/sets
-	@$(CARGO) fmt --package credit-1-2
+	@$(FIT)/venv/bin/pip install --quiet --disable-pip-version-check -r models/credit-1.3/fit/requirements.txt
+	@$(FIT)/venv/bin/python models/credit-1.3/fit/fit.py $(DATA) $(VERSION)
+	@$(CARGO) fmt --package credit-$(subst .,-,$(VERSION))

@@ -10,7 +10,7 @@ use std::{
 };
 
 use assay_domain::{Address, Coverage, EventCounts, Score, features::Features};
-use assay_model::v2::CreditModel as _;
+use assay_model::v2::{self, CreditModel as _};
 use assay_model::{Assessment, CreditModel as _, types};
 use assay_registry::{
     self, BoostModel, CreditModel, Limits, MockNft, MockPool, MockPosition, MockReport, MockToken, OfKind, Refusal,
@@ -21,10 +21,11 @@ use example::Repayments;
 use example_v2::Leverage;
 use sha2::{Digest, Sha256};
 
-const COMPONENTS: [&str; 9] = [
+const COMPONENTS: [&str; 10] = [
     "credit-1.0",
     "credit-1.1",
     "credit-1.2",
+    "credit-1.3",
     "enhanced-boost-1.1",
     "enhanced-boost",
     "sandbox-1.1",
@@ -188,19 +189,23 @@ fn credit_models_answer_as_native_code_does() {
 }
 
 #[test]
-fn the_fitted_model_answers_as_native_code_does() {
+fn fitted_models_answer_as_native_code_does() {
+    type Native = fn(&v2::Features) -> Result<v2::Verdict, v2::Refusal>;
+    let models: [(&str, Native); 2] = [("1.2", credit_1_2::score), ("1.3", credit_1_3::score)];
     for folder in folders() {
-        let model = Shelf::open(&folder).model::<CreditModel>("1.2");
-        for features in features::generate(14, FEATURE_SETS) {
-            let native = assay_model::v2::Features::from(native::features(&features));
-            match (model.score(&features), credit_1_2::score(&native)) {
-                (Ok(answer), Ok(verdict)) => {
-                    assert_eq!((answer.score.get(), answer.decile.get()), (verdict.score, verdict.decile));
-                    let points: Vec<_> = answer.factors.iter().map(|factor| factor.points).collect();
-                    assert_eq!(points, verdict.points, "on {features:?}");
+        let shelf = Shelf::open(&folder);
+        for (version, native) in models {
+            let model = shelf.model::<CreditModel>(version);
+            for features in features::generate_v2(14, FEATURE_SETS) {
+                match (model.score(&features), native(&native::features_v2(&features))) {
+                    (Ok(answer), Ok(verdict)) => {
+                        assert_eq!((answer.score.get(), answer.decile.get()), (verdict.score, verdict.decile));
+                        let points: Vec<_> = answer.factors.iter().map(|factor| factor.points).collect();
+                        assert_eq!(points, verdict.points, "{version} on {features:?}");
+                    }
+                    (Err(ScoreError::Refused(_)), Err(_)) => {}
+                    (answer, native) => panic!("{version}: {answer:?} against {native:?}, on {features:?}"),
                 }
-                (Err(ScoreError::Refused(_)), Err(_)) => {}
-                (answer, native) => panic!("{answer:?} against {native:?}, on {features:?}"),
             }
         }
     }

@@ -196,7 +196,10 @@ fn what_cannot_be_done_is_said() {
     let (code, out, err) = desk.run(&["backtest", "--models", "1.0,1.1", "--features", "w.jsonl", "--skip-bad"]);
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
     for (arguments, part) in [
-        (["backtest", "--models", "1.0,7.7", "--features", "w.jsonl"], "no credit model 7.7; it has 1.0, 1.1, 1.2"),
+        (
+            ["backtest", "--models", "1.0,7.7", "--features", "w.jsonl"],
+            "no credit model 7.7; it has 1.0, 1.1, 1.2, 1.3",
+        ),
         (["backtest", "--models", "7.7", "--features", "w.jsonl"], "no credit model 7.7"),
         (
             ["backtest", "--models", "1.0,1.1", "--features", "nowhere.jsonl"],

@@ -42,7 +42,7 @@ fn a_version_answers_where_it_is_asked_for() {
 
         let unknown = api.get(&format!("{path}?model_version=9.9")).await.expect(404);
         assert_eq!(unknown["code"], "unknown_model");
-        assert_eq!(unknown["detail"], "No credit model 9.9 is loaded; loaded are 1.0, 1.1, 1.2");
+        assert_eq!(unknown["detail"], "No credit model 9.9 is loaded; loaded are 1.0, 1.1, 1.2, 1.3");
         let nonsense = api.get(&format!("{path}?model_version=latest")).await.expect(422);
         assert_eq!(nonsense["detail"][0]["loc"], json!(["query", "model_version"]));
         let sandbox = api.get(&format!("/api/v2/sandbox/score/address/{address}?model_version=1.0")).await.ok();
