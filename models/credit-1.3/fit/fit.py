@@ -1,7 +1,10 @@
 """Fits a credit scorecard and writes scorecard.toml and src/table.rs of models/credit-VERSION.
 
-  fit.py DATA VERSION     DATA holds the public sets of sets.py, or features files with outcomes (*.jsonl, *.jsonl.gz),
-                          such as `assay features export --population borrowers --outcome liquidation` writes
+  fit.py DATA VERSION [--models FOLDER]
+
+                          DATA holds the public sets of sets.py, or features files with outcomes (*.jsonl, *.jsonl.gz),
+                          such as `assay features export --population borrowers --outcome liquidation` writes;
+                          FOLDER is models/ unless given
 
 A new version begins as a copy of this one without its card. A version in plugins/SHA256SUMS is released and is left as
 it is. Of features files the position is fitted; the weights for unread positions stay those of this version.
@@ -19,6 +22,9 @@ import tomllib
 import numpy as np
 import pandas as pd
 
+# The folder of this file is source; nothing is written to it.
+sys.dont_write_bytecode = True
+
 import inputs
 import recipe
 import scorecard
@@ -34,12 +40,12 @@ POPULATION = {
                    "MakerDAO ETH-B vaults from November 2020 to September 2021; others have no claim"}
 
 
-def begin(version):
+def begin(models, version):
     """The folder of the version; a copy of this one if there is none yet."""
     released = (MODELS.parent / "plugins" / "SHA256SUMS").read_text().split()
     if f"credit-{version}.wasm" in released:
         raise SystemExit(f"credit {version} is released and never changes: give the fit another VERSION")
-    folder = MODELS / f"credit-{version}"
+    folder = models / f"credit-{version}"
     if not folder.exists():
         shutil.copytree(OWN, folder, ignore=shutil.ignore_patterns("card.toml", "README.md", "__pycache__"))
         own = OWN.name.removeprefix("credit-")
@@ -216,11 +222,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=pathlib.Path)
     parser.add_argument("version")
+    parser.add_argument("--models", type=pathlib.Path, default=MODELS)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as out:
-        run(given.data, begin(given.version), given.version, pathlib.Path(out))
+        run(given.data, begin(given.models, given.version), given.version, pathlib.Path(out))
 
 
 if __name__ == "__main__":
-    sys.dont_write_bytecode = True
     main()

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
-from sklearn.metrics import roc_auc_score
+from scipy.stats import rankdata
 
 # Ridge on the weights of the history, in the scale of the inputs (0 to about 3), for rows that count as months.
 RIDGE = 1.0
@@ -106,7 +106,11 @@ class Pairs:
 
 
 def auc(outcome, risk):
-    return roc_auc_score(outcome, risk) if pd.Series(outcome).nunique() == 2 else float("nan")
+    """The chance that a bad row has more risk than a good one, over all dates together."""
+    bad = np.asarray(outcome, bool)
+    many, ranks = bad.sum(), rankdata(risk)
+    pairs = many * (len(bad) - many)
+    return (ranks[bad].sum() - many * (many + 1) / 2) / pairs if pairs else float("nan")
 
 
 def share(rows, outcome, resamples=1000):
@@ -131,4 +135,6 @@ def share(rows, outcome, resamples=1000):
 
 
 def log_odds(share):
+    # A part of the wallets can have no bad one.
+    share = min(max(share, 1e-4), 1 - 1e-4)
     return math.log(share / (1 - share))

@@ -27,7 +27,7 @@ def points(position, unread, base_rate):
     most = math.log(inputs.SAFE * inputs.MOST_LOAD)
     # The log odds at which the score is STEEP_UNTIL, and the input that has them.
     odds = recipe.log_odds(BORDER_SHARE) - (STEEP_UNTIL - BORDER) / PER_LOG_ODD
-    bend = min(max((odds - position["intercept"]) / position["near"], 0.1), most)
+    bend = min(max((odds - position["intercept"]) / max(position["near"], 1e-6), 0.1), most)
     average = BORDER - PER_LOG_ODD * (recipe.log_odds(base_rate) - recipe.log_odds(BORDER_SHARE))
     return {"bend": round(bend, 4), "safe": round((TOP - STEEP_UNTIL) / bend, 2),
             "near": round(position["near"] * PER_LOG_ODD, 2),

@@ -64,6 +64,27 @@ fn fitted(desk: &Desk, export: &str) -> String {
     words
 }
 
+/// The recipe of the released models makes a new version of an export, and changes no released one.
+fn fitted_by_the_recipe(desk: &Desk, export: &str) {
+    let fit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/credit-1.3/fit/fit.py");
+    let (data, models) = (desk.path("data"), desk.path("models"));
+    std::fs::create_dir_all(&data).expect("a folder");
+    std::fs::copy(desk.path(export), data.join(export)).expect("a copy");
+    let recipe = |version: &str| {
+        let mut command = Command::new(python::interpreter().expect("Python"));
+        command.arg(&fit).arg(&data).arg(version).arg("--models").arg(&models);
+        command
+    };
+    println!("{}", said(&mut recipe("9.1")));
+    let new = models.join("credit-9.1");
+    let [card, table, package] = ["scorecard.toml", "src/table.rs", "Cargo.toml"]
+        .map(|file| std::fs::read_to_string(new.join(file)).unwrap_or_else(|e| panic!("{file}: {e}")));
+    assert!(card.contains("version = \"9.1\"") && card.contains("near = "), "{card}");
+    assert!(table.contains("VERSION: &str = \"9.1\"") && package.contains("name = \"credit-9-1\""), "{table}");
+    let refused = recipe("1.3").output().expect("it runs");
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("is released"));
+}
+
 /// The grade of each model, by its name.
 fn grade<'a>(report: &'a Value, version: &str) -> &'a Value {
     let grades = report["grades"].as_array().expect("grades");
@@ -86,6 +107,7 @@ fn a_model_that_was_fitted_before_a_fall_of_prices_ranks_who_is_liquidated_in_it
         rows::check(&economy, &ledger, &[&train[..], &test].concat()).await;
 
         println!("{}", fitted(&desk, "train.jsonl"));
+        fitted_by_the_recipe(&desk, "train.jsonl");
         let label = ["--label", "liquidated", "--horizon", "90", "--bounds", "auc=0.75"];
         let backtest =
             ["backtest", "--models", "1.1,1.2,model.wasm", "--features", "test.jsonl", "--json", "report.json"];
