@@ -88,8 +88,9 @@ def crossed(table, plan, unread):
 
 
 def horizons(table):
-    yield "outcome", sets.HORIZON
-    if table.soon.notna().all():
+    days = int(table.days.max())
+    yield "outcome", days
+    if days > 30 and table.soon.notna().all():
         yield "soon", 30
 
 
@@ -122,11 +123,23 @@ def figures(name, table, scores, simple, within=("as_of",), part=None):
             {key: round(float(value), 4) for key, value in found.items()} | \
             {"pooled": round(recipe.auc(table[outcome], -scores), 4),
              "simple_pooled": round(recipe.auc(table[outcome], table[simple]), 4)} | \
-            (refused(table, scores) if days == sets.HORIZON else {})
+            (refused(table, scores) if outcome == "outcome" else {})
 
 
 def claimed(card, population, days):
     return {row["range"]: row for row in card if row["population"] == population and row["days"] == days}
+
+
+def held(name, claims, seen):
+    """Claims beside the rates that were observed on other dates."""
+    for days in (sets.HORIZON, 30):
+        stated = claimed(claims, "position", days)
+        for ranged, row in claimed(seen, "position", days).items():
+            if claim := stated.get(ranged):
+                yield {"set": name, "days": days, "range": ranged, "wallets": row["wallets"],
+                       "observed": row["estimate"], "observed_low": row["low"], "observed_high": row["high"],
+                       "low": claim["low"], "estimate": claim["estimate"], "high": claim["high"],
+                       "inside": claim["low"] <= row["estimate"] <= claim["high"]}
 
 
 def out_of_time(table, plan, unread):
@@ -138,18 +151,8 @@ def out_of_time(table, plan, unread):
     early_scores, _ = crossed(early, plan, unread)
     claims, seen = (list(rates("position", rows, scores))
                     for rows, scores in ((early, early_scores), (late, scorecard.score(cost, late))))
-    found = []
-    for days in (sets.HORIZON, 30):
-        early_claims = claimed(claims, "position", days)
-        for name, row in claimed(seen, "position", days).items():
-            claim = early_claims.get(name)
-            if claim:
-                found.append({"days": days, "range": name, "wallets": row["wallets"], "observed": row["estimate"],
-                              "observed_low": row["low"], "observed_high": row["high"], "low": claim["low"],
-                              "estimate": claim["estimate"], "high": claim["high"],
-                              "inside": claim["low"] <= row["estimate"] <= claim["high"]})
     name = f"{plan['set']}, out of time" if "set" in plan else "out of time"
-    return list(figures(name, late, scorecard.score(cost, late), "load")), found
+    return list(figures(name, late, scorecard.score(cost, late), "load")), list(held(name, claims, seen))
 
 
 def unread_weights(tables, plan):
@@ -169,7 +172,7 @@ def others(tables, plan, cost, unread):
     held = cost | {name: then[name] for name in ("unread_recency", "unread_repeated")}
     yield from figures("aave-v2-ethereum, out of time", late, scorecard.score(held, late), "recency")
     for name, table in tables.items():
-        if name not in (plan["position"]["set"], plan["unread"]["set"]):
+        if name not in (plan["position"]["set"], plan["unread"]["set"], plan["later"]["set"]):
             alone = {one: recipe.auc(table.outcome, table[one]) for one in ("load", "owed", "recency", "repeated")}
             yield from figures(name, table, scorecard.score(cost, table), max(alone, key=alone.get))
             owing = table[table.load > 0]
@@ -192,6 +195,10 @@ def run(data, folder, version, out):
     scores, part = crossed(table, plan["position"], unread)
     later, checked = out_of_time(table, plan["position"], unread)
     rated = list(rates("position", table, scores))
+    if "later" in plan:
+        after, name = tables[plan["later"]["set"]], plan["later"]["set"]
+        checked += held(name, rated, list(rates("position", after, scorecard.score(cost, after))))
+        later += figures(name, after, scorecard.score(cost, after), "load")
     if "unread" in plan:
         blind = tables[plan["unread"]["set"]]
         rated += rates("unread", blind, scorecard.score(cost, blind))

@@ -13,6 +13,8 @@ import math
 import pandas as pd
 
 DAY = 86400.0
+# Days in which the outcome may happen, unless a record says another number as `within_days`.
+HORIZON = 90
 # The usual threshold of volatile collateral, if none is stated.
 THRESHOLD = 0.8
 # Debt over its limit. Beyond the highest nothing is said; flows and prices are not so exact.
@@ -117,7 +119,8 @@ def read(path):
             if record.get("outcome") is None:
                 continue
             rows.append({**of(record), "outcome": int(record["outcome"]), "as_of": record["as_of"],
-                         "soon": record.get("liquidated_30"), "cluster": record.get("cluster") or record.get("id")})
+                         "days": record.get("within_days", HORIZON), "soon": record.get("liquidated_30"),
+                         "cluster": record.get("cluster") or record.get("id")})
     if not rows:
         raise SystemExit(f"{path} has no line with an outcome: label it, for example with --outcome of the export")
     return pd.DataFrame(rows)

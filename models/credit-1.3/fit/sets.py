@@ -11,8 +11,9 @@ import pathlib
 
 import pandas as pd
 
+from inputs import HORIZON
+
 DAY = 86400
-HORIZON = 90
 
 
 def record(wallet, as_of, outcome, market):
@@ -64,7 +65,7 @@ def rocifi_60_days(folder):
         yield record(row.address, as_of, row.liquidated_60_days, {
             "chain_id": 137, "supply": row.count_deposit, "withdraw": row.count_redeem, "borrow": row.count_borrow,
             "repay": row.count_repay, "liquidation": row.count_liquidation, "first_event": first,
-            **_position(row.net_deposits, row.net_outstanding)})
+            **_position(row.net_deposits, row.net_outstanding)}) | {"within_days": 60}
 
 
 def rocifi_loans(folder):
@@ -147,16 +148,23 @@ LEAST_DEBT = 10.0
 
 
 def maker_eth_b(folder):
-    """Prospective: every vault that owes, on every day, with its health factor; liquidated within 90 days, within 30?
+    """Prospective: every vault that owes, on every day, with its health factor; liquidated within 90 days, within 30?"""
+    return _vaults(folder, "2020-11-01", HORIZON)
 
-    A row below 0.9 is left out: a liquidation follows within a day, so an amount is missing there.
-    """
+
+def maker_eth_b_later(folder):
+    """The dates after those of `maker_eth_b`, too late for 90 days; liquidated within 30?"""
+    return _vaults(folder, "2021-07-03", 30)
+
+
+def _vaults(folder, start, horizon):
+    """A row below 0.9 is left out: a liquidation follows within a day, so an amount is missing there."""
     folder = pathlib.Path(folder)
     events = pd.read_csv(folder / "maker_eth_b_events.csv.gz").sort_values(["block", "ts"], kind="stable")
     fee = Fee(folder)
     prices = pd.read_csv(folder / "eth_usd_daily.csv").set_index("date").price
-    last = int(events.ts.max()) - HORIZON * DAY
-    days = range(int(pd.Timestamp("2020-11-01", tz="UTC").timestamp()), last + 1, DAY)
+    last = int(events.ts.max()) - horizon * DAY
+    days = range(int(pd.Timestamp(start, tz="UTC").timestamp()), last + 1, DAY)
     today = [(day, datetime.datetime.fromtimestamp(day, datetime.UTC).strftime("%Y-%m-%d"), fee.growth(day))
              for day in days]
     for number, own in events.groupby("vault"):
@@ -173,18 +181,19 @@ def maker_eth_b(folder):
             if debt < LEAST_DEBT or deposits * ETH_B / debt < 0.9:
                 continue
             ahead = min((time - day for time in liquidations if time >= day), default=math.inf)
-            row = record(f"vault-{number}", day, ahead < HORIZON * DAY, {
+            row = record(f"vault-{number}", day, ahead < horizon * DAY, {
                 "protocol": "maker", "market": "ETH-B", **vault.counts, "first_event": int(vault.first),
                 "last_event": int(vault.last), "last_liquidation": vault.liquidated and int(vault.liquidated),
                 "supplied_usd": deposits, "borrowed_usd": debt,
                 "position": {"coverage": "complete", "collateral": [{"class": "native", "usd": deposits}],
                              "debt": [{"class": "stablecoin", "usd": debt}], "liquidation_threshold": ETH_B,
                              "health_factor": deposits * ETH_B / debt, "utilisation": debt / deposits}})
-            yield row | {"liquidated_30": int(ahead < 30 * DAY)}
+            yield row | {"within_days": horizon, "liquidated_30": int(ahead < 30 * DAY)}
 
 
 SETS = {
     "maker-eth-b": maker_eth_b,
+    "maker-eth-b-later": maker_eth_b_later,
     "aave-v2-ethereum": aave_v2_ethereum,
     "aave-v2-polygon-hidden": aave_v2_polygon_hidden,
     "rocifi-60-days": rocifi_60_days,
