@@ -148,7 +148,7 @@ LEAST_DEBT = 10.0
 
 
 def maker_eth_b(folder):
-    """Prospective: every vault that owes, on every day, with its health factor; liquidated within 90 days, within 30?"""
+    """Prospective: every vault that owes, on every day, with its health factor; liquidated within 90 days, or 30?"""
     return _vaults(folder, "2020-11-01", HORIZON)
 
 
