@@ -56,11 +56,14 @@ numpy.savetxt(folder / "xgboost-shapley.csv", explained, fmt="%.17g")
 # The same without categories as ONNX, which sends them another way. Its margins are those of its own runtime.
 plain = numpy.array([at for at in range(len(names)) if at != category])
 signs = [rising[at] for at in plain]
+of_onnx = lightgbm.train(dict(shared, objective="binary", num_leaves=LEAVES, verbose=-1, num_threads=2,
+                              monotone_constraints=signs, monotone_constraints_method="basic"),
+                         lightgbm.Dataset(x[:, plain], y), TREES)
+# Its own file counts the training data in each leaf, which ONNX does not.
+of_onnx.save_model(folder / "onnx-of-lightgbm.txt")
 for name, convert, trained in [
     ("onnx-of-lightgbm", partial(convert_lightgbm, zipmap=False),
-     lightgbm.train(dict(shared, objective="binary", num_leaves=LEAVES, verbose=-1, num_threads=2,
-                         monotone_constraints=signs, monotone_constraints_method="basic"),
-                    lightgbm.Dataset(x[:, plain], y), TREES)),
+     of_onnx),
     ("onnx-of-xgboost", convert_xgboost,
      xgboost.train(dict(shared, objective="binary:logistic", max_depth=5, nthread=2, monotone_constraints=tuple(signs)),
                    xgboost.DMatrix(x[:, plain], y), TREES)),
@@ -72,6 +75,37 @@ for name, convert, trained in [
     session = onnxruntime.InferenceSession(model.SerializeToString())
     margins = session.run(["probabilities"], {"x": x[:, plain].astype(numpy.float32)})[0][:, 1]
     numpy.savetxt(folder / f"{name}.csv", margins, fmt="%.17g")
+
+# Objectives other than the binary ones with a sigmoid of 1.
+quick = dict(shared, num_leaves=7, verbose=-1, num_threads=2, monotone_constraints=rising,
+             monotone_constraints_method="basic")
+doubled = lightgbm.train(dict(quick, objective="binary", sigmoid=2.0), lightgbm.Dataset(x, y, feature_name=names), 5)
+doubled.save_model(folder / "lightgbm-sigmoid.txt")
+numpy.savetxt(folder / "lightgbm-sigmoid.csv", doubled.predict(x, raw_score=True), fmt="%.17g")
+for objective in ["regression", "poisson", "lambdarank"]:
+    groups = [10] * (len(x) // 10) if objective == "lambdarank" else None
+    table = lightgbm.Dataset(x, y, feature_name=names, group=groups)
+    lightgbm.train(dict(quick, objective=objective), table, 2).save_model(folder / f"lightgbm-{objective}.txt")
+for objective in ["reg:squarederror", "rank:pairwise"]:
+    table = xgboost.DMatrix(x, y, feature_names=names)
+    if objective.startswith("rank"):
+        table.set_group([10] * (len(x) // 10))
+    other = xgboost.train(dict(objective=objective, nthread=2), table, 2)
+    other.save_model(folder / f"xgboost-{objective.partition(':')[2]}.json")
+
+# Early stopping: an estimator predicts up to its best iteration, a booster with all of its trees.
+half = len(x) // 2
+fitted, held = (xgboost.DMatrix(x[rows], y[rows], feature_names=names) for rows in (slice(half), slice(half, None)))
+stopped = xgboost.train(dict(objective="binary:logistic", eta=1.0, nthread=2, monotone_constraints=tuple(rising)), fitted,
+                        200, evals=[(held, "held")], early_stopping_rounds=5, verbose_eval=False)
+assert stopped.best_iteration + 1 < stopped.num_boosted_rounds()
+stopped.save_model(folder / "xgboost-booster.json")
+margins = stopped.predict(xgboost.DMatrix(x, feature_names=names), output_margin=True,
+                          iteration_range=(0, stopped.best_iteration + 1))
+numpy.savetxt(folder / "xgboost-estimator.csv", margins, fmt="%.17g")
+# What `save_model` of an estimator adds.
+stopped.set_attr(scikit_learn="{}")
+stopped.save_model(folder / "xgboost-estimator.json")
 
 # The table of the scorecard in authors/card.toml, by numpy.
 points = numpy.full(len(x), 300.0)

@@ -32,6 +32,14 @@ fn train(folder: &Path, wallets: &[Features]) {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
+/// Why the declaration with `trees` is refused.
+fn refused(folder: &Path, trees: &str) -> String {
+    let text = fs::read_to_string(declarations().join("model.toml")).expect("the declaration");
+    let path = folder.join("model.toml");
+    fs::write(&path, format!("trees = \"{trees}\"\n{text}")).expect("the declaration");
+    pack(&path).expect_err(trees).to_string()
+}
+
 /// The declaration with `trees`, packed.
 fn packed(folder: &Path, trees: &str) -> Pack {
     packed_with(folder, &format!("trees = \"{trees}\""))
@@ -52,7 +60,9 @@ fn packed_without(folder: &Path, trees: &str, feature: &str) -> Pack {
     let kept: Vec<&str> = parts.iter().filter(|part| !part.starts_with(&name)).copied().collect();
     assert_eq!(kept.len() + 1, parts.len(), "{feature}");
     let path = folder.join("model.toml");
-    fs::write(&path, format!("trees = \"{trees}\"\n{}", kept.join("\n[[feature]]\n"))).expect("the declaration");
+    let covers = if trees.ends_with(".onnx") { "covers = \"matrix.csv\"\n" } else { "" };
+    let text = format!("trees = \"{trees}\"\n{covers}{}", kept.join("\n[[feature]]\n"));
+    fs::write(&path, text).expect("the declaration");
     pack(&path).unwrap_or_else(|fault| panic!("{trees}: {fault}"))
 }
 
@@ -124,6 +134,38 @@ fn models_without_code_answer_as_their_libraries() {
     for name in ["onnx-of-lightgbm", "onnx-of-xgboost"] {
         let expected = numbers(&folder.path().join(format!("{name}.csv")));
         compare(name, &packed_without(folder.path(), &format!("{name}.onnx"), "markets"), &wallets, &expected, odds);
+    }
+    let parts = |pack: &Pack, wallet: &Features| {
+        let data = Data::new(&pack.data).expect("data");
+        let (figures, mut parts) = (values(data, &Wallet::new(wallet)), [0.0; FEATURES]);
+        margin(data, &figures, &mut parts);
+        parts
+    };
+    let [own, counted] =
+        ["onnx-of-lightgbm.txt", "onnx-of-lightgbm.onnx"].map(|file| packed_without(folder.path(), file, "markets"));
+    let differences = wallets.iter().flat_map(|wallet| {
+        let (own, counted) = (parts(&own, wallet), parts(&counted, wallet));
+        own.into_iter().zip(counted).map(|(own, counted)| (own - counted).abs())
+    });
+    let difference = differences.fold(0.0, f64::max);
+    println!("onnx: largest difference of parts from those of the same trees as text {difference:e}");
+    assert!(difference <= 1e-3, "parts differ by {difference:e}");
+    let expected = numbers(&folder.path().join("lightgbm-sigmoid.csv"));
+    let doubled = |margin: f64| odds(2.0 * margin);
+    compare("lightgbm-sigmoid", &packed(folder.path(), "lightgbm-sigmoid.txt"), &wallets, &expected, doubled);
+    let expected = numbers(&folder.path().join("xgboost-estimator.csv"));
+    compare("xgboost-estimator", &packed(folder.path(), "xgboost-estimator.json"), &wallets, &expected, odds);
+    for (trees, words) in [
+        ("xgboost-booster.json", "and `Booster.predict` uses all. Save those that you mean"),
+        ("lightgbm-regression.txt", "the trees may not predict log-odds: its objective is regression"),
+        ("lightgbm-poisson.txt", "its objective is poisson"),
+        ("lightgbm-lambdarank.txt", "its objective is lambdarank"),
+        ("xgboost-squarederror.json", "the trees may not predict log-odds: its objective is reg:squarederror"),
+        ("xgboost-pairwise.json", "its objective is rank:pairwise"),
+        ("onnx-of-lightgbm.onnx", "columns, and 33 features are declared"),
+    ] {
+        let said = refused(folder.path(), trees);
+        assert!(said.contains(words), "{trees}: {said}");
     }
     // XGBoost computes contributions in single precision.
     for (name, file, most) in [("lightgbm", "lightgbm.txt", 1e-9), ("xgboost", "xgboost.json", 1e-3)] {

@@ -57,6 +57,14 @@ pub fn holds(row: &Row, rising: bool) -> bool {
     bins.is_sorted_by(|low, high| if rising { low <= high } else { low >= high })
 }
 
+/// Refuses what only trees need.
+pub fn without_trees(file: &File) -> Result<(), Fault> {
+    let message = "it belongs to `trees`, and a scorecard has none";
+    let predict = file.declared.score.trees_predict.as_ref().map(|said| file.fault(said, message));
+    let covers = file.declared.covers.as_ref().map(|covers| file.fault(covers, message));
+    predict.or(covers).map_or(Ok(()), Err)
+}
+
 /// Refuses bins in a declaration that names trees.
 pub fn none(file: &File) -> Result<(), Fault> {
     let given = |feature: &Feature| -> Option<Fault> {

@@ -20,6 +20,9 @@ pub struct Declaration {
     pub authors: Vec<String>,
     /// The file of the trees, in the same folder: LightGBM text, XGBoost JSON or ONNX. Absent for a scorecard.
     pub trees: Option<Text>,
+    /// The table that the trees were trained on, in the same folder: for a file that does not say how much of the
+    /// training data reached each leaf.
+    pub covers: Option<Text>,
     /// How the trees are explained.
     pub explain: Option<Spanned<Explain>>,
     pub score: Score,
@@ -35,7 +38,9 @@ pub struct Declaration {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Score {
-    pub margin: Margin,
+    pub margin: Spanned<Margin>,
+    /// What the trees add up to, if their file does not say.
+    pub trees_predict: Option<Spanned<TreesPredict>>,
     /// The points that a score gains when the odds of a good outcome double.
     pub points_to_double: Option<f64>,
     /// A wallet with odds of `anchor_odds` to 1 has the score `anchor_score`.
@@ -57,6 +62,13 @@ pub enum Margin {
     LogOddsOfBad,
     LogOddsOfGood,
     Points,
+}
+
+/// What an author says of trees whose file does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TreesPredict {
+    LogOdds,
 }
 
 /// How the score of trees is shared among their features.

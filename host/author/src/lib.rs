@@ -18,6 +18,8 @@
 //! | `fuse` | the modules of a component, linked into one |
 //! | `template` | the files of a new model |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
+//! | `predictions` | what the origin predicts, to compare with |
+//! | `table` | the columns of a CSV file |
 //! | `fault`, `files` | a problem and its line; reads files up to a largest size |
 
 mod card;
@@ -33,9 +35,11 @@ mod monotone;
 mod origin;
 mod pack;
 mod packed;
+mod predictions;
 mod rules;
 mod scale;
 mod script;
+mod table;
 mod template;
 mod texts;
 mod wallet;
@@ -43,6 +47,7 @@ mod wallet;
 pub use fault::Fault;
 pub use matrix::Matrix;
 pub use pack::{Pack, pack};
+pub use predictions::{Predictions, Unit};
 pub use script::Script;
 pub use template::{Language, NewFile, files as template};
 pub use wallet::Wallet;

@@ -7,12 +7,14 @@ use tables::data::{Data, FACTORS, FEATURES, Section};
 
 use crate::{
     Fault, Wallet, claims,
-    declaration::{Declaration, Feature, File},
+    declaration::{Declaration, Feature, File, Margin},
     fault::begins,
     language::Expression,
     module,
+    origin::{Forest, Predicts},
     packed::Packed,
-    rules,
+    predictions::Unit,
+    rules::{self, Rules},
     scale::{Scale, deciles},
     texts::{self, LABEL},
 };
@@ -29,12 +31,34 @@ pub struct Pack {
     pub data: Vec<u8>,
     /// What is packed, in one line.
     pub summary: String,
+    /// Whether a library trained it.
+    pub is_trained: bool,
+    /// What the margin is multiplied by for the log-odds of its outcome; none where it is in points.
+    factor: Option<f64>,
+    /// Figures and sums have single precision.
+    single: bool,
 }
 
 impl Pack {
     /// The score of a wallet, computed natively by the same code; `None` where the model refuses it.
     pub fn score(&self, features: &Features) -> Option<u32> {
         tables::answer(Data::new(&self.data)?, &Wallet::new(features)).map(|answer| answer.score)
+    }
+
+    /// What it predicts of a wallet in the unit of `predictions`; `None` where the model refuses the wallet, or its
+    /// margin has no probability.
+    pub fn predicts(&self, unit: Unit, features: &Features) -> Option<f64> {
+        let margin = tables::answer(Data::new(&self.data)?, &Wallet::new(features))?.margin;
+        match unit {
+            Unit::Margin => Some(margin),
+            Unit::Probability => self.factor.map(|factor| 1.0 / (1.0 + (-factor * margin).exp())),
+        }
+    }
+
+    /// Whether a prediction is that of the origin, within the precision of both.
+    pub fn agrees(&self, own: f64, origin: f64) -> bool {
+        let most = if self.single { 1e-5 } else { 1e-9 };
+        (own - origin).abs() <= most * origin.abs().max(1.0)
     }
 }
 
@@ -48,6 +72,10 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
     let factor_of = factors(&file)?;
     let scale = Scale::of(&file)?;
     let rules = rules::rules(&file)?;
+    let scale = match &rules {
+        Rules::Trees(forest) => scale.of_trees(&file, &forest.predicts)?,
+        Rules::Card(_) => scale,
+    };
     rules::prove(&file, &rules, scale)?;
     let mut packed = Packed::new();
     packed.put(Section::Code, expressions.iter().flat_map(|expression| expression.code.iter().copied()));
@@ -56,6 +84,15 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
     packed.numbers(Section::Deciles, deciles(&file)?.iter().copied());
     packed.texts(&texts::texts(&file, &expressions)?);
     packed.doubles(Section::Claims, claims::numbers(&file)?);
+    let (is_trained, single) = match &rules {
+        Rules::Trees(forest) => (true, forest.single),
+        Rules::Card(_) => (false, false),
+    };
+    let factor = match (&rules, file.declared.score.margin.get_ref()) {
+        (_, Margin::Points) => None,
+        (Rules::Trees(Forest { predicts: Predicts::LogOdds { factor, .. }, .. }), _) => Some(*factor),
+        _ => Some(1.0),
+    };
     let summary = rules::put(&mut packed, &file, &rules, scale);
     let data = packed.bytes();
     if data.len() > DATA {
@@ -64,7 +101,7 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
         return Err(Fault::of(declaration, message));
     }
     let core = module::with(&data).map_err(|why| Fault::of(declaration, why))?;
-    Ok(Pack { core, data, summary })
+    Ok(Pack { core, data, summary, is_trained, factor, single })
 }
 
 /// The expressions of the features.

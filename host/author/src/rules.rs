@@ -12,6 +12,7 @@ use crate::{
     origin::{self, Forest, Test, Tree},
     packed::{Packed, number},
     scale::Scale,
+    table,
 };
 
 /// The trees or the table that make the margin.
@@ -28,7 +29,7 @@ pub fn rules(file: &File) -> Result<Rules, Fault> {
     let Some(trees) = &file.declared.trees else {
         return match &file.declared.explain {
             Some(explain) => Err(file.fault(explain, "a scorecard needs no `explain`: its cells are its points")),
-            None => card::rows(file).map(Rules::Card),
+            None => card::without_trees(file).and_then(|()| card::rows(file)).map(Rules::Card),
         };
     };
     card::none(file)?;
@@ -37,7 +38,8 @@ pub fn rules(file: &File) -> Result<Rules, Fault> {
         return Err(file.fault(trees, format!("there is no file {}: train first, and save it here", trees.get_ref())));
     }
     let bytes = files::bytes(&path, files::TRAINED)?;
-    let forest = origin::read(&bytes, &file.names()).map_err(|why| Fault::of(&path, why))?;
+    let mut forest = origin::read(&bytes, &file.names()).map_err(|why| Fault::of(&path, why))?;
+    covers(file, &mut forest)?;
     let depth = forest.trees.iter().map(Tree::depth).max().unwrap_or(0);
     match &file.declared.explain {
         Some(explain) if *explain.get_ref() == Explain::TreeShap && depth > SHAPLEY_DEPTH => {
@@ -48,6 +50,35 @@ pub fn rules(file: &File) -> Result<Rules, Fault> {
             Err(file.fault(explain, message))
         }
         _ => Ok(Rules::Trees(forest)),
+    }
+}
+
+/// Counts the training data in each leaf if the file of the trees does not: no explanation is right without.
+fn covers(file: &File, forest: &mut Forest) -> Result<(), Fault> {
+    let Some(trees) = &file.declared.trees else { return Ok(()) };
+    match (&file.declared.covers, forest.has_covers()) {
+        (None, true) => Ok(()),
+        (Some(covers), true) => {
+            let message = format!("{} says itself how much data reached each leaf: remove `covers`", trees.get_ref());
+            Err(file.fault(covers, message))
+        }
+        (None, false) => {
+            let message = format!(
+                "{} does not say how much of the training data reached each leaf, so the points of factors would be \
+                 wrong. Add `covers = \"matrix.csv\"`, the table of the training from `assay features table`",
+                trees.get_ref()
+            );
+            Err(file.fault(trees, message))
+        }
+        (Some(covers), false) => {
+            let path = file.path.parent().unwrap_or(Path::new("")).join(covers.get_ref());
+            if !path.exists() {
+                return Err(file.fault(covers, format!("there is no file {}", covers.get_ref())));
+            }
+            let text = files::text(&path, files::TRAINED)?;
+            origin::count(forest, &table::rows(&path, &text, &file.names())?);
+            if forest.has_covers() { Ok(()) } else { Err(Fault::of(&path, "it has no rows")) }
+        }
     }
 }
 
@@ -140,7 +171,7 @@ fn scorecard(packed: &mut Packed, file: &File, rows: &[Row], scale: Scale) -> St
     packed.numbers(Section::EdgeStarts, starts);
     packed.doubles(Section::Edges, rows.iter().flat_map(|row| row.edges.iter().copied()));
     packed.doubles(Section::Cells, rows.iter().flat_map(|row| row.cells.iter().copied()));
-    let unit = if file.declared.score.margin == Margin::Points { "points" } else { "weights of evidence" };
+    let unit = if *file.declared.score.margin.get_ref() == Margin::Points { "points" } else { "weights of evidence" };
     format!("a scorecard of {} features in {unit}", rows.len())
 }
 
@@ -180,5 +211,9 @@ fn trees(packed: &mut Packed, file: &File, forest: &Forest, scale: Scale) -> Str
         false => packed.singles(Section::Means, forest.trees.iter().flat_map(Tree::means)),
     }
     packed.doubles(Section::Leaves, forest.trees.iter().flat_map(|tree| tree.leaves.iter().map(|leaf| leaf.value)));
-    format!("{} trees with {leaves} leaves over {} features", forest.trees.len(), file.declared.features.len())
+    let unused = match forest.unused {
+        0 => String::new(),
+        unused => format!(", without the {unused} trees after the best iteration"),
+    };
+    format!("{} trees with {leaves} leaves over {} features{unused}", forest.trees.len(), file.declared.features.len())
 }

@@ -3,6 +3,7 @@
 use std::{fs, path::Path};
 
 use assay_author::{Matrix, pack};
+use assay_domain::features::Features;
 
 const DECLARED: &str = r#"
 version = "1.0"
@@ -23,9 +24,9 @@ is = "count(chains)"
 factor = "F"
 monotone = "falling"
 "#;
-const TREE: &str = "tree\nnum_class=1\nnum_tree_per_iteration=1\nfeature_names=a\n\nTree=0\nnum_cat=0\nsplit_feature=0\n\
-    threshold=1.5\ndecision_type=10\nleft_child=-1\nright_child=-2\nleaf_value=-0.25 0.5\nleaf_count=30 10\n\n\n\
-    end of trees\n";
+const TREE: &str = "tree\nnum_class=1\nnum_tree_per_iteration=1\nobjective=binary sigmoid:1\nfeature_names=a\n\n\
+    Tree=0\nnum_cat=0\nsplit_feature=0\nthreshold=1.5\ndecision_type=10\nleft_child=-1\nright_child=-2\n\
+    leaf_value=-0.25 0.5\nleaf_count=30 10\n\n\nend of trees\n";
 
 /// Packs this declaration and these trees. Returns the summary or the problem.
 #[expect(clippy::unwrap_used, reason = "a test without its files has failed")]
@@ -59,9 +60,76 @@ fn each_mistake_is_named_with_its_line() {
         (said("trees = ", "explain = \"treeshap\"\ntrees = "), "1 trees with 2 leaves"),
         (said("trees = ", "explain = \"shap\"\ntrees = "), "model.toml:4:11: unknown variant `shap`"),
         (said("trees = \"model.txt\"", "explain = \"saabas\""), "model.toml:4:11: a scorecard needs no `explain`"),
+        (said("trees = \"model.txt\"", "covers = \"m.csv\""), "model.toml:4:10: it belongs to `trees`"),
+        (said("trees = ", "covers = \"m.csv\"\ntrees = "), "model.toml:4:10: model.txt says itself how much data"),
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
+}
+
+#[test]
+fn a_margin_means_what_the_trees_predict() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |margin: &str, objective: &str| {
+        let points = "margin = \"points\"\ndeciles";
+        let declared = match margin {
+            "points" => {
+                let (head, rest) = DECLARED.split_once("margin =").unwrap();
+                format!("{head}{points}{}", rest.split_once("deciles").unwrap().1).replace("falling", "rising")
+            }
+            other => {
+                DECLARED.replace("margin = \"log-odds-of-bad\"", &format!("margin = \"log-odds-of-bad\"\n{other}"))
+            }
+        };
+        said(folder.path(), &declared, &TREE.replace("objective=binary sigmoid:1", objective))
+    };
+    let packed = "1 trees with 2 leaves over 1 features";
+    let by_hand = "trees_predict = \"log-odds\"";
+    for (said, words) in [
+        (with("", "objective=binary sigmoid:1"), packed),
+        (
+            with("", "objective=regression"),
+            "model.toml:6:10: the trees may not predict log-odds: its objective is regression",
+        ),
+        (with(by_hand, "objective=regression"), packed),
+        (with("", "x=1"), "its objective is a function of its author. Train a binary objective"),
+        (with(by_hand, "x=1"), packed),
+        (
+            with(by_hand, "objective=lambdarank"),
+            "model.txt: its objective is lambdarank: the sum of its trees is neither",
+        ),
+        (with("points", "objective=regression"), packed),
+        (with("points", "objective=binary sigmoid:1"), "model.toml:6:10: the trees predict log-odds and not points"),
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn the_sigmoid_of_the_file_is_part_of_the_scale() {
+    let folder = tempfile::tempdir().unwrap();
+    let score = |sigmoid: &str| {
+        fs::write(folder.path().join("model.toml"), DECLARED).unwrap();
+        fs::write(folder.path().join("model.txt"), TREE.replace("sigmoid:1", sigmoid)).unwrap();
+        pack(&folder.path().join("model.toml")).unwrap().score(&Features::default())
+    };
+    // Odds of 4 to 1 score 700; the margin of -0.25 moves that by 60 points for each doubling of the odds.
+    let expected = |factor: f64| (700.0 - 120.0 + 0.25 * factor * 60.0 / std::f64::consts::LN_2).round() as u32;
+    assert_eq!((score("sigmoid:1"), score("sigmoid:2")), (Some(expected(1.0)), Some(expected(2.0))));
+}
+
+#[test]
+fn trees_without_covers_need_the_table_of_the_training() {
+    let folder = tempfile::tempdir().unwrap();
+    let trees = TREE.replace("leaf_count=30 10\n", "");
+    let without = said(folder.path(), DECLARED, &trees);
+    assert!(without.contains("model.toml:4:9: model.txt does not say how much of the training data"), "{without}");
+    let declared = DECLARED.replace("trees =", "covers = \"matrix.csv\"\ntrees =");
+    assert!(said(folder.path(), &declared, &trees).contains("there is no file matrix.csv"));
+    fs::write(folder.path().join("matrix.csv"), "outcome,a\n1,\n").unwrap();
+    assert_eq!(said(folder.path(), &declared, &trees), "1 trees with 2 leaves over 1 features");
+    fs::write(folder.path().join("matrix.csv"), "a\n").unwrap();
+    assert!(said(folder.path(), &declared, &trees).contains("matrix.csv: it has no rows"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, str::FromStr};
 
 use super::{
-    Forest, same_names,
+    Forest, Predicts, same_names,
     tree::{Leaf, Missing, Raw, Test, Tree},
 };
 
@@ -12,7 +12,13 @@ const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
 pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
-    let (body, _) = text.split_once("\nend of trees").ok_or("it is cut short: `end of trees` is missing")?;
+    let (body, rest) = text.split_once("\nend of trees").ok_or("it is cut short: `end of trees` is missing")?;
+    if let Some(categories) = encoded(rest) {
+        return Err(format!(
+            "it was trained on categories of pandas, which LightGBM numbers by their place in {categories}, and a \
+             wallet has the figure itself. Train on numbers: `frame.astype(float)`, with the columns in `categorical_feature`"
+        ));
+    }
     let mut blocks = body.split("\nTree=");
     let head = Lines::of(blocks.next().unwrap_or_default());
     if head.text("num_class")? != "1" || head.text("num_tree_per_iteration")? != "1" {
@@ -25,7 +31,39 @@ pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     same_names(&theirs, names)?;
     let tree = |(at, block): (usize, &str)| one(block, names.len()).map_err(|why| format!("tree {at}: {why}"));
     let trees = blocks.enumerate().map(tree).collect::<Result<_, _>>()?;
-    Ok(Forest { trees, start: 0.0, single: false, strict: false })
+    let predicts = predicts(head.text("objective").ok())?;
+    Ok(Forest { trees, start: 0.0, single: false, strict: false, predicts, unused: 0 })
+}
+
+/// The categories of a data frame, as the last lines of a file have them; none where the columns are numbers.
+fn encoded(rest: &str) -> Option<&str> {
+    let categories = rest.lines().find_map(|line| line.strip_prefix("pandas_categorical:"))?.trim();
+    (!matches!(categories, "" | "null" | "[]")).then_some(categories)
+}
+
+/// What the sum means under an objective, such as `binary sigmoid:1`; none where the author wrote it himself.
+fn predicts(objective: Option<&str>) -> Result<Predicts, String> {
+    let Some(objective) = objective else {
+        return Ok(Predicts::Value("its objective is a function of its author".into()));
+    };
+    let mut words = objective.split_ascii_whitespace();
+    let (name, options) = (words.next().unwrap_or_default(), words.collect::<Vec<_>>());
+    let plain = |name| Ok(Predicts::Value(format!("its objective is {name}")));
+    match (name, options.as_slice()) {
+        ("binary", [option]) => {
+            let factor = option.strip_prefix("sigmoid:").and_then(|factor| factor.parse().ok());
+            match factor {
+                Some(factor) if f64::is_finite(factor) && factor > 0.0 => Ok(Predicts::LogOdds { factor, class: None }),
+                _ => Err(format!("its objective is `{objective}`, which has no sigmoid above 0")),
+            }
+        }
+        ("cross_entropy", []) => Ok(Predicts::LOG_ODDS),
+        ("regression" | "regression_l1" | "huber" | "fair" | "quantile" | "mape" | "custom", []) => plain(name),
+        _ => Err(format!(
+            "its objective is {objective}: the sum of its trees is neither log-odds nor a value. Train with \
+             objective=binary, or with objective=regression on a score"
+        )),
+    }
 }
 
 struct Lines<'a>(HashMap<&'a str, &'a str>);

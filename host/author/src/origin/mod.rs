@@ -1,11 +1,13 @@
 //! Reads the trees of LightGBM, XGBoost and ONNX into one form, which keeps the rules of each: what it does with an absent
 //! figure, and which figures go left.
 
+mod covers;
 mod lightgbm;
 mod onnx;
 mod tree;
 mod xgboost;
 
+pub use covers::count;
 #[cfg(test)]
 pub use tree::Leaf;
 pub use tree::{Missing, Split, Test, Tree};
@@ -24,6 +26,29 @@ pub struct Forest {
     pub single: bool,
     /// A figure at the threshold goes right. Without this, it goes left.
     pub strict: bool,
+    pub predicts: Predicts,
+    /// The trees that the file has beside these, which its library does not use either.
+    pub unused: usize,
+}
+
+impl Forest {
+    /// Whether the file says how much of the training data reached each leaf.
+    pub fn has_covers(&self) -> bool {
+        self.trees.iter().all(|tree| tree.splits.is_empty() || tree.leaves.iter().any(|leaf| leaf.weight > 0.0))
+    }
+}
+
+/// What the sum of the trees means, by what their file says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Predicts {
+    /// The log-odds of an outcome, divided by `factor`. `class` is the label of the outcome, unless it is 1 of 0 and 1.
+    LogOdds { factor: f64, class: Option<String> },
+    /// A value: the text says which, as in `its objective is regression`.
+    Value(String),
+}
+
+impl Predicts {
+    pub const LOG_ODDS: Self = Self::LogOdds { factor: 1.0, class: None };
 }
 
 /// Reads what a library saved. `names` are the features, in the order of the training.
@@ -37,7 +62,8 @@ pub fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
         _ => {
             let graph = onnx::graph(bytes).ok_or(
                 "it is neither LightGBM text (`booster.save_model(\"model.txt\")`) nor XGBoost JSON \
-                 (`booster.save_model(\"model.json\")`) nor ONNX",
+                 (`booster.save_model(\"model.json\")`) nor ONNX. CatBoost saves ONNX with \
+                 `save_model(\"model.onnx\", format=\"onnx\")`, and skl2onnx makes it of scikit-learn",
             )?;
             onnx::read(&graph, names)?
         }

@@ -1,6 +1,7 @@
 //! Reads the trees of ONNX: one `TreeEnsembleRegressor` or binary `TreeEnsembleClassifier` of the domain `ai.onnx.ml`.
 //! ONNX computes them with single precision, so a model of its trees does too.
 
+mod columns;
 mod proto;
 
 use std::collections::{HashMap, HashSet};
@@ -9,7 +10,7 @@ use prost::Message as _;
 use proto::{Attribute, Graph, Model, Operator, Tensor};
 
 use super::{
-    Forest,
+    Forest, Predicts,
     tree::{Leaf, Missing, Raw, Test, Tree},
 };
 
@@ -27,34 +28,56 @@ pub fn read(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
     let nodes = &graph.nodes;
     let ensembles = nodes.iter().filter(|node| node.name.starts_with("TreeEnsemble"));
     let [ensemble] = ensembles.collect::<Vec<_>>()[..] else {
-        return Err("it has no tree ensemble, or several; export one".into());
+        return Err(several(nodes));
     };
     // LightGBM's converter multiplies by a constant of 1.
     let ones: Vec<_> = graph.constants.iter().filter(|constant| constant.is_one()).map(|one| &one.name).collect();
     let by_one = |node: &Operator| node.name == "Mul" && node.inputs.last().is_some_and(|input| ones.contains(&input));
     let changes = |node: &&Operator| !PLAIN.contains(&node.name.as_str()) && !by_one(node);
-    let other = before(nodes, ensemble).find(changes).or_else(|| after(nodes, ensemble).into_iter().find(changes));
-    if let Some(other) = other {
-        return Err(format!("it has the operator {} before or after the trees; export the trees alone", other.name));
+    columns::check(graph, ensemble, names)?;
+    if let Some(other) = after(nodes, ensemble).into_iter().find(changes) {
+        return Err(changed(other));
     }
     Ensemble::of(ensemble)?.forest(names)
+}
+
+/// An operator before or after the trees, which no model computes.
+fn changed(other: &Operator) -> String {
+    let advice = match other.name.as_str() {
+        "Scaler" | "Imputer" | "Normalizer" => {
+            "trees need no scaling, and `or_else` replaces what is absent: train and export them without a pipeline"
+        }
+        "Exp" | "Sigmoid" => "export the trees without it, or train with a loss that needs none",
+        _ => "export the trees without it",
+    };
+    format!("it has the operator {} before or after the trees: {advice}", other.name)
+}
+
+/// What to do with a model that has another number of ensembles than one.
+fn several(nodes: &[Operator]) -> String {
+    let has = |names: &[&str]| nodes.iter().any(|node| names.contains(&node.name.as_str()));
+    if has(&["TreeEnsembleClassifier", "TreeEnsembleRegressor"]) {
+        return "it has several tree ensembles, as AdaBoost, Bagging and CalibratedClassifierCV of scikit-learn do. \
+                Train one: GradientBoostingClassifier, LightGBM, XGBoost or CatBoost"
+            .into();
+    }
+    if has(&["LinearClassifier", "LinearRegressor"]) {
+        return "it is a linear model and has no trees. Write it as a scorecard, with `woe` and `weight` for each bin, \
+                or as a script: assay model new --lang python"
+            .into();
+    }
+    if has(&["Gemm", "MatMul"]) {
+        return "it is a neural network and has no trees. Write it as a script (assay model new --lang python), or \
+                train trees"
+            .into();
+    }
+    "it has no tree ensemble: export a TreeEnsembleClassifier or TreeEnsembleRegressor".into()
 }
 
 impl Tensor {
     fn is_one(&self) -> bool {
         self.floats == [1.0] || self.raw == 1.0_f32.to_le_bytes()
     }
-}
-
-/// The operators that make the features of `node`, from the last to the first.
-fn before<'a>(nodes: &'a [Operator], node: &'a Operator) -> impl Iterator<Item = &'a Operator> {
-    let mut input = node.inputs.first();
-    // An operator comes after those that make its inputs, so no walk is longer than the list.
-    (0..nodes.len()).map_while(move |_| {
-        let maker = nodes.iter().find(|node| input.is_some_and(|input| node.outputs.contains(input)))?;
-        input = maker.inputs.first();
-        Some(maker)
-    })
 }
 
 /// The operators that change the scores of `node`. The first output of a classifier is its label, which no score needs.
@@ -75,6 +98,14 @@ struct Ensemble<'a> {
     by_name: HashMap<&'a str, &'a Attribute>,
     /// `target` or `class`, as the names of the leaves' attributes begin.
     leaves: &'static str,
+}
+
+/// The output that is the margin.
+enum Outcome {
+    /// The only one.
+    Only,
+    /// That of the second class.
+    Second,
 }
 
 /// One node of a tree. `yes` and `no` are the numbers of its children.
@@ -141,12 +172,50 @@ impl<'a> Ensemble<'a> {
             return Err(MIXED.to_owned());
         }
         let trees = growers.iter().map(|grower| grower.grow(names.len())).collect::<Result<_, _>>()?;
-        let start = match self.floats("base_values") {
-            [] => 0.0,
-            [start] if start.is_finite() => f64::from(*start),
-            _ => return Err("its `base_values` are not one finite number".into()),
+        let start = match (self.floats("base_values"), self.outcome()?) {
+            ([], _) => 0.0,
+            ([start], Outcome::Only) | ([_, start], Outcome::Second) if start.is_finite() => f64::from(*start),
+            _ => return Err("its `base_values` are not one finite number for each output".into()),
         };
-        Ok(Forest { trees, start, single: true, strict })
+        Ok(Forest { trees, start, single: true, strict, predicts: self.predicts()?, unused: 0 })
+    }
+
+    /// Which of the outputs is the margin.
+    fn outcome(&self) -> Result<Outcome, String> {
+        let ids = self.ints(&format!("{}_ids", self.leaves));
+        match (self.leaves, ids.contains(&1), ids.iter().all(|id| matches!(id, 0 | 1))) {
+            (_, false, true) => Ok(Outcome::Only),
+            // CatBoost writes the margin of each class.
+            ("class", true, true) => Ok(Outcome::Second),
+            _ => Err("it has several outputs; a score needs one margin, that of the bad or of the good outcome".into()),
+        }
+    }
+
+    /// What the sum means. The scores of a binary classifier are of its second class.
+    fn predicts(&self) -> Result<Predicts, String> {
+        let logistic = self.by_name.get("post_transform").is_some_and(|word| word.text == b"LOGISTIC");
+        if self.leaves == "target" {
+            let value = || Predicts::Value("it is a TreeEnsembleRegressor, which does not say what it predicts".into());
+            return Ok(if logistic { Predicts::LOG_ODDS } else { value() });
+        }
+        if !logistic && self.floats("class_weights").iter().all(|weight| *weight >= 0.0) {
+            return Err(
+                "its leaves are probabilities, as in a random forest or a single tree, and a score needs log-odds. \
+                        Train with gradient boosting: GradientBoostingClassifier, LightGBM, XGBoost or CatBoost"
+                    .into(),
+            );
+        }
+        let labels = self.by_name.get("classlabels_strings").map_or(&[] as &[Vec<u8>], |labels| &labels.texts);
+        let class = match (self.ints("classlabels_int64s"), labels) {
+            ([0, 1], []) => None,
+            ([_, second], []) => Some(second.to_string()),
+            ([], [_, second]) => Some(String::from_utf8_lossy(second).into_owned()),
+            _ => return Err("it does not have two classes; a score needs a bad and a good outcome".into()),
+        };
+        Ok(match logistic {
+            true => Predicts::LogOdds { factor: 1.0, class },
+            false => Predicts::Value("it is a TreeEnsembleClassifier without LOGISTIC after its sum".into()),
+        })
     }
 
     /// The value of each leaf, by tree and number.
@@ -157,13 +226,14 @@ impl<'a> Ensemble<'a> {
         if [ids.len(), trees.len(), nodes.len()] != [weights.len(); 3] {
             return Err("the attributes of its leaves have different lengths".into());
         }
-        if ids.iter().any(|id| Some(id) != ids.first()) {
-            return Err(
-                "it has several outputs; a score needs one margin, that of the bad or of the good outcome".into()
-            );
-        }
+        let wanted = match self.outcome()? {
+            Outcome::Only => 0,
+            Outcome::Second => 1,
+        };
         let mut values = HashMap::with_capacity(weights.len());
-        for ((tree, node), weight) in trees.iter().zip(nodes).zip(weights) {
+        for (((tree, node), weight), _) in
+            trees.iter().zip(nodes).zip(weights).zip(ids).filter(|(_, id)| **id == wanted)
+        {
             *values.entry((*tree, *node)).or_insert(0.0) += weight;
         }
         Ok(values)

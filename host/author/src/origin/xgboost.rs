@@ -1,9 +1,11 @@
 //! Reads the JSON of XGBoost. XGBoost computes with single precision, so a model of its trees does too.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 
 use super::{
-    Forest, same_names,
+    Forest, Predicts, same_names,
     tree::{Leaf, Missing, Raw, Test, Tree},
 };
 
@@ -19,6 +21,8 @@ struct Learner {
     gradient_booster: Booster,
     learner_model_param: Parameters,
     objective: Objective,
+    #[serde(default)]
+    attributes: HashMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -43,8 +47,17 @@ struct Booster {
 
 #[derive(Deserialize)]
 struct Model {
+    #[serde(default)]
     trees: Vec<Lists>,
     cats: Option<Encodings>,
+    #[serde(default)]
+    gbtree_model_param: TreeParameters,
+}
+
+#[derive(Default, Deserialize)]
+struct TreeParameters {
+    /// The trees of one round, as text.
+    num_parallel_tree: Option<String>,
 }
 
 /// How categories of a data frame became numbers.
@@ -79,17 +92,29 @@ struct Lists {
 const CATEGORIES: u32 = 1 << 14;
 
 pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
+    if text.contains("\"tree_info\"") && !text.contains("\"learner\"") {
+        return Err(
+            "it is what `dump_model` of LightGBM gives: save it with `booster.save_model(\"model.txt\")`".into()
+        );
+    }
     let file: File = serde_json::from_str(text).map_err(|error| format!("it is not JSON of XGBoost: {error}"))?;
-    let Learner { feature_names, gradient_booster, learner_model_param, objective } = file.learner;
-    let model = match (gradient_booster.name.as_str(), gradient_booster.model) {
+    let Learner { feature_names, gradient_booster, learner_model_param, objective, attributes } = file.learner;
+    let mut model = match (gradient_booster.name.as_str(), gradient_booster.model) {
         ("gbtree", Some(model)) => model,
+        ("gblinear", _) => {
+            return Err(
+                "its booster is gblinear, which has weights and no trees: train with booster=gbtree, or write a \
+                        scorecard"
+                    .into(),
+            );
+        }
         (other, _) => return Err(format!("its booster is {other}: train with booster=gbtree")),
     };
     let Parameters { base_score, num_class, num_feature, num_target } = learner_model_param;
     if num_class.parse().is_ok_and(|classes: u32| classes > 1) || num_target.is_some_and(|targets| targets != "1") {
         return Err("it has several classes or targets; a score needs one margin".into());
     }
-    if model.cats.is_some_and(|cats| cats.enc.iter().any(|one| !one.is_null())) {
+    if model.cats.as_ref().is_some_and(|cats| cats.enc.iter().any(|one| !one.is_null())) {
         return Err("it keeps categories of a data frame: train on a matrix, with categories as numbers".into());
     }
     let columns = num_feature.parse().unwrap_or(0);
@@ -99,8 +124,42 @@ pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
         let tree = Tree::grow(lists.left_children.len(), names.len(), |number| lists.node(number));
         tree.map_err(|why| format!("tree {at}: {why}"))
     };
+    let unused = unused(&model, &attributes)?;
+    model.trees.truncate(model.trees.len() - unused);
     let trees = model.trees.iter().enumerate().map(one).collect::<Result<_, _>>()?;
-    Ok(Forest { trees, start: f64::from(start(&base_score, &objective.name)?), single: true, strict: true })
+    let predicts = predicts(&objective.name)?;
+    let start = f64::from(start(&base_score, &objective.name)?);
+    Ok(Forest { trees, start, single: true, strict: true, predicts, unused })
+}
+
+/// The trees that early stopping left at the end. `predict` of an estimator uses none of them, and `predict` of a
+/// booster uses all, so the file of a booster does not say what its author means.
+fn unused(model: &Model, attributes: &HashMap<String, String>) -> Result<usize, String> {
+    let Some(best) = attributes.get("best_iteration") else { return Ok(0) };
+    let best: usize = best.parse().map_err(|_| format!("its best_iteration is `{best}`, which is not a number"))?;
+    let a_round = model.gbtree_model_param.num_parallel_tree.as_deref().and_then(|count| count.parse().ok());
+    let used = best.saturating_add(1).saturating_mul(a_round.unwrap_or(1));
+    let unused = model.trees.len().saturating_sub(used);
+    if unused == 0 || attributes.contains_key("scikit_learn") {
+        return Ok(unused);
+    }
+    Err(format!(
+        "early stopping chose {used} of its {} trees, and `Booster.predict` uses all. Save those that you mean: \
+         `booster[:booster.best_iteration + 1].save_model(…)`, or all after `booster.set_attr(best_iteration=None)`",
+        model.trees.len()
+    ))
+}
+
+/// What the sum means under an objective.
+fn predicts(objective: &str) -> Result<Predicts, String> {
+    match objective {
+        "binary:logistic" | "reg:logistic" | "binary:logitraw" => Ok(Predicts::LOG_ODDS),
+        "reg:squarederror" => Ok(Predicts::Value(format!("its objective is {objective}"))),
+        other => Err(format!(
+            "its objective is {other}: the sum of its trees is neither log-odds nor a value. Train with \
+             binary:logistic, or with reg:squarederror on a score"
+        )),
+    }
 }
 
 /// The margin before the first tree. XGBoost saves it as a prediction.
@@ -114,8 +173,7 @@ fn start(base_score: &str, objective: &str) -> Result<f32, String> {
             // XGBoost computes all of it in single precision. The logarithm in double precision rounds to the same number.
             -f64::from(1.0 / base - 1.0).ln() as f32
         }
-        "binary:logitraw" | "reg:squarederror" | "rank:pairwise" => base,
-        other => return Err(format!("its objective is {other}: train with binary:logistic or reg:squarederror")),
+        _ => base,
     };
     if margin.is_finite() { Ok(margin) } else { Err(format!("its base_score is {base}")) }
 }

@@ -1,7 +1,8 @@
-"""Trains on matrix.csv, whose last column is the outcome (1 where it was bad), and writes model.txt.
+"""Trains on matrix.csv, whose last column is the outcome (1 where it was bad). Writes model.txt and predictions.csv.
 
     assay features table model.toml history.jsonl > matrix.csv
     python train.py
+    assay model build --expect predictions.csv
 """
 
 import lightgbm
@@ -17,4 +18,6 @@ parameters = dict(objective="binary", num_leaves=15, learning_rate=0.05, min_dat
                   monotone_constraints=rising, monotone_constraints_method="basic", deterministic=True, seed=7)
 model = lightgbm.train(parameters, lightgbm.Dataset(x, y, feature_name=names), num_boost_round=200)
 model.save_model("model.txt")
+# What the component has to predict: `assay model build --expect predictions.csv` compares it for each wallet.
+numpy.savetxt("predictions.csv", model.predict(x, raw_score=True), header="margin", comments="", fmt="%.17g")
 print(f"model.txt: {model.num_trees()} trees from {len(y)} wallets, {y.mean():.1%} of them bad")

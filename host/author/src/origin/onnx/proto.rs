@@ -14,6 +14,44 @@ pub struct Graph {
     pub nodes: Vec<Operator>,
     #[prost(message, repeated, tag = "5")]
     pub constants: Vec<Tensor>,
+    #[prost(message, repeated, tag = "11")]
+    pub inputs: Vec<Input>,
+}
+
+/// `ValueInfoProto`.
+#[derive(Clone, PartialEq, Message)]
+pub struct Input {
+    #[prost(string, tag = "1")]
+    pub name: String,
+    #[prost(message, optional, tag = "2")]
+    pub holds: Option<Type>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Type {
+    #[prost(message, optional, tag = "1")]
+    pub tensor: Option<TensorType>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TensorType {
+    #[prost(int32, tag = "1")]
+    pub element: i32,
+    #[prost(message, optional, tag = "2")]
+    pub shape: Option<TensorShape>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TensorShape {
+    #[prost(message, repeated, tag = "1")]
+    pub sizes: Vec<Size>,
+}
+
+/// A size that is not fixed is 0.
+#[derive(Clone, PartialEq, Message)]
+pub struct Size {
+    #[prost(int64, tag = "1")]
+    pub value: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -42,6 +80,8 @@ pub struct Operator {
 pub struct Attribute {
     #[prost(string, tag = "1")]
     pub name: String,
+    #[prost(int64, tag = "3")]
+    pub int: i64,
     #[prost(bytes = "vec", tag = "4")]
     pub text: Vec<u8>,
     #[prost(float, repeated, tag = "7")]

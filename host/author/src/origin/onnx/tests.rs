@@ -1,6 +1,9 @@
 //! Small ensembles as a converter writes them, and those that cannot be served.
 
-use super::*;
+use super::{
+    proto::{Input, Size, TensorShape, TensorType, Type},
+    *,
+};
 
 fn attribute(name: &str) -> Attribute {
     Attribute { name: name.to_owned(), ..Attribute::default() }
@@ -42,8 +45,29 @@ fn tree(change: impl Fn(&mut Attribute)) -> Operator {
 }
 
 fn said(nodes: Vec<Operator>) -> Result<Forest, String> {
-    let bytes = Model { graph: Some(Graph { nodes, constants: Vec::new() }) }.encode_to_vec();
-    read(&graph(&bytes).expect("a graph"), &["a"])
+    of(nodes, &[("raw", 1), ("x", 1)], &["a"])
+}
+
+/// A model with these inputs, each with its columns.
+fn of(nodes: Vec<Operator>, inputs: &[(&str, i64)], names: &[&str]) -> Result<Forest, String> {
+    let input = |(name, columns): &(&str, i64)| Input { name: (*name).into(), holds: Some(tensor(1, *columns)) };
+    let inputs = inputs.iter().map(input).collect();
+    let bytes = Model { graph: Some(Graph { nodes, constants: Vec::new(), inputs }) }.encode_to_vec();
+    read(&graph(&bytes).expect("a graph"), names)
+}
+
+fn tensor(element: i32, columns: i64) -> Type {
+    let shape = Some(TensorShape { sizes: vec![Size { value: 0 }, Size { value: columns }] });
+    Type { tensor: Some(TensorType { element, shape }) }
+}
+
+/// The tree as a classifier, with what `change` makes of its attributes.
+fn classifier(labels: Attribute, change: impl Fn(&mut Attribute)) -> Result<Forest, String> {
+    let mut node = tree(|attribute| attribute.name = attribute.name.replace("target", "class"));
+    node.attributes.extend([labels, Attribute { text: b"LOGISTIC".to_vec(), ..attribute("post_transform") }]);
+    node.attributes.iter_mut().for_each(change);
+    node.name = "TreeEnsembleClassifier".into();
+    said(vec![node])
 }
 
 fn changed(name: &str, change: impl Fn(&mut Attribute)) -> String {
@@ -77,7 +101,10 @@ fn what_cannot_be_served_is_refused_in_words() {
     for (said, words) in [
         (around("Scaler", "Identity"), "it has the operator Scaler before or after the trees"),
         (around("Cast", "Mul"), "it has the operator Mul before or after the trees"),
-        (said(vec![tree(|_| ()), tree(|_| ())]).unwrap_err(), "no tree ensemble, or several"),
+        (said(vec![tree(|_| ()), tree(|_| ())]).unwrap_err(), "it has several tree ensembles, as AdaBoost"),
+        (said(vec![operator("LinearClassifier", "x", "y", vec![])]).unwrap_err(), "it is a linear model"),
+        (said(vec![operator("Gemm", "x", "y", vec![])]).unwrap_err(), "it is a neural network"),
+        (said(vec![operator("Abs", "x", "y", vec![])]).unwrap_err(), "it has no tree ensemble"),
         (said(vec![operator("TreeEnsemble", "x", "y", vec![])]).unwrap_err(), "export with ai.onnx.ml 3"),
         (changed("target_ids", |ids| ids.ints = vec![0, 1]), "several outputs"),
         (changed("target_weights", |weights| weights.floats = vec![0.25]), "leaves have different lengths"),
@@ -91,4 +118,65 @@ fn what_cannot_be_served_is_refused_in_words() {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(graph(b"<xml>").is_none() && graph(&[]).is_none() && graph(&[0xff; 99]).is_none());
+}
+
+#[test]
+fn columns_are_the_declared_features() {
+    let trees = || vec![tree(|_| ())];
+    let said = of(trees(), &[("x", 2)], &["a", "b", "c"]).unwrap_err();
+    assert!(said.contains("its input `x` has 2 columns, and 3 features are declared"), "{said}");
+    let said = of(trees(), &[("x", 0)], &["a"]).unwrap_err();
+    assert!(said.contains("does not say how many columns it has"), "{said}");
+    let joined = |names: [&str; 2]| {
+        let mut concat = operator("Concat", names[0], "x", vec![]);
+        concat.inputs.push(names[1].into());
+        of(vec![concat, tree(|_| ())], &names.map(|name| (name, 1)), &["a", "b"])
+    };
+    assert!(joined(["a", "b"]).is_ok());
+    let said = joined(["b", "a"]).unwrap_err();
+    assert!(said.contains("feature 1 is `a` here and `b` there"), "{said}");
+}
+
+#[test]
+fn double_precision_is_refused_unless_it_is_cast() {
+    let with = |nodes: Vec<Operator>| {
+        let inputs = vec![Input { name: "raw".into(), holds: Some(tensor(11, 1)) }];
+        read(&Graph { nodes, constants: Vec::new(), inputs }, &["a"])
+    };
+    let cast = |to: i64| operator("Cast", "raw", "x", vec![Attribute { int: to, ..attribute("to") }]);
+    assert!(with(vec![cast(1), tree(|_| ())]).is_ok());
+    assert!(with(vec![cast(11), tree(|_| ())]).unwrap_err().contains("has double precision"));
+}
+
+#[test]
+fn a_classifier_predicts_the_log_odds_of_its_second_class() {
+    let class = |labels| match classifier(labels, |_| ()).expect("a classifier").predicts {
+        Predicts::LogOdds { factor: 1.0, class } => class,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(class(ints("classlabels_int64s", &[0, 1])), None);
+    assert_eq!(class(ints("classlabels_int64s", &[1, 2])), Some("2".into()));
+    assert_eq!(class(words("classlabels_strings", &["bad", "good"])), Some("good".into()));
+    let labels = || ints("classlabels_int64s", &[0, 1]);
+    let said = classifier(labels(), |attribute| match attribute.name.as_str() {
+        "post_transform" => attribute.text = b"NONE".to_vec(),
+        "class_weights" => attribute.floats = vec![0.25, 0.75],
+        _ => {}
+    });
+    assert!(said.unwrap_err().contains("its leaves are probabilities"), "of a random forest");
+    let said = classifier(labels(), |attribute| match attribute.name.as_str() {
+        "post_transform" => attribute.text = b"NONE".to_vec(),
+        _ => {}
+    });
+    assert!(matches!(said.unwrap().predicts, Predicts::Value(_)));
+    // CatBoost writes the margin of each class for each leaf.
+    let both = classifier(labels(), |attribute| match attribute.name.as_str() {
+        "class_ids" => attribute.ints = vec![0, 1, 0, 1],
+        "class_treeids" => attribute.ints = vec![0; 4],
+        "class_nodeids" => attribute.ints = vec![1, 1, 2, 2],
+        "class_weights" => attribute.floats = vec![-0.25, 0.25, 0.5, -0.5],
+        _ => {}
+    });
+    let values: Vec<f64> = both.unwrap().trees[0].leaves.iter().map(|leaf| leaf.value).collect();
+    assert_eq!(values, [-0.5, 0.25]);
 }

@@ -3,6 +3,7 @@
 
 mod card;
 mod dev;
+mod expect;
 mod inspect;
 mod script;
 mod sign;
@@ -80,6 +81,13 @@ pub enum Command {
         /// Of a model in JavaScript or Python: leave its modules apart, as its toolchain makes them
         #[arg(long)]
         no_fuse: bool,
+        /// Of a model without code: compare it with what its training script predicts of each wallet of --features. A
+        /// CSV file with a column `margin` or `probability`
+        #[arg(long, value_name = "FILE")]
+        expect: Option<PathBuf>,
+        /// The wallets of the training; history.jsonl in the folder where absent
+        #[arg(long, value_name = "FILE", requires = "expect")]
+        features: Option<PathBuf>,
     },
     /// Ask a model once: its answer, the cost, what it printed, and what a panic or traceback said
     ///
@@ -181,8 +189,9 @@ pub enum Command {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
-        Command::Build { folder, accept, no_fuse } => {
-            workshop::build(&folder, How { accept, fuse: !no_fuse }).map(drop)
+        Command::Build { folder, accept, no_fuse, expect, features } => {
+            let expect = expect.map(|expected| (expected, features.unwrap_or_else(|| folder.join("history.jsonl"))));
+            workshop::build(&folder, How { accept, fuse: !no_fuse, expect }).map(drop)
         }
         Command::Try(arguments) => trial::run(&arguments),
         Command::Compare { file, features, with, config } => compare(&file, &features, with, &config),

@@ -10,7 +10,7 @@ use assay_author::{Language, Pack, Script};
 use assay_backtest::Source;
 use assay_domain::ModelKind;
 
-use super::script;
+use super::{expect, script};
 use crate::commands::{Failure, print};
 
 /// The declaration of a model without code, and the scores that its golden wallets keep.
@@ -57,28 +57,41 @@ fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
 }
 
 /// How a model is built.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct How {
     /// Take the scores of a model without code as golden.
     pub accept: bool,
     /// Link the modules of a script into one.
     pub fuse: bool,
+    /// The predictions of a model without code, and the wallets that they are of.
+    pub expect: Option<(PathBuf, PathBuf)>,
 }
 
 impl Default for How {
     fn default() -> Self {
-        Self { accept: false, fuse: true }
+        Self { accept: false, fuse: true, expect: None }
     }
 }
 
 /// Builds the model in `folder` and writes its component beside it.
-pub fn build(folder: &Path, How { accept, fuse }: How) -> Result<PathBuf, Failure> {
+pub fn build(folder: &Path, How { accept, fuse, expect }: How) -> Result<PathBuf, Failure> {
     let folder = folder.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", folder.display())))?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let component = if folder.join(DECLARATION).is_file() {
         let packed = pack(&folder.join(DECLARATION))?;
         golden(&folder, &packed, accept)?;
-        component(&packed.core)?
+        let component = component(&packed.core)?;
+        match &expect {
+            Some((expected, features)) => expect::compare(&packed, &component, expected, features)?,
+            None if packed.is_trained => print(
+                "not compared with its training: write predictions.csv there, as train.py of the template does, and \
+                 build with --expect predictions.csv",
+            )?,
+            None => {}
+        }
+        component
+    } else if expect.is_some() {
+        return Err(Failure::no(format!("--expect compares a model without code, and there is no {DECLARATION}")));
     } else if folder.join("Cargo.toml").is_file() {
         component(&cargo(&folder)?)?
     } else if let Some(script) = Script::of(&folder) {
@@ -110,9 +123,8 @@ fn cargo(folder: &Path) -> Result<Vec<u8>, Failure> {
     let built = Command::new("cargo").arg("build").args(target).current_dir(folder).status();
     let built = built.map_err(|error| Failure::cannot(format!("cargo cannot be run: {error}. Install Rust")))?;
     if !built.success() {
-        return Err(Failure::no(
-            "cargo could not build it; see its messages above. `rustup target add wasm32-unknown-unknown` adds the target",
-        ));
+        let advice = if has_target(folder) { "" } else { ". Add its target: rustup target add wasm32-unknown-unknown" };
+        return Err(Failure::no(format!("cargo could not build it; see its messages above{advice}")));
     }
     let release = folder.join("target/wasm32-unknown-unknown/release");
     let modules = fs::read_dir(&release).map_err(Failure::cannot)?.flatten().map(|entry| entry.path());
@@ -125,6 +137,13 @@ fn cargo(folder: &Path) -> Result<Vec<u8>, Failure> {
             Err(Failure::no(format!("{} has several .wasm files: remove those of an earlier name", release.display())))
         }
     }
+}
+
+/// Whether the compiler that builds `folder` has the target of models; also where it does not say.
+fn has_target(folder: &Path) -> bool {
+    let asked = ["--print", "target-libdir", "--target", "wasm32-unknown-unknown"];
+    let said = Command::new("rustc").args(asked).current_dir(folder).output();
+    said.map_or(true, |said| Path::new(String::from_utf8_lossy(&said.stdout).trim()).is_dir())
 }
 
 /// Compares the scores of the golden wallets with those that are written down.

@@ -1,0 +1,99 @@
+//! The columns that the trees read, which must be the declared features.
+
+use super::{
+    PLAIN, changed,
+    proto::{Graph, Input, Operator},
+};
+use crate::origin::same_names;
+
+/// Element types of ONNX.
+const FLOAT: i64 = 1;
+const DOUBLE: i32 = 11;
+
+/// Where a tensor comes from.
+enum Source<'a> {
+    Input(&'a Input),
+    Operator(&'a Operator),
+}
+
+/// Compares the columns of `ensemble` with the features `names`: their number and, where each column is an input, their
+/// names.
+///
+/// # Errors
+/// The first difference, or the operator that changes figures before the trees.
+pub fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Result<(), String> {
+    let (found, single) = source(graph, ensemble.inputs.first(), false)?;
+    match found {
+        Source::Input(input) => {
+            let width = width(input)?;
+            if width == names.len() {
+                return Ok(());
+            }
+            Err(format!(
+                "its input `{}` has {width} columns, and {} features are declared. Declare the features of the \
+                 training, in its order, as `assay features table` writes them",
+                input.name,
+                names.len()
+            ))
+        }
+        Source::Operator(node) if node.name == "Concat" => {
+            let inputs = node.inputs.iter().map(|input| match source(graph, Some(input), single)?.0 {
+                Source::Input(input) if width(input)? == 1 => Ok(input.name.clone()),
+                Source::Input(input) => Err(format!(
+                    "its input `{}` is joined with others and has several columns: export one input of all columns",
+                    input.name
+                )),
+                Source::Operator(other) => Err(changed(other)),
+            });
+            same_names(&inputs.collect::<Result<Vec<_>, _>>()?, names)
+        }
+        Source::Operator(other) => Err(changed(other)),
+    }
+}
+
+/// Follows a tensor back through the operators that change no figure. The second value is whether one of them, or one
+/// after the tensor, makes it single precision.
+fn source<'a>(
+    graph: &'a Graph,
+    mut tensor: Option<&'a String>,
+    mut single: bool,
+) -> Result<(Source<'a>, bool), String> {
+    // An operator comes after those that make its inputs, so no walk is longer than the list.
+    for _ in 0..=graph.nodes.len() {
+        let maker = graph.nodes.iter().find(|node| tensor.is_some_and(|tensor| node.outputs.contains(tensor)));
+        match maker {
+            Some(node) if PLAIN.contains(&node.name.as_str()) => {
+                let to = node.attributes.iter().find(|attribute| attribute.name == "to");
+                single |= to.is_some_and(|to| to.int == FLOAT);
+                tensor = node.inputs.first();
+            }
+            Some(node) => return Ok((Source::Operator(node), single)),
+            None => {
+                let input = graph.inputs.iter().find(|input| Some(&input.name) == tensor);
+                let input = input.ok_or("the input of its trees is not among the inputs of the model")?;
+                let element = input.holds.as_ref().and_then(|holds| holds.tensor.as_ref()).map(|tensor| tensor.element);
+                return match element {
+                    Some(DOUBLE) if !single => Err(format!(
+                        "its input `{}` has double precision, and its trees have single: export with FloatTensorType",
+                        input.name
+                    )),
+                    _ => Ok((Source::Input(input), single)),
+                };
+            }
+        }
+    }
+    Err("its operators form a circle".into())
+}
+
+/// The columns of an input.
+fn width(input: &Input) -> Result<usize, String> {
+    let shape = input.holds.as_ref().and_then(|holds| holds.tensor.as_ref()?.shape.as_ref());
+    let columns =
+        shape.and_then(|shape| usize::try_from(shape.sizes.get(1)?.value).ok()).filter(|columns| *columns > 0);
+    columns.ok_or_else(|| {
+        format!(
+            "its input `{}` does not say how many columns it has: export with FloatTensorType([None, COLUMNS])",
+            input.name
+        )
+    })
+}

@@ -1,0 +1,51 @@
+//! What the origin of a model predicts, as its training script writes it.
+
+use std::path::Path;
+
+use crate::{Fault, files, table};
+
+/// What a prediction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// The sum of the trees: `predict(raw_score=True)` of LightGBM, `predict(output_margin=True)` of XGBoost.
+    Margin,
+    /// The probability of the outcome that `margin` of the declaration names.
+    Probability,
+}
+
+impl Unit {
+    const ALL: [Self; 2] = [Self::Margin, Self::Probability];
+
+    /// The name of its column.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Margin => "margin",
+            Self::Probability => "probability",
+        }
+    }
+}
+
+/// One prediction for each wallet, in their order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predictions {
+    pub unit: Unit,
+    pub values: Vec<f64>,
+}
+
+impl Predictions {
+    /// # Errors
+    /// The file has no column `margin` or `probability`, or a cell of it is not a number.
+    pub fn read(path: &Path) -> Result<Self, Fault> {
+        let text = files::text(path, files::TRAINED)?;
+        let head = text.lines().next().unwrap_or_default();
+        let has = |unit: &Unit| head.split(',').any(|cell| table::bare(cell) == unit.as_str());
+        let unit = Unit::ALL.into_iter().find(has).ok_or_else(|| {
+            Fault::of(path, "its first line has neither `margin` nor `probability`: name the column of the predictions")
+        })?;
+        let values: Vec<f64> = table::rows(path, &text, &[unit.as_str()])?.concat();
+        match values.iter().position(|value| !value.is_finite()) {
+            Some(at) => Err(Fault::of(path, format!("prediction {} is not a finite number", at + 1))),
+            None => Ok(Self { unit, values }),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! `assay model build --expect`: the component predicts what its origin does, for each wallet of the training.
+
+use std::path::Path;
+
+use assay_author::{Pack, Predictions, Unit};
+use assay_backtest::Source;
+use assay_domain::features::Features;
+use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, standalone};
+
+use crate::commands::{Failure, print};
+
+/// The outcome of a comparison so far.
+#[derive(Default)]
+struct Compared {
+    wallets: usize,
+    refused: usize,
+    differ: usize,
+    largest: f64,
+    /// The first difference, in words.
+    first: Option<String>,
+}
+
+/// Compares `component`, made of `packed`, with `expected` on the wallets of `features`.
+pub fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path) -> Result<(), Failure> {
+    let predictions = Predictions::read(expected).map_err(Failure::no)?;
+    let model = standalone(component, &Limits::default()).map_err(Failure::no)?;
+    let model = CreditModel::of(&model).ok_or_else(|| Failure::no("it is not a credit model"))?;
+    let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
+    let mut source = Source::open(features).map_err(cannot)?;
+    let mut compared = Compared::default();
+    while let Some(chunk) = source.chunk().map_err(cannot)? {
+        for (line, record) in chunk.records() {
+            let record = record.map_err(|bad| Failure::no(format!("{}:{line}: {}", features.display(), bad.reason)))?;
+            let Some(record) = record else { continue };
+            let origin = predictions.values.get(compared.wallets).copied();
+            compared.wallets += 1;
+            if let Some(origin) = origin {
+                compared.one(packed, &model, predictions.unit, &record.features, origin)?;
+            }
+        }
+    }
+    compared.result(&predictions, expected, features)
+}
+
+impl Compared {
+    fn one(
+        &mut self,
+        packed: &Pack,
+        model: &CreditModel,
+        unit: Unit,
+        features: &Features,
+        origin: f64,
+    ) -> Result<(), Failure> {
+        let wallet = self.wallets;
+        let served = match model.score(features) {
+            Ok(answer) => Some(answer.score.get()),
+            Err(ScoreError::Refused(_)) => None,
+            Err(error) => return Err(Failure::no(format!("wallet {wallet}: {error}"))),
+        };
+        let score = packed.score(features);
+        if served != score {
+            return Err(Failure::no(format!("wallet {wallet}: the component answers {served:?}, not {score:?}")));
+        }
+        if score.is_none() {
+            self.refused += 1;
+            return Ok(());
+        }
+        let own = packed.predicts(unit, features).ok_or_else(|| {
+            Failure::no("a margin in points has no probability: name the column of the predictions `margin`")
+        })?;
+        self.largest = self.largest.max((own - origin).abs());
+        if !packed.agrees(own, origin) {
+            self.differ += 1;
+            let unit = unit.as_str();
+            self.first.get_or_insert_with(|| format!("wallet {wallet} has the {unit} {own}, and {origin} is expected"));
+        }
+        Ok(())
+    }
+
+    fn result(self, predictions: &Predictions, expected: &Path, features: &Path) -> Result<(), Failure> {
+        let Self { wallets, refused, differ, largest, first } = self;
+        let count = predictions.values.len();
+        let (expected, features) = (expected.display(), features.display());
+        if count != wallets {
+            return Err(Failure::no(format!(
+                "{expected} has {count} predictions, and {features} has {wallets} wallets. Predict the rows of `assay \
+                 features table`, all of them and in their order"
+            )));
+        }
+        if let Some(first) = first {
+            return Err(Failure::no(format!(
+                "{first}; {differ} of {wallets} differ, by up to {largest:e}. Are the predictions of these trees, and \
+                 of the features as model.toml has them now? Write the table again, train, and build"
+            )));
+        }
+        let refused = if refused == 0 { String::new() } else { format!(" ({refused} refused)") };
+        print(format!(
+            "{wallets} wallets{refused}: the component predicts what {expected} has; largest difference {largest:e}"
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_author::Language;
+    use assay_domain::ModelKind;
+
+    use super::*;
+
+    /// Every wallet of the template reaches the left leaf.
+    const TREE: &str = "tree\nnum_class=1\nnum_tree_per_iteration=1\nobjective=binary sigmoid:1\n\
+        feature_names=age repays liquidations assets\n\nTree=0\nnum_cat=0\nsplit_feature=1\nthreshold=1000000\n\
+        decision_type=10\nleft_child=-1\nright_child=-2\nleaf_value=-0.25 0.5\nleaf_count=30 10\n\n\nend of trees\n";
+
+    #[test]
+    fn a_component_is_compared_with_what_its_training_predicts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for (name, text) in assay_author::template(Language::Trees, ModelKind::Credit, "t", "").unwrap() {
+            std::fs::write(path(name), text).unwrap();
+        }
+        std::fs::write(path("model.txt"), TREE).unwrap();
+        let packed = assay_author::pack(&path("model.toml")).unwrap();
+        let component = assay_registry::to_component(&packed.core).unwrap();
+        let said = |predictions: &str| {
+            std::fs::write(path("predictions.csv"), predictions).unwrap();
+            let compared = compare(&packed, &component, &path("predictions.csv"), &path("wallets.jsonl"));
+            compared.map_or_else(|failure| failure.message, |()| "equal".to_owned())
+        };
+        let probability = 1.0 / (1.0 + 0.25_f64.exp());
+        for (said, words) in [
+            (said("margin\n-0.25\n-0.25\n"), "equal"),
+            (said(&format!("probability\n{probability}\n{probability}\n")), "equal"),
+            (said("margin\n-0.25\n0.5\n"), "wallet 2 has the margin -0.25, and 0.5 is expected; 1 of 2 differ"),
+            (said("margin\n-0.25\n"), "has 1 predictions, and "),
+            (said("score\n1\n"), "predictions.csv: its first line has neither `margin` nor `probability`"),
+            (said("margin\n-0.25\n\"\"\n"), "prediction 2 is not a finite number"),
+        ] {
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
+}
