@@ -101,6 +101,8 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
         Some(model) => costs(model, examine::examine(bytes, &engines(Purpose::COUNT)?, None).model.as_ref()),
         None => Vec::new(),
     };
+    let scores = good.and_then(CreditModel::of).map(|model| scores(&model)).unwrap_or_default();
+    let hints = hints::of(bytes).into_iter().chain(constant(&scores)).collect();
     let problems: Vec<LoadError> = refused.into_iter().chain(std::mem::take(&mut found.problems)).collect();
     Ok(CheckReport {
         ok: problems.is_empty(),
@@ -115,8 +117,8 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
         compile_ms: u64::try_from(found.compile.as_millis()).unwrap_or(u64::MAX),
         model: found.info,
         costs,
-        scores: good.and_then(CreditModel::of).map(|model| scores(&model)).unwrap_or_default(),
-        hints: hints::of(bytes),
+        scores,
+        hints,
     })
 }
 
@@ -127,6 +129,15 @@ fn scores(model: &CreditModel) -> Vec<SampleScore> {
         Err(error) => SampleScore { wallet: name, score: None, why: Some(error.to_string()) },
     };
     samples::wallets().into_iter().map(score).collect()
+}
+
+/// A hint where all sample wallets have the same score.
+fn constant(scores: &[SampleScore]) -> Option<String> {
+    let first = scores.iter().find_map(|sample| sample.score)?;
+    let all = scores.iter().filter_map(|sample| sample.score).all(|score| score == first);
+    all.then(|| {
+        format!("every sample wallet that it scores has {first}: does it read its features, in the units of the WIT?")
+    })
 }
 
 fn costs(served: &Arc<Model>, counted: Option<&Arc<Model>>) -> Vec<Cost> {

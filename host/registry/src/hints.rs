@@ -11,7 +11,7 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
         return Vec::new();
     }
     let mut hints = parts(bytes);
-    if bytes.windows(PRINTS.len()).any(|part| part == PRINTS) {
+    if prints(bytes) {
         hints.push(
             "it prints, with println!, eprintln! or dbg!: nobody sees that, and it costs. Put what a person should read \
              into the description of a factor"
@@ -19,6 +19,11 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
         );
     }
     hints
+}
+
+/// Whether a model in Rust prints, which nobody sees.
+pub(crate) fn prints(bytes: &[u8]) -> bool {
+    bytes.windows(PRINTS.len()).any(|part| part == PRINTS)
 }
 
 /// Hints about the sections of a file.

@@ -1,5 +1,6 @@
 //! The subjects of the self-test: empty features, an ordinary wallet, and the limits of every field.
 
+mod absent;
 mod lending;
 
 pub(crate) use lending::detailed;
@@ -22,7 +23,13 @@ pub(crate) struct Sample {
     pub must_answer: bool,
 }
 
-/// The subjects for models of this generation.
+/// More subjects, for a model that answers [`subjects`]: the wallets that people look at, and one wallet for each
+/// optional field, which lacks it.
+pub(crate) fn further(generation: Generation) -> Vec<Sample> {
+    [wallets(), absent::each(generation)].into_iter().flatten().collect()
+}
+
+/// The subjects for models of this generation whose calls are measured.
 pub(crate) fn subjects(generation: Generation) -> Vec<Sample> {
     let sample = |name, must_answer, features| Sample { name, features, must_answer };
     let mut all = vec![

@@ -27,8 +27,9 @@ pub enum ScoreError {
     #[error("the model used up its stack of {0} bytes: it recurses too deeply")]
     StackOverflow(usize),
     #[error(
-        "the model ran out of its own stack: it recurses too deeply, or keeps large arrays on the stack. Put a bound on \
-         the recursion, or link with a larger stack (-zstack-size)"
+        "the model ran out of its own stack: it recurses too deeply, keeps large arrays on the stack, or is Python \
+         with imports that are too deep. Put a bound on the recursion; in Rust, link with a larger stack \
+         (-zstack-size); in Python, import less"
     )]
     GuestStack,
     #[error("the model answered nonsense: {0}")]

@@ -12,7 +12,7 @@ use crate::{
     samples::{self, Sample},
     world::Generation,
 };
-use assay_domain::{Decile, ModelKind, Score};
+use assay_domain::{Decile, Factor, ModelKind, Score};
 
 /// One missed deadline may be caused by a busy machine; this many are caused by the model.
 const ATTEMPTS: u32 = 3;
@@ -48,49 +48,101 @@ pub(crate) fn run(mut model: Model) -> (Arc<Model>, Vec<LoadError>) {
     (model, once(test.problems))
 }
 
+/// The inputs that a problem names; the others are counted.
+const NAMED: usize = 5;
+
 /// Each problem once, with the inputs that show it.
-fn once(problems: Vec<LoadError>) -> Vec<LoadError> {
-    let mut found: Vec<LoadError> = Vec::new();
-    for one in problems {
-        let same = |other: &&mut LoadError| matches!((&**other, &one), (LoadError::SelfTest { problem: known, .. }, LoadError::SelfTest { problem, .. }) if known == problem);
-        match (found.iter_mut().find(same), &one) {
-            (Some(LoadError::SelfTest { input, .. }), LoadError::SelfTest { input: more, .. }) => {
-                *input = format!("{input}, {more}");
-            }
-            _ => found.push(one),
+fn once(problems: Vec<(String, String)>) -> Vec<LoadError> {
+    let mut found: Vec<(Vec<String>, String)> = Vec::new();
+    for (input, problem) in problems {
+        match found.iter_mut().find(|(_, known)| *known == problem) {
+            Some((inputs, _)) => inputs.push(input),
+            None => found.push((vec![input], problem)),
         }
     }
-    found
+    let error = |(mut inputs, problem): (Vec<String>, String)| {
+        let others = inputs.len().saturating_sub(NAMED);
+        inputs.truncate(NAMED);
+        let others = if others == 0 { String::new() } else { format!(" and {others} others") };
+        LoadError::SelfTest { input: inputs.join(", ") + &others, problem }
+    };
+    found.into_iter().map(error).collect()
+}
+
+/// The factors of the first answer, which are those of every answer.
+#[derive(Default)]
+struct SameFactors(Option<(&'static str, Vec<String>)>);
+
+impl SameFactors {
+    fn check(&mut self, name: &'static str, factors: &[Factor]) -> Result<(), String> {
+        let labels: Vec<String> = factors.iter().map(|factor| factor.label.clone()).collect();
+        match &self.0 {
+            None => self.0 = Some((name, labels)),
+            Some((first, known)) if *known != labels => {
+                return Err(format!(
+                    "its factors are {labels:?}, and those of {first} are {known:?}. Give every wallet the same \
+                     factors in the same order; one that does not apply has 0 points"
+                ));
+            }
+            Some(_) => {}
+        }
+        Ok(())
+    }
 }
 
 struct SelfTest {
     started: Instant,
-    problems: Vec<LoadError>,
+    /// Inputs and what is wrong with the answers to them.
+    problems: Vec<(String, String)>,
 }
 
 impl SelfTest {
     fn credit(&mut self, model: &CreditModel) {
-        for Sample { name, features, must_answer } in samples::subjects(model.generation) {
-            let answer = self.twice(name, || model.score(&features));
-            match (must_answer, answer) {
+        let mut same = SameFactors::default();
+        self.each(model, |test, Sample { name, features, must_answer }| {
+            match (must_answer, test.twice(name, || model.score(&features))) {
                 (true, Some(Err(ScoreError::Refused(why)))) => {
-                    self.fail(name.to_owned(), format!("it must be judged, and the model says: {why}"));
+                    test.fail(name.to_owned(), format!("it must be judged, and the model says: {why}"));
                 }
-                (_, Some(Ok(scored))) if !scored.is_explained() => {
-                    self.twice(&format!("explain: {name}"), || model.explain(&features, &scored));
+                (_, Some(Ok(scored))) => {
+                    test.same(&mut same, name, &scored.factors);
+                    if !scored.is_explained() {
+                        test.twice(&format!("explain: {name}"), || model.explain(&features, &scored));
+                    }
                 }
                 _ => {}
             }
-        }
+        });
     }
 
     fn sybil(&mut self, model: &SybilModel) {
-        for Sample { name, features, .. } in samples::subjects(model.generation) {
-            if let Some(Ok(judged)) = self.twice(name, || model.risk(&features))
-                && !judged.is_explained()
-            {
-                self.twice(&format!("explain: {name}"), || model.explain(&features, &judged));
+        let mut same = SameFactors::default();
+        self.each(model, |test, Sample { name, features, .. }| {
+            let Some(Ok(judged)) = test.twice(name, || model.risk(&features)) else { return };
+            test.same(&mut same, name, &judged.factors);
+            if !judged.is_explained() {
+                test.twice(&format!("explain: {name}"), || model.explain(&features, &judged));
             }
+        });
+    }
+
+    /// Tests all subjects; those beyond the first ones only while the model has no problem with these, and in time.
+    fn each(&mut self, model: &Model, mut test: impl FnMut(&mut Self, Sample)) {
+        samples::subjects(model.generation).into_iter().for_each(|sample| test(self, sample));
+        if !self.problems.is_empty() {
+            return;
+        }
+        for sample in samples::further(model.generation) {
+            if self.started.elapsed() > model.runtime.limits.self_test {
+                return;
+            }
+            test(self, sample);
+        }
+    }
+
+    fn same(&mut self, known: &mut SameFactors, name: &'static str, factors: &[Factor]) {
+        if let Err(problem) = known.check(name, factors) {
+            self.fail(name.to_owned(), problem);
         }
     }
 
@@ -172,7 +224,7 @@ impl SelfTest {
     }
 
     fn fail(&mut self, input: String, problem: String) {
-        self.problems.push(LoadError::SelfTest { input, problem });
+        self.problems.push((input, problem));
     }
 }
 
@@ -188,6 +240,9 @@ fn with_attempts<T>(ask: impl Fn() -> Result<T, ScoreError>) -> Result<T, ScoreE
 
 fn with_advice(error: &ScoreError) -> String {
     let advice = match error {
+        ScoreError::Trap { kind, .. } if kind.contains("time not implemented on this platform") => {
+            "A model has no clock, so `std::time` stops it: use `as_of` of the features"
+        }
         ScoreError::Trap { .. } => "A panic is a trap: let every input have an answer",
         ScoreError::Deadline(_) => "Bound every loop by the size of its input",
         ScoreError::MemoryLimit { .. } => {

@@ -14,7 +14,7 @@ use crate::{
     call::Call,
     engine::Purpose,
     engines::Engines,
-    examine,
+    examine, hints,
     kinds::AnyKind,
     samples::{self, Sample},
 };
@@ -24,6 +24,7 @@ pub struct Trials {
     model: Arc<Model>,
     /// Looks which pages a call wrote, which takes longer than the call.
     watches_pages: bool,
+    prints: bool,
 }
 
 /// What a model is asked: a credit or sybil model about a wallet, a boost model about figures, a sandbox generator about
@@ -69,7 +70,7 @@ impl Trials {
         let engines = Engines::new(limits, Purpose::TRY).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
         let found = examine::examine(bytes, &engines, None);
         match (found.problems.into_iter().find(|problem| !matches!(problem, LoadError::SelfTest { .. })), found.model) {
-            (None, Some(model)) => Ok(Self { model, watches_pages: false }),
+            (None, Some(model)) => Ok(Self { model, watches_pages: false, prints: hints::prints(bytes) }),
             (problem, _) => Err(problem.unwrap_or(LoadError::Closed).into()),
         }
     }
@@ -78,9 +79,14 @@ impl Trials {
         self.model.info()
     }
 
+    /// Whether it is in Rust and prints, which no call shows.
+    pub fn prints_unseen(&self) -> bool {
+        self.prints
+    }
+
     /// The pages of 4 KiB of its memory that a script writes when it is asked about the samples.
     pub fn written(&self) -> BTreeSet<u32> {
-        let watching = Self { model: self.model.clone(), watches_pages: true };
+        let watching = Self { model: self.model.clone(), watches_pages: true, prints: self.prints };
         watching.pages()
     }
 
@@ -89,7 +95,8 @@ impl Trials {
             ModelKind::Boost => SCORES.map(|score| Question::Boost { score, total_asset_usd: 50_000.0 }).into(),
             ModelKind::Sandbox => vec![Question::Address(Address::ZERO)],
             ModelKind::Credit | ModelKind::Sybil => {
-                let samples = samples::wallets().into_iter().chain(samples::subjects(self.model.generation));
+                let generation = self.model.generation;
+                let samples = samples::subjects(generation).into_iter().chain(samples::further(generation));
                 let wallets = samples.map(|sample| sample.features).chain([samples::crowded()]);
                 wallets.map(Question::Wallet).collect()
             }

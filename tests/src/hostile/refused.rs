@@ -24,6 +24,38 @@ pub fn refused() -> Vec<Refused> {
         case("deep-recursion", credit().act(act::RECURSE).build(), "self_test", "recurses too deeply"),
         case("trap", credit().act(act::TRAP).build(), "self_test", "unreachable"),
         case("score-1001", credit().score("(i32.const 1001)").build(), "self_test", "a score of 1001"),
+        // Answers that only one of the wallets shows which `check` prints: with two chains and no market.
+        case(
+            "score-1001-of-a-sample",
+            credit()
+                .score(
+                    "(select (i32.const 1001) (i32.const 700) (i32.and (i32.eqz (local.get $markets_len)) (i32.eq \
+                     (local.get $chains_len) (i32.const 2))))",
+                )
+                .build(),
+            "self_test",
+            "new, a month old, old and active, never borrowed, rich, without a history: the model answered nonsense: a \
+             score of 1001",
+        ),
+        // `transfers` of the first chain is none, and the chain was read.
+        case(
+            "trap-without-transfers",
+            credit()
+                .act_when(
+                    "(i32.and (i32.and (i32.ne (local.get $chains_len) (i32.const 0)) (i32.ne (i32.load8_u offset=8 \
+                     (local.get $chains)) (i32.const 3))) (i32.eqz (i32.load8_u offset=56 (local.get $chains))))",
+                    act::TRAP,
+                )
+                .build(),
+            "self_test",
+            "self-test: an ordinary wallet without chains.transfers: the model stopped",
+        ),
+        case(
+            "factors-that-vary",
+            credit().act("(i32.store (i32.const 1016) (i32.ne (local.get $markets_len) (i32.const 0)))").build(),
+            "self_test",
+            "Give every wallet the same factors in the same order",
+        ),
         case("text-of-50-mb", credit().act(act::LONG_TEXT).build(), "self_test", "out of bounds"),
         case(
             "many-texts",

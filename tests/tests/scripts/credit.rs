@@ -71,6 +71,7 @@ function wrong(features) {
     case 1003: return { score: 500.5, decile: 1, factors: [] };
     case 1004: return { score: 500, decile: 1, factors: [{ label: 'Age', rating: 'great' }] };
     case 1005: return wrong(features);
+    case 1006: return ratio(features);
     default: return right(features);
   }
 }
@@ -92,6 +93,7 @@ export { wrong as score };
         ("score is 500.5: a whole number is needed", ""),
         ("the rating of the factor Age is great: there are low, fair", ""),
         ("stack", ""),
+        ("features has no field nothing: it has asOf, chains, markets, holdings, identity", ""),
     ];
     holds(Script::JavaScript, &apart, &said);
 

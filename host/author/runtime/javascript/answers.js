@@ -1,5 +1,6 @@
 // Features as model.js receives them, and its answers, checked: an error names the field.
 
+const KINDS = ['credit', 'boost', 'sybil'];
 const RATINGS = ['low', 'fair', 'good', 'very-good', 'excellent'];
 /** The numbers of 64 bits. */
 const COUNTS = {
@@ -10,13 +11,37 @@ const COUNTS = {
   identity: ['issued', 'expires'],
 };
 
+const own = Object.prototype;
+
+/** The prototype of a record: reading a field that the record does not have fails with its name. */
+function guard(what) {
+  return new Proxy(own, {
+    get(_, name, record) {
+      if (typeof name === 'symbol' || name in own || name === 'toJSON') return own[name];
+      throw new TypeError(`${what} has no field ${name}: it has ${Object.keys(record).join(', ')}`);
+    },
+  });
+}
+
+const FEATURES = guard('features');
+const LISTS = Object.fromEntries(['chains', 'markets', 'holdings', 'identity'].map((list) => [list, guard(list)]));
+const OFF_CHAIN = guard('offChain');
+
+/** The same figures about the subject from the caller. */
+export function vouched(offChain) {
+  return Object.setPrototypeOf(offChain, OFF_CHAIN);
+}
+
 /** The same features. componentize-qjs gives an unsigned number of 64 bits as a signed one; what is null stays null. */
 export function plain(features) {
   unsign(features, ['asOf']);
   for (const list in COUNTS) {
     for (const record of features[list]) unsign(record, COUNTS[list]);
   }
-  return features;
+  for (const list in LISTS) {
+    for (const record of features[list]) Object.setPrototypeOf(record, LISTS[list]);
+  }
+  return Object.setPrototypeOf(features, FEATURES);
 }
 
 function unsign(record, names) {
@@ -33,6 +58,11 @@ export function whole(what, verb, value) {
 function words(what, value) {
   if (typeof value === 'string') return value;
   throw new TypeError(`${what} is ${typeof value}: a text is needed`);
+}
+
+function known(what, value, all) {
+  if (all.includes(words(what, value))) return value;
+  throw new TypeError(`${what} is '${value}': there are ${all.join(', ')}`);
 }
 
 function list(what, value) {
@@ -52,7 +82,7 @@ export function described(info) {
   const { kind, version, title, authors, reads } = info ?? {};
   const texts = (what, values) => list(what, values).map((value) => words(what, value));
   return {
-    kind: words('kind', kind),
+    kind: known('kind', kind, KINDS),
     version: words('version', version),
     title: words('title', title),
     authors: texts('authors', authors),

@@ -51,6 +51,9 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (name, question, unread) = arguments.question(info.kind)?;
     let trial = trials.ask(&question);
     print(shown(&name, info.kind, &trial, &unread).trim_end())?;
+    if trials.prints_unseen() {
+        print("  it prints with println!, eprintln! or dbg!, and a model in Rust has no output: put it into a factor")?;
+    }
     if trial.answer.is_ok() { Ok(()) } else { Err(Failure::no("")) }
 }
 
