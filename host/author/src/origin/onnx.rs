@@ -198,12 +198,12 @@ impl<'a> Ensemble<'a> {
             let value = || Predicts::Value("it is a TreeEnsembleRegressor, which does not say what it predicts".into());
             return Ok(if logistic { Predicts::LOG_ODDS } else { value() });
         }
-        if !logistic && self.floats("class_weights").iter().all(|weight| *weight >= 0.0) {
-            return Err(
-                "its leaves are probabilities, as in a random forest or a single tree, and a score needs log-odds. \
-                        Train with gradient boosting: GradientBoostingClassifier, LightGBM, XGBoost or CatBoost"
-                    .into(),
-            );
+        // Of leaves that are all positive, onnxruntime 1.23 makes no log-odds even with LOGISTIC, and 1.32 does.
+        let is_only = matches!(self.outcome()?, Outcome::Only);
+        if (is_only || !logistic) && self.floats("class_weights").iter().all(|weight| *weight >= 0.0) {
+            let why = "its leaves are probabilities, as in a random forest or a single tree, and a score needs log-odds. \
+                       Train with gradient boosting: GradientBoostingClassifier, LightGBM, XGBoost or CatBoost";
+            return Err(why.to_owned());
         }
         let labels = self.by_name.get("classlabels_strings").map_or(&[] as &[Vec<u8>], |labels| &labels.texts);
         let class = match (self.ints("classlabels_int64s"), labels) {

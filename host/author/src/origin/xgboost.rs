@@ -102,11 +102,9 @@ pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     let mut model = match (gradient_booster.name.as_str(), gradient_booster.model) {
         ("gbtree", Some(model)) => model,
         ("gblinear", _) => {
-            return Err(
-                "its booster is gblinear, which has weights and no trees: train with booster=gbtree, or write a \
-                        scorecard"
-                    .into(),
-            );
+            let why = "its booster is gblinear, which has weights and no trees: train with booster=gbtree, or write a \
+                       scorecard";
+            return Err(why.to_owned());
         }
         (other, _) => return Err(format!("its booster is {other}: train with booster=gbtree")),
     };

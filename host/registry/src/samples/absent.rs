@@ -2,7 +2,9 @@
 
 use super::{NOW, Sample, YEAR, detailed};
 use crate::world::Generation;
-use assay_domain::features::{AttestationFeature, ChainFeatures, Dollars, Features, LendingEvent, MarketFeatures};
+use assay_domain::features::{
+    AttestationFeature, ChainFeatures, Dollars, Features, LendingEvent, MarketFeatures, PositionFeatures,
+};
 
 /// The name of a field, and what removes it.
 type Removal = (&'static str, fn(&mut Features));
@@ -16,7 +18,7 @@ macro_rules! without {
     };
 }
 
-const V1: [&[Removal]; 3] = [
+static V1: [&[Removal]; 3] = [
     without!(chains, "chains": first_transaction, last_transaction, transfers, counterparties, active_days, active_hours,
         median_gap),
     without!(markets, "markets": market, supply, withdraw, borrow, repay, liquidation, first_event, last_event,
@@ -24,7 +26,7 @@ const V1: [&[Removal]; 3] = [
     without!(identity, "identity": issued, expires, score),
 ];
 /// What only `wit/v2` has.
-const V2: [&[Removal]; 4] = [
+static V2: [&[Removal]; 4] = [
     without!(markets, "markets": liquidation_days, position),
     without!(dollars, "markets.dollars": supply, withdraw, borrow, repay, liquidation),
     without!(events, "markets.events": usd, class),
@@ -35,7 +37,7 @@ const V2: [&[Removal]; 4] = [
 pub(super) fn each(generation: Generation) -> Vec<Sample> {
     let more: &[&[Removal]] = if generation == Generation::V2 { &V2 } else { &[] };
     let removals = V1.iter().chain(more).flat_map(|removals| removals.iter());
-    let sample = |(name, remove): &Removal| {
+    let sample = |&(name, remove): &Removal| {
         let mut features = complete();
         remove(&mut features);
         Sample { name, features, must_answer: false }
@@ -77,7 +79,7 @@ fn events(features: &mut Features) -> impl Iterator<Item = &mut LendingEvent> {
     markets(features).flat_map(|market| &mut market.events)
 }
 
-fn positions(features: &mut Features) -> impl Iterator<Item = &mut assay_domain::features::PositionFeatures> {
+fn positions(features: &mut Features) -> impl Iterator<Item = &mut PositionFeatures> {
     markets(features).flat_map(|market| &mut market.position)
 }
 

@@ -164,6 +164,12 @@ fn a_classifier_predicts_the_log_odds_of_its_second_class() {
         _ => {}
     });
     assert!(said.unwrap_err().contains("its leaves are probabilities"), "of a random forest");
+    let said = classifier(labels(), |attribute| {
+        if attribute.name == "class_weights" {
+            attribute.floats = vec![0.25, 0.75];
+        }
+    });
+    assert!(said.unwrap_err().contains("its leaves are probabilities"), "on which runtimes of ONNX disagree");
     let said = classifier(labels(), |attribute| match attribute.name.as_str() {
         "post_transform" => attribute.text = b"NONE".to_vec(),
         _ => {}
