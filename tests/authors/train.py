@@ -90,7 +90,7 @@ for objective in ["reg:squarederror", "rank:pairwise"]:
     table = xgboost.DMatrix(x, y, feature_names=names)
     if objective.startswith("rank"):
         table.set_group([10] * (len(x) // 10))
-    other = xgboost.train(dict(objective=objective, nthread=2), table, 2)
+    other = xgboost.train(dict(objective=objective, nthread=2, monotone_constraints=tuple(rising)), table, 2)
     other.save_model(folder / f"xgboost-{objective.partition(':')[2]}.json")
 
 # Early stopping: an estimator predicts up to its best iteration, a booster with all of its trees.
