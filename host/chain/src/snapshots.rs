@@ -21,7 +21,7 @@ use crate::{
     lifetime::ByCompleteness,
     names::{NameError, Names},
     prices::External,
-    read::{Batch, Chain, ChainStatus, MomentError, Setup},
+    read::{Batch, Chain, ChainStatus, Clock, MomentError, Setup},
 };
 use assay_domain::{Address, ChainId, Lifetimes, Name, Snapshot, Time, time_from_unix};
 use assay_evm::{
@@ -58,6 +58,7 @@ struct Inner {
     /// The moment before which the chains are read, in Unix seconds.
     past: Option<u64>,
     shelf: Arc<Shelf>,
+    clock: Arc<Clock>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -100,8 +101,10 @@ impl Chains {
         let external = Arc::new(External::new(&http, prices, &chains));
         let explorers = Explorers::new(&http, &reading.explorer);
         let (external, shelf) = (&external, Arc::new(Shelf::new(reading.index_path.clone())));
+        let clock = Arc::<Clock>::default();
         let (follows, opened) = (keeping.past.is_none(), shelf.clone());
-        let setup = Setup { http: &http, explorers: &explorers, reading, external, shelf, store, tasks, stop, follows };
+        let (http, explorers) = (&http, &explorers);
+        let setup = Setup { http, explorers, reading, external, clock: &clock, shelf, store, tasks, stop, follows };
         let inner = Inner {
             chains: chains.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect(),
             owners: OnceLock::new(),
@@ -110,6 +113,7 @@ impl Chains {
             reads: SingleFlight::default(),
             past: keeping.past,
             shelf: opened,
+            clock: clock.clone(),
             tasks: tasks.clone(),
             stop: stop.clone(),
         };
@@ -206,6 +210,11 @@ impl Chains {
     /// The last known health of each chain, by ascending id.
     pub fn status(&self) -> Vec<ChainStatus> {
         self.inner.chains.iter().map(|chain| chain.status()).collect()
+    }
+
+    /// Whether the chains differ from the clock of this machine in such a way that the clock seems to be wrong.
+    pub fn is_clock_suspected(&self) -> bool {
+        self.inner.clock.is_suspected()
     }
 
     /// How far the index of a chain is; `None` where the chain is not configured.

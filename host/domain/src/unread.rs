@@ -9,6 +9,8 @@ use crate::{Address, ChainId, Coverage, Protocol};
 pub enum Part {
     /// Everything on the chain.
     Chain,
+    /// What happened since the block at which the chain was read.
+    Head,
     /// The number of transactions.
     Transactions,
     FirstTransaction,
@@ -49,7 +51,7 @@ impl Part {
     /// Whether it could show activity of an address that shows none elsewhere.
     pub fn can_show_activity(&self) -> bool {
         match self {
-            Self::Chain | Self::Transactions | Self::Balances | Self::ListedTokens => true,
+            Self::Chain | Self::Head | Self::Transactions | Self::Balances | Self::ListedTokens => true,
             Self::Position(..) | Self::History(..) => true,
             // The rest describes activity that is known, or is none.
             Self::FirstTransaction | Self::LastTransaction | Self::Price(_) => false,
@@ -62,6 +64,7 @@ impl fmt::Display for Part {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Chain => f.write_str("everything"),
+            Self::Head => f.write_str("newest block"),
             Self::Transactions => f.write_str("number of transactions"),
             Self::FirstTransaction => f.write_str("first transaction"),
             Self::LastTransaction => f.write_str("last transaction"),

@@ -30,7 +30,6 @@ use crate::{
     endpoint::{Endpoint, Http},
     fault::Fault,
     logs::{LogQuery, Received, answers},
-    request::Header,
     single_flight::SingleFlight,
     span::Span,
     transport::Failover,
@@ -116,21 +115,22 @@ impl Client {
         }
     }
 
-    /// The newest block. Concurrent callers share a request; results are not reused.
+    /// The newest block. Concurrent callers share a request; results are not reused. An endpoint that is far behind the
+    /// newest block seen answers only if no other endpoint does.
     ///
     /// # Errors
     /// [`Fault`]; as all reads here.
     pub async fn head(&self) -> Result<Block, Fault> {
         let ask = || {
             let client = self.clone();
-            (async move { client.ask_head().await }, ())
+            (async move { client.transport.head().await }, ())
         };
         self.head.join((), ask).outcome.await
     }
 
-    async fn ask_head(&self) -> Result<Block, Fault> {
-        let header: Option<Header> = self.rpc.request("eth_getBlockByNumber", ("latest", false)).await?;
-        header.map(Block::from).ok_or_else(|| Fault::Malformed("no latest block".into()))
+    /// The newest block that was seen, if `head` is far behind it.
+    pub fn newer_than(&self, head: Block) -> Option<Block> {
+        self.transport.newer_than(head)
     }
 
     /// The blocks of these numbers; `None` for one that does not exist.
@@ -149,8 +149,8 @@ impl Client {
         let request = self.rpc.make_request("eth_getLogs", (query.filter(span),));
         let request = request.serialize().map_err(|error| Fault::Malformed(error.to_string()))?;
         // Boxed, so that each waiting read stays small: thousands wait at once.
-        let answer: Response<Vec<Received>> = Box::pin(self.transport.send(request.into())).await?;
-        match answer.payload {
+        let sent = self.transport.send_after::<Response<Vec<Received>>>(request.into(), Some(span.to));
+        match Box::pin(sent).await?.1.payload {
             ResponsePayload::Success(logs) => Ok(logs.into_iter().map(|Received(log)| log).collect()),
             ResponsePayload::Failure(error) => Err(Fault::from_payload(&error)),
         }

@@ -17,6 +17,8 @@ pub struct Endpoints {
     pub rpc: Vec<Secret>,
     /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
+    /// Age of a head by the machine's clock above which the head is old; `None` if heads are not compared.
+    pub max_head_age: Option<Duration>,
 }
 
 /// Limits of log queries.

@@ -49,7 +49,7 @@ impl Fault {
     /// The same endpoint may answer a moment later. After a timeout, a retry would cost the same time again; a request
     /// that was refused for its rate has already waited.
     pub fn is_worth_a_retry(&self) -> bool {
-        matches!(self, Self::Unreachable(_) | Self::UnknownBlock)
+        matches!(self, Self::Unreachable(_) | Self::Malformed(_) | Self::UnknownBlock)
     }
 
     /// The next endpoint is to be used.

@@ -3,6 +3,7 @@
 //! requests only when it fails, or has too many to wait for.
 
 mod attempts;
+mod heads;
 
 use std::{
     sync::{
@@ -27,9 +28,11 @@ use crate::{
     config::{Endpoints, RpcLimits},
     endpoint::{Answer, Endpoint, Http, Rank},
     fault::Fault,
+    single_flight::SingleFlight,
 };
 use assay_trace::TRACE;
 use attempts::{Attempt, attempts};
+use heads::Heads;
 
 /// First wait before a retry; doubled with each further one, less up to half of it at random.
 const BACKOFF: Duration = Duration::from_millis(100);
@@ -52,14 +55,24 @@ struct Inner {
     chain: String,
     /// Index of the endpoint that answered last.
     current: AtomicUsize,
+    heads: Heads,
+    /// The comparison of heads that is in progress.
+    comparison: SingleFlight<(), ()>,
 }
 
 impl Failover {
     pub fn new(http: &Http, chain: &Endpoints, limits: &RpcLimits) -> Self {
         let urls = chain.rpc.iter().filter_map(|rpc| Url::parse(rpc.expose()).ok());
-        let endpoints = urls.map(|url| Arc::new(Endpoint::new(http.clone(), url, chain.chain, limits))).collect();
-        let inner =
-            Inner { endpoints, retries: limits.retries, chain: chain.chain.to_string(), current: AtomicUsize::new(0) };
+        let endpoints: Vec<_> =
+            urls.map(|url| Arc::new(Endpoint::new(http.clone(), url, chain.chain, limits))).collect();
+        let inner = Inner {
+            heads: Heads::new(endpoints.len(), chain.max_head_age),
+            comparison: SingleFlight::default(),
+            endpoints,
+            retries: limits.retries,
+            chain: chain.chain.to_string(),
+            current: AtomicUsize::new(0),
+        };
         Self { inner: Arc::new(inner), without_current: false, rank: Rank::Usual }
     }
 
@@ -88,6 +101,16 @@ impl Failover {
     /// # Errors
     /// [`Fault`] where none does. An error in the answer is an answer.
     pub async fn send<A: Answer>(&self, packet: RequestPacket) -> Result<A, Fault> {
+        Ok(self.send_after(packet, None).await?.1)
+    }
+
+    /// As [`send`](Self::send), to endpoints that have block `through`, and with the index of the one that answered. An
+    /// endpoint answers logs of blocks that it does not have yet with none.
+    pub async fn send_after<A: Answer>(
+        &self,
+        packet: RequestPacket,
+        through: Option<u64>,
+    ) -> Result<(usize, A), Fault> {
         let started = Instant::now();
         let method = packet.as_single().map_or("batch", |request| request.method()).to_owned();
         let span = tracing::info_span!(
@@ -102,9 +125,9 @@ impl Failover {
             assay.outcome = Empty,
             server.address = Empty,
         );
-        let answer = self.ask_in_turn::<A>(&packet).instrument(span.clone()).await;
+        let answer = self.ask_in_turn::<A>(&packet, through).instrument(span.clone()).await;
         let outcome = match &answer {
-            Ok(answer) => answer.error().map_or("ok", |payload| Fault::from_payload(payload).outcome()),
+            Ok((_, answer)) => answer.error().map_or("ok", |payload| Fault::from_payload(payload).outcome()),
             Err(fault) => fault.outcome(),
         };
         for request in packet.requests() {
@@ -126,41 +149,59 @@ impl Failover {
     }
 
     /// Sends `packet` to the endpoints in their order until one gives a final answer.
-    async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket) -> Result<A, Fault> {
-        let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
-        let retries = if self.without_current { 0 } else { self.inner.retries };
-        let (attempts, mut last) = attempts(&self.inner.endpoints, left_out, retries);
+    async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, through: Option<u64>) -> Result<(usize, A), Fault> {
+        let (attempts, mut last) = self.attempts();
         // An answer that another endpoint might improve on, used where none does.
         let mut lesser = None;
         for attempt in attempts {
             if attempt.rests && lesser.is_some() {
                 break;
             }
-            let Attempt { index, endpoint, .. } = attempt;
-            let (answered, began) = (endpoint.answered(), Instant::now());
-            let answer = self.ask::<A>(&attempt, packet).await;
-            if answer.is_ok() {
-                endpoint.record_answer();
+            let index = attempt.index;
+            if let Some(block) = through
+                && let Err(fault) = self.check_reach(&attempt, block).await
+            {
+                last = fault;
+                continue;
             }
-            match answer {
+            match self.ask_recorded::<A>(&attempt, packet).await {
                 Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
-                Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, &fault) => {
-                    // An endpoint that answered other requests meanwhile was busy and not down.
-                    let may_be_busy = matches!(fault, Fault::TimedOut(_) | Fault::RateLimited { .. });
-                    if !may_be_busy || endpoint.answered() == answered {
-                        endpoint.record_failure(&fault, began);
-                    }
-                    last = fault;
-                }
+                Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, &fault) => last = fault,
                 answer => {
                     self.set_current(index);
-                    return answer;
+                    return Ok((index, answer?));
                 }
             }
         }
         let Some((index, answer)) = lesser else { return Err(last) };
         self.set_current(index);
-        Ok(answer)
+        Ok((index, answer))
+    }
+
+    /// The endpoints that may be asked, in their order, and why there is none. Those with an old head come last.
+    fn attempts(&self) -> (Vec<Attempt<'_>>, Fault) {
+        let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
+        let retries = if self.without_current { 0 } else { self.inner.retries };
+        attempts(&self.inner.endpoints, left_out, retries, |index| self.inner.heads.is_off(index))
+    }
+
+    /// As [`ask`](Self::ask); the health of the endpoint learns the outcome.
+    async fn ask_recorded<A: Answer>(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
+        let endpoint = attempt.endpoint;
+        let (answered, began) = (endpoint.answered(), Instant::now());
+        let answer = self.ask::<A>(attempt, packet).await;
+        match &answer {
+            Ok(_) => endpoint.record_answer(),
+            Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, fault) => {
+                // An endpoint that answered other requests meanwhile was busy and not down.
+                let may_be_busy = matches!(fault, Fault::TimedOut(_) | Fault::RateLimited { .. });
+                if !may_be_busy || endpoint.answered() == answered {
+                    endpoint.record_failure(fault, began);
+                }
+            }
+            Err(_) => {}
+        }
+        answer
     }
 
     /// The next request begins with the endpoint at `index`, unless this is a second opinion.

@@ -138,6 +138,10 @@ async fn check(
     for (index, record) in records.iter().enumerate() {
         let Some(record) = record.as_ref().filter(|_| !stale.contains(&index)) else { continue };
         if record.through > head.number {
+            // An endpoint that is behind says nothing about the blocks after its head.
+            if reader.client.newer_than(head).is_some_and(|newer| newer.number >= record.through) {
+                return Err(Fault::UnknownBlock);
+            }
             stale.push(index);
             continue;
         }

@@ -127,7 +127,8 @@ mod tests {
             retries: 0,
             traceparent: false,
         };
-        let client = Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None }, &limits);
+        let client =
+            Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None, max_head_age: None }, &limits);
         let config = MarketConfig {
             protocol: Protocol::LenderAV3,
             market: None,

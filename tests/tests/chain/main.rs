@@ -4,6 +4,7 @@ mod activity;
 mod batches;
 mod explorer;
 mod faults;
+mod heads;
 mod hidden;
 mod history;
 mod index;

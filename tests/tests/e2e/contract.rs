@@ -45,7 +45,7 @@ impl World {
     /// A server with this chain at `rpc`, these markets, and `more`.
     fn serve(&self, rpc: &str, markets: &str, more: &str) -> Service {
         let chain = format!(
-            "[[chains]]\nid = 1\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 1\nmulticall = \"none\"\n\
+            "[[chains]]\nid = 1\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 1\nmax_head_age = 0\nmulticall = \"none\"\n\
              native = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = [{markets}]\n"
         );
         Service::start(&format!("{}{more}{chain}[reading.rpc]\nretries = 0\n", sandbox_config(&plugins())))

@@ -82,7 +82,7 @@ impl World {
         for (id, name, rpc) in [(1, "Ethereum", ethereum), (8_453, "Base", base)] {
             let _ = writeln!(
                 toml,
-                "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\""
+                "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmax_head_age = 0\nmulticall = \"none\""
             );
             let _ = writeln!(toml, "native = {{ symbol = \"ETH\" }}\nsequencer = \"none\"\ntokens = []\nmarkets = []");
         }

@@ -64,8 +64,9 @@ impl World {
 
 /// A configuration with one chain that has only wallets.
 fn with_chain(id: u64, rpc: &str) -> String {
-    let chain =
-        format!("[[chains]]\nid = {id}\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmulticall = \"none\"");
+    let chain = format!(
+        "[[chains]]\nid = {id}\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmax_head_age = 0\nmulticall = \"none\""
+    );
     format!("{}{chain}\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n", sandbox_config(&plugins()))
 }
 

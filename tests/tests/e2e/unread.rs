@@ -2,7 +2,7 @@
 
 use alloy::{hex, sol, sol_types::SolCall};
 use assay_tests::{
-    devnet::{ETHEREUM, actors},
+    devnet::{Chain, ETHEREUM, actors},
     proxy::{Call, Proxy, Reply},
     reputation::{World, subject},
     service::{Caller, KEY, Service, plugins},
@@ -95,6 +95,51 @@ fn a_position_that_cannot_be_read_is_no_position_of_zero() {
         // Somebody may have supplied for an unknown address.
         let read = score(&api, unknown).await;
         assert_eq!((&read["score"], &read["provisional"]), (&json!(300), &json!(true)));
+    });
+}
+
+/// The head stays at the block that is so far behind the newest one.
+async fn stuck(chain: &Chain, behind: u64) -> Proxy {
+    let (proxy, block) = (Proxy::start(chain.url()).await, chain.head().await.unwrap().0 - behind);
+    proxy.rule(move |call| match call.method == "eth_getBlockByNumber" && call.params[0] == "latest" {
+        true => Reply::Instead(json!([format!("{block:#x}"), false])),
+        false => Reply::Pass,
+    });
+    proxy
+}
+
+#[test]
+fn a_chain_that_has_stopped_is_provisional_and_readiness_warns() {
+    run(async {
+        let chain = &devnet().await.ethereum;
+        let proxy = stuck(chain, 50).await;
+        let config = configured(&plugins(), "[scoring]\nincomplete_cache_ms = 1\n").await;
+        let config = config.replace(chain.url(), &proxy.url).replace("max_head_age = 0", "max_head_age = 86_400");
+        let service = Service::start(&config);
+        let (api, wallet) = (service.keyed(), actors::address("borrower"));
+        let read = score(&api, wallet).await;
+        assert_eq!((&read["credit_events_coverage"], &read["provisional"]), (&json!("partial"), &json!(true)));
+        let said = missing(&api.get(&format!("/api/v2/report/address/{wallet}")).await.ok());
+        let old =
+            |said: &String| said.starts_with("newest block on chain 1: ") && said.contains("days old by the clock");
+        assert_eq!(said.iter().filter(|said| old(said)).count(), 1, "{said:?}");
+        let ready = service.keyed().until("/readyz", |ready| ready.json()["warnings"].is_array()).await.json();
+        let warning = ready["warnings"][0].as_str().expect("a warning");
+        assert_eq!(ready["status"], "ready");
+        assert!(warning.starts_with("chain 1 Ethereum: newest block") && warning.contains("days old"), "{warning}");
+        let metrics = api.get("/metrics").await.text;
+        let age = |chain: u64| {
+            let name = format!("assay_chain_head_age_seconds{{chain=\"{chain}\"}} ");
+            let found = metrics.lines().find_map(|line| line.strip_prefix(&name)?.parse::<f64>().ok());
+            found.unwrap_or_else(|| panic!("no {name}"))
+        };
+        assert!(age(1) > 86_400.0 && age(8_453) < 86_400.0, "{} and {}", age(1), age(8_453));
+        assert!(metrics.contains("assay_chain_head_max_age_seconds{chain=\"1\"} 86400"));
+
+        proxy.rule(|_| Reply::Pass);
+        let again = api.until(&format!("/api/v2/score/address/{wallet}"), |read| read.json()["provisional"] == false);
+        assert_eq!(again.await.json()["credit_events_coverage"], "complete");
+        assert_eq!(api.get("/readyz").await.ok()["warnings"], json!(null));
     });
 }
 

@@ -22,6 +22,9 @@ pub struct ChainConfig {
     pub explorer: Option<Secret>,
     /// Depth below the head, in blocks, at which a block is final.
     pub finality: u64,
+    /// Age of the newest block by the machine's clock above which answers are provisional; `None` for a chain whose
+    /// blocks are not compared with the clock.
+    pub max_head_age: Option<Duration>,
     /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
     /// Uptime feed of a rollup's sequencer; without it, price feeds are used at any time.
@@ -36,7 +39,8 @@ pub struct ChainConfig {
 
 impl ChainConfig {
     pub fn endpoints(&self) -> Endpoints {
-        Endpoints { chain: self.id, rpc: self.rpc.clone(), multicall: self.multicall }
+        let max_head_age = self.max_head_age;
+        Endpoints { chain: self.id, rpc: self.rpc.clone(), multicall: self.multicall, max_head_age }
     }
 
     /// What the value of `token` follows, as far as the configuration says.
@@ -60,6 +64,8 @@ impl ChainConfig {
         }
         let bad_explorer = self.explorer.as_ref().is_some_and(|explorer| !is_web(explorer));
         found.add_if(bad_explorer, "explorer", "not an http or https URL");
+        let allowed = self.max_head_age.is_none_or(|age| (30..=86_400).contains(&age.as_secs()));
+        found.add_if(!allowed, "max_head_age", "must be 30 to 86400 seconds, a day, or 0 to compare with no clock");
         found.section("native", heartbeat_problems(self.native.heartbeat));
         for (i, token) in self.tokens.iter().enumerate() {
             found.section(&format!("tokens[{i}]"), heartbeat_problems(token.heartbeat));

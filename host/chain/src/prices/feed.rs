@@ -38,13 +38,13 @@ impl Feed {
     }
 }
 
-/// Age in seconds, by the chain's own clock, above which a feed with this heartbeat is stale. The added fifth is for
-/// rounds that are mined late.
+/// Age in seconds above which a feed with this heartbeat is stale. The added fifth is for rounds that are mined late.
 pub fn stale_after(heartbeat: u64) -> u64 {
     heartbeat.saturating_add(heartbeat / 5)
 }
 
-/// Dollars for one whole token, if the round has a price and is fresh at `now`, the time of the chain's head.
+/// Dollars for one whole token, if the round has a price and is fresh at `now`: the later of the chain's head and the
+/// machine's clock, for a chain that is compared with the clock.
 fn price(round: &latestRoundDataReturn, places: u8, heartbeat: u64, now: u64) -> Option<f64> {
     let answer = Some(round.answer).filter(|answer| answer.is_positive())?;
     let updated =

@@ -25,11 +25,8 @@ use self::{
     oracle::Oracle,
 };
 use crate::config::ChainConfig;
-use assay_domain::{Address, ChainId, Prices};
-use assay_evm::{
-    client::{Block, Client},
-    fault::Fault,
-};
+use assay_domain::{Address, B256, ChainId, Prices};
+use assay_evm::{client::Client, fault::Fault};
 
 pub(super) use external::{External, FoundPrices};
 pub use feed::{decimalsCall, latestRoundDataCall, stale_after};
@@ -98,9 +95,17 @@ impl PriceReader {
     }
 
     /// Prices no older than the refresh interval, also of `quotes`, the tokens in which markets count. Concurrent
-    /// callers wait for one read. Where the chain does not answer, the external APIs are still asked.
-    pub(super) async fn current(&self, client: &Client, oracles: &[Oracle], quotes: &[Address], head: Block) -> Quotes {
-        let read = self.on_chain(client, oracles, quotes, head).await;
+    /// callers wait for one read. Where the chain does not answer, the external APIs are still asked. A read is of the
+    /// state after block `at`; `now` is the moment at which the age of its rounds is measured.
+    pub(super) async fn current(
+        &self,
+        client: &Client,
+        oracles: &[Oracle],
+        quotes: &[Address],
+        at: B256,
+        now: u64,
+    ) -> Quotes {
+        let read = self.on_chain(client, oracles, quotes, (at, now)).await;
         let on_chain = read.unwrap_or_else(|fault| {
             tracing::warn!(chain = self.chain, %fault, "feeds and oracles cannot be read");
             Arc::new(self.sources.unread())
@@ -126,7 +131,7 @@ impl PriceReader {
         client: &Client,
         oracles: &[Oracle],
         quotes: &[Address],
-        head: Block,
+        (at, now): (B256, u64),
     ) -> Result<Arc<OnChain>, Fault> {
         let mut latest = self.latest.lock().await;
         if let Some(last) = &*latest
@@ -135,7 +140,7 @@ impl PriceReader {
         {
             return Ok(last.on_chain.clone());
         }
-        let on_chain = Arc::new(self.sources.read(client, oracles, quotes, head).await?);
+        let on_chain = Arc::new(self.sources.read(client, oracles, quotes, (at, now)).await?);
         *latest = Some(Latest {
             at: Instant::now(),
             oracles: oracles.to_vec(),

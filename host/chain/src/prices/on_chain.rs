@@ -11,10 +11,10 @@ use super::{
     sequencer::{Sequencer, sequencer_state},
 };
 use crate::config::ChainConfig;
-use assay_domain::{Address, ChainId, Prices};
+use assay_domain::{Address, B256, ChainId, Prices};
 use assay_evm::{
     call::{Call, returned},
-    client::{Block, Client},
+    client::Client,
     fault::Fault,
 };
 
@@ -52,7 +52,8 @@ impl Sources {
         }
     }
 
-    /// Reads the prices of the configured assets and of `quotes` in the state after `head`.
+    /// Reads the prices of the configured assets and of `quotes` in the state after block `at`. The age of
+    /// rounds is measured at `now`.
     ///
     /// # Errors
     /// [`Fault`] where the chain does not answer.
@@ -61,11 +62,11 @@ impl Sources {
         client: &Client,
         oracles: &[Oracle],
         quotes: &[Address],
-        head: Block,
+        (at, now): (B256, u64),
     ) -> Result<OnChain, Fault> {
         let calls = self.calls(oracles, quotes);
-        let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, head.hash).await? };
-        Ok(self.answered(oracles, quotes, head.time, &answers))
+        let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, at).await? };
+        Ok(self.answered(oracles, quotes, now, &answers))
     }
 
     pub(super) fn calls(&self, oracles: &[Oracle], quotes: &[Address]) -> Vec<Call> {

@@ -18,8 +18,8 @@ pub enum Sequencer {
     Unknown,
 }
 
-/// The state by a round of an uptime feed at `now`, the time of the chain's head: the answer is 0 for up and 1 for
-/// down, and the round started when that state began.
+/// The state by a round of an uptime feed at `now`: the answer is 0 for up and 1 for down, and the round started when
+/// that state began.
 pub fn sequencer_state(round: &latestRoundDataReturn, now: u64) -> Sequencer {
     let Some(since) = u64::try_from(round.startedAt).ok().filter(|since| *since > 0) else { return Sequencer::Unknown };
     match round.answer.into_raw() {

@@ -99,6 +99,13 @@ pub(super) fn snapshot(
     (snapshot, doubted)
 }
 
+/// Adds the doubt that the block of `snapshot` is the newest one. Its histories count as partial.
+pub(super) fn doubt(snapshot: &mut ChainSnapshot, doubt: Unread) {
+    snapshot.unread.push(doubt);
+    snapshot.coverage = snapshot.coverage.min(unread::coverage(&snapshot.unread));
+    snapshot.pools.iter_mut().for_each(unread::lower);
+}
+
 /// What the wallet holds of the listed tokens. Prices of feeds and oracles take precedence over those of external APIs.
 fn listed(config: &ChainConfig, quotes: &Quotes, discovered: Discovered) -> (Vec<TokenBalance>, Vec<Nft>) {
     let prices = discovered.prices.prices.into_iter().chain(quotes.prices.clone()).collect();

@@ -1,9 +1,14 @@
 //! The health of a chain's endpoints, as of the last question for the head, and whether they keep old state.
 
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
+use super::{clock::Doubt, now};
 use crate::config::ChainConfig;
 use assay_domain::{Address, ChainId};
 use assay_evm::{
@@ -15,6 +20,9 @@ use assay_evm::{
 pub const NO_OLD_STATE: &str = "the endpoint keeps no state of old blocks, so that first and last transactions are not \
                                 found; add an archive endpoint to chains.rpc, or set chains.explorer";
 
+/// How long it counts that an endpoint keeps old state, or keeps none.
+const VERDICT: Duration = Duration::from_secs(3_600);
+
 /// What is known of a chain's endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainStatus {
@@ -25,53 +33,83 @@ pub struct ChainStatus {
     /// Newest block seen; `None` where the last question for it failed.
     pub head: Option<u64>,
     pub error: Option<String>,
+    /// Why that block is not believed to be the newest.
+    pub(super) doubt: Option<Doubt>,
     /// Whether it keeps the state of old blocks; `None` where that is unknown, or an explorer makes it needless.
     pub old_state: Option<bool>,
 }
 
-/// The last answer to a question for the head; both fields are `None` before the first one.
+/// The last answer to a question for the head; all fields are `None` before the first one.
 #[derive(Debug, Clone, Default)]
 struct LastAnswer {
-    head: Option<u64>,
+    /// The last head; an error leaves it.
+    seen: Option<Block>,
     error: Option<String>,
+    doubt: Option<Doubt>,
 }
 
 #[derive(Default)]
 pub(super) struct Health {
     last: Mutex<LastAnswer>,
-    old_state: OnceLock<bool>,
+    /// By the host of the endpoint: whether it keeps old state, and when that was asked.
+    old_state: Mutex<HashMap<String, (bool, Instant)>>,
 }
 
 impl Health {
-    /// Records an answer. Logs when the chain becomes readable or unreadable.
-    pub(super) fn record(&self, chain: ChainId, client: &Client, head: &Result<Block, Fault>) {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Records an answer, and the doubt about it. Logs when the chain becomes readable or unreadable, and when a doubt
+    /// comes or goes.
+    pub(super) fn record(
+        &self,
+        config: &ChainConfig,
+        client: &Client,
+        head: &Result<Block, Fault>,
+        doubt: Option<Doubt>,
+    ) {
+        let (chain, mut last) = (config.id, self.last.lock().unwrap_or_else(PoisonError::into_inner));
         *last = match head {
             Ok(head) => {
-                if last.head.is_none() {
+                if last.head().is_none() {
                     tracing::info!(chain, endpoint = client.endpoint(), head = head.number, "chain can be read");
                 }
-                metrics::gauge!("assay_chain_head_block", "chain" => chain.to_string()).set(head.number as f64);
-                LastAnswer { head: Some(head.number), error: None }
+                match doubt {
+                    Some(doubt) if last.doubt.is_none() => {
+                        tracing::warn!(chain, head = head.number, "newest block is {doubt}; answers are provisional");
+                    }
+                    None if last.doubt.is_some() => tracing::info!(chain, head = head.number, "head is current again"),
+                    _ => {}
+                }
+                LastAnswer { seen: Some(*head), error: None, doubt }
             }
             Err(fault) => {
                 if last.error.is_none() {
                     tracing::warn!(chain, %fault, "chain cannot be read");
                 }
-                LastAnswer { head: None, error: Some(fault.to_string()) }
+                LastAnswer { seen: last.seen, error: Some(fault.to_string()), doubt: None }
             }
         };
+        last.measure(config);
     }
 
-    /// Asks for old state until an answer is known. Logs once where there is none.
+    /// Asks the endpoint in use for old state, unless its answer is known and recent. Logs a change to none.
     pub(super) async fn look_for_old_state(&self, chain: &ChainConfig, client: &Client) {
-        if self.old_state.get().is_some() {
+        let Some(endpoint) = client.endpoint() else { return };
+        let earlier = self.verdicts().get(&endpoint).copied();
+        if earlier.is_some_and(|(_, asked)| asked.elapsed() < VERDICT) {
             return;
         }
         let Some(kept) = old_state(client, chain).await else { return };
-        if self.old_state.set(kept).is_ok() && !kept {
-            tracing::warn!(chain = chain.id, endpoint = client.endpoint(), "{NO_OLD_STATE}");
+        // Another endpoint may have answered.
+        if client.endpoint().as_ref() != Some(&endpoint) {
+            return;
         }
+        if !kept && earlier.is_none_or(|(kept, _)| kept) {
+            tracing::warn!(chain = chain.id, endpoint, "{NO_OLD_STATE}");
+        }
+        self.verdicts().insert(endpoint, (kept, Instant::now()));
+    }
+
+    fn verdicts(&self) -> MutexGuard<'_, HashMap<String, (bool, Instant)>> {
+        self.old_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the last question for the head was answered.
@@ -81,16 +119,44 @@ impl Health {
 
     /// The newest block seen; `None` where the last question for it failed.
     pub(super) fn head(&self) -> Option<u64> {
-        self.last().head
+        self.last().head()
     }
 
     pub(super) fn status(&self, chain_id: ChainId, chain_name: String, endpoint: Option<String>) -> ChainStatus {
-        let LastAnswer { head, error } = self.last();
-        ChainStatus { chain_id, chain_name, endpoint, head, error, old_state: self.old_state.get().copied() }
+        let last = self.last();
+        let kept = endpoint.as_ref().and_then(|endpoint| self.verdicts().get(endpoint).copied());
+        let (head, old_state) = (last.head(), kept.map(|(kept, _)| kept));
+        ChainStatus { chain_id, chain_name, endpoint, head, error: last.error, doubt: last.doubt, old_state }
     }
 
     fn last(&self) -> LastAnswer {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl LastAnswer {
+    fn head(&self) -> Option<u64> {
+        self.seen.filter(|_| self.error.is_none()).map(|head| head.number)
+    }
+
+    /// Sets the metrics of the head. While no endpoint answers, the age of the last one grows.
+    fn measure(&self, config: &ChainConfig) {
+        let (Some(head), chain) = (self.seen, config.id.to_string()) else { return };
+        metrics::gauge!("assay_chain_head_block", "chain" => chain.clone()).set(head.number as f64);
+        let age = now() as f64 - head.time as f64;
+        metrics::gauge!("assay_chain_head_age_seconds", "chain" => chain.clone()).set(age);
+        if let Some(bound) = config.max_head_age {
+            metrics::gauge!("assay_chain_head_max_age_seconds", "chain" => chain).set(bound.as_secs_f64());
+        }
+    }
+}
+
+impl ChainStatus {
+    /// Why the newest block is not believed, in words that say what to do.
+    pub fn doubt(&self) -> Option<String> {
+        let doubt = self.doubt?;
+        let help = "answers are provisional; check the endpoints in chains.rpc, or set chains.max_head_age";
+        Some(format!("newest block {} is {doubt}; {help}", self.head?))
     }
 }
 

@@ -1,10 +1,12 @@
 //! One chain's part of a snapshot. A read loads what earlier reads stored while it asks for the head, and begins the
-//! search for the first transaction of a new wallet; [`plan`] lists the questions that the histories share; [`rounds`] asks everything in the state after the head; [`assemble`] makes
-//! the snapshot from the answers.
+//! search for the first transaction of a new wallet; [`plan`] lists the questions that the histories share; [`rounds`]
+//! asks everything in the state after the head; [`assemble`] makes the snapshot from the answers; [`clock`] says whether
+//! the head is old.
 
 mod ahead;
 mod assemble;
 mod batch;
+mod clock;
 mod discover;
 mod health;
 mod moment;
@@ -36,6 +38,9 @@ use assay_lending::{Jobs, Market, Rest, TermsCache};
 use assemble::Parts;
 pub(crate) use batch::Batch;
 use batch::Part;
+pub use clock::CLOCK_SUSPECTED;
+pub(crate) use clock::Clock;
+use clock::Doubt;
 use discover::Discovery;
 use health::Health;
 pub use health::{ChainStatus, NO_OLD_STATE, old_state};
@@ -57,6 +62,7 @@ pub(super) struct Chain {
     lending: Jobs,
     index: Arc<index::State>,
     health: Health,
+    clock: Arc<Clock>,
     ahead: Ahead,
     /// The block in the past at which the chain is read instead of its head.
     past: OnceLock<Block>,
@@ -86,6 +92,7 @@ impl Chain {
             activity: setup.activity(config, &client),
             index,
             health: Health::default(),
+            clock: setup.clock.clone(),
             ahead: Ahead::default(),
             past: OnceLock::new(),
             permits: Arc::new(Semaphore::new(MAX_READS)),
@@ -150,7 +157,10 @@ impl Chain {
         let listed = discovered.as_ref().map(|discovered| &discovered.listed);
         let (activity, activity_unread) = activity::combined(answered.activity, listed);
         let parts = Parts { account, quotes, activity, activity_unread, pools, sums, pasts, discovered };
-        let (snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
+        let (mut snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
+        if let Some(doubt) = self.doubt(head) {
+            assemble::doubt(&mut snapshot, doubt.unread(head, self.clock.is_suspected()));
+        }
         self.lending.doubt(wallet, &doubted, &blank).await;
         (snapshot, rest)
     }
@@ -227,12 +237,31 @@ impl Chain {
             return Ok(*past);
         }
         let head = self.client.head().await;
-        self.health.record(self.config.id, &self.client, &head);
+        let doubt = head.as_ref().ok().and_then(|head| self.doubt(*head));
+        if head.is_ok() && self.config.max_head_age.is_some() {
+            self.clock.observe(self.config.id, doubt);
+        }
+        self.health.record(&self.config, &self.client, &head, doubt);
         head
     }
 
+    /// Why `head` is not believed to be the newest block.
+    fn doubt(&self, head: Block) -> Option<Doubt> {
+        let bound = self.config.max_head_age.filter(|_| self.past.get().is_none())?;
+        Doubt::of(head, now(), bound, self.client.newer_than(head))
+    }
+
+    /// The moment, in Unix seconds, at which the ages of prices in the state after `head` are measured.
+    fn moment(&self, head: Block) -> u64 {
+        let by_clock = self.config.max_head_age.is_some() && self.past.get().is_none() && !self.clock.is_suspected();
+        if by_clock { head.time.max(now()) } else { head.time }
+    }
+
     pub(super) fn status(&self) -> ChainStatus {
-        self.health.status(self.config.id, self.config.name.clone(), self.client.endpoint())
+        let status = self.health.status(self.config.id, self.config.name.clone(), self.client.endpoint());
+        // Of a wrong clock one warning is enough.
+        let told = status.doubt.filter(|doubt| !(doubt.is_of_clock() && self.clock.is_suspected()));
+        ChainStatus { doubt: told, ..status }
     }
 
     /// The snapshot of a chain that could not be read.
@@ -243,4 +272,9 @@ impl Chain {
     fn markets(&self) -> &[Market] {
         &self.lending.reader().markets
     }
+}
+
+/// Unix seconds by the machine's clock.
+pub(super) fn now() -> u64 {
+    u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default()
 }

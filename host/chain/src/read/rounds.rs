@@ -98,7 +98,7 @@ impl Chain {
         let quotes: Vec<Address> = terms.iter().flatten().filter_map(|terms| terms.quoted_in()).collect();
         let (account, prices) = tokio::join!(
             Account::read(&self.client, &self.config, &terms, blank, wallet, head),
-            self.prices.current(&self.client, &oracles, &quotes, head)
+            self.prices.current(&self.client, &oracles, &quotes, head.hash, self.moment(head))
         );
         account.map(|account| (account, prices))
     }

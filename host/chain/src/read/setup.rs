@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::discover::Discovery;
+use super::{clock::Clock, discover::Discovery};
 use crate::{
     activity::{ActivityReader, Histories, NodeLogs, Source},
     config::{self, ChainConfig, Reading},
@@ -23,6 +23,7 @@ pub(crate) struct Setup<'a> {
     pub explorers: &'a Explorers,
     pub reading: &'a Reading,
     pub external: &'a Arc<External>,
+    pub clock: &'a Arc<Clock>,
     /// The folder of the indexes.
     pub shelf: Arc<index::Shelf>,
     pub store: &'a Store,

@@ -69,8 +69,8 @@ impl Endpoint {
     pub fn readiness(&self) -> Readiness {
         match &*self.state() {
             State::Unchecked | State::Good => Readiness::Ready,
-            // A refused connection fails at once; an endpoint that does not answer costs the whole timeout.
-            State::Rests { fault: Fault::Unreachable(_), .. } => Readiness::Rests,
+            // A refused connection and an unreadable answer cost little; no answer costs the whole timeout.
+            State::Rests { fault: Fault::Unreachable(_) | Fault::Malformed(_), .. } => Readiness::Rests,
             State::Rests { until, .. } if *until <= Instant::now() => Readiness::Rests,
             State::Rests { fault, .. } => Readiness::Unusable(fault.clone()),
         }

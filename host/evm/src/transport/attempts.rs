@@ -15,24 +15,27 @@ const LAST_PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Attempt<'a> {
     pub index: usize,
     pub endpoint: &'a Arc<Endpoint>,
-    /// It failed; it is asked only where no other endpoint answers.
+    /// It failed, or its head is not believed; it is asked only if no other endpoint answers.
     pub rests: bool,
     pub retries: u32,
     /// Longest time for the request's turn.
     pub patience: Duration,
 }
 
-/// All `endpoints` that may be asked, those that rest last; and why there is none.
+/// All `endpoints` that may be asked, and why there is none. Those that rest come late, and those whose head `is_off`
+/// come last.
 pub(super) fn attempts(
     endpoints: &[Arc<Endpoint>],
     left_out: Option<usize>,
     retries: u32,
+    is_off: impl Fn(usize) -> bool,
 ) -> (Vec<Attempt<'_>>, Fault) {
     let mut fault = Fault::Unreachable("no endpoint is configured".into());
-    let (mut ready, mut resting) = (Vec::new(), Vec::new());
+    let (mut ready, mut resting, mut off) = (Vec::new(), Vec::new(), Vec::new());
     for (index, endpoint) in endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
         let attempt = Attempt { index, endpoint, rests: false, retries, patience: LAST_PATIENCE };
         match endpoint.readiness() {
+            Readiness::Ready if is_off(index) => off.push(Attempt { rests: true, ..attempt }),
             Readiness::Ready => ready.push(attempt),
             Readiness::Rests => resting.push(Attempt { rests: true, retries: 0, ..attempt }),
             Readiness::Unusable(why) => fault = why,
@@ -46,5 +49,6 @@ pub(super) fn attempts(
         }
     }
     ready.append(&mut resting);
+    ready.append(&mut off);
     (ready, fault)
 }

@@ -107,7 +107,19 @@ fn x402_line(x402: &X402) -> Option<String> {
 fn origin(chain: &ChainConfig) -> String {
     let (shipped, all) = (
         &chain.shipped,
-        ["name", "rpc", "explorer", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"],
+        [
+            "name",
+            "rpc",
+            "explorer",
+            "finality",
+            "max_head_age",
+            "multicall",
+            "sequencer",
+            "native",
+            "tokens",
+            "markets",
+            "slugs",
+        ],
     );
     if shipped.is_empty() {
         return "from the file alone".into();
@@ -174,7 +186,7 @@ mod tests {
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&crate::config::load(Some(file.path())).unwrap());
         for part in [
-            "from the file: rpc, markets; shipped with assay: name, finality, multicall, sequencer, native, tokens, slugs\n",
+            "from the file: rpc, markets; shipped with assay: name, finality, max_head_age, multicall, sequencer, native, tokens, slugs\n",
             "from the file alone",
         ] {
             assert!(text.contains(part), "{text}");

@@ -18,6 +18,8 @@ struct ChainEntry {
     rpc: Option<Vec<Secret>>,
     explorer: Option<Secret>,
     finality: Option<u64>,
+    #[serde(default, deserialize_with = "settings::seconds")]
+    max_head_age: Option<Duration>,
     multicall: Option<Contract>,
     sequencer: Option<Contract>,
     native: Option<NativeEntry>,
@@ -104,6 +106,7 @@ impl ChainEntry {
         let name = keys.needed("name", self.name, known.map(|known| known.name.clone()));
         let rpc = keys.needed("rpc", self.rpc, None);
         let finality = keys.needed("finality", self.finality, known.map(|known| known.finality));
+        let max_head_age = keys.optional("max_head_age", self.max_head_age, known.map(|known| known.max_head_age));
         let multicall = keys.contract("multicall", self.multicall, known.and_then(|known| known.multicall));
         let sequencer = keys.contract("sequencer", self.sequencer, known.and_then(|known| known.sequencer));
         let native = match (self.native, known.map(|known| known.native.clone())) {
@@ -122,6 +125,7 @@ impl ChainEntry {
             rpc,
             explorer: self.explorer,
             finality,
+            max_head_age: max_head_age.filter(|age| !age.is_zero()),
             multicall,
             sequencer,
             native,

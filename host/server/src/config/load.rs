@@ -179,8 +179,23 @@ mod tests {
         );
         assert_eq!(
             chain.shipped,
-            ["name", "finality", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]
+            ["name", "finality", "max_head_age", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]
         );
+    }
+
+    #[test]
+    fn the_age_of_a_head_is_bounded_for_known_chains_and_can_be_switched_off() {
+        let age = |id: u64, written: &str| {
+            let rest =
+                if id == 31_337 { "name = \"Local\"\nfinality = 1\nnative = { symbol = \"ETH\" }\n" } else { "" };
+            let text = format!("[[chains]]\nid = {id}\nrpc = [\"http://node.example\"]\n{rest}{written}");
+            load_text(&text).map(|config| config.chains[0].max_head_age.map(|age| age.as_secs()))
+        };
+        assert_eq!(age(1, "").unwrap(), Some(180));
+        assert_eq!(age(1, "max_head_age = 60").unwrap(), Some(60));
+        assert_eq!((age(1, "max_head_age = 0").unwrap(), age(31_337, "").unwrap()), (None, None));
+        let error = age(1, "max_head_age = 5").unwrap_err().to_string();
+        assert!(error.contains("max_head_age") && error.contains("30 to 86400"), "{error}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod summary;
 use std::sync::Arc;
 
 use crate::{config, rollout::Rollout};
-use assay_chain::{Chains, NO_OLD_STATE};
+use assay_chain::{CLOCK_SUSPECTED, Chains, NO_OLD_STATE};
 use assay_domain::{Freshness, Lifetimes, Snapshot};
 use assay_registry::Registry;
 
@@ -60,8 +60,16 @@ impl Scoring {
 
     /// What the endpoints of chains lack, in words that say what to do.
     pub fn chain_warnings(&self) -> Vec<String> {
-        let lacking = self.chains.status().into_iter().filter(|status| status.old_state == Some(false));
-        lacking.map(|status| format!("chain {} {}: {NO_OLD_STATE}", status.chain_id, status.chain_name)).collect()
+        let clock = self
+            .chains
+            .is_clock_suspected()
+            .then(|| format!("the newest blocks of chains differ alike: {CLOCK_SUSPECTED}"));
+        let of_chains = self.chains.status().into_iter().flat_map(|status| {
+            let no_old_state = (status.old_state == Some(false)).then(|| NO_OLD_STATE.to_owned());
+            let chain = format!("chain {} {}", status.chain_id, status.chain_name);
+            [status.doubt(), no_old_state].into_iter().flatten().map(move |what| format!("{chain}: {what}"))
+        });
+        clock.into_iter().chain(of_chains).collect()
     }
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {

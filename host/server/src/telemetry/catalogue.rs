@@ -115,6 +115,12 @@ const GAUGES: &[(&str, Unit, &str)] = &[
         "Agents whose document could not be read at the last refresh, by reason",
     ),
     ("assay_chain_head_block", Unit::Count, "Newest block seen, by chain"),
+    ("assay_chain_head_age_seconds", Unit::Seconds, "Age of that block by the clock of the machine, by chain"),
+    (
+        "assay_chain_head_max_age_seconds",
+        Unit::Seconds,
+        "Age above which answers are provisional (chains.max_head_age), by chain; absent where none is set",
+    ),
     ("assay_index_through_block", Unit::Count, "Last block in the market index, by chain"),
     ("assay_index_behind_blocks", Unit::Count, "Final blocks that the market index does not have yet, by chain"),
     ("assay_index_events", Unit::Count, "Lending events in the market index, by chain"),

@@ -48,7 +48,9 @@ pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(Stri
     let limits = &config.reading.rpc;
     let http = endpoint::http();
     // Multicall3 is one of the contracts to check, so no call goes through it.
-    let direct = |rpc: Vec<Secret>| Client::new(&http, &Endpoints { chain: chain.id, rpc, multicall: None }, limits);
+    let direct = |rpc: Vec<Secret>| {
+        Client::new(&http, &Endpoints { chain: chain.id, rpc, multicall: None, max_head_age: None }, limits)
+    };
     let heads = join_all(chain.rpc.iter().map(async |rpc| {
         let client = direct(vec![rpc.clone()]);
         (rpc, client.endpoint().unwrap_or_default(), client.head().await)

@@ -35,8 +35,12 @@ impl Chain {
         let market = &self.market;
         let _ =
             write!(toml, "\n[[chains]]\nid = {}\nname = {}\nrpc = [{}]\n", self.id, text(self.name), text(self.url()));
-        // The shipped uptime feed of chain 8453 does not exist on the devnet.
-        let _ = writeln!(toml, "finality = {FINALITY}\nmulticall = \"{}\"\nsequencer = \"none\"", market.multicall);
+        // The shipped uptime feed of chain 8453 does not exist on the devnet, whose chains mine only on request.
+        let _ = writeln!(
+            toml,
+            "finality = {FINALITY}\nmax_head_age = 0\nmulticall = \"{}\"\nsequencer = \"none\"",
+            market.multicall
+        );
         let _ = writeln!(
             toml,
             "native = {{ symbol = \"ETH\", name = \"Ether\", feed = \"{}\" }}\ntokens = [",

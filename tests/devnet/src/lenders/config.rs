@@ -32,7 +32,10 @@ impl Setup {
             toml,
             "[[access.keys]]\nname = \"test\"\nkey = \"{key}\"\nscopes = [\"read\", \"submit\", \"admin\"]"
         );
-        let _ = writeln!(toml, "[[chains]]\nid = {CHAIN}\nname = \"Ethereum\"\nrpc = [\"{rpc}\"]\nfinality = 16");
+        let _ = writeln!(
+            toml,
+            "[[chains]]\nid = {CHAIN}\nname = \"Ethereum\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmax_head_age = 0"
+        );
         let wrapped = self.wrapped.map(|wrapped| format!(", wrapped = \"{wrapped}\"")).unwrap_or_default();
         let _ = writeln!(toml, "native = {{ symbol = \"ETH\", feed = \"{}\"{wrapped} }}\ntokens = [", self.native_feed);
         for (address, decimals, feed) in &self.tokens {

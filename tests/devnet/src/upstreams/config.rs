@@ -72,7 +72,7 @@ impl Other {
         let (id, name, url, (symbol, currency, _)) = (self.id, &self.name, self.url(), self.currency);
         let _ = writeln!(
             toml,
-            "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{url}\"]\nfinality = 4\nmulticall = \"none\"\nsequencer = \"none\""
+            "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{url}\"]\nfinality = 4\nmax_head_age = 0\nmulticall = \"none\"\nsequencer = \"none\""
         );
         let wrapped = self.lent.wrapped.map(|wrapped| format!(", wrapped = \"{wrapped}\"")).unwrap_or_default();
         let _ = writeln!(

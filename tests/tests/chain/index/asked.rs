@@ -21,7 +21,7 @@ use super::{contents, indexed};
 async fn before_a_token(config: &Config, folder: &Path) {
     let chain = &config.chains[0];
     let markets: Arc<[Market]> = chain.markets.iter().cloned().map(Market::new).collect();
-    let endpoints = Endpoints { chain: ETHEREUM, rpc: chain.rpc.clone(), multicall: None };
+    let endpoints = Endpoints { chain: ETHEREUM, rpc: chain.rpc.clone(), multicall: None, max_head_age: None };
     let client = Client::new(&endpoint::http(), &endpoints, &config.reading.rpc);
     let head = client.head().await.unwrap();
     let terms = TermsCache::default().current(&client, &markets, head.hash).await.unwrap();

@@ -44,7 +44,7 @@ fn client(nodes: &[&Node]) -> Client {
     let limits =
         RpcLimits { timeout: Duration::from_secs(10), concurrency: 16, per_second: 0, retries: 2, traceparent: false };
     let rpc = nodes.iter().map(|node| Secret::new(&node.url)).collect();
-    Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None }, &limits)
+    Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None, max_head_age: None }, &limits)
 }
 
 fn start(nodes: &[&Node], folder: &Path) -> Running {

@@ -82,6 +82,7 @@ fn config() -> ChainConfig {
         rpc: Vec::new(),
         explorer: None,
         finality: 64,
+        max_head_age: None,
         multicall: None,
         sequencer: Some(FEED),
         native: NativeConfig { symbol: "ETH".into(), name: None, feed: Some(FEED), heartbeat, wrapped: None },

@@ -1,9 +1,9 @@
 //! The shipped data of known chains: one embedded file each, which names its sources.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use assay_chain::config::{NativeConfig, Slugs, TokenConfig};
-use assay_domain::{Address, ChainId};
+use assay_domain::{Address, ChainId, settings};
 use assay_lending::config::MarketConfig;
 use config::{Config, ConfigError, File, FileFormat};
 use serde::Deserialize;
@@ -34,6 +34,8 @@ pub(super) struct Known {
     pub id: ChainId,
     pub name: String,
     pub finality: u64,
+    #[serde(deserialize_with = "settings::seconds")]
+    pub max_head_age: Duration,
     pub multicall: Option<Address>,
     pub sequencer: Option<Address>,
     pub native: NativeConfig,
@@ -155,6 +157,7 @@ mod tests {
                 "{name}: no header"
             );
             assert!((1..20_000).contains(&known.finality), "{name}");
+            assert!((60..=900).contains(&known.max_head_age.as_secs()), "{name}");
             assert!(known.multicall.is_some() && known.native.feed.is_some(), "{name}");
             assert!(!known.tokens.is_empty() && !known.markets.is_empty(), "{name}");
             let mut seen = BTreeSet::new();

@@ -1,0 +1,283 @@
+//! The newest block of each endpoint, and which of them is believed. A head that is much older than the newest one seen,
+//! or ahead of the machine's clock, is asked for again, and its endpoint is asked last.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use alloy::rpc::json_rpc::{Id, Request, RequestPacket, Response, ResponsePayload};
+use futures::future::join_all;
+use tokio::time::Instant;
+
+use super::{Attempt, Failover};
+use crate::{
+    endpoint::Readiness,
+    fault::Fault,
+    request::{Block, Header},
+    single_flight::Outcome,
+};
+
+/// Time between two comparisons of all endpoints.
+const COMPARISON: Duration = Duration::from_secs(10);
+/// Further questions for a head that is not believed. Behind one URL, the next node may be further.
+const MORE: u32 = 3;
+
+/// What the endpoints of one chain said of their heads.
+pub(super) struct Heads {
+    max_age: Option<Duration>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// The last head of each endpoint.
+    of: Vec<Option<Block>>,
+    /// The newest head seen.
+    newest: Option<Block>,
+    compared: Option<Instant>,
+}
+
+/// How a head stands to the newest one and to the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Believed,
+    Behind(Block),
+    /// Ahead of the machine's clock.
+    Ahead,
+}
+
+impl Heads {
+    pub(super) fn new(endpoints: usize, max_age: Option<Duration>) -> Self {
+        Self { max_age, state: Mutex::new(State { of: vec![None; endpoints], newest: None, compared: None }) }
+    }
+
+    /// The last head of the endpoint at `index` is not believed.
+    pub(super) fn is_off(&self, index: usize) -> bool {
+        let state = self.state();
+        let head = state.of.get(index).copied().flatten();
+        head.is_some_and(|head| self.standing(&state, head, now()) != Standing::Believed)
+    }
+
+    /// The newest head seen, if `head` is far behind it.
+    pub(super) fn newer_than(&self, head: Block) -> Option<Block> {
+        match self.standing(&self.state(), head, now()) {
+            Standing::Behind(newest) => Some(newest),
+            Standing::Believed | Standing::Ahead => None,
+        }
+    }
+
+    fn is_believed(&self, head: Block) -> bool {
+        self.standing(&self.state(), head, now()) == Standing::Believed
+    }
+
+    /// Records the head of the endpoint at `index`. A block ahead of the clock is never the newest one, or all others
+    /// would be behind it.
+    fn saw(&self, index: usize, head: Block, now: u64) {
+        let mut state = self.state();
+        if self.standing(&state, head, now) == Standing::Believed
+            && state.newest.is_none_or(|newest| newest.time <= head.time)
+        {
+            state.newest = Some(head);
+        }
+        if let Some(own) = state.of.get_mut(index) {
+            *own = Some(head);
+        }
+    }
+
+    fn standing(&self, state: &State, head: Block, now: u64) -> Standing {
+        let Some(max_age) = self.max_age.map(|age| age.as_secs()) else { return Standing::Believed };
+        match state.newest {
+            _ if head.time > now.saturating_add(max_age) => Standing::Ahead,
+            Some(newest) if head.time.saturating_add(max_age / 3) < newest.time => Standing::Behind(newest),
+            _ => Standing::Believed,
+        }
+    }
+
+    fn reaches(&self, index: usize, block: u64) -> bool {
+        self.state().of.get(index).copied().flatten().is_some_and(|head| head.number >= block)
+    }
+
+    /// Whether no comparison has ended yet; `None` if none is due.
+    fn is_first_comparison(&self) -> Option<bool> {
+        match self.state().compared {
+            _ if self.max_age.is_none() => None,
+            Some(at) if at.elapsed() < COMPARISON => None,
+            compared => Some(compared.is_none()),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Failover {
+    /// The newest block. If the endpoint's head is not believed, others are asked and it is asked again; the result is
+    /// then the best of their answers.
+    pub async fn head(&self) -> Result<Block, Fault> {
+        let comparison = self.compare_if_due();
+        let mut head = self.ask_head().await?;
+        if let Some(comparison) = comparison {
+            comparison.await;
+        }
+        for _ in 0..MORE {
+            if self.inner.heads.is_believed(head) {
+                break;
+            }
+            if let Ok(other) = self.ask_head().await
+                && (self.inner.heads.is_believed(other) || (other.time > head.time && other.time <= now()))
+            {
+                head = other;
+            }
+        }
+        Ok(head)
+    }
+
+    /// The newest head seen, if `head` is far behind it.
+    pub fn newer_than(&self, head: Block) -> Option<Block> {
+        self.inner.heads.newer_than(head)
+    }
+
+    async fn ask_head(&self) -> Result<Block, Fault> {
+        let (index, answer) = self.send_after(latest()?, None).await?;
+        self.saw(index, answer)
+    }
+
+    /// Checks that the endpoint of `attempt` has `block`. If it is the only one, its head is the only one known.
+    pub(super) async fn check_reach(&self, attempt: &Attempt<'_>, block: u64) -> Result<(), Fault> {
+        let heads = &self.inner.heads;
+        if self.inner.endpoints.len() == 1 || heads.reaches(attempt.index, block) {
+            return Ok(());
+        }
+        self.ask_head_of(attempt).await?;
+        if heads.reaches(attempt.index, block) { Ok(()) } else { Err(Fault::UnknownBlock) }
+    }
+
+    /// Starts to ask all endpoints for their heads, if it is time. The first comparison is to be waited for.
+    fn compare_if_due(&self) -> Option<Outcome<()>> {
+        if self.without_current || self.inner.endpoints.len() == 1 {
+            return None;
+        }
+        let is_first = self.inner.heads.is_first_comparison()?;
+        let this = self.clone();
+        let work = self.inner.comparison.join((), || (async move { this.compare().await }, ()));
+        if !work.joined {
+            tokio::spawn(work.outcome.clone());
+        }
+        is_first.then_some(work.outcome)
+    }
+
+    /// Asks the endpoints that are ready, except the first one, which the reader asks.
+    async fn compare(&self) {
+        let (attempts, _) = self.attempts();
+        let ready = attempts.into_iter().skip(1).filter(|attempt| attempt.endpoint.readiness() == Readiness::Ready);
+        let asked = ready.map(|attempt| async move {
+            let once = Attempt { retries: 0, patience: COMPARISON, ..attempt };
+            _ = self.ask_head_of(&once).await;
+        });
+        join_all(asked).await;
+        self.inner.heads.state().compared = Some(Instant::now());
+    }
+
+    async fn ask_head_of(&self, attempt: &Attempt<'_>) -> Result<Block, Fault> {
+        let answer = self.ask_recorded(attempt, &latest()?).await?;
+        self.saw(attempt.index, answer)
+    }
+
+    fn saw(&self, index: usize, answer: Response<Option<Header>>) -> Result<Block, Fault> {
+        let head = match answer.payload {
+            ResponsePayload::Success(Some(header)) => Block::from(header),
+            ResponsePayload::Success(None) => return Err(Fault::Malformed("no latest block".into())),
+            ResponsePayload::Failure(error) => return Err(Fault::from_payload(&error)),
+        };
+        let was_off = self.inner.heads.is_off(index);
+        self.inner.heads.saw(index, head, now());
+        if !was_off
+            && self.inner.heads.is_off(index)
+            && let Some(endpoint) = self.inner.endpoints.get(index)
+        {
+            let (chain, endpoint, newest) = (&self.inner.chain, endpoint.host(), self.newer_than(head));
+            tracing::warn!(
+                chain,
+                endpoint,
+                head = head.number,
+                newest = newest.map(|newest| newest.number),
+                "endpoint's newest block is far behind the newest one seen, or ahead of the clock; it is asked last"
+            );
+        }
+        Ok(head)
+    }
+}
+
+fn latest() -> Result<RequestPacket, Fault> {
+    let request = Request::new("eth_getBlockByNumber", Id::Number(0), ("latest", false)).serialize();
+    request.map(RequestPacket::from).map_err(|error| Fault::Malformed(error.to_string()))
+}
+
+/// Unix seconds by the machine's clock.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map(|since| since.as_secs()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::B256;
+
+    const NOW: u64 = 1_700_000_000;
+
+    fn block(number: u64, time: u64) -> Block {
+        Block { number, hash: B256::ZERO, time }
+    }
+
+    fn heads(max_age: u64) -> Heads {
+        Heads::new(2, Some(max_age).filter(|age| *age > 0).map(Duration::from_secs))
+    }
+
+    fn standing(heads: &Heads, head: Block) -> Standing {
+        heads.standing(&heads.state(), head, NOW)
+    }
+
+    #[test]
+    fn a_head_more_than_a_third_of_the_bound_behind_the_newest_is_behind() {
+        let heads = heads(180);
+        heads.saw(1, block(100, NOW - 10), NOW);
+        assert_eq!(standing(&heads, block(95, NOW - 70)), Standing::Believed);
+        assert_eq!(standing(&heads, block(94, NOW - 71)), Standing::Behind(block(100, NOW - 10)));
+        heads.saw(0, block(50, NOW - 600), NOW);
+        assert_eq!(
+            standing(&heads, block(50, NOW - 600)),
+            Standing::Behind(block(100, NOW - 10)),
+            "it stays the newest"
+        );
+        heads.saw(0, block(101, NOW), NOW);
+        assert_eq!(heads.state().newest, Some(block(101, NOW)));
+    }
+
+    #[test]
+    fn a_block_of_the_future_is_not_believed_and_puts_no_other_behind() {
+        let heads = heads(180);
+        heads.saw(0, block(9_999, NOW + 181), NOW);
+        assert_eq!(standing(&heads, block(9_999, NOW + 181)), Standing::Ahead);
+        assert_eq!(standing(&heads, block(100, NOW - 10)), Standing::Believed);
+        assert_eq!(heads.state().newest, None);
+    }
+
+    #[test]
+    fn without_a_bound_every_head_is_believed() {
+        let heads = heads(0);
+        heads.saw(0, block(100, NOW), NOW);
+        for head in [block(1, 1), block(200, NOW + 1_000_000)] {
+            assert_eq!(standing(&heads, head), Standing::Believed);
+        }
+        assert_eq!(heads.is_first_comparison(), None);
+    }
+
+    #[test]
+    fn an_endpoint_reaches_the_blocks_up_to_its_head() {
+        let heads = heads(0);
+        assert!(!heads.reaches(0, 1), "nothing is known");
+        heads.saw(0, block(100, NOW), NOW);
+        assert!(heads.reaches(0, 100) && !heads.reaches(0, 101) && !heads.reaches(1, 1));
+    }
+}
