@@ -101,7 +101,7 @@ mod tests {
     fn belongs(answer: Value) -> Result<(), Fault> {
         let request = |id| Request::new("eth_chainId", Id::Number(id), ()).serialize().unwrap();
         let packet = RequestPacket::Batch(vec![request(1), request(2)]);
-        serde_json::from_value::<ResponsePacket>(answer).unwrap().belongs_to(&packet)
+        serde_json::from_str::<ResponsePacket>(&answer.to_string()).unwrap().belongs_to(&packet)
     }
 
     #[test]
