@@ -137,7 +137,8 @@ fn a_chain_that_has_stopped_is_provisional_and_readiness_warns() {
         assert!(metrics.contains("assay_chain_head_max_age_seconds{chain=\"1\"} 86400"));
 
         proxy.rule(|_| Reply::Pass);
-        let again = api.until(&format!("/api/v2/score/address/{wallet}"), |read| read.json()["provisional"] == false);
+        let path = format!("/api/v2/score/address/{wallet}");
+        let again = api.until(&path, |read| read.json()["provisional"] == false);
         assert_eq!(again.await.json()["credit_events_coverage"], "complete");
         assert_eq!(api.get("/readyz").await.ok()["warnings"], json!(null));
     });
