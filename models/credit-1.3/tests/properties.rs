@@ -152,7 +152,8 @@ proptest! {
     fn less_debt_never_lowers(features in features(), at in any::<prop::sample::Index>(), left in 0.0..1.0f64) {
         prop_assume!(!features.markets.is_empty());
         let mut features = features;
-        let market = &mut features.markets[at.index(features.markets.len())];
+        let chosen = at.index(features.markets.len());
+        let market = &mut features.markets[chosen];
         // A loan that is repaid was taken, and the market that shows the debt counted it.
         (market.coverage, market.borrow, market.feeds_score) = (Coverage::Complete, Some(1), true);
         let (before, mut after) = (scored(&features), features.clone());
@@ -175,7 +176,8 @@ proptest! {
         prop_assume!(!features.markets.is_empty());
         let with = |factor: f64| {
             let mut features = features.clone();
-            let market = &mut features.markets[at.index(features.markets.len())];
+            let chosen = at.index(features.markets.len());
+            let market = &mut features.markets[chosen];
             market.position = Some(stated(factor));
             scored(&features)
         };
@@ -204,7 +206,8 @@ proptest! {
     fn a_debt_that_was_not_read_never_scores_as_none(features in features(), at in any::<prop::sample::Index>()) {
         prop_assume!(!features.markets.is_empty());
         let mut features = features;
-        let market = &mut features.markets[at.index(features.markets.len())];
+        let chosen = at.index(features.markets.len());
+        let market = &mut features.markets[chosen];
         (market.feeds_score, market.borrowed_usd) = (true, 0.0);
         market.position = Some(Position { coverage: Coverage::Failed, ..stated(1.0) });
         prop_assert!(scored(&features).is_none_or(|score| score <= 1000 - table::UNREAD as u32));
