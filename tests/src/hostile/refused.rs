@@ -48,7 +48,7 @@ pub fn refused() -> Vec<Refused> {
                 )
                 .build(),
             "self_test",
-            "self-test: an ordinary wallet without chains.transfers: the model stopped",
+            "an ordinary wallet without chains.transfers: the model stopped",
         ),
         case(
             "factors-that-vary",
