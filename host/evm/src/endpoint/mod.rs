@@ -199,7 +199,8 @@ impl Endpoint {
     async fn send<A: Answer>(&self, packet: &RequestPacket, body: Vec<u8>) -> Result<A, Fault> {
         let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
         let method = packet.as_single().map_or("", |request| request.method());
-        let longest = if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT.max(self.timeout / 4)) } else { self.timeout };
+        let longest =
+            if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT.max(self.timeout / 4)) } else { self.timeout };
         let exchange = self.exchange::<A>(client, body, packet.as_batch().is_some());
         let answer = self.within_timeout(longest, exchange).await.map_err(Fault::TimedOut)??;
         answer.belongs_to(packet)?;
