@@ -246,7 +246,7 @@ async fn models_are_listed_put_on_the_shelf_and_taken_off() {
     let server = Server::start(false).await;
     let admin = server.admin();
     let listed = server.get("/api/v2/models/").await.json();
-    assert_eq!(listed["count"], 9);
+    assert_eq!(listed["count"], 10);
     let find = |version: &str| {
         let models = listed["models"].as_array().unwrap();
         models.iter().find(|m| m["kind"] == "credit" && m["version"] == version).cloned().unwrap()

@@ -62,7 +62,7 @@ impl Life<'_> {
 
     async fn act(&mut self, week: u64, prices: Prices) -> Result<(), Error> {
         let mut all = Vec::new();
-        for (borrower, account) in self.borrowers.iter_mut().zip(Account::now(&self.chain, &self.wallets).await?) {
+        for (borrower, account) in self.borrowers.iter_mut().zip(Account::now(self.chain, &self.wallets).await?) {
             let acts = borrower.acts(week, account, prices);
             all.extend(acts.into_iter().map(|act| (borrower.address, act)));
         }
@@ -79,7 +79,7 @@ impl Life<'_> {
     }
 
     async fn liquidate(&mut self, week: u64) -> Result<usize, Error> {
-        let accounts = Account::now(&self.chain, &self.wallets).await?;
+        let accounts = Account::now(self.chain, &self.wallets).await?;
         let below = |account: &Account| account.health < 1.0 && account.collateral > NOTHING;
         let of = |borrower: &Borrower| Act::Liquidate {
             user: borrower.address,

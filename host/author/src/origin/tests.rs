@@ -47,7 +47,7 @@ fn what_is_no_tree_is_refused_in_words() {
         (extreme("1.5", "NaN"), "it is not JSON of XGBoost"),
         (extreme("gbtree", "dart"), "its booster is dart"),
         (
-            extreme(r#""name":"gbtree","model":{"trees""#, r#""name":"gblinear","model":{"weights":[],"t"#),
+            extreme(r#""name":"gbtree","model":{"trees""#, r#""name":"gblinear","model":{"weights":[],"t""#),
             "has weights and no trees",
         ),
         (read(br#"{"name": "tree", "tree_info": []}"#, &["a"]).unwrap_err(), "what `dump_model` of LightGBM gives"),

@@ -246,9 +246,12 @@ mod tests {
         assert_eq!((chain.native.symbol.as_str(), chain.native.feed), ("ETH", feed.parse().ok()));
         assert!(chain.native.wrapped.is_some());
         assert_eq!((chain.markets.len(), chain.tokens.len()), (0, 1));
-        assert_eq!(chain.shipped, ["name", "native.symbol", "native.wrapped", "slugs"]);
+        assert_eq!(chain.shipped, ["name", "max_head_age", "native.symbol", "native.wrapped", "slugs"]);
         let config = load_text(&written.replace("native = { ", "native = { symbol = \"XYZ\", ")).unwrap();
-        assert_eq!((config.chains[0].native.wrapped, &config.chains[0].shipped), (None, &vec!["name", "slugs"]));
+        assert_eq!(
+            (config.chains[0].native.wrapped, &config.chains[0].shipped),
+            (None, &vec!["name", "max_head_age", "slugs"])
+        );
     }
 
     #[test]

@@ -170,9 +170,10 @@ fn a_classifier_predicts_the_log_odds_of_its_second_class() {
         }
     });
     assert!(said.unwrap_err().contains("its leaves are probabilities"), "on which runtimes of ONNX disagree");
-    let said = classifier(labels(), |attribute| match attribute.name.as_str() {
-        "post_transform" => attribute.text = b"NONE".to_vec(),
-        _ => {}
+    let said = classifier(labels(), |attribute| {
+        if attribute.name == "post_transform" {
+            attribute.text = b"NONE".to_vec();
+        }
     });
     assert!(matches!(said.unwrap().predicts, Predicts::Value(_)));
     // CatBoost writes the margin of each class for each leaf.
