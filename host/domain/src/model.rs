@@ -65,22 +65,28 @@ impl FromStr for ModelVersion {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |part: &str| !part.is_empty() && part.len() <= 9 && part.bytes().all(|b| b.is_ascii_digit());
-        let parts = text.split('.').count();
-        if text.len() <= Self::MAX_LEN && (2..=4).contains(&parts) && text.split('.').all(number) {
-            Ok(Self { text: text.to_owned() })
-        } else {
-            let shown: String = text.chars().take(Self::MAX_LEN).collect();
-            Err(format!("version {shown:?} is not two to four numbers joined by dots, such as 1.1"))
+        let version = Self::try_from(text.to_owned())?;
+        // `01.1` and `1.1` would be one version with two names.
+        if text.split('.').any(|part| part.len() > 1 && part.starts_with('0')) {
+            return Err(format!("version {text:?} has a number that starts with 0; write it without, such as 1.1"));
         }
+        Ok(version)
     }
 }
 
+/// Reads the versions in stored records, in which a number may start with 0.
 impl TryFrom<String> for ModelVersion {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
+        let number = |part: &str| !part.is_empty() && part.len() <= 9 && part.bytes().all(|b| b.is_ascii_digit());
+        let parts = text.split('.').count();
+        if text.len() <= Self::MAX_LEN && (2..=4).contains(&parts) && text.split('.').all(number) {
+            Ok(Self { text })
+        } else {
+            let shown: String = text.chars().take(Self::MAX_LEN).collect();
+            Err(format!("version {shown:?} is not two to four numbers joined by dots, such as 1.1"))
+        }
     }
 }
 
@@ -163,4 +169,24 @@ pub struct ModelRef {
     pub kind: ModelKind,
     pub version: ModelVersion,
     pub digest: Digest,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_version_has_one_name() {
+        let read = |text: &str| text.parse::<ModelVersion>();
+        assert!(read("1.9").unwrap() < read("1.10").unwrap());
+        assert_eq!(read("0.0").unwrap().as_str(), "0.0");
+        for text in ["01.001", "1.01", "1.00"] {
+            assert!(read(text).unwrap_err().contains("starts with 0"), "{text}");
+            // Stored records keep what was accepted before.
+            assert!(ModelVersion::try_from(text.to_owned()).is_ok(), "{text}");
+        }
+        for text in ["1", "1.", "1.a", "1.1.1.1.1", "1.9999999999"] {
+            assert!(read(text).unwrap_err().contains("two to four numbers"), "{text}");
+        }
+    }
 }

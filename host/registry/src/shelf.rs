@@ -56,7 +56,13 @@ impl Shelf {
     /// Reads at most one byte more than `most`, so that a huge file uses no memory.
     pub fn read(&self, name: &str, most: usize) -> Result<Vec<u8>, LoadError> {
         let unreadable = |error: io::Error| LoadError::Read(error.to_string());
-        let file = fs::File::open(self.folder.join(name)).map_err(unreadable)?;
+        let path = self.folder.join(name);
+        // A link may name any file that the server can read, and errors about a component show its bytes.
+        if !path.canonicalize().map_err(unreadable)?.starts_with(self.folder.canonicalize().map_err(unreadable)?) {
+            let why = "it is a link to a file outside of the shelf; put the file itself there";
+            return Err(LoadError::Read(why.to_owned()));
+        }
+        let file = fs::File::open(path).map_err(unreadable)?;
         let size = file.metadata().map_err(unreadable)?.len();
         if size > most as u64 {
             return Err(LoadError::TooLarge { size, most });
@@ -111,4 +117,24 @@ fn stamp(metadata: &fs::Metadata) -> Stamp {
     #[cfg(not(unix))]
     let inode = 0;
     Stamp { size: metadata.len(), modified: metadata.modified().ok(), inode }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_is_read_within_the_shelf_only() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let shelf = Shelf { folder: folder.path().to_owned() };
+        fs::write(outside.path().join("secret"), "secret").unwrap();
+        fs::write(folder.path().join("real"), "a model").unwrap();
+        symlink(outside.path().join("secret"), folder.path().join("out.wasm")).unwrap();
+        symlink("real", folder.path().join("in.wasm")).unwrap();
+        assert_eq!(shelf.read("in.wasm", 100).unwrap(), b"a model");
+        let refused = shelf.read("out.wasm", 100).unwrap_err().to_string();
+        assert!(refused.contains("outside of the shelf"), "{refused}");
+    }
 }

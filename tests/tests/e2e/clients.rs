@@ -99,3 +99,24 @@ fn a_refusal_that_leaves_the_body_unread_says_that_the_connection_ends() {
         assert!(answer.starts_with("HTTP/1.1 401") && answer.contains("\r\nconnection: close\r\n"), "{answer}");
     });
 }
+
+#[test]
+fn a_request_names_one_host() {
+    run(async {
+        let service = Service::sandbox(&plugins());
+        for (head, status) in [
+            ("HTTP/1.1\r\nhost: assay\r\n", "200"),
+            ("HTTP/1.1\r\n", "400"),
+            ("HTTP/1.1\r\nhost: assay\r\nhost: other\r\n", "400"),
+            ("HTTP/1.0\r\n", "200"),
+            ("HTTP/1.0\r\nhost: assay\r\nhost: other\r\n", "400"),
+        ] {
+            let mut client = TcpStream::connect(service.address()).await.expect("a connection");
+            let request = format!("GET /healthz {head}connection: close\r\n\r\n");
+            client.write_all(request.as_bytes()).await.expect("a head");
+            let mut answer = String::new();
+            client.read_to_string(&mut answer).await.expect("an answer and the end");
+            assert_eq!(answer.split(' ').nth(1), Some(status), "{head:?}: {answer}");
+        }
+    });
+}

@@ -139,7 +139,7 @@ impl Refresher {
         }
         match Registered::load(&self.store, self.registry()).await {
             Ok(Some((agents, synced))) => {
-                if state.synced.is_none() {
+                if state.synced.is_none() && !agents.is_empty() {
                     self.published.set(&agents);
                 }
                 (state.agents, state.synced) = (agents, Some(synced));
@@ -189,6 +189,10 @@ impl Refresher {
             next = through + 1;
         }
         let tail = self.tail(next, head).await?;
+        if state.agents.is_empty() && tail.is_empty() {
+            // An address without a registry has no events either.
+            self.registries.page(|_| Vec::new()).await?;
+        }
         self.publish(state, &tail);
         if let Some(lease) = lease {
             self.fetch_settled(state, &tail, lease).await?;

@@ -84,6 +84,10 @@ impl Registered {
         Ok(true)
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.agents.is_empty()
+    }
+
     /// Removes every agent. Each saved page is overwritten with the next save.
     pub(super) fn clear(&mut self) {
         let pages: Vec<u64> = self.agents.keys().map(|id| id / PAGE).collect();

@@ -50,6 +50,7 @@ fn every_wrong_request_has_its_row() {
             for (id, status, body) in [
                 ("0", 422, below.clone()),
                 ("-1", 422, below.clone()),
+                ("+1", 422, list("int_parsing", "path", "agent_id", whole)),
                 ("ada", 422, list("int_parsing", "path", "agent_id", whole)),
                 ("2", 404, unknown("2")),
                 ("18446744073709551615", 404, unknown("18446744073709551615")),
@@ -76,6 +77,9 @@ fn every_wrong_request_has_its_row() {
         for path in ["/api/v2/agents", "/api/v2/agents/1"] {
             assert_eq!(service.keyed().get(path).await.expect(502), unread(NOT_READ), "{path}");
         }
+        service.logged("the index of agents was not refreshed").await;
+        let unbuilt = service.keyed().get("/api/v2/agents/search?q=a").await.expect(503);
+        assert_eq!(unbuilt, json!({ "detail": "Failed to search agents", "code": "index_not_built" }));
         elsewhere.agents = world.agents;
         let service = Service::start(&sandbox_config(&plugins()));
         let body = |detail: &str| json!({ "detail": detail, "code": "agents_not_configured" });

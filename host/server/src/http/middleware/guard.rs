@@ -13,6 +13,7 @@ use std::{
 
 use axum::{
     extract::{Request, State},
+    http::{StatusCode, Version, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -24,10 +25,23 @@ use crate::http::{
     bill::Bill,
     extract,
     route::{BodySize, Route},
+    server::Peer,
 };
 
 /// Longest wait for the rest of a discarded body.
 const DISCARD: Duration = Duration::from_secs(10);
+
+/// Responds with 400 to a request of HTTP/1.1 that does not name one host: a proxy may have routed it by another name.
+pub async fn one_host(request: Request, next: Next) -> Response {
+    let is_sent = request.extensions().get::<Peer>().is_some();
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    let is_wrong = hosts > 1 || (hosts == 0 && request.version() == Version::HTTP_11);
+    if is_sent && is_wrong {
+        let detail = format!("The request has {hosts} Host headers; send exactly one");
+        return ApiError::new(StatusCode::BAD_REQUEST, detail).into_response();
+    }
+    next.run(request).await
+}
 
 /// Responds with 413 to a declared length beyond the limit of the route. The extractors apply the same limit to a body
 /// without a declared length.

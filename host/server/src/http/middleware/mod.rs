@@ -50,6 +50,7 @@ pub(super) fn around_everything(router: Router, app: &App, paths: FixedPaths) ->
             .map_request(move |request: Request| paths.resolve(request))
             // Outside of the limits: a refusal closes the connection too.
             .layer(from_fn_with_state(app.clone(), close::close_connection))
+            .layer(from_fn(guard::one_host))
             // Before any work. The rate also identifies the caller.
             .layer(from_fn_with_state(app.clone(), limit::rate))
             .layer(from_fn_with_state(app.clone(), limit::concurrency))
