@@ -11,6 +11,7 @@ mod outage;
 mod own;
 mod pinning;
 mod queue;
+mod reverted;
 mod rows;
 
 use alloy::primitives::keccak256;
@@ -22,6 +23,7 @@ use serde_json::{Value, json};
 
 pub(super) use assay_tests::{reputation::subject, until::PATIENCE};
 pub(super) use faults::{foreign, nonce, waiting};
+pub(super) use reverted::{ahead, reverted};
 
 /// Submits for agent 1 and returns the path of the status.
 async fn submit(api: &Caller, n: usize) -> String {

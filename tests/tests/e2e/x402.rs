@@ -4,6 +4,7 @@
 mod abuse;
 mod checked;
 mod clients;
+mod drained;
 mod facilitated;
 mod leaving;
 mod once;
@@ -21,7 +22,7 @@ pub(super) use abuse::{trap, trapped};
 const PATH: &str = "/api/v2/agents/1/reputation";
 
 /// Makes submission `n` with a payment of version 1.
-async fn pay(api: &Caller, header: &str, n: usize) -> Answer {
+pub(super) async fn pay(api: &Caller, header: &str, n: usize) -> Answer {
     answer(request(api, header, n)).await
 }
 
@@ -42,7 +43,7 @@ fn receipt(answer: &Answer) -> Value {
 }
 
 /// Sends a payment repeatedly until its settlement has ended.
-async fn pay_until_settled(api: &Caller, header: &str, n: usize) -> Answer {
+pub(super) async fn pay_until_settled(api: &Caller, header: &str, n: usize) -> Answer {
     loop {
         let answer = pay(api, header, n).await;
         if answer.status != 503 {

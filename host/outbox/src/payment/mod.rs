@@ -45,6 +45,16 @@ pub struct AuthorizationState {
     pub used: bool,
 }
 
+/// The state of a payer after the newest block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PayerState {
+    /// Number of that block.
+    pub block: u64,
+    pub balance: U256,
+    /// For each nonce whether it is used or cancelled.
+    pub used: Vec<bool>,
+}
+
 /// Why the asset could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PaymentError {
@@ -118,16 +128,25 @@ impl Asset {
     /// # Errors
     /// [`PaymentError`].
     pub async fn authorization_state(&self, authorization: &Authorization) -> Result<AuthorizationState, PaymentError> {
-        let head = self.client.head().await?;
         let Authorization { from, nonce, .. } = *authorization;
-        let calls = [
-            Call::new(self.contract, &balanceOfCall { account: from }),
-            Call::new(self.contract, &authorizationStateCall { authorizer: from, nonce }),
-        ];
+        let PayerState { block, balance, used } = self.payer_state(from, &[nonce]).await?;
+        Ok(AuthorizationState { block, balance, used: used.first().copied().unwrap_or_default() })
+    }
+
+    /// The state of `payer` after the newest block, with the use of `nonces`.
+    ///
+    /// # Errors
+    /// [`PaymentError`].
+    pub async fn payer_state(&self, payer: Address, nonces: &[B256]) -> Result<PayerState, PaymentError> {
+        let head = self.client.head().await?;
+        let mut calls = vec![Call::new(self.contract, &balanceOfCall { account: payer })];
+        let state = |nonce: &B256| authorizationStateCall { authorizer: payer, nonce: *nonce };
+        calls.extend(nonces.iter().map(|nonce| Call::new(self.contract, &state(nonce))));
         let answers = self.client.calls(&calls, head.hash).await?;
         let balance = returned::<balanceOfCall>(answers.first()).ok_or(PaymentError::NoAsset)?;
-        let used = returned::<authorizationStateCall>(answers.get(1)).ok_or(PaymentError::NoAsset)?;
-        Ok(AuthorizationState { block: head.number, balance, used })
+        let used = (1..calls.len()).map(|at| returned::<authorizationStateCall>(answers.get(at)));
+        let used = used.collect::<Option<Vec<bool>>>().ok_or(PaymentError::NoAsset)?;
+        Ok(PayerState { block: head.number, balance, used })
     }
 
     /// Simulates `call` after the newest block; the inner error is the reason of a revert.

@@ -61,7 +61,8 @@ pub enum Subject {
     Missing,
     /// Owned by the account, or the account may act for it: the registry refuses the account's feedback.
     Own,
-    Other,
+    /// Of this owner.
+    Other(Address),
 }
 
 /// One feedback, as the registry accepts it.
@@ -167,7 +168,7 @@ impl Sender {
         let call = isAuthorizedOrOwnerCall { spender: self.address(), agentId: U256::from(agent_id) };
         let answers = self.client.calls(&[Call::new(self.registries.identity, &call)], head.hash).await?;
         let is_own = owner == self.address() || returned::<isAuthorizedOrOwnerCall>(answers.first()) == Some(true);
-        Ok(if is_own { Subject::Own } else { Subject::Other })
+        Ok(if is_own { Subject::Own } else { Subject::Other(owner) })
     }
 
     /// Gas for a call of `to`, with a margin; the inner error is the reason of a revert. The estimate uses the newest

@@ -1,6 +1,10 @@
 //! Stored records of one account's transactions. A transaction is stored before it is sent.
 
-use alloy::primitives::Bytes;
+use alloy::{
+    consensus::{Transaction, TxEnvelope},
+    eips::eip2718::Decodable2718,
+    primitives::Bytes,
+};
 use assay_domain::{B256, Time};
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +45,15 @@ impl SlotRecord {
     /// Whether one of its transactions has this hash.
     pub fn has(&self, hash: B256) -> bool {
         self.signed.iter().any(|signed| signed.hash == hash)
+    }
+
+    /// Whether the reverted transaction of `landed` used up its gas limit, as one does whose state changed after the
+    /// estimate. A call that the contract refuses uses a part of the limit.
+    pub fn ran_out_of_gas(&self, landed: &LandedRecord) -> bool {
+        let signed = self.signed.iter().find(|signed| signed.hash == landed.hash);
+        let limit = signed.and_then(|signed| TxEnvelope::decode_2718(&mut signed.raw.as_ref()).ok());
+        // A contract behind a proxy leaves the proxy the 64th part.
+        limit.map(|transaction| transaction.gas_limit()).is_some_and(|limit| landed.gas_used >= limit - limit / 20)
     }
 
     /// The highest fees that a node may hold for the nonce.

@@ -46,6 +46,7 @@ async fn fixture() -> Fixture {
             contract_signatures: false,
             payer_reverted_gas: 0,
             reverted_gas: 0,
+            hourly_reverted_gas: 0,
             facilitator_timeout: Duration::from_secs(10),
         },
     };

@@ -34,6 +34,12 @@ pub struct Reputation {
     /// Most transactions of the account under way at once; payments use half of them at most.
     #[serde(default = "max_transactions")]
     pub max_transactions: usize,
+    /// Gas that reverted feedback may cost in a day, for the agents of one owner or the submissions of one payer.
+    #[serde(default = "payer_reverted_gas")]
+    pub payer_reverted_gas: u64,
+    /// Gas that all reverted feedback may cost in an hour; after it, submissions wait.
+    #[serde(default = "reverted_gas")]
+    pub reverted_gas: u64,
     /// Time between two reads of the chain while transactions are pending.
     #[serde(rename = "poll_ms", default = "poll", deserialize_with = "settings::millis")]
     pub poll: Duration,
@@ -113,6 +119,14 @@ fn max_fee() -> f64 {
 
 fn max_transactions() -> usize {
     16
+}
+
+fn payer_reverted_gas() -> u64 {
+    500_000
+}
+
+fn reverted_gas() -> u64 {
+    5_000_000
 }
 
 fn poll() -> Duration {

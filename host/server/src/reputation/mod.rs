@@ -11,6 +11,7 @@ mod counter;
 mod document;
 mod estimate;
 mod landing;
+mod losses;
 mod notices;
 mod payment_queue;
 mod prepare;
@@ -40,12 +41,14 @@ use assay_chain::Ipfs;
 use assay_domain::Tag;
 use assay_outbox::slot::Outbox;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
+use losses::{Limits, Loss};
 use records::{Stage, SubmissionRecord};
 use step::{Event, step};
 use warnings::Warnings;
 
 pub use appraiser::{Appraiser, NoAppraisal};
 pub use counter::Counter;
+pub use losses::Barred;
 pub use notices::{Notices, Submissions, Waiting};
 pub use payment_queue::PaymentQueue;
 pub use rehearsal::Rehearsal;
@@ -78,6 +81,7 @@ struct Settings {
     coverage_wait: Duration,
     give_up_after: Duration,
     endpoint: String,
+    limits: Limits,
 }
 
 impl Reputation {
@@ -94,6 +98,7 @@ impl Reputation {
             coverage_wait: config.coverage_wait,
             give_up_after: config.give_up_after,
             endpoint: config.endpoint.clone(),
+            limits: Limits::new(config),
         };
         let (appraiser, payments) = (Box::new(appraiser), Box::new(payments));
         let (warnings, accepted, changed) = (Warnings::default(), Notify::new(), Notify::new());
@@ -137,8 +142,8 @@ impl Reputation {
         (self.inner.outbox.rules().most / Tag::ALL.len()).max(1)
     }
 
-    /// Applies `event` to `record` and stores the result in one write, with refund and duration. `None` where nothing
-    /// changes.
+    /// Applies `event` to `record` and stores the result in one write, with refund, duration and the gas of a reverted
+    /// transaction. `None` where nothing changes.
     ///
     /// # Errors
     /// [`Lost`] where another worker has taken over, or the store fails: nothing more may be done then.
@@ -152,6 +157,7 @@ impl Reputation {
             metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
             self.warn(record, what);
         }
+        let loss = Loss::of(&event);
         let Some(next) = step(record, event, chrono::Utc::now(), self.inner.settings.give_up_after) else {
             return Ok(None);
         };
@@ -166,8 +172,11 @@ impl Reputation {
                 let known = estimate::remembered(known, seconds, next.ahead, self.at_once());
                 batch = batch.put(&records::submission_durations(), &known)?;
             }
-            Stage::Failed => batch = self.refund(batch, &next.payer).await?,
+            Stage::Failed if !next.charged => batch = self.refund(batch, &next.payer).await?,
             _ => {}
+        }
+        if let Some(loss) = loss {
+            batch = self.count(batch, &next, loss).await?;
         }
         if !self.inner.store.commit(batch).await? {
             return Err(Lost::Lease);

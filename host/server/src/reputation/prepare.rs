@@ -3,11 +3,11 @@
 use chrono::Utc;
 
 use super::{
-    Event, NoAppraisal, Reputation, document,
+    Barred, Event, NoAppraisal, Reputation, document,
     records::{Stage, Start, SubmissionRecord},
 };
 use assay_chain::IpfsError;
-use assay_store::{Lease, Lost};
+use assay_store::{Lease, Lost, StoreError};
 
 impl Reputation {
     /// Takes `record` as many steps as are possible now.
@@ -30,11 +30,20 @@ impl Reputation {
             );
         }
         match record.stage {
-            Stage::Pending => Event::Begun,
+            Stage::Pending => self.admit(record).await.unwrap_or_else(|error| Event::Retry(error.to_string())),
             Stage::Scoring => self.score(record).await,
             Stage::Uploading => self.upload(record).await.unwrap_or_else(Event::Retry),
             _ => Event::Tick,
         }
+    }
+
+    /// An agent may have been set aside since the submission was accepted.
+    async fn admit(&self, record: &SubmissionRecord) -> Result<Event, StoreError> {
+        Ok(match self.barred(record.agent_id, None, &record.payer).await? {
+            None => Event::Begun,
+            Some(barred @ Barred::All { .. }) => Event::Retry(barred.to_string()),
+            Some(barred) => Event::Declined(barred.to_string()),
+        })
     }
 
     /// Whether the record was accepted under the current account and registries.
@@ -76,7 +85,8 @@ impl Reputation {
         let sender = self.inner.outbox.sender();
         let settled = sender.settled().await.map_err(|error| error.to_string())?;
         let given = sender.feedback_count(record.agent_id, settled).await.map_err(|error| error.to_string())?;
-        Ok(Event::Placed(Start { block: settled.block, given }))
+        let owner = sender.owner_of(record.agent_id).await.map_err(|error| error.to_string())?;
+        Ok(Event::Placed(Start { block: settled.block, given, owner }))
     }
 }
 

@@ -121,6 +121,9 @@ pub struct SubmissionRecord {
     /// Why it failed.
     #[serde(default)]
     pub error: Option<String>,
+    /// Its units or payment stay spent if it fails: the scores were computed, and the registry refused the feedback.
+    #[serde(default)]
+    pub charged: bool,
 }
 
 /// The answers of the models.
@@ -162,6 +165,9 @@ pub struct Start {
     pub block: u64,
     /// Feedback that the client had given this agent by then.
     pub given: u64,
+    /// The owner of the agent; absent in older records.
+    #[serde(default)]
+    pub owner: Option<Address>,
 }
 
 /// The feedback of one tag. At most one nonce at a time is in use for it.

@@ -129,7 +129,7 @@ fn completed(request: &Request, scores: ScoresRecord, now: Time) -> Result<Submi
     let client = Address::from_word(keccak256("the account of the sandbox"));
     let mut record = SubmissionRecord {
         stage: Stage::Confirmed,
-        start: Some(Start { block: head, given: 0 }),
+        start: Some(Start { block: head, given: 0, owner: None }),
         ..request.record(registries, client, now)
     };
     let id = record.id;

@@ -28,9 +28,11 @@ pub struct Request {
 }
 
 impl Request {
-    /// The hash of what tells two requests apart.
+    /// The hash of what tells two requests apart. The order of the tags does not.
     pub fn digest(&self) -> B256 {
-        keccak256(format!("{}|{:#x}|{:?}", self.agent_id, self.address, self.tags))
+        let mut tags = self.tags.clone();
+        tags.sort_unstable();
+        keccak256(format!("{}|{:#x}|{:?}", self.agent_id, self.address, tags))
     }
 
     /// The request as it is stored with a payment.
@@ -78,6 +80,23 @@ impl Request {
             feedback: Vec::new(),
             giving_up: None,
             error: None,
+            charged: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reputation::sample;
+
+    #[test]
+    fn the_order_of_tags_does_not_make_another_request() {
+        let digest = |tags: &[Tag]| {
+            let SubmissionRecord { agent_id, address, payer, .. } = sample::pending();
+            Request { agent_id, address, tags: tags.to_vec(), payer, retry_key: None }.digest()
+        };
+        assert_eq!(digest(&[Tag::SybilRisk, Tag::CreditScore]), digest(&[Tag::CreditScore, Tag::SybilRisk]));
+        assert_ne!(digest(&[Tag::SybilRisk]), digest(&[Tag::CreditScore]));
     }
 }

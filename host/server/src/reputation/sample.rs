@@ -38,6 +38,7 @@ pub fn pending() -> SubmissionRecord {
         feedback: Vec::new(),
         giving_up: None,
         error: None,
+        charged: false,
     }
 }
 

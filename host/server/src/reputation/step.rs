@@ -16,8 +16,9 @@ use assay_outbox::slot::{LandedRecord, SignedRecord, SlotRecord};
 
 /// Nonces that a tag may lose to foreign transactions before the submission gives up: another process uses the account.
 pub const MOST_LOST: usize = 20;
-/// Spent nonces before a revert counts as final. A single revert may come from a lack of gas.
-const MOST_REVERTED: usize = 3;
+/// Nonces that a tag may lose to a lack of gas, or to cancellations of calls that would be reverted, before the
+/// submission gives up.
+const MOST_IN_VAIN: usize = 3;
 /// Wait after the first failure; it doubles with each further one.
 const BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
@@ -62,6 +63,9 @@ pub enum Event {
     Retry(String),
     /// A step can never succeed.
     Refused(String),
+    /// The registry would revert the feedback, or this service gives none for the agent. Scores that were computed are
+    /// charged.
+    Declined(String),
     /// Time has passed.
     Tick,
 }
@@ -71,8 +75,11 @@ pub enum Event {
 pub enum SpentBy {
     /// Our own cancelling transaction.
     Cancellation,
-    /// A transaction that the registry reverted.
-    Revert,
+    /// A transaction that the registry reverted, after the chain had confirmed that it would not: the owner of the agent
+    /// can cause that.
+    Revert(LandedRecord),
+    /// A transaction that ran out of gas.
+    OutOfGas(LandedRecord),
     /// A transaction that this service did not sign.
     Foreign,
 }
@@ -124,13 +131,25 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
             feedback.lost.push(nonce);
             let lost = feedback.lost.len();
             match by {
-                SpentBy::Revert if lost >= MOST_REVERTED => {
-                    give_up(next, format!("The Reputation Registry reverts the transactions for {tag}"));
+                SpentBy::Revert(landed) => {
+                    next.charged = true;
+                    let hash = landed.hash;
+                    give_up(
+                        next,
+                        format!("The Reputation Registry reverted the feedback for {tag} in transaction {hash}"),
+                    );
+                }
+                SpentBy::OutOfGas(_) if lost >= MOST_IN_VAIN => {
+                    give_up(next, format!("The transactions for {tag} keep running out of gas"));
+                }
+                SpentBy::Cancellation if lost >= MOST_IN_VAIN && next.giving_up.is_none() => {
+                    next.charged = true;
+                    give_up(next, format!("The Reputation Registry keeps refusing the waiting transactions for {tag}"));
                 }
                 SpentBy::Foreign if lost >= MOST_LOST => {
                     give_up(next, "Other transactions keep using the account of this service".to_owned());
                 }
-                SpentBy::Revert | SpentBy::Foreign | SpentBy::Cancellation => {}
+                SpentBy::OutOfGas(_) | SpentBy::Foreign | SpentBy::Cancellation => {}
             }
             Some(())
         }
@@ -150,6 +169,11 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
             Some(())
         }
         (_, Event::Refused(what)) if next.giving_up.is_none() => {
+            give_up(next, what);
+            Some(())
+        }
+        (_, Event::Declined(what)) if next.giving_up.is_none() => {
+            next.charged = next.scores.is_some();
             give_up(next, what);
             Some(())
         }
@@ -194,14 +218,18 @@ fn consequences(record: &SubmissionRecord) -> String {
         .filter(|feedback| feedback.landed.is_some())
         .map(|feedback| feedback.tag.as_str())
         .collect();
-    let refund = match record.payer {
-        Payer::Key { .. } => "the units were given back",
-        Payer::Payment(_) => "the payment was kept for you: the same request with the same payment is tried again",
+    let price = match (&record.payer, record.charged) {
+        (Payer::Key { .. }, false) => "the units were given back",
+        (Payer::Payment(_), false) => {
+            "the payment was kept for you: the same request with the same payment is tried again"
+        }
+        (Payer::Key { .. }, true) => "the scores were computed, so the units stay spent",
+        (Payer::Payment(_), true) => "the scores were computed, so the payment stays spent",
     };
     if landed.is_empty() {
-        format!("; {refund}")
+        format!("; {price}")
     } else {
-        format!("; of its tags only {} reached the chain; {refund}", landed.join(", "))
+        format!("; of its tags only {} reached the chain; {price}", landed.join(", "))
     }
 }
 

@@ -5,7 +5,7 @@ use chrono::Utc;
 use uuid::Uuid;
 
 use super::{
-    Reputation,
+    Barred, Reputation,
     counter::Counter,
     records::{self, RetryRecord, SubmissionRecord},
     request::{REMEMBERED, Request},
@@ -27,6 +27,8 @@ pub enum SubmitError {
     NoAgent(u64),
     #[error("This service's account owns agent {0} or acts for it, so that the registry refuses its feedback")]
     OwnAgent(u64),
+    #[error(transparent)]
+    Barred(Barred),
     #[error("the identity registry cannot be read: {0}")]
     Registry(SenderError),
     /// The key does not have enough units left.
@@ -50,10 +52,7 @@ impl Reputation {
         if let Some(earlier) = self.earlier(&request).await? {
             return Ok(earlier);
         }
-        // For a payment, the agent was checked before the payment was settled.
-        if let Payer::Key { .. } = request.payer {
-            self.require_agent(request.agent_id).await?;
-        }
+        self.require_open(&request).await?;
         let counter = Counter::new(self.inner.store.clone(), self.inner.outbox.sender());
         let record = counter.record(&request, counter.ahead().await?);
         for _ in 0..TRIES {
@@ -84,22 +83,21 @@ impl Reputation {
         Err(StoreError::Failed { reason: "a submission found no quiet moment".into() }.into())
     }
 
-    /// # Errors
-    /// [`SubmitError::NoAgent`], or [`SubmitError::Registry`] where the registry cannot be read.
-    pub async fn require_agent(&self, agent_id: u64) -> Result<(), SubmitError> {
-        let owner = self.inner.outbox.sender().owner_of(agent_id).await.map_err(SubmitError::Registry)?;
-        owner.map(drop).ok_or(SubmitError::NoAgent(agent_id))
-    }
-
-    /// That the registry would take feedback for the agent from the account, before a payment for it is settled.
+    /// Checks that the registry would take feedback for the agent from the account, and that neither the agent nor its
+    /// owner nor the payer has cost too much gas. It is checked before a payment is settled and before anything is
+    /// scored.
     ///
     /// # Errors
-    /// As [`require_agent`](Self::require_agent), and [`SubmitError::OwnAgent`].
-    pub async fn require_other_agent(&self, agent_id: u64) -> Result<(), SubmitError> {
+    /// [`SubmitError`].
+    pub async fn require_open(&self, request: &Request) -> Result<(), SubmitError> {
+        let agent_id = request.agent_id;
         match self.inner.outbox.sender().subject(agent_id).await.map_err(SubmitError::Registry)? {
             Subject::Missing => Err(SubmitError::NoAgent(agent_id)),
             Subject::Own => Err(SubmitError::OwnAgent(agent_id)),
-            Subject::Other => Ok(()),
+            Subject::Other(owner) => {
+                let barred = self.barred(agent_id, Some(owner), &request.payer).await?;
+                barred.map_or(Ok(()), |barred| Err(SubmitError::Barred(barred)))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use alloy::primitives::keccak256;
 use assay_tests::{reputation::World, service::Service};
 use serde_json::{Value, json};
 
-use super::{ALL, check, confirmed, ended, subject};
+use super::{ALL, check, confirmed, subject};
 use crate::run;
 
 const METERED: &str = "assay_reputation_metered";
@@ -208,18 +208,15 @@ fn one_idempotency_key_is_one_submission() {
 }
 
 #[test]
-fn what_the_registry_refuses_fails_with_its_units_given_back() {
+fn what_the_registry_would_refuse_is_not_accepted_and_costs_nothing() {
     run(async {
         let world = World::start().await;
         let service = Service::start(&(world.config(world.chain.url(), "") + &keys()));
         let api = service.with_key(METERED);
-        // Agent 2 is the signer's own: more submissions fail than the units would pay for.
+        // Agent 2 is the signer's own: more submissions are refused than the units would pay for.
         for n in 0..5 {
-            let accepted = api.post("/api/v2/reputation/2", &json!({ "address": subject(n) })).await.expect(202);
-            let status = ended(&api, accepted["status_url"].as_str().expect("a path")).await;
-            let error = status["error"].as_str().expect("a message");
-            assert_eq!(status["status"], "failed");
-            assert!(error.contains("agent's owner") && error.contains("units were given back"), "{error}");
+            let refused = api.post("/api/v2/reputation/2", &json!({ "address": subject(n) })).await;
+            assert_eq!(refused.expect(422)["code"], "own_agent");
         }
         assert!(world.held().await.is_empty());
     });

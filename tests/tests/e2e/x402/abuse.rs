@@ -14,11 +14,11 @@ use assay_tests::{
     service::{Caller, Service},
 };
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{PATH, pay, pay_until_settled, serve};
 use crate::{
-    reputation::{confirmed, subject},
+    reputation::{confirmed, reverted, subject},
     run,
 };
 
@@ -40,26 +40,6 @@ pub(crate) fn trapped(till: &Till, from: Address) -> String {
     let mut order = till.order();
     order.authorization.from = from;
     order.signed(Bytes::from(vec![7; 65]))
-}
-
-/// The gas that the account's reverted transactions used, and their number.
-async fn reverted(till: &Till) -> (u64, usize) {
-    let head = till.world.rpc("eth_blockNumber", json!([])).await;
-    let number = |value: &Value| {
-        u64::from_str_radix(value.as_str().expect("hex").trim_start_matches("0x"), 16).expect("a number")
-    };
-    let (mut gas, mut count) = (0, 0);
-    let account = till.world.signer.address();
-    for block in 0..=number(&head) {
-        let receipts = till.world.rpc("eth_getBlockReceipts", json!([format!("{block:#x}")])).await;
-        for receipt in receipts.as_array().into_iter().flatten() {
-            let from = receipt["from"].as_str().and_then(|from| from.parse::<Address>().ok());
-            if from == Some(account) && receipt["status"] == "0x0" {
-                (gas, count) = (gas + number(&receipt["gasUsed"]), count + 1);
-            }
-        }
-    }
-    (gas, count)
 }
 
 /// Seconds from a submission to its confirmation.
@@ -95,7 +75,7 @@ async fn attack(x402: &str) -> (u64, usize) {
     let attacking = join_all(headers.iter().enumerate().map(|(n, header)| pay_until_settled(&api, header, n)));
     let (answers, meanwhile) = tokio::join!(attacking, honest_median(&keyed, 210));
     assert!(answers.iter().all(|answer| answer.status == 402), "{:?}", answers.iter().find(|a| a.status != 402));
-    let (gas, count) = reverted(&till).await;
+    let (gas, count) = reverted(&till.world).await;
     println!(
         "{requests} payments of contracts that fail on the chain: {count} reverted transactions, {gas} gas; an honest submission takes {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile"
     );

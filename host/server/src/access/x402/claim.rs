@@ -10,9 +10,12 @@ use super::{
     records::{self, OPEN_PAYMENTS, OrderRecord, PaymentRecord, PaymentState, PurchaseRecord},
     verify::unix_now,
 };
-use assay_domain::B256;
+use assay_domain::{B256, PaymentId};
 use assay_outbox::payment::AuthorizationUse;
 use assay_store::{Batch, Lease, StoreError};
+
+/// How long a payer counts as one that has paid here.
+const PROVEN: Duration = Duration::from_secs(90 * 86_400);
 
 impl X402 {
     /// Stores a payment as open, if it can be settled and no other process stored it, or another payment of the same
@@ -68,6 +71,7 @@ impl X402 {
             state: PaymentState::Open,
             slot: None,
             by_contract: false,
+            unproven: false,
             reverted: false,
             order: self.inner.facilitator.as_ref().map(|_| OrderRecord {
                 version: payment.version.number(),
@@ -114,6 +118,19 @@ impl X402 {
         Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(PaymentRecord::is_open).collect())
     }
 
+    /// The open payments of the payer of `payment`, without that payment.
+    pub(super) async fn open_beside(&self, payment: &PaymentId) -> Result<Vec<PaymentRecord>, StoreError> {
+        let ids = self.inner.store.list(&OPEN_PAYMENTS).await?.into_iter().map(|(_, id)| id);
+        let beside = ids.filter(|id| id.from == payment.from && id != payment);
+        let keys: Vec<_> = beside.map(|id| records::payment(&id)).collect();
+        Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(PaymentRecord::is_open).collect())
+    }
+
+    /// Whether the payer of `payment` has paid here, and no transfer of it was reverted since.
+    pub(super) async fn has_paid(&self, payment: &PaymentId) -> Result<bool, StoreError> {
+        Ok(self.inner.store.get(&records::settled_payer(payment)).await?.is_some())
+    }
+
     /// Saves an open payment with its new state, and with it what it bought and the gas of a reverted transfer; `false`
     /// when the lease is lost, and the caller must stop.
     pub(super) async fn save(
@@ -131,7 +148,9 @@ impl X402 {
             (batch, *submission) = (filled, Some(bought));
         }
         if let Some(gas) = reverted {
-            batch = self.count_reverted(batch, record.id.from, gas).await?;
+            batch = self.count_reverted(batch, record, gas).await?.remove(&records::settled_payer(&record.id));
+        } else if let PaymentState::Settled { .. } = record.state {
+            batch = batch.put_expiring(&records::settled_payer(&record.id), &record.updated_at, PROVEN)?;
         }
         batch = batch.put(&records::payment(&record.id), record)?;
         if !record.is_open() {

@@ -9,7 +9,7 @@ use super::{
     Payment, Refused, X402,
     records::{self, PaymentRecord, PaymentState, PurchaseRecord},
 };
-use assay_domain::{B256, PaymentId};
+use assay_domain::{B256, PaymentId, Time};
 use assay_outbox::payment::PaymentError;
 use assay_store::StoreError;
 
@@ -31,6 +31,12 @@ pub enum PayError {
     /// It may still arrive. The client presents it again.
     #[error("The payment is being settled; present the same payment again, and do not sign another one")]
     Pending,
+    /// Nothing was done.
+    #[error(
+        "Payments of accounts that have not paid here before are paused until {}: reverted transfers cost more gas in this hour than this server pays for. Present the payment again after that time, pay from an account that has paid here, or use an API key",
+        .until.format("%F %R UTC")
+    )]
+    Paused { until: Time },
     /// It could not be checked; nothing was done.
     #[error("{0}")]
     Unavailable(String),

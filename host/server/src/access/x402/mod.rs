@@ -20,6 +20,7 @@ mod rota;
 mod scripted;
 mod terms;
 mod transfer;
+mod under_way;
 mod verify;
 
 use std::{sync::Arc, time::Duration};

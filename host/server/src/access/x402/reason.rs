@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Version, terms::Terms};
-use assay_domain::Address;
+use assay_domain::{Address, U256};
 
 /// Seconds that a signature must remain valid: the time of a block and of sending to it.
 pub const MARGIN: u64 = 6;
@@ -73,8 +73,15 @@ impl Refused {
         Self::new(SIGNATURE, detail)
     }
 
-    pub fn funds(terms: &Terms, from: Address) -> Self {
-        Self::new(FUNDS, format!("{from} has less of the asset than the payment of {}", terms.price()))
+    /// `promised` is the sum of the payer's payments under way.
+    pub fn funds(terms: &Terms, from: Address, promised: U256) -> Self {
+        let beside = match promised.is_zero() {
+            true => String::new(),
+            false => {
+                format!(" and its payments under way, {promised} of the smallest unit; wait until they are settled")
+            }
+        };
+        Self::new(FUNDS, format!("{from} has less of the asset than the payment of {}{beside}", terms.price()))
     }
 
     pub fn used() -> Self {

@@ -29,6 +29,11 @@ pub fn payment_for(PaymentId { chain, asset, from, .. }: &PaymentId, purchase: &
     Family::new("payment-for/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{same:#x}"))
 }
 
+/// The time of a payer's latest settled payment; removed by a reverted transfer.
+pub fn settled_payer(PaymentId { chain, asset, from, .. }: &PaymentId) -> Key<Time> {
+    Family::new("payment-payer/").key(format_args!("{chain}/{asset:#x}/{from:#x}"))
+}
+
 /// One payment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaymentRecord {
@@ -53,6 +58,9 @@ pub struct PaymentRecord {
     /// The payer had code when its transaction was signed, and decides by it whether the transfer succeeds.
     #[serde(default)]
     pub by_contract: bool,
+    /// The payer had not paid here when its transaction was signed; see [`settled_payer`].
+    #[serde(default)]
+    pub unproven: bool,
     /// It cannot be presented again: its transfer was reverted on the chain, or somebody else made it.
     #[serde(default)]
     pub reverted: bool,

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{Inner, Payment, Refused, X402, budget::Budget, goods::Goods, records::PurchaseRecord, terms::Terms};
 use crate::config;
-use assay_domain::{Address, PaymentId, address};
+use assay_domain::{Address, PaymentId, U256, address};
 use assay_registry::PaymentRefusal;
 use assay_store::{Batch, Store, StoreError};
 
@@ -59,7 +59,7 @@ impl X402 {
             PaymentRefusal::NotYetValid => Refused::not_yet_valid(),
             PaymentRefusal::Expired => Refused::expired(),
             PaymentRefusal::Signature => Refused::signature(terms, from),
-            PaymentRefusal::InsufficientFunds => Refused::funds(terms, from),
+            PaymentRefusal::InsufficientFunds => Refused::funds(terms, from, U256::ZERO),
             PaymentRefusal::NonceUsed => Refused::used(),
             PaymentRefusal::TransactionReverted => Refused { tried: true, ..Refused::reverted_on_chain() },
             PaymentRefusal::SettlementFailed => Refused { tried: true, ..Refused::not_landed() },

@@ -1,14 +1,13 @@
-//! The transfer of a payment by the account: who may have one now, what its transaction costs at most, and what its
-//! outcome says. The caller saves the record, then sends.
-
-use std::collections::HashMap;
+//! The transfer of a payment by the account: its transaction, and what its outcome says. The caller saves the record,
+//! then sends.
 
 use super::{
     Refused, X402, reason,
     records::PaymentRecord,
-    verify::{signature_refused, unix_now},
+    under_way::{Admission, MOST_GAS, UnderWay},
+    verify::unix_now,
 };
-use assay_domain::{Address, U256, signer};
+use assay_domain::signer;
 use assay_outbox::{
     payment::{Asset, AuthorizationUse, PaymentError},
     sender::SenderError,
@@ -17,9 +16,6 @@ use assay_outbox::{
 
 /// Nonces that other senders may take from a payment.
 const MOST_LOST: u32 = 3;
-/// The gas limit of a transfer. A transfer signed by a key takes about 90,000; the wallet contract of a client may use
-/// any amount.
-const MOST_GAS: u64 = 500_000;
 /// Payments without a transaction that are looked at in one round.
 const MOST_TRIES: usize = 32;
 /// The most that the clock of the chain may be behind ours, in seconds.
@@ -33,14 +29,6 @@ pub(super) struct Step {
     pub reverted: Option<u64>,
 }
 
-/// Whether a payer may have a transaction now.
-enum Admission {
-    /// With at most this much gas.
-    Now(u64),
-    Later,
-    Never(Refused),
-}
-
 /// The transfers of one round.
 pub(super) struct Transfers<'a, 'r> {
     x402: &'a X402,
@@ -49,10 +37,7 @@ pub(super) struct Transfers<'a, 'r> {
     /// Nonces that payments may still take; the rest is kept for submissions.
     left: usize,
     tries: usize,
-    /// The sum of each payer's transfers under way.
-    promised: HashMap<Address, U256>,
-    /// Payers with a contract's transfer under way.
-    contracts: Vec<Address>,
+    under_way: UnderWay,
 }
 
 fn chain(error: PaymentError) -> SenderError {
@@ -68,15 +53,9 @@ impl<'a, 'r> Transfers<'a, 'r> {
         open: &[PaymentRecord],
         most: usize,
     ) -> Self {
-        let mut promised = HashMap::<Address, U256>::new();
-        let under_way: Vec<_> = open.iter().filter(|record| record.slot.is_some()).collect();
-        for record in &under_way {
-            let sum = promised.entry(record.id.from).or_default();
-            *sum = sum.saturating_add(record.authorization.value);
-        }
-        let contracts = under_way.iter().filter(|record| record.by_contract).map(|record| record.id.from).collect();
-        let left = most.div_ceil(2).saturating_sub(under_way.len());
-        Self { x402, asset, round, left, tries: MOST_TRIES, promised, contracts }
+        let started: Vec<_> = open.iter().filter(|record| record.slot.is_some()).collect();
+        let left = most.div_ceil(2).saturating_sub(started.len());
+        Self { x402, asset, round, left, tries: MOST_TRIES, under_way: UnderWay::new(started) }
     }
 
     /// Moves `record` to its next state.
@@ -103,7 +82,12 @@ impl<'a, 'r> Transfers<'a, 'r> {
             return Ok(Step::default());
         }
         self.tries -= 1;
-        let most_gas = match self.admission(record).await? {
+        if record.is_expired(unix_now(), CLOCK_SKEW) {
+            let detail = "The signature expired before the transfer was sent; sign a new one";
+            record.refused(Refused::new(reason::VALID_BEFORE, detail));
+            return Ok(Step::default());
+        }
+        let most_gas = match self.under_way.admission(self.x402, self.asset, record).await? {
             Admission::Now(most_gas) => most_gas,
             Admission::Later => return Ok(Step::default()),
             Admission::Never(refused) => {
@@ -114,13 +98,8 @@ impl<'a, 'r> Transfers<'a, 'r> {
         match self.round.open(&self.call(record, most_gas)).await? {
             Ok(slot) => {
                 let newest = slot.signed.last().cloned();
-                let payer = record.id.from;
-                let sum = self.promised.entry(payer).or_default();
-                *sum = sum.saturating_add(record.authorization.value);
+                self.under_way.add(record);
                 self.left -= 1;
-                if record.by_contract {
-                    self.contracts.push(payer);
-                }
                 (record.slot, record.trouble) = (Some(slot), None);
                 return Ok(Step { send: newest, reverted: None });
             }
@@ -132,41 +111,6 @@ impl<'a, 'r> Transfers<'a, 'r> {
             Err(Unopened::Reverts(words)) => self.unpayable(record, &words).await?,
         }
         Ok(Step::default())
-    }
-
-    /// Whether the payer may have a transaction now. Only a contract decides freely whether a transfer succeeds: it gets
-    /// one at a time, within what may be lost.
-    async fn admission(&self, record: &mut PaymentRecord) -> Result<Admission, SenderError> {
-        let (payer, value) = (record.id.from, record.authorization.value);
-        let left = self.x402.gas_left(payer).await.map_err(|error| SenderError::Chain(error.to_string()))?;
-        if left.payer == 0 {
-            return Ok(Admission::Never(Refused::out_of_gas(payer)));
-        }
-        if self.contracts.contains(&payer) {
-            return Ok(Admission::Later);
-        }
-        let promised = self.promised.get(&payer).copied().unwrap_or_default();
-        // A payer that signs for more than its balance must not cost us gas for reverted transfers.
-        if !promised.is_zero() {
-            let standing = self.asset.authorization_state(&record.authorization).await.map_err(chain)?;
-            if standing.balance < promised.saturating_add(value) {
-                return Ok(Admission::Later);
-            }
-        }
-        record.by_contract = self.asset.has_code(payer).await.map_err(chain)?;
-        if !record.by_contract {
-            return Ok(Admission::Now(MOST_GAS));
-        }
-        if !self.x402.inner.contract_signatures {
-            return Ok(Admission::Never(signature_refused(payer)));
-        }
-        let under_way = MOST_GAS.saturating_mul(self.contracts.len() as u64);
-        let room = left.all.saturating_sub(under_way).min(left.payer).min(MOST_GAS);
-        Ok(match (room, under_way) {
-            (1.., _) => Admission::Now(room),
-            (0, 0) => Admission::Never(Refused::out_of_gas(payer)),
-            _ => Admission::Later,
-        })
     }
 
     /// A transfer that would be reverted now. A used authorization may lack confirmations, or somebody else used it.

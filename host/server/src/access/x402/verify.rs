@@ -4,11 +4,13 @@
 use chrono::Utc;
 
 use super::{
-    PayError, Payment, Refused, Version, X402, reason,
+    PayError, Payment, Refused, Version, X402,
+    budget::end_of_hour,
+    reason,
     terms::{SCHEME, Terms},
 };
-use assay_domain::{Address, U256, signer};
-use assay_outbox::payment::Asset;
+use assay_domain::{Address, Authorization, B256, U256, signer};
+use assay_outbox::payment::{Asset, PaymentError};
 
 /// The most that a payer's clock may be ahead of ours, in seconds.
 const CLOCKS: u64 = 3_600;
@@ -95,15 +97,18 @@ impl X402 {
         Ok(start)
     }
 
-    /// Where this server pays for the transfer: refuses a payer whose earlier transfers cost too much gas, and a
-    /// contract that may not pay.
+    /// Where this server pays for the transfer: refuses a payer whose earlier transfers cost too much gas, an account
+    /// that has not paid here while the hour's gas is used up, and a contract that may not pay.
     async fn check_payer(&self, payment: &Payment) -> Result<(), PayError> {
         let payer = payment.authorization.from;
         let Some(asset) = self.inner.asset.as_ref().filter(|_| self.is_local()) else { return Ok(()) };
         let left = self.gas_left(payer).await?;
         let by_contract = asset.has_code(payer).await?;
-        if left.payer == 0 || (by_contract && left.all == 0) {
+        if left.payer == 0 || (by_contract && left.contracts == 0) {
             return Err(Refused::out_of_gas(payer).into());
+        }
+        if !by_contract && left.hour == 0 && !self.has_paid(&self.id(payment)).await? {
+            return Err(PayError::Paused { until: end_of_hour(Utc::now()) });
         }
         // The asset asks the code of the payer, also about the signature of a key.
         if by_contract && !self.inner.contract_signatures {
@@ -138,16 +143,23 @@ impl X402 {
     }
 
     async fn ask_asset(&self, asset: &Asset, payment: &Payment, by_key: bool) -> Result<u64, PayError> {
-        let standing = asset.authorization_state(&payment.authorization).await?;
-        if standing.balance < payment.authorization.value {
-            return Err(Refused::funds(self.terms(), payment.authorization.from).into());
+        let Authorization { from, value, nonce, .. } = payment.authorization;
+        let open = self.open_beside(&self.id(payment)).await?;
+        let nonces: Vec<B256> = std::iter::once(nonce).chain(open.iter().map(|record| record.id.nonce)).collect();
+        let payer = asset.payer_state(from, &nonces).await?;
+        let (is_used, of_open) = payer.used.split_first().ok_or(PaymentError::NoAsset)?;
+        // Transfers that the balance does not show yet.
+        let waiting = open.iter().zip(of_open).filter(|(_, used)| !**used);
+        let promised = waiting.fold(U256::ZERO, |sum, (record, _)| sum.saturating_add(record.authorization.value));
+        if payer.balance < value || (!is_used && payer.balance < value.saturating_add(promised)) {
+            return Err(Refused::funds(self.terms(), from, promised).into());
         }
-        if standing.used {
+        if *is_used {
             return Err(Refused::used().into());
         }
         let call = asset.call(&payment.authorization, &payment.signature, by_key);
         asset.simulate(&call).await?.map_err(|words| Refused::reverted(&words))?;
-        Ok(standing.block)
+        Ok(payer.block)
     }
 }
 

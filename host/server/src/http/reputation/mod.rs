@@ -26,9 +26,9 @@ use super::{
 };
 use crate::{
     access::AccessError,
-    reputation::{Reputation, Request, SubmitError},
+    reputation::{Barred, Reputation, Request, SubmitError},
 };
-use assay_domain::{Tag, parse_address};
+use assay_domain::{Tag, Time, parse_address};
 
 pub use feedback::{__path_feedback, feedback};
 pub use status::{__path_status, status};
@@ -61,13 +61,14 @@ pub enum TagName {
 /// Submits reputation for an agent.
 ///
 /// The response is immediate. Scoring, upload and the transactions happen afterwards, and `status_url` shows their
-/// progress. The units of a submission that fails are refunded. A request with the same `Idempotency-Key` and body
-/// within a day is the same submission.
+/// progress. The units of a submission that fails are refunded, unless its scores were computed and the registry then
+/// refused the feedback. A request with the same `Idempotency-Key` and body within a day is the same submission.
 ///
 /// When the server accepts payments by x402, a request without a key is answered with 402 and the terms, and a request
 /// with a payment is accepted once the payment is settled. The same request sent again with the same payment, or with
 /// another one while the first holds, is the same submission, and nothing more is paid; another request needs a payment
-/// of its own. The payment of a submission that fails is not lost: the same request is then tried again for it.
+/// of its own. The payment of a submission that fails is not lost, with the same exception: the same request is then
+/// tried again for it.
 #[utoipa::path(
     post, path = "/api/v2/agents/{agent_id}/reputation", tag = "reputation", operation_id = "submit_agent_reputation",
     params(
@@ -170,6 +171,7 @@ fn refuse(error: SubmitError) -> ApiError {
             "own_agent",
             format!("{error}; nothing was paid. Submit for another agent"),
         ),
+        SubmitError::Barred(barred) => refuse_barred(&barred),
         SubmitError::Registry(error) => {
             tracing::warn!(%error, "the identity registry was not read");
             ApiError::coded(
@@ -189,4 +191,18 @@ fn refuse(error: SubmitError) -> ApiError {
         ),
         SubmitError::Store(error) => ApiError::store(error),
     }
+}
+
+/// An agent, an owner or a payer whose reverted feedback cost too much gas.
+fn refuse_barred(barred: &Barred) -> ApiError {
+    let (status, code) = match barred {
+        Barred::Agent { .. } | Barred::Owner { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "agent_set_aside"),
+        Barred::Payer { .. } => (StatusCode::TOO_MANY_REQUESTS, "feedback_reverted"),
+        Barred::All { .. } => (StatusCode::SERVICE_UNAVAILABLE, "feedback_paused"),
+    };
+    ApiError::coded(status, code, barred.to_string()).retry_after(seconds_until(barred.until()))
+}
+
+fn seconds_until(time: Time) -> u64 {
+    u64::try_from((time - chrono::Utc::now()).num_seconds()).unwrap_or_default().saturating_add(1)
 }

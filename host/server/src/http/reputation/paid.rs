@@ -5,7 +5,7 @@ use axum::{
     response::Response,
 };
 
-use super::{Form, accepted, refuse, service};
+use super::{Form, accepted, refuse, seconds_until, service};
 use crate::{
     access::{
         records::Payer,
@@ -42,7 +42,7 @@ pub(super) async fn submit(
         return accepted(app, &earlier, form).await;
     }
     if !x402.is_known(payment).await.map_err(ApiError::store)? {
-        reputation.require_other_agent(request.agent_id).await.map_err(refuse)?;
+        reputation.require_open(&request).await.map_err(refuse)?;
     }
     let settled = x402.settle(payment, &request.purchase(), &offered.resource).await;
     let settled = settled.map_err(|error| not_settled(x402, offered, error))?;
@@ -69,6 +69,10 @@ fn not_settled(x402: &X402, offered: &Offered, error: PayError) -> ApiError {
         PayError::Pending => {
             ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_pending", PayError::Pending.to_string())
                 .retry_after(RETRY_PENDING)
+        }
+        PayError::Paused { until } => {
+            ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_paused", error.to_string())
+                .retry_after(seconds_until(until))
         }
         PayError::Unavailable(why) => {
             tracing::warn!(why, "a payment could not be checked");

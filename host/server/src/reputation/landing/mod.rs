@@ -7,7 +7,7 @@
 mod receipt;
 
 use super::{
-    Event, Reputation,
+    Barred, Event, Reputation,
     records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
     step::SpentBy,
 };
@@ -75,6 +75,16 @@ impl Landing<'_> {
             let why = "The account or the registries of this service were changed while it was under way".to_owned();
             return self.advance(&mut record, Event::Retry(why)).await;
         }
+        let mut paused = None;
+        let unsigned = |feedback: &FeedbackRecord| feedback.slot.is_none() && feedback.landed.is_none();
+        if record.giving_up.is_none() && self.round.free() > 0 && record.feedback.iter().any(unsigned) {
+            let owner = record.start.and_then(|start| start.owner);
+            match self.reputation.barred(record.agent_id, owner, &record.payer).await? {
+                None => {}
+                Some(barred @ Barred::All { .. }) => paused = Some(barred.to_string()),
+                Some(barred) => self.advance(&mut record, Event::Declined(barred.to_string())).await?,
+            }
+        }
         let mut obstacle = None;
         for tag in record.tags.clone() {
             if record.stage.is_terminal() {
@@ -84,14 +94,14 @@ impl Landing<'_> {
             let Some(feedback) = record.feedback.iter().find(open).cloned() else { continue };
             let done = match &feedback.slot {
                 Some(slot) => self.follow(&mut record, &feedback, slot).await?,
-                None if record.giving_up.is_none() => self.begin(&mut record, &feedback).await?,
+                None if record.giving_up.is_none() && paused.is_none() => self.begin(&mut record, &feedback).await?,
                 None => Ok(()),
             };
             obstacle = obstacle.or(done.err());
         }
         let event = match obstacle {
             Some(error) => Event::Retry(error.to_string()),
-            None => Event::Waits(None),
+            None => Event::Waits(paused),
         };
         self.advance(&mut record, event).await?;
         // The time limit may have passed without any other event.
@@ -101,7 +111,7 @@ impl Landing<'_> {
     /// Signs and sends the first transaction of a nonce.
     async fn begin(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord) -> Step {
         let Some(call) = self.call(record, feedback) else { return Ok(Ok(())) };
-        let refused = match self.round.open(&call).await {
+        let event = match self.round.open(&call).await {
             Err(error) => return Ok(Err(error)),
             Ok(Ok(slot)) => {
                 let (nonce, Some(signed)) = (slot.nonce, slot.signed.last().cloned()) else { return Ok(Ok(())) };
@@ -112,10 +122,11 @@ impl Landing<'_> {
                 let most = self.reputation.inner.outbox.rules().most;
                 return Ok(Err(SenderError::Full(most)));
             }
-            Ok(Err(Unopened::Reverts(reason))) => registry_reason(&reason),
-            Ok(Err(Unopened::Costly(gas))) => format!("it would take {gas} gas, and may take {MOST_GAS} at most"),
+            Ok(Err(Unopened::Reverts(reason))) => Event::Declined(by_registry(&registry_reason(&reason))),
+            Ok(Err(Unopened::Costly(gas))) => {
+                Event::Refused(by_registry(&format!("it would take {gas} gas, and may take {MOST_GAS} at most")))
+            }
         };
-        let event = Event::Refused(by_registry(&refused));
         self.advance(record, event).await.map(Ok)
     }
 
@@ -136,7 +147,7 @@ impl Landing<'_> {
             Ok(Next::Ended(Ended::Succeeded(landed))) => Event::Landed { tag, landed },
             Ok(Next::Ended(Ended::Reverted(landed))) => {
                 metrics::counter!("assay_gas_reverted_total", "of" => "feedback").increment(landed.gas_used);
-                spent(SpentBy::Revert)
+                spent(if slot.ran_out_of_gas(&landed) { SpentBy::OutOfGas(landed) } else { SpentBy::Revert(landed) })
             }
             Ok(Next::Ended(Ended::Cancelled(_))) => spent(SpentBy::Cancellation),
             Ok(Next::Ended(Ended::NoReceipt)) => match self.without_receipt(record, tag, nonce).await {

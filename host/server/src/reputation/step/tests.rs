@@ -39,12 +39,12 @@ fn events() -> Vec<Event> {
     vec![
         Event::Begun,
         scored(),
-        Event::Placed(Start { block: 4, given: 0 }),
+        Event::Placed(Start { block: 4, given: 0, owner: None }),
         Event::Signed { tag, nonce: 3, signed: signed(1, false) },
         Event::Replaced { tag, signed: signed(2, false) },
         Event::Landed { tag, landed: landed() },
         Event::NonceSpent { tag, nonce: 3, by: SpentBy::Cancellation },
-        Event::NonceSpent { tag, nonce: 3, by: SpentBy::Revert },
+        Event::NonceSpent { tag, nonce: 3, by: SpentBy::Revert(landed()) },
         Event::NonceSpent { tag, nonce: 3, by: SpentBy::Foreign },
         Event::Waits(Some("a free nonce".into())),
         Event::Retry("words".into()),
@@ -163,7 +163,7 @@ fn every_stage_answers_every_event_as_the_table_says() {
                 Some(Submitting),
                 Some(Submitting),
                 Some(Submitting),
-                Some(Submitting),
+                Some(Failed),
                 Some(Submitting),
                 Some(Submitting),
                 Some(Submitting),
@@ -254,14 +254,40 @@ fn trouble_backs_off_within_bounds_and_ends() {
 }
 
 #[test]
-fn a_revert_is_tried_again_and_not_for_ever() {
+fn a_lack_of_gas_is_tried_again_and_not_for_ever() {
     let tag = Tag::SybilRisk;
-    let mut record = situations().swap_remove(3).1;
-    for nonce in 0..3 {
-        let under_way = step(&record, Event::Signed { tag, nonce, signed: signed(1, false) }, now(), HOUR).unwrap();
-        record = step(&under_way, Event::NonceSpent { tag, nonce, by: SpentBy::Revert }, now(), HOUR).unwrap();
+    for by in [SpentBy::OutOfGas(landed()), SpentBy::Cancellation] {
+        let mut record = situations().swap_remove(3).1;
+        for nonce in 0..3 {
+            let under_way = step(&record, Event::Signed { tag, nonce, signed: signed(1, false) }, now(), HOUR).unwrap();
+            record = step(&under_way, Event::NonceSpent { tag, nonce, by }, now(), HOUR).unwrap();
+        }
+        let error = record.error.unwrap();
+        assert!(error.contains("for sybilRisk"), "{error}");
+        // The owner of the agent can cause the refusal, and not the lack of gas.
+        assert_eq!(record.charged, by == SpentBy::Cancellation, "{error}");
     }
-    assert!(record.error.unwrap().contains("reverts the transactions for sybilRisk"));
+}
+
+#[test]
+fn a_revert_ends_it_at_once_and_is_charged() {
+    let tag = Tag::CreditScore;
+    let under_way = situations().swap_remove(4).1;
+    let reverted = Event::NonceSpent { tag, nonce: 3, by: SpentBy::Revert(landed()) };
+    let failed = step(&under_way, reverted.clone(), now(), HOUR).unwrap();
+    assert_eq!((failed.stage, failed.charged), (Stage::Failed, true));
+    assert!(failed.error.unwrap().ends_with("; the scores were computed, so the units stay spent"));
+    // Also where it had given up for a reason that gives the units back.
+    let late = step(&under_way, Event::Tick, after(3600), HOUR).unwrap();
+    assert!(step(&late, reverted, after(3601), HOUR).unwrap().charged);
+}
+
+#[test]
+fn a_refusal_before_the_scores_costs_nothing_and_one_after_them_is_charged() {
+    for (name, record) in situations().into_iter().take(4) {
+        let failed = step(&record, Event::Declined("no".into()), now(), HOUR).unwrap();
+        assert_eq!((failed.stage, failed.charged), (Stage::Failed, record.scores.is_some()), "{name}");
+    }
 }
 
 #[test]
