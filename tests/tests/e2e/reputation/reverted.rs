@@ -160,8 +160,6 @@ fn an_owner_who_makes_feedback_revert_pays_for_it_and_is_set_aside() {
         let service = Service::start_in(service.kill(), &config, &[]);
         let api = service.with_key(METERED);
         assert_eq!(submit_for(&api, 1, 5).await.expect(422)["code"], "agent_set_aside");
-        let other = submit_for(&api, 0, 5).await;
-        assert_ne!(other.status, 202, "agent 0 has no path");
         // Another agent of the owner, and then an agent of somebody else.
         let stranger = actors::address("stranger");
         for (agent, owner) in [(3, owner()), (4, stranger)] {
@@ -224,7 +222,7 @@ fn a_paid_submission_that_reverts_is_not_retried_for_ever() {
         mined(world, owner(), world.identity, &approval(world, false)).await;
         for _ in 0..3 {
             let again = pay(&api, &header, 1).await.expect(202);
-            assert_eq!((&again["submission_id"], &again["status"]), (&accepted["submission_id"], &json!("failed")));
+            assert_eq!(again["submission_id"], accepted["submission_id"]);
         }
         // Another payment for the agent is not taken.
         let other = pay(&api, &till.order().header(), 2).await;
