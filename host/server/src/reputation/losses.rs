@@ -162,8 +162,8 @@ impl Reputation {
         })
     }
 
-    /// Adds to `batch` the gas of a reverted transaction of `record`. After a revert that the owner of the agent can have
-    /// caused, the agent is set aside.
+    /// Adds to `batch` the gas of a reverted transaction of `record`. After a revert that the owner of the agent can
+    /// have caused, the agent is set aside.
     ///
     /// # Errors
     /// The store's failure.

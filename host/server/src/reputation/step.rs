@@ -75,8 +75,8 @@ pub enum Event {
 pub enum SpentBy {
     /// Our own cancelling transaction.
     Cancellation,
-    /// A transaction that the registry reverted, after the chain had confirmed that it would not: the owner of the agent
-    /// can cause that.
+    /// A transaction that the registry reverted, after the chain had confirmed that it would not: the owner of the
+    /// agent can cause that.
     Revert(LandedRecord),
     /// A transaction that ran out of gas.
     OutOfGas(LandedRecord),

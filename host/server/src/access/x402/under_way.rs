@@ -60,8 +60,8 @@ impl UnderWay {
         }
     }
 
-    /// Whether the payer may have a transaction now, within what may be lost. A contract gets one at a time, and so does
-    /// an account until it has paid here.
+    /// Whether the payer may have a transaction now, within what may be lost. A contract gets one at a time, and so
+    /// does an account until it has paid here.
     pub async fn admission(
         &self,
         x402: &X402,
