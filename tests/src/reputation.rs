@@ -18,6 +18,7 @@ use tokio::{sync::Mutex, task::JoinHandle};
 use crate::devnet::{Rpc, actors};
 use crate::ipfs::Ipfs;
 use crate::lenders::{Small, stubs};
+use crate::node::Order;
 use crate::service::{plugins, sandbox_config};
 
 sol! {
@@ -73,7 +74,9 @@ impl World {
     /// # Panics
     /// When a part does not start.
     pub async fn start() -> Self {
-        let mut chain = Small::start(CHAIN).await.unwrap_or_else(|e| panic!("the chain starts: {e}"));
+        // Whoever offers more for gas comes before the signer, as on a public chain.
+        let started = Small::start_in(Order::Price, CHAIN).await;
+        let mut chain = started.unwrap_or_else(|e| panic!("the chain starts: {e}"));
         let code = stubs("Agents.sol").await.unwrap_or_else(|e| panic!("the stubs compile: {e}"));
         let identity = chain.create(code["IdentityStub"].clone(), "identity");
         let reputation = chain.create([code["ReputationStub"].as_ref(), &identity.abi_encode()].concat(), "reputation");

@@ -82,6 +82,23 @@ pub fn installed(root: PathBuf) -> Result<PathBuf, Error> {
     Ok(modules)
 }
 
+/// The order of the transactions in a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    Arrival,
+    /// Those that offer more for gas come first, and of equal ones those that arrived first.
+    Price,
+}
+
+impl Order {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Arrival => "fifo",
+            Self::Price => "fees",
+        }
+    }
+}
+
 /// A running anvil. Dropping it kills it.
 #[derive(Debug)]
 pub struct Anvil {
@@ -96,6 +113,14 @@ impl Anvil {
     /// # Errors
     /// When the packages are missing or anvil ends at once.
     pub fn start(chain_id: u64, genesis: u64) -> Result<Self, Error> {
+        Self::start_in(Order::Arrival, chain_id, genesis)
+    }
+
+    /// As [`start`](Self::start), with this order of transactions.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_in(order: Order, chain_id: u64, genesis: u64) -> Result<Self, Error> {
         let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
             ("macos", "aarch64") => "darwin-arm64",
             ("macos", _) => "darwin-amd64",
@@ -109,8 +134,8 @@ impl Anvil {
         }
         let mut command = Command::new(binary);
         command.args(["--port", "0", "--chain-id", &chain_id.to_string(), "--timestamp", &genesis.to_string()]);
-        // Transactions are in order of arrival, as many in a block as fit.
-        command.args(["--no-mining", "--order", "fifo", "--gas-limit", "1000000000"]);
+        // As many transactions in a block as fit.
+        command.args(["--no-mining", "--order", order.name(), "--gas-limit", "1000000000"]);
         command.args(["--base-fee", "0", "--disable-min-priority-fee"]);
         command.args(["--accounts", "0", "--auto-impersonate"]);
         // Reading a wallet's first transaction needs its nonce at old blocks. Old states stay in memory: the default writes

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::devnet::sender::{Sender, Tx};
 use crate::devnet::{Error, Rpc, aave, actors};
-use crate::node::{self, Anvil};
+use crate::node::{self, Anvil, Order};
 
 const DAY: u64 = 86_400;
 /// Between two blocks at the end of a seeded chain.
@@ -64,8 +64,16 @@ impl Small {
     /// # Errors
     /// When npm or the node fails.
     pub async fn start(id: u64) -> Result<Self, Error> {
+        Self::start_in(Order::Arrival, id).await
+    }
+
+    /// As [`start`](Self::start), with this order of transactions.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_in(order: Order, id: u64) -> Result<Self, Error> {
         let genesis = present() - DAYS * DAY;
-        let started = tokio::task::spawn_blocking(move || Anvil::start(id, genesis)).await;
+        let started = tokio::task::spawn_blocking(move || Anvil::start_in(order, id, genesis)).await;
         let node = started.map_err(|e| Error::Task(e.to_string()))??;
         let rpc = Rpc::new(node.url())?;
         let _: Value = rpc.request("anvil_setLoggingEnabled", json!([false])).await?;

@@ -43,7 +43,7 @@ pub(super) fn failed(record: SubmissionRecord, phase: Phase, now: Time) -> Submi
         Phase::Submitting => {
             // The agent was burned after the submission was accepted.
             let reason = landing::by_registry(&registry_reason("ERC721NonexistentToken"));
-            (SubmissionRecord { stage: Stage::Submitting, ..record }, Event::Refused(reason), now)
+            (SubmissionRecord { stage: Stage::Submitting, ..record }, Event::Declined(reason), now)
         }
     };
     begun.feedback.iter_mut().for_each(|feedback| feedback.landed = None);
