@@ -92,19 +92,19 @@ async fn submissions_fail_in_the_phase_that_the_scenario_says() {
     let service = sandbox("");
     let api = service.keyed();
     let (_, agents) = listed(&api).await;
-    let fails = async |(phase, words): (&str, &str)| {
+    let fails = async |(phase, words, price): (&str, &str, &str)| {
         let path = format!("/api/v2/agents/{}/reputation", agents[&format!("submission-fails-{phase}")]);
         let accepted = api.post(&path, &json!({ "address": subject(1) })).await.expect(202);
         let status = ended(&api, accepted["status_url"].as_str().expect("a path")).await;
         assert_eq!(status["status"], "failed", "{phase}");
         let error = status["error"].as_str().expect("words");
-        assert!(error.contains(words) && error.ends_with("; the units were given back"), "{error}");
+        assert!(error.contains(words) && error.ends_with(price), "{error}");
         (status["scores"].is_null(), status["feedback_uri"].is_null())
     };
     let phases = [
-        ("scoring", "everything on chain 10: no endpoint answers"),
-        ("uploading", "the last obstacle: the IPFS node cannot be reached"),
-        ("submitting", "the Reputation Registry refuses the feedback"),
+        ("scoring", "everything on chain 10: no endpoint answers", "; the units were given back"),
+        ("uploading", "the last obstacle: the IPFS node cannot be reached", "; the units were given back"),
+        ("submitting", "the Reputation Registry refuses the feedback", "so the units stay spent"),
     ];
     let shown = join_all(phases.map(fails)).await;
     assert_eq!(shown, [(true, true), (false, true), (false, false)]);
