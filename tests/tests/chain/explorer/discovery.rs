@@ -172,7 +172,7 @@ fn no_such_query_is_made_unless_it_is_wanted() {
         let silent = Reader::of(devnet).ethereum().through(&[&proxy]).started().await;
         let wallet = devnet.wallet("borrower").address;
         let read = silent.read(wallet).await.chains[0].clone();
-        assert_eq!(told(&read), (Coverage::Complete, None), "{read:?}");
+        assert_eq!(told(&read), (Coverage::Complete, None));
         let (all, named) = asked(&proxy);
         assert!(all.is_empty() && named > 0, "{all:?}");
 
