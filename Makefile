@@ -12,7 +12,7 @@ help: ## List the targets
 
 run: ## Start local chains, all else that a server needs, and the server: LESS=1 only two chains, PORT=9090, ARGS=--log
 	@.ci/setup
-	@echo "Building the server (the first time compiles every dependency: 5 to 9 minutes on two cores)"
+	@echo "Building the server (the first time compiles every dependency: about nine minutes on two cores)"
 	@$(CARGO) build --workspace --bin assay --bin devnet
 	@exec $(TARGET)/debug/devnet run $(if $(LESS),--less) $(if $(PORT),--port $(PORT)) $(ARGS)
 
