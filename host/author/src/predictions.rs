@@ -9,7 +9,7 @@ use crate::{Fault, files, table};
 pub enum Unit {
     /// The sum of the trees: `predict(raw_score=True)` of LightGBM, `predict(output_margin=True)` of XGBoost.
     Margin,
-    /// The probability of the outcome that `margin` of the declaration names.
+    /// The probability of the outcome named by `margin` in the declaration.
     Probability,
 }
 

@@ -131,7 +131,7 @@ fn scores(model: &CreditModel) -> Vec<SampleScore> {
     samples::wallets().into_iter().map(score).collect()
 }
 
-/// A hint where all sample wallets have the same score.
+/// A hint if all sample wallets get the same score.
 fn constant(scores: &[SampleScore]) -> Option<String> {
     let first = scores.iter().find_map(|sample| sample.score)?;
     let all = scores.iter().filter_map(|sample| sample.score).all(|score| score == first);

@@ -1,5 +1,5 @@
-//! A folder of compiled code: one file for each component and engine. It outlives a restart, and servers of one user may
-//! share it.
+//! A folder of compiled code: one file for each component and engine. It outlives a restart, and servers of one user
+//! may share it.
 
 use std::{
     fs,

@@ -53,7 +53,7 @@ fn changed(other: &Operator) -> String {
     format!("it has the operator {} before or after the trees: {advice}", other.name)
 }
 
-/// What to do with a model that has another number of ensembles than one.
+/// What to do if a model does not have exactly one ensemble.
 fn several(nodes: &[Operator]) -> String {
     let has = |names: &[&str]| nodes.iter().any(|node| names.contains(&node.name.as_str()));
     if has(&["TreeEnsembleClassifier", "TreeEnsembleRegressor"]) {

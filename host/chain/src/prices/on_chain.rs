@@ -52,8 +52,8 @@ impl Sources {
         }
     }
 
-    /// Reads the prices of the configured assets and of `quotes` in the state after block `at`. The age of
-    /// rounds is measured at `now`.
+    /// Reads the prices of the configured assets and of `quotes` in the state after block `at`. Rounds are dated
+    /// against `now`.
     ///
     /// # Errors
     /// [`Fault`] where the chain does not answer.

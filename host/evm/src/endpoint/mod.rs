@@ -32,8 +32,8 @@ pub use exchange::root_cause;
 pub use health::Readiness;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum wait for an answer that costs a node nothing, or a quarter of a longer timeout. Every read begins with such a
-/// request, so that the next endpoint is used within the time of one request if the first does not answer.
+/// Maximum wait for the answer to a cheap request; a quarter of the timeout if that is longer. Every read begins with
+/// such a request, to move on to the next endpoint within the time of one request.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
 const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
 /// The requests that every other request depends on. They have a permit of their own: at most one reader at a time asks

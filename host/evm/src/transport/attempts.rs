@@ -22,8 +22,8 @@ pub(super) struct Attempt<'a> {
     pub patience: Duration,
 }
 
-/// All `endpoints` that may be asked, and why there is none. Those that rest come late, and those whose head `is_off`
-/// come last.
+/// The `endpoints` that may be asked, or the reason why there are none. Resting endpoints follow ready ones; endpoints
+/// whose head `is_off` come last.
 pub(super) fn attempts(
     endpoints: &[Arc<Endpoint>],
     left_out: Option<usize>,

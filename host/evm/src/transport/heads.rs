@@ -1,5 +1,5 @@
-//! The newest block of each endpoint, and which of them is believed. A head that is much older than the newest one seen,
-//! or ahead of the machine's clock, is asked for again, and its endpoint is asked last.
+//! Compares the newest blocks of the endpoints. A head that is much older than the newest one seen, or ahead of the
+//! machine's clock, is requested again, and its endpoint is asked last.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

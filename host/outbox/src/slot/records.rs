@@ -52,7 +52,7 @@ impl SlotRecord {
     pub fn ran_out_of_gas(&self, landed: &LandedRecord) -> bool {
         let signed = self.signed.iter().find(|signed| signed.hash == landed.hash);
         let limit = signed.and_then(|signed| TxEnvelope::decode_2718(&mut signed.raw.as_ref()).ok());
-        // A contract behind a proxy leaves the proxy the 64th part.
+        // A call through a proxy reserves one 64th of the gas for the proxy.
         limit.map(|transaction| transaction.gas_limit()).is_some_and(|limit| landed.gas_used >= limit - limit / 20)
     }
 

@@ -1,4 +1,4 @@
-//! The columns that the trees read, which must be the declared features.
+//! Checks that the input columns of the trees are the declared features.
 
 use super::{
     PLAIN, changed,

@@ -44,7 +44,7 @@ fn in_day(now: Time, payer: Option<Address>) -> Key<u64> {
     Family::new("payment-reverted/").key(format_args!("{day}/{whose}"))
 }
 
-/// Gas of reverted transfers of accounts without code in the hour of `now`.
+/// Gas spent on reverted transfers of accounts without code, in the hour of `now`.
 fn in_hour(now: Time) -> Key<u64> {
     Family::new("payment-reverted/").key(format_args!("hour/{}", now.timestamp().div_euclid(3_600)))
 }

@@ -1,4 +1,4 @@
-//! The transfers under way, and who may have another one now within the gas that may be lost.
+//! Transfers in progress, and which payers may start another within the limit of gas that may be lost.
 
 use std::collections::HashMap;
 

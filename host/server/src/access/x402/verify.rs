@@ -97,8 +97,8 @@ impl X402 {
         Ok(start)
     }
 
-    /// Where this server pays for the transfer: refuses a payer whose earlier transfers cost too much gas, an account
-    /// that has not paid here while the hour's gas is used up, and a contract that may not pay.
+    /// If this server pays for the transfer, refuses a payer whose earlier transfers cost too much gas, a new payer
+    /// while the hourly gas limit is reached, and a contract that may not pay.
     async fn check_payer(&self, payment: &Payment) -> Result<(), PayError> {
         let payer = payment.authorization.from;
         let Some(asset) = self.inner.asset.as_ref().filter(|_| self.is_local()) else { return Ok(()) };
