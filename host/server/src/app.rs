@@ -1,8 +1,5 @@
 //! Builds a server from its configuration. The binary, the tests and the benchmarks start the same server here.
 
-mod appraiser;
-mod payment_queue;
-
 use std::{io, sync::Arc, time::Duration};
 
 use tokio::net::TcpListener;
@@ -16,7 +13,7 @@ use crate::{
     agents::Agents,
     config::{self, Config},
     http,
-    reputation::{Counter, Notices, Rehearsal, Reputation, Submissions},
+    reputation::{Appraiser, Counter, Notices, Rehearsal, Reputation, Submissions},
     rollout::{self, Rollout},
     scoring::{Scenarios, Scoring, Source},
     tasks::Tasks,
@@ -104,20 +101,25 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let access = Access::new(&config.access, store.clone());
     fold_metrics(&tasks, metrics.clone());
-    let http = http::App::new(
-        config,
-        (source, scoring, rollout),
+    let services = http::Services {
+        source,
+        scoring,
+        rollout,
         agents,
-        (reputation, rehearsal, notices),
-        (access.clone(), x402),
+        reputation,
+        rehearsal,
+        notices,
+        access: access.clone(),
+        x402,
         store,
         metrics,
-    );
+    };
+    let http = http::App::new(config, services);
     Ok(Assembled { http, tasks, readers, access })
 }
 
 /// The configured chains, whose background reads `readers` counts, and which are read as `snapshots` says.
-pub(crate) fn connect(
+pub fn connect(
     config: &Config,
     snapshots: &Snapshots,
     store: &Store,
@@ -161,18 +163,11 @@ fn reputation(
     x402: Option<&X402>,
 ) -> Option<Reputation> {
     let (reputation, ipfs) = (config.reputation.as_ref()?, config.ipfs.as_ref()?);
-    let appraiser = appraiser::PinnedModels::new(scoring.clone(), reputation)?;
+    let appraiser = Appraiser::new(scoring.clone(), reputation)?;
     let outbox = Outbox::new(sender, reputation.rules());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local = local.map(|x402| Local::new(x402.clone(), outbox.clone()));
-    Some(Reputation::new(
-        reputation,
-        store.clone(),
-        outbox,
-        Ipfs::new(ipfs)?,
-        appraiser,
-        payment_queue::Payments(local),
-    ))
+    Some(Reputation::new(reputation, store.clone(), outbox, Ipfs::new(ipfs)?, appraiser, local))
 }
 
 /// Serves on `listener` until `cancel`, and then completes the requests in flight.

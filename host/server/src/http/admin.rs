@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::{
     ApiError, App,
-    extract::{Caller, JsonObject, KindPath, Paging, Upload, VersionPath, charge},
+    extract::{Caller, JsonObject, KindPath, Paging, Upload, VersionPath},
     responses,
     wire::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody},
 };
@@ -70,7 +70,7 @@ pub struct Component(Vec<u8>);
     security(("key" = [])),
 )]
 pub async fn add(
-    caller: Caller<charge::Admin>,
+    caller: Caller,
     State(app): State<App>,
     Upload(bytes): Upload,
 ) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
@@ -84,13 +84,16 @@ pub async fn add(
 /// figures when one is exceeded, unless `force` is given with a `why`.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/champion", tag = "admin", operation_id = "set_champion",
-    params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
+    params(KindPath),
     request_body = OneVersion,
-    responses((status = 200, description = "The roles as they are now", body = RolesBody), responses::Model, responses::Validated, responses::Bodied, responses::Keyed),
+    responses(
+        (status = 200, description = "The roles as they are now", body = RolesBody),
+        responses::Model, responses::Validated, responses::Bodied, responses::Keyed,
+    ),
     security(("key" = [])),
 )]
 pub async fn champion(
-    caller: Caller<charge::Admin>,
+    caller: Caller,
     State(app): State<App>,
     KindPath(kind): KindPath,
     mut body: JsonObject,
@@ -110,13 +113,16 @@ pub async fn champion(
 /// Makes the previous champion answer again. No bound of promotion prevents a rollback.
 #[utoipa::path(
     post, path = "/api/v2/admin/models/{kind}/rollback", tag = "admin", operation_id = "roll_back",
-    params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
+    params(KindPath),
     request_body = Reason,
-    responses((status = 200, description = "The roles as they are now", body = RolesBody), responses::Model, responses::Validated, responses::Bodied, responses::Keyed),
+    responses(
+        (status = 200, description = "The roles as they are now", body = RolesBody),
+        responses::Model, responses::Validated, responses::Bodied, responses::Keyed,
+    ),
     security(("key" = [])),
 )]
 pub async fn roll_back(
-    caller: Caller<charge::Admin>,
+    caller: Caller,
     State(app): State<App>,
     KindPath(kind): KindPath,
     mut body: JsonObject,
@@ -130,13 +136,16 @@ pub async fn roll_back(
 /// Sets the versions that score in the shadow; all others stop.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/challengers", tag = "admin", operation_id = "set_challengers",
-    params(("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit")),
+    params(KindPath),
     request_body = SeveralVersions,
-    responses((status = 200, description = "The roles as they are now", body = RolesBody), responses::Model, responses::Validated, responses::Bodied, responses::Keyed),
+    responses(
+        (status = 200, description = "The roles as they are now", body = RolesBody),
+        responses::Model, responses::Validated, responses::Bodied, responses::Keyed,
+    ),
     security(("key" = [])),
 )]
 pub async fn challengers(
-    caller: Caller<charge::Admin>,
+    caller: Caller,
     State(app): State<App>,
     KindPath(kind): KindPath,
     mut body: JsonObject,
@@ -151,15 +160,12 @@ pub async fn challengers(
 /// Removes a version from the shelf. The champion cannot be removed.
 #[utoipa::path(
     delete, path = "/api/v2/admin/models/{kind}/{version}", tag = "admin", operation_id = "remove_model",
-    params(
-        ("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit"),
-        ("version" = String, Path, description = "Two to four numbers joined by dots", example = "1.0"),
-    ),
+    params(KindPath, VersionPath),
     responses((status = 204, description = "It is gone"), responses::Model, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
 pub async fn remove(
-    caller: Caller<charge::Admin>,
+    caller: Caller,
     State(app): State<App>,
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
@@ -174,24 +180,20 @@ pub async fn remove(
 /// interrupted is completed at the next start, by looking at the role.
 #[utoipa::path(
     get, path = "/api/v2/admin/audit", tag = "admin", operation_id = "audit",
-    params(
-        ("page" = Option<usize>, Query, description = "From 1", minimum = 1),
-        ("limit" = Option<usize>, Query, description = "Entries on a page, 20 where absent", minimum = 1, maximum = 100),
+    params(Paging),
+    responses(
+        (status = 200, description = "The page", body = AuditBody),
+        responses::Paged, responses::Validated, responses::Keyed,
     ),
-    responses((status = 200, description = "The page", body = AuditBody), responses::Paged, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn audit(
-    _: Caller<charge::Admin>,
-    State(app): State<App>,
-    Paging { page, limit }: Paging,
-) -> Result<Json<AuditBody>, ApiError> {
+pub async fn audit(State(app): State<App>, Paging { page, limit }: Paging) -> Result<Json<AuditBody>, ApiError> {
     let found = app.rollout.audit(page, limit).await;
     let (entries, total) = found.map_err(ApiError::store)?;
     Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))
 }
 
-fn by(caller: &Caller<charge::Admin>) -> Move {
+fn by(caller: &Caller) -> Move {
     Move { by: caller.name().to_owned(), ..Move::default() }
 }
 

@@ -5,12 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::Relaxed},
 };
 
-use axum::{
-    extract::Request,
-    http::{HeaderName, HeaderValue},
-    middleware::Next,
-    response::Response,
-};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 const COST: HeaderName = HeaderName::from_static("assay-units-cost");
 const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
@@ -43,20 +38,12 @@ impl Bill {
         self.given_up.load(Relaxed)
     }
 
-    fn read(&self) -> Option<Entry> {
-        *self.entry.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Adds the recorded cost to the headers of the response.
+    pub fn add_headers(&self, headers: &mut HeaderMap) {
+        let entry = *self.entry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Entry { units, left }) = entry {
+            headers.insert(COST, HeaderValue::from(units));
+            headers.extend(left.map(|left| (LEFT, HeaderValue::from(left))));
+        }
     }
-}
-
-/// Adds the headers of the recorded cost to the response.
-pub async fn add_headers(mut request: Request, next: Next) -> Response {
-    let bill = Bill::default();
-    request.extensions_mut().insert(bill.clone());
-    let mut response = next.run(request).await;
-    if let Some(Entry { units, left }) = bill.read() {
-        let headers = response.headers_mut();
-        headers.insert(COST, HeaderValue::from(units));
-        headers.extend(left.map(|left| (LEFT, HeaderValue::from(left))));
-    }
-    response
 }

@@ -3,13 +3,7 @@
 use axum::{Json, extract::State};
 use tokio::sync::Semaphore;
 
-use super::{
-    ApiError, App,
-    admin::Component,
-    extract::{Caller, Upload, charge},
-    responses,
-    wire::CheckBody,
-};
+use super::{ApiError, App, admin::Component, extract::Upload, responses, wire::CheckBody};
 
 /// A check compiles the component and measures its calls: one at a time, so that requests keep their processors.
 static TURN: Semaphore = Semaphore::const_new(1);
@@ -21,14 +15,13 @@ static TURN: Semaphore = Semaphore::const_new(1);
 #[utoipa::path(
     post, path = "/api/v2/admin/models/check", tag = "admin", operation_id = "check_model",
     request_body(content = inline(Component), content_type = "application/octet-stream", description = "A component, or a core module as cargo builds it"),
-    responses((status = 200, description = "What is to be said of it", body = CheckBody), responses::Bodied, responses::Keyed),
+    responses(
+        (status = 200, description = "What is to be said of it", body = CheckBody),
+        responses::Bodied, responses::Keyed,
+    ),
     security(("key" = [])),
 )]
-pub async fn check(
-    _: Caller<charge::Admin>,
-    State(app): State<App>,
-    Upload(bytes): Upload,
-) -> Result<Json<CheckBody>, ApiError> {
+pub async fn check(State(app): State<App>, Upload(bytes): Upload) -> Result<Json<CheckBody>, ApiError> {
     let turn = TURN.acquire().await.map_err(|closed| ApiError::internal("check", closed))?;
     // The turn ends with the work, also where the client does not wait for it.
     let checking = tokio::task::spawn_blocking(move || {

@@ -4,7 +4,7 @@ use axum::{extract::State, response::Response};
 
 use super::{
     ApiError, App,
-    extract::{Caller, SubjectPath, charge},
+    extract::{Caller, SubjectPath},
     fresh::Known,
     responses,
     wire::IdentityBody,
@@ -17,12 +17,16 @@ use super::{
 /// list.
 #[utoipa::path(
     get, path = "/api/v2/identity/address/{address}/attestations", tag = "identity", operation_id = "attestations",
-    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
-    responses((status = 200, description = "The attestations", body = IdentityBody), responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    params(SubjectPath),
+    responses(
+        (status = 200, description = "The attestations", body = IdentityBody),
+        responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown,
+        responses::Chains,
+    ),
     security(("key" = [])),
 )]
 pub async fn attestations(
-    caller: Caller<charge::Report>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,

@@ -3,9 +3,7 @@
 use axum::{extract::State, response::Response};
 
 use super::{
-    ApiError, App,
-    extract::{Caller, charge},
-    fresh, responses,
+    ApiError, App, fresh, responses,
     wire::{KeyBody, KeysBody},
 };
 
@@ -17,7 +15,7 @@ use super::{
     responses((status = 200, description = "The keys", body = KeysBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn list(_: Caller<charge::Admin>, State(app): State<App>) -> Result<Response, ApiError> {
+pub async fn list(State(app): State<App>) -> Result<Response, ApiError> {
     let known = app.access.known_keys().await.map_err(ApiError::store)?;
     let keys: Vec<KeyBody> = known.into_iter().map(KeyBody::from).collect();
     Ok(fresh::once(axum::Json(KeysBody { count: keys.len(), keys })))

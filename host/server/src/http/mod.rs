@@ -39,4 +39,4 @@ pub use error::ApiError;
 pub use router::Routes;
 pub use routes::{document, router, routes};
 pub use server::{Bounds, serve};
-pub use state::{App, Limits};
+pub use state::{App, Limits, Services};

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     ApiError, App,
-    extract::{Caller, Charge},
+    extract::Caller,
     fresh::{self, Known},
 };
 use crate::scoring::ScoringError;
@@ -22,9 +22,9 @@ impl App {
     ///
     /// # Errors
     /// Those of `work`, and 429 without units.
-    pub(super) async fn charged<C: Charge, T>(
+    pub(super) async fn charged<T>(
         &self,
-        caller: &Caller<C>,
+        caller: &Caller,
         subjects: usize,
         work: impl Future<Output = Result<T, ScoringError>>,
     ) -> Result<T, ApiError> {

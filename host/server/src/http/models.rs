@@ -10,7 +10,7 @@ use axum::{
 
 use super::{
     ApiError, App,
-    extract::{Caller, KindPath, SubjectPath, VersionPath, Versions, Window, charge},
+    extract::{Caller, KindPath, SubjectPath, VersionPath, Versions, Window},
     fresh, responses,
     wire::{ComparisonBody, ModelBody, ModelsBody, ShadowBody},
 };
@@ -23,7 +23,7 @@ use assay_registry::ModelStatus;
     responses((status = 200, description = "The models", body = ModelsBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
+pub async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
     let listed = app.rollout.registry().list();
     let models: Vec<ModelBody> = blocking(move || {
         let carded = |status: &ModelStatus| {
@@ -40,15 +40,14 @@ pub async fn list(_: Caller<charge::Models>, State(app): State<App>) -> Result<J
 /// What a model is for, what it was made from, how well it predicts and where it does not, as Markdown.
 #[utoipa::path(
     get, path = "/api/v2/models/{kind}/{version}/card", tag = "models", operation_id = "model_card",
-    params(
-        ("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit"),
-        ("version" = String, Path, description = "A version on the shelf", example = "1.2"),
+    params(KindPath, VersionPath),
+    responses(
+        (status = 200, description = "The card", body = String, content_type = "text/markdown"),
+        responses::Model, responses::Validated, responses::Keyed,
     ),
-    responses((status = 200, description = "The card", body = String, content_type = "text/markdown"), responses::Model, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
 pub async fn card(
-    _: Caller<charge::Models>,
     State(app): State<App>,
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
@@ -73,15 +72,16 @@ pub async fn card(
 /// still have theirs. Each version costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare",
-    params(
-        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
-        ("versions" = Option<String>, Query, description = "Up to 8 versions joined by commas; champion and challengers where absent", example = "1.0,1.1"),
+    params(SubjectPath, Versions),
+    responses(
+        (status = 200, description = "What they say", body = ComparisonBody),
+        responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown,
+        responses::Chains,
     ),
-    responses((status = 200, description = "What they say", body = ComparisonBody), responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn compare(
-    caller: Caller<charge::Score>,
+    caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
     Versions(mut versions): Versions,
@@ -101,15 +101,14 @@ pub async fn compare(
 /// a full hour. Only credit models have a shadow: the report of another kind has no pairs.
 #[utoipa::path(
     get, path = "/api/v2/models/{kind}/report", tag = "models", operation_id = "shadow_report",
-    params(
-        ("kind" = String, Path, description = "credit, boost, sybil or sandbox", example = "credit"),
-        ("window" = Option<String>, Query, description = "Hours or days that are looked back; `promotion.window_hours` where absent", example = "24h"),
+    params(KindPath, Window),
+    responses(
+        (status = 200, description = "The report", body = ShadowBody),
+        responses::Kind, responses::Validated, responses::Keyed,
     ),
-    responses((status = 200, description = "The report", body = ShadowBody), responses::Kind, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
 pub async fn report(
-    _: Caller<charge::Models>,
     State(app): State<App>,
     KindPath(kind): KindPath,
     Window(hours): Window,

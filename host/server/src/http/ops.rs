@@ -54,7 +54,10 @@ pub async fn health() -> Json<HealthBody> {
 /// nobody told it to stop.
 #[utoipa::path(
     get, path = "/readyz", tag = "operation", operation_id = "ready",
-    responses((status = 200, description = "Ready", body = ReadyBody), (status = 503, description = "Not ready", body = ReadyBody)),
+    responses(
+        (status = 200, description = "Ready", body = ReadyBody),
+        (status = 503, description = "Not ready", body = ReadyBody),
+    ),
 )]
 pub async fn ready(State(app): State<App>) -> Response {
     let mut reasons = app.missing_models();

@@ -1,71 +1,72 @@
 //! Builds the axum router from routes and their handlers.
 
+use std::collections::BTreeSet;
+
 use axum::{
     Router,
     handler::Handler,
-    http::{Method, StatusCode},
-    routing::{MethodFilter, MethodRouter, on},
+    http::StatusCode,
+    routing::{MethodFilter, MethodRouter, any, on},
 };
 
 use super::{
-    ApiError, App,
-    extract::{Admits, Admitted},
-    middleware,
-    route::{Admission, BodySize, FixedPaths, Route},
+    ApiError, App, middleware,
+    route::{Admission, Route},
 };
 
-/// Routes as they are collected. Each gets the same middleware.
+/// Routes as they are collected.
 pub struct Routes {
     app: App,
-    router: Router<App>,
-    list: Vec<Route>,
+    routes: Vec<(Route, MethodRouter<App>)>,
 }
 
 impl Routes {
     pub(super) fn new(app: App) -> Self {
-        Self { app, router: Router::new(), list: Vec::new() }
+        Self { app, routes: Vec::new() }
     }
 
     /// A GET route without a key, in addition to the table.
     #[must_use]
     pub fn get<T: 'static>(self, path: &'static str, handler: impl Handler<T, App>) -> Self {
-        let route = Route { method: "GET", path, admission: Admission::Public, body: BodySize::Small };
-        self.mount(route, on(MethodFilter::GET, handler))
+        self.add(Route::new("GET", path, Admission::Public), handler)
     }
 
-    /// A route of the table. The arguments `T` of the handler must demand the admission `A`.
     #[must_use]
-    pub(super) fn add<A: Admits, T: Admitted<A> + 'static>(
-        self,
-        (method, path, body): (Method, &'static str, BodySize),
-        handler: impl Handler<T, App>,
-    ) -> Self {
-        let (name, filter) = match method {
-            Method::POST => ("POST", MethodFilter::POST),
-            Method::PUT => ("PUT", MethodFilter::PUT),
-            Method::DELETE => ("DELETE", MethodFilter::DELETE),
-            _ => ("GET", MethodFilter::GET),
+    pub(super) fn add<T: 'static>(mut self, route: Route, handler: impl Handler<T, App>) -> Self {
+        let method = match route.method {
+            "POST" => MethodFilter::POST,
+            "PUT" => MethodFilter::PUT,
+            "DELETE" => MethodFilter::DELETE,
+            _ => MethodFilter::GET,
         };
-        self.mount(Route { method: name, path, admission: A::ADMISSION, body }, on(filter, handler))
-    }
-
-    fn mount(mut self, route: Route, handler: MethodRouter<App>) -> Self {
-        let wrapped = middleware::around_route(handler, route.method, route.path, &self.app);
-        self.router = self.router.route(route.path, wrapped);
-        self.list.push(route);
+        let handler = middleware::around_route(on(method, handler), route, &self.app);
+        self.routes.push((route, handler));
         self
     }
 
     /// Method and path of every route.
     pub fn list(&self) -> Vec<(&'static str, &'static str)> {
-        self.list.iter().map(|route| (route.method, route.path)).collect()
+        self.routes.iter().map(|(route, _)| (route.method, route.path)).collect()
     }
 
-    /// The router, with responses for unknown paths and methods, and the middleware around every request.
+    /// The router, with responses for unknown paths and methods, and the middleware around every request. Every route
+    /// answers with and without a slash at the end of its path, unless the other path is a route of its own.
     pub fn finish(self) -> Router {
-        let (app, paths) = (self.app, FixedPaths::new(&self.list));
-        let router = self.router.fallback(no_route).method_not_allowed_fallback(no_method).with_state(app.clone());
-        middleware::around_everything(router, &app, paths)
+        let Self { app, routes } = self;
+        let paths: BTreeSet<&str> = routes.iter().map(|(route, _)| route.path).collect();
+        let mut router = Router::new();
+        for (route, handler) in routes {
+            if let Some(other) = route.other_path().filter(|other| !paths.contains(other.as_str())) {
+                router = router.route(&other, handler.clone());
+            }
+            router = router.route(route.path, handler);
+        }
+        let unmatched = |handler: MethodRouter<App>| middleware::admitted(handler, Route::NONE, &app);
+        let router = router
+            .fallback(unmatched(any(no_route)))
+            .method_not_allowed_fallback(unmatched(any(no_method)))
+            .with_state(app.clone());
+        middleware::around_everything(router, &app)
     }
 }
 
@@ -79,4 +80,59 @@ async fn no_method() -> ApiError {
         StatusCode::METHOD_NOT_ALLOWED,
         "This path does not take this method; the Allow header lists those it takes",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::{body::Body, extract::Request};
+    use tower::ServiceExt as _;
+
+    use super::*;
+    use crate::{access::Price, http::extract::Upload};
+
+    #[tokio::test]
+    async fn the_row_of_a_route_decides_who_may_call_it_and_how_much_he_may_send() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("assay.toml");
+        std::fs::create_dir(folder.path().join("plugins")).unwrap();
+        let [shelf, store] = ["plugins", "store"].map(|name| folder.path().join(name));
+        std::fs::write(&file, format!("models.shelf = {shelf:?}\nstore.path = {store:?}\n")).unwrap();
+        let assembled = crate::app::assemble(&crate::config::load(Some(&file)).unwrap()).await.unwrap();
+        let most = assembled.http.limits.body as usize;
+        let length = async |Upload(bytes): Upload| bytes.len().to_string();
+        let public = |path| Route::new("POST", path, Admission::Public);
+        let router = Routes::new(assembled.http.clone())
+            .add(Route::new("POST", "/admin/{id}", Admission::Priced(Price::Admin)), async || "never")
+            .add(public("/small/{id}"), length)
+            .add(public("/large/{id}").component(), length)
+            .finish();
+        for (path, bytes, status) in [
+            ("/admin/1", 0, 401),
+            ("/small/1", most, 200),
+            ("/small/1", most + 1, 413),
+            ("/small/1/", most + 1, 413),
+            ("/large/1", most + 1, 200),
+            ("/large/1/", most + 1, 200),
+            ("/none/1", most + 1, 413),
+            ("/none/1", most, 404),
+        ] {
+            let request = Request::post(path).header("content-length", bytes).body(Body::from(vec![b'1'; bytes]));
+            let response = router.clone().oneshot(request.unwrap()).await.unwrap();
+            assert_eq!(response.status(), status, "{path} {bytes}");
+        }
+        assembled.stop().await;
+    }
+
+    #[test]
+    fn the_other_path_of_a_route() {
+        for (path, other) in [
+            ("/list/", Some("/list")),
+            ("/one", Some("/one/")),
+            ("/a/{b}", Some("/a/{b}/")),
+            ("/docs/{*file}", None),
+            ("/", None),
+        ] {
+            assert_eq!(Route::new("GET", path, Admission::Public).other_path().as_deref(), other, "{path}");
+        }
+    }
 }

@@ -14,26 +14,25 @@ use utoipa::{OpenApi, openapi};
 use super::{
     App, admin, agents, backup, check, console, docs,
     document::{self, Operation},
-    extract::{Operator, Public, charge::*},
     home, identity, keys, models, ops, report, reputation,
-    route::BodySize,
+    route::{Admission, Route},
     router::Routes,
     sandbox, score, usage,
 };
+use crate::access::Price;
 
-/// A row is: method, path, price, a body limit other than `Small`, handler, and an operation id of its own where the
-/// handler has a second path. The compiler compares the price with the arguments of the handler; a unit test compares
-/// method and path with the handler's documentation.
+/// A row is: method, path, admission, what is special about its route, handler, and an operation id of its own where the
+/// handler has a second path. A unit test compares method and path with the handler's documentation.
 macro_rules! table {
     (
-        documented { $($method:ident $path:literal $price:ident $([$body:ident])? $($handler:ident)::+ $(as $id:literal)?;)* }
-        undocumented { $($plain_method:ident $plain_path:literal $plain_price:ident $($plain:ident)::+;)* }
+        documented { $($method:ident $path:literal $admission:ident $([$special:ident])? $($handler:ident)::+ $(as $id:literal)?;)* }
+        undocumented { $($plain:literal $($page:ident)::+;)* }
     ) => {
         /// Every route of the service.
         pub fn routes(app: App) -> Routes {
             Routes::new(app)
-                $(.add::<$price, _>((Method::$method, $path, body_size!($($body)?)), $($handler)::+))*
-                $(.add::<$plain_price, _>((Method::$plain_method, $plain_path, BodySize::Small), $($plain)::+))*
+                $(.add(Route::new(stringify!($method), $path, admission!($admission))$(.$special())?, $($handler)::+))*
+                $(.get($plain, $($page)::+))*
         }
 
         fn operations() -> Vec<Operation> {
@@ -47,12 +46,12 @@ macro_rules! table {
     };
 }
 
-macro_rules! body_size {
-    () => {
-        BodySize::Small
+macro_rules! admission {
+    (Operation) => {
+        Admission::Operation
     };
-    ($body:ident) => {
-        BodySize::$body
+    ($price:ident) => {
+        Admission::Priced(Price::$price)
     };
 }
 
@@ -60,12 +59,12 @@ table! {
     documented {
         GET "/api/v2/score/address/{address}" Score score::get;
         POST "/api/v2/score/address/{address}" Score score::post;
-        GET "/api/v2/score/" Score score::several::mean;
-        GET "/api/v2/score/batch/" Score score::several::batch;
+        GET "/api/v2/score/" Score [several] score::several::mean;
+        GET "/api/v2/score/batch/" Score [several] score::several::batch;
         GET "/api/v2/score/{id}" Models score::provenance::mine;
         GET "/api/v2/report/address/{address}" Report report::get;
         POST "/api/v2/report/address/{address}" Report report::enhanced::post;
-        GET "/api/v2/report/" Report report::aggregated::aggregated;
+        GET "/api/v2/report/" Report [several] report::aggregated::aggregated;
         GET "/api/v2/report/address/{address}/chain/{chain_id}" Report report::chain::report;
         GET "/api/v2/report/address/{address}/chain/{chain_id}/summary" Report report::chain::summary;
         GET "/api/v2/report/address/{address}/total/usd" Report report::portfolio::portfolio;
@@ -90,11 +89,11 @@ table! {
         GET "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd" Sandbox sandbox::report::chain_total;
         GET "/api/v2/sandbox/scenarios" Sandbox sandbox::scenarios::list;
         GET "/api/v2/models" Models models::list;
-        GET "/api/v2/models/compare/address/{address}" Score models::compare;
+        GET "/api/v2/models/compare/address/{address}" Score [several] models::compare;
         GET "/api/v2/models/{kind}/report" Models models::report;
         GET "/api/v2/models/{kind}/{version}/card" Models models::card;
-        POST "/api/v2/admin/models" Admin [Component] admin::add;
-        POST "/api/v2/admin/models/check" Admin [Component] check::check;
+        POST "/api/v2/admin/models" Admin [component] admin::add;
+        POST "/api/v2/admin/models/check" Admin [component] check::check;
         PUT "/api/v2/admin/models/{kind}/champion" Admin admin::champion;
         PUT "/api/v2/admin/models/{kind}/challengers" Admin admin::challengers;
         POST "/api/v2/admin/models/{kind}/rollback" Admin admin::roll_back;
@@ -104,19 +103,19 @@ table! {
         GET "/api/v2/admin/keys" Admin keys::list;
         POST "/api/v2/admin/backup" Admin backup::make;
         GET "/api/v2/usage" Usage usage::get;
-        GET "/healthz" Operator ops::health;
-        GET "/readyz" Operator ops::ready;
-        GET "/metrics" Operator ops::metrics;
+        GET "/healthz" Operation ops::health;
+        GET "/readyz" Operation ops::ready;
+        GET "/metrics" Operation ops::metrics;
     }
     undocumented {
-        GET "/" Public home::index;
-        GET "/console" Public console::moved;
-        GET "/console/" Public console::page;
-        GET "/console/{*file}" Public console::file;
-        GET "/openapi.json" Public openapi_json;
-        GET "/docs" Public docs::moved;
-        GET "/docs/" Public docs::index;
-        GET "/docs/{*file}" Public docs::asset;
+        "/" home::index;
+        "/console" console::moved;
+        "/console/" console::page;
+        "/console/{*file}" console::file;
+        "/openapi.json" openapi_json;
+        "/docs" docs::moved;
+        "/docs/" docs::index;
+        "/docs/{*file}" docs::asset;
     }
 }
 

@@ -106,16 +106,25 @@ impl Limits {
     }
 }
 
+/// The services behind the handlers.
+pub struct Services {
+    pub source: Source,
+    pub scoring: Scoring,
+    pub rollout: Rollout,
+    pub agents: Agents,
+    pub reputation: Option<Reputation>,
+    pub rehearsal: Option<Rehearsal>,
+    pub notices: Option<Notices>,
+    pub access: Access,
+    pub x402: Option<X402>,
+    pub store: Store,
+    pub metrics: Metrics,
+}
+
 impl App {
-    pub fn new(
-        config: &Config,
-        (source, scoring, rollout): (Source, Scoring, Rollout),
-        agents: Agents,
-        (reputation, rehearsal, notices): (Option<Reputation>, Option<Rehearsal>, Option<Notices>),
-        (access, x402): (Access, Option<X402>),
-        store: Store,
-        metrics: Metrics,
-    ) -> Self {
+    pub fn new(config: &Config, services: Services) -> Self {
+        let Services { source, scoring, rollout, agents, reputation, rehearsal, notices, access, x402, store, metrics } =
+            services;
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
             source,

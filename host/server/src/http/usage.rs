@@ -6,11 +6,7 @@ use axum::{extract::State, response::Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{
-    ApiError, App,
-    extract::{Caller, charge},
-    fresh, responses,
-};
+use super::{ApiError, App, extract::Caller, fresh, responses};
 use crate::access::Price;
 
 /// The caller's own key.
@@ -47,7 +43,7 @@ pub struct UsageBody {
     responses((status = 200, description = "The key", body = UsageBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn get(caller: Caller<charge::Usage>, State(app): State<App>) -> Result<Response, ApiError> {
+pub async fn get(caller: Caller, State(app): State<App>) -> Result<Response, ApiError> {
     let (key, used) = (caller.key(), caller.used(&app).await?);
     // Nothing costs units in sandbox mode, where every response is a mock.
     let cost = |route| if app.source.is_sandbox() { 0 } else { app.access.cost(route) };

@@ -1,16 +1,15 @@
-//! The interface to scoring: this module and `scoring` are siblings and do not import each other.
+//! The scores of a submission, by the model versions that the configuration pins.
 
-use futures::future::BoxFuture;
+use super::records::{Coverages, ScoresRecord};
+use crate::{
+    config,
+    scoring::{Appraisal, AppraisalError, IDENTITY_SCHEME, Scoring, ScoringError},
+};
+use assay_domain::{Address, ModelVersion};
+use assay_registry::ScoreError;
 
-use super::records::ScoresRecord;
-use assay_domain::Address;
-
-/// Scores an address with the pinned models.
-pub trait Appraiser: Send + Sync + 'static {
-    /// # Errors
-    /// [`NoAppraisal`].
-    fn appraise(&self, address: Address) -> BoxFuture<'_, Result<ScoresRecord, NoAppraisal>>;
-}
+/// Unread parts that a message names.
+const MOST_NAMED: usize = 5;
 
 /// Why there are no scores.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,4 +19,69 @@ pub enum NoAppraisal {
     /// Parts of the address were not read, so that scores would be wrong; which ones. A later attempt may read them.
     Unread(String),
     Never(String),
+}
+
+/// Scores addresses by pinned model versions.
+pub struct Appraiser {
+    scoring: Scoring,
+    credit: ModelVersion,
+    sybil: ModelVersion,
+}
+
+impl Appraiser {
+    /// `None` if the configuration names no versions.
+    pub fn new(scoring: Scoring, config: &config::Reputation) -> Option<Self> {
+        Some(Self { scoring, credit: config.credit_model.parse().ok()?, sybil: config.sybil_model.parse().ok()? })
+    }
+
+    /// # Errors
+    /// [`NoAppraisal`].
+    pub(super) async fn appraise(&self, address: Address) -> Result<ScoresRecord, NoAppraisal> {
+        let appraised = self.scoring.appraisal(address, &self.credit, &self.sybil).await;
+        appraised.map_err(no_appraisal).and_then(complete)
+    }
+}
+
+/// The scores, unless a part that they use was not read.
+fn complete(appraisal: Appraisal) -> Result<ScoresRecord, NoAppraisal> {
+    if appraisal.unread.is_empty() {
+        return Ok(appraisal.into());
+    }
+    let named: Vec<String> =
+        appraisal.unread.iter().take(MOST_NAMED).map(|(chain, unread)| unread.on(*chain)).collect();
+    let more = match appraisal.unread.len() - named.len() {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    Err(NoAppraisal::Unread(format!("{}{more}", named.join("; "))))
+}
+
+fn no_appraisal(error: AppraisalError) -> NoAppraisal {
+    match error {
+        AppraisalError::Scoring(ScoringError::NotFound) => NoAppraisal::Never(ScoringError::NotFound.to_string()),
+        AppraisalError::Scoring(ScoringError::Model(ScoreError::Refused(why))) => {
+            NoAppraisal::Never(format!("The model will not judge: {why}"))
+        }
+        // A missing model may be put on the shelf, and a failing one replaced.
+        error => NoAppraisal::NotYet(error.to_string()),
+    }
+}
+
+impl From<Appraisal> for ScoresRecord {
+    fn from(appraisal: Appraisal) -> Self {
+        Self {
+            credit_score: appraisal.credit,
+            sybil_score: appraisal.sybil,
+            identity_count: u32::try_from(appraisal.attestations).unwrap_or(u32::MAX),
+            credit_model: (&appraisal.credit_model).into(),
+            sybil_model: (&appraisal.sybil_model).into(),
+            identity_scheme: IDENTITY_SCHEME.to_owned(),
+            read_at: appraisal.read_at,
+            coverage: Coverages {
+                chains: appraisal.coverage,
+                credit_events: appraisal.events_coverage,
+                identity: appraisal.identity_coverage,
+            },
+        }
+    }
 }

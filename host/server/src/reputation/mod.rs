@@ -13,7 +13,6 @@ mod estimate;
 mod landing;
 mod losses;
 mod notices;
-mod payment_queue;
 mod prepare;
 pub mod records;
 mod rehearsal;
@@ -33,7 +32,10 @@ use uuid::Uuid;
 use crate::{
     access::{
         records::{self as access, Payer},
-        x402::records::{self as payments, PaymentState},
+        x402::{
+            Local,
+            records::{self as payments, PaymentState},
+        },
     },
     config,
 };
@@ -50,7 +52,6 @@ pub use appraiser::{Appraiser, NoAppraisal};
 pub use counter::Counter;
 pub use losses::Barred;
 pub use notices::{Notices, Submissions, Waiting};
-pub use payment_queue::PaymentQueue;
 pub use rehearsal::Rehearsal;
 pub use request::Request;
 pub use submit::SubmitError;
@@ -65,8 +66,9 @@ struct Inner {
     store: Store,
     outbox: Outbox,
     ipfs: Ipfs,
-    appraiser: Box<dyn Appraiser>,
-    payments: Box<dyn PaymentQueue>,
+    appraiser: Appraiser,
+    /// The payments that the same account settles; `None` if this server settles none.
+    payments: Option<Local>,
     settings: Settings,
     warnings: Warnings,
     /// Wakes the worker when a submission is accepted.
@@ -90,8 +92,8 @@ impl Reputation {
         store: Store,
         outbox: Outbox,
         ipfs: Ipfs,
-        appraiser: impl Appraiser,
-        payments: impl PaymentQueue,
+        appraiser: Appraiser,
+        payments: Option<Local>,
     ) -> Self {
         let settings = Settings {
             poll: config.poll,
@@ -100,7 +102,6 @@ impl Reputation {
             endpoint: config.endpoint.clone(),
             limits: Limits::new(config),
         };
-        let (appraiser, payments) = (Box::new(appraiser), Box::new(payments));
         let (warnings, accepted, changed) = (Warnings::default(), Notify::new(), Notify::new());
         let inner = Inner { store, outbox, ipfs, appraiser, payments, settings, warnings, accepted, changed };
         Self { inner: Arc::new(inner) }
@@ -121,6 +122,14 @@ impl Reputation {
     async fn several(&self, ids: &[Uuid]) -> Result<Vec<Option<SubmissionRecord>>, StoreError> {
         let keys: Vec<_> = ids.iter().copied().map(records::submission).collect();
         self.inner.store.get_many(&keys).await
+    }
+
+    /// Completes when a payment may have been added.
+    async fn payment_added(&self) {
+        match &self.inner.payments {
+            Some(local) => local.news().await,
+            None => std::future::pending().await,
+        }
     }
 
     /// Completes after a step of this process; steps since the last call count as one.

@@ -107,7 +107,10 @@ impl Worker<'_> {
     async fn round(&mut self) -> Result<(), Lost> {
         let Self { reputation, lease, .. } = *self;
         let open = reputation.open().await?;
-        let payments = reputation.inner.payments.open().await?;
+        let payments = match &reputation.inner.payments {
+            Some(local) => local.open().await?,
+            None => Vec::new(),
+        };
         measure(&open);
         let (landing, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|record| record.stage == Stage::Submitting);
         self.prepare(rest).await?;
@@ -127,7 +130,7 @@ impl Worker<'_> {
         tokio::select! {
             () = tokio::time::sleep(if idle { poll.max(IDLE_POLL) } else { poll }) => Ok(()),
             () = reputation.inner.accepted.notified() => Ok(()),
-            () = reputation.inner.payments.added() => Ok(()),
+            () = reputation.payment_added() => Ok(()),
             done = self.preparing.next() => done,
         }
     }

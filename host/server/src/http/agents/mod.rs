@@ -10,7 +10,7 @@ use axum::{
 
 use super::{
     ApiError, App,
-    extract::{AgentPath, Caller, Paging, SearchQuery, charge},
+    extract::{AgentPath, Caller, Paging, SearchQuery},
     responses,
 };
 use crate::agents::AgentError;
@@ -29,18 +29,14 @@ const NOT_SEARCHED: &str = "Failed to search agents";
 /// tokens that the registry ever issued. The registry counts from 0: `total` includes token 0, which is on no page.
 #[utoipa::path(
     get, path = "/api/v2/agents", tag = "agents", operation_id = "list_agents",
-    params(
-        ("page" = Option<u64>, Query, description = "From 1 on", minimum = 1, example = 1),
-        ("limit" = Option<u64>, Query, description = "Agents on a page; 20 unless it is said", minimum = 1, maximum = 100, example = 20),
+    params(Paging),
+    responses(
+        (status = 200, description = "The agents", body = AgentsBody),
+        responses::Paged, responses::Validated, responses::Keyed, responses::AgentRegistry,
     ),
-    responses((status = 200, description = "The agents", body = AgentsBody), responses::Paged, responses::Validated, responses::Keyed, responses::AgentRegistry),
     security(("key" = [])),
 )]
-pub async fn list(
-    caller: Caller<charge::Agents>,
-    State(app): State<App>,
-    paging: Paging,
-) -> Result<Response, ApiError> {
+pub async fn list(caller: Caller, State(app): State<App>, paging: Paging) -> Result<Response, ApiError> {
     let Paging { page, limit } = paging;
     let found =
         caller.pay(&app, async { app.agents.page(page, limit).await.map_err(|error| read_error(error, None)) }).await?;
@@ -52,16 +48,15 @@ pub async fn list(
 /// Case does not matter, in any script. The search uses an index that is refreshed every 30 minutes.
 #[utoipa::path(
     get, path = "/api/v2/agents/search", tag = "agents", operation_id = "search_agents",
-    params(
-        ("q" = String, Query, description = "What to look for", min_length = 1, example = "lending"),
-        ("page" = Option<u64>, Query, description = "From 1 on", minimum = 1, example = 1),
-        ("limit" = Option<u64>, Query, description = "Agents on a page; 20 unless it is said", minimum = 1, maximum = 100, example = 20),
+    params(SearchQuery, Paging),
+    responses(
+        (status = 200, description = "Those that match", body = FoundBody),
+        responses::Paged, responses::Validated, responses::Keyed, responses::AgentIndex,
     ),
-    responses((status = 200, description = "Those that match", body = FoundBody), responses::Paged, responses::Validated, responses::Keyed, responses::AgentIndex),
     security(("key" = [])),
 )]
 pub async fn search(
-    caller: Caller<charge::Agents>,
+    caller: Caller,
     State(app): State<App>,
     SearchQuery(query): SearchQuery,
     paging: Paging,
@@ -74,15 +69,14 @@ pub async fn search(
 /// One agent, as the registry is now.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}", tag = "agents", operation_id = "get_agent",
-    params(("agent_id" = u64, Path, description = "The ERC-721 token id in the Identity Registry", minimum = 1, example = 1)),
-    responses((status = 200, description = "The agent", body = AgentBody), responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry),
+    params(AgentPath),
+    responses(
+        (status = 200, description = "The agent", body = AgentBody),
+        responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry,
+    ),
     security(("key" = [])),
 )]
-pub async fn get(
-    caller: Caller<charge::Agents>,
-    State(app): State<App>,
-    AgentPath(id): AgentPath,
-) -> Result<Response, ApiError> {
+pub async fn get(caller: Caller, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Response, ApiError> {
     let agent =
         caller.pay(&app, async { app.agents.get(id).await.map_err(|error| read_error(error, Some(id))) }).await?;
     Ok(answer(&app, AgentBody::from(&agent)))
@@ -94,12 +88,15 @@ pub async fn get(
 /// entries in total; `complete` is false when there is more.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation", tag = "agents", operation_id = "agent_reputation",
-    params(("agent_id" = u64, Path, description = "The ERC-721 token id in the Identity Registry", minimum = 1, example = 1)),
-    responses((status = 200, description = "Summaries of the feedback", body = AgentReputationBody), responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry),
+    params(AgentPath),
+    responses(
+        (status = 200, description = "Summaries of the feedback", body = AgentReputationBody),
+        responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry,
+    ),
     security(("key" = [])),
 )]
 pub async fn reputation(
-    caller: Caller<charge::Agents>,
+    caller: Caller,
     State(app): State<App>,
     AgentPath(id): AgentPath,
 ) -> Result<Response, ApiError> {

@@ -5,10 +5,16 @@ use axum::{
     http::request::Parts,
 };
 
+use super::parameter::{in_path, limited, parameters};
 use crate::http::{ApiError, App, validation::Place, validation::Violation};
 
 /// The token id of an agent.
 pub struct AgentPath(pub u64);
+
+parameters!(AgentPath: limited(
+    in_path::<u64>("agent_id", "Token id in the Identity Registry", 1),
+    |schema| schema.minimum = Some(1.into()),
+));
 
 impl FromRequestParts<App> for AgentPath {
     type Rejection = ApiError;

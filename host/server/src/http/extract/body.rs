@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::http::{
     ApiError, App,
+    middleware::Call,
     route::{BodyLimit, BodySize},
     validation::{Place, Violation},
 };
@@ -34,8 +35,8 @@ impl FromRequest<App> for Upload {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, ApiError> {
-        // The middleware sets it by the route.
-        let limit = request.extensions().get().copied().unwrap_or_else(|| BodySize::Small.limit(&app.limits));
+        let call: Option<&Call> = request.extensions().get();
+        let limit = call.map_or_else(|| BodySize::Small.limit(&app.limits), |call| call.body);
         read(request.into_body(), limit, app.limits.arrival).await.map(Self)
     }
 }

@@ -1,21 +1,20 @@
-//! The extractors: typed values from a request. The signature of a handler states who may call it, what the call costs
-//! and which parameters it has.
+//! The extractors: typed values from a request. The signature of a handler states its parameters, and whether it charges
+//! the caller.
 
-mod admission;
 mod agent;
-mod auth;
 mod body;
+mod caller;
 mod notice;
 mod paging;
+mod parameter;
 mod path;
 mod payment;
 mod query;
 mod submission;
 
-pub use admission::{Admits, Admitted, Operator, Public};
 pub use agent::AgentPath;
-pub use auth::{Caller, Charge, Identified, charge};
 pub use body::{JsonObject, Upload, check_declared};
+pub use caller::Caller;
 pub use notice::Notice;
 pub use paging::{Paging, SearchQuery};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};

@@ -8,6 +8,7 @@ use axum::{
 };
 use url::form_urlencoded;
 
+use super::parameter::{limited, optional, parameters};
 use crate::http::{
     ApiError, App,
     validation::{Place, Violation},
@@ -25,6 +26,11 @@ pub enum Notice {
     /// Every state until the last, as events: `Accept: text/event-stream`.
     Each,
 }
+
+parameters!(Notice: limited(
+    optional::<u64>("wait", "Seconds to wait for the next state; 0 by default").example(Some(30.into())),
+    |schema| schema.maximum = Some(LONGEST.into()),
+));
 
 impl FromRequestParts<App> for Notice {
     type Rejection = ApiError;

@@ -3,6 +3,7 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
 use url::form_urlencoded;
 
+use super::parameter::{in_query, limited, optional, parameters};
 use crate::http::{ApiError, App, validation::Place, validation::Violation};
 
 const LIMIT: u64 = 20;
@@ -19,8 +20,22 @@ pub struct Paging {
     pub limit: u64,
 }
 
+parameters!(Paging:
+    limited(optional::<u64>("page", "Page, counted from 1").example(Some(1.into())), |schema| {
+        (schema.minimum, schema.maximum) = (Some(1.into()), Some(MOST_PAGE.into()));
+    }),
+    limited(optional::<u64>("limit", "Entries on a page; 20 by default").example(Some(LIMIT.into())), |schema| {
+        (schema.minimum, schema.maximum) = (Some(1.into()), Some(MOST.into()));
+    }),
+);
+
 /// `q`, at least one character.
 pub struct SearchQuery(pub String);
+
+parameters!(SearchQuery: limited(
+    in_query::<String>("q", "Text in the name or the description of an agent", "lending"),
+    |schema| schema.min_length = Some(1),
+));
 
 impl FromRequestParts<App> for Paging {
     type Rejection = ApiError;

@@ -5,39 +5,84 @@ use axum::{
     http::request::Parts,
 };
 
+use serde_json::Value;
+use utoipa::openapi::schema::Object;
+
+use super::parameter::{in_path, limited, parameters};
 use crate::{
     http::{
         ApiError, App,
+        document::EXAMPLE,
         state::{REPORT_CHAINS, SUMMARY_CHAINS},
         validation::{Place, Violation},
     },
     rollout::ScoreId,
 };
-use assay_domain::{Address, ChainId, InvalidAddress, ModelKind, ModelVersion, Subject, parse_address};
+use assay_domain::{Address, ChainId, InvalidAddress, ModelKind, ModelVersion, Name, Subject, parse_address};
+
+// What a schema cannot say: an address in mixed case needs its EIP-55 checksum, and a name must be normal by ENSIP-15.
+const ADDRESS: &str = "^0x[0-9a-fA-F]{40}$";
+const ADDRESS_OR_NAME: &str = r"^(0x[0-9a-fA-F]{40}|[^\s./,]+(\.[^\s./,]+)+)$";
+/// A model version.
+pub(super) const VERSION: &str = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$";
 
 /// `{address}` as an address or a name.
 pub struct SubjectPath(pub Subject);
 
+parameters!(SubjectPath: limited(in_path::<String>("address", "Ethereum address or ENS name", EXAMPLE), |schema| {
+    (schema.pattern, schema.max_length) = (Some(ADDRESS_OR_NAME.to_owned()), Some(Name::MAX));
+}));
+
 /// `{address}` as an address; a name is refused.
 pub struct AddressPath(pub Address);
+
+parameters!(AddressPath: limited(
+    in_path::<String>("address", "Any Ethereum address", "0x0000000000000000000000000000000000000001"),
+    |schema| schema.pattern = Some(ADDRESS.to_owned()),
+));
 
 /// `{chain_id}`, a chain that this server knows.
 pub struct ChainPath(pub ChainId, pub String);
 
+parameters!(ChainPath: in_path::<ChainId>("chain_id", "A chain that the server knows", 1));
+
 /// `{chain_id}`, a chain of the chain report.
 pub struct ReportChain(pub ChainId);
+
+parameters!(ReportChain: limited(in_path::<ChainId>("chain_id", "Chain of the report", 1), one_of(REPORT_CHAINS)));
 
 /// `{chain_id}`, a chain of the chain summary.
 pub struct SummaryChain(pub ChainId);
 
+parameters!(SummaryChain: limited(in_path::<ChainId>("chain_id", "Chain of the summary", 1), one_of(SUMMARY_CHAINS)));
+
 /// `{kind}`.
 pub struct KindPath(pub ModelKind);
+
+parameters!(KindPath: in_path::<String>("kind", "credit, boost, sybil or sandbox", "credit"));
 
 /// `{version}`.
 pub struct VersionPath(pub ModelVersion);
 
+parameters!(VersionPath: limited(
+    in_path::<String>("version", "Version of the model: two to four numbers joined by dots", "1.0"),
+    |schema| (schema.pattern, schema.max_length) = (Some(VERSION.to_owned()), Some(ModelVersion::MAX_LEN)),
+));
+
 /// `{id}` of a served score.
 pub struct ScorePath(pub ScoreId);
+
+parameters!(ScorePath: in_path::<String>(
+    "id",
+    "The header `Assay-Score-Id` of the score",
+    "0b6d7c1e6f0e4a6c9a3e2d1c0b9a8f7e-1122334455667788",
+));
+
+/// Limits a schema to `chains`.
+fn one_of<const N: usize>(mut chains: [ChainId; N]) -> impl FnOnce(&mut Object) {
+    chains.sort_unstable();
+    move |schema| schema.enum_values = Some(chains.map(Value::from).to_vec())
+}
 
 impl FromRequestParts<App> for SubjectPath {
     type Rejection = ApiError;

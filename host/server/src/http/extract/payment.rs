@@ -5,7 +5,10 @@ use axum::{
     http::{HeaderMap, StatusCode, header, request::Parts},
 };
 
-use super::{AgentPath, Caller, charge};
+use super::{
+    AgentPath, Caller,
+    parameter::{in_header, parameters},
+};
 use crate::{
     access::{
         AccessError,
@@ -16,9 +19,14 @@ use crate::{
 
 /// A known key that may submit, or a payment that is not verified yet.
 pub enum Payer {
-    Key(Caller<charge::Submission>),
+    Key(Caller),
     Payment(Box<Offered>),
 }
+
+parameters!(Payer:
+    in_header("X-PAYMENT", "A payment by x402, version 1, instead of a key, if the server accepts payments"),
+    in_header("PAYMENT-SIGNATURE", "A payment by x402, version 2, instead of a key, if the server accepts payments"),
+);
 
 /// A payment for `resource`, an absolute URL.
 pub struct Offered {
@@ -46,7 +54,7 @@ impl FromRequestParts<App> for Payer {
             }
         };
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
-        let resource = x402.resource(host, parts.uri.path());
+        let resource = x402.resource(host, parts.uri.path().trim_end_matches('/'));
         let Some((version, text)) = presented(&parts.headers)? else {
             let detail =
                 format!("{error}; this call can also be paid for by x402, {} as `accepts` says", x402.terms().price());

@@ -5,9 +5,14 @@ use std::borrow::Cow;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use url::form_urlencoded;
 
+use super::{
+    parameter::{in_query, limited, optional, parameters},
+    path::VERSION,
+};
 use crate::{
     http::{
         ApiError, App,
+        document::EXAMPLE,
         validation::{Place, Violation},
     },
     scoring::MOST_VERSIONS,
@@ -16,6 +21,8 @@ use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, parse_address
 
 /// `include_factors`, false by default.
 pub struct IncludeFactors(pub bool);
+
+parameters!(IncludeFactors: optional::<bool>("include_factors", "Also explain each score by its factors"));
 
 impl FromRequestParts<App> for IncludeFactors {
     type Rejection = ApiError;
@@ -34,9 +41,23 @@ impl FromRequestParts<App> for IncludeFactors {
 /// `http.max_addresses`.
 pub struct AddressList(pub Vec<Address>);
 
+parameters!(AddressList: limited(
+    in_query::<String>(
+        "address",
+        "Comma-separated addresses",
+        "0x0000000000000000000000000000000000000001,0x0000000000000000000000000000000000000002",
+    ),
+    |schema| schema.min_length = Some(1),
+));
+
 /// `address`, a comma-separated list: the items that are addresses or names, each once, in their order; at least one,
 /// at most `http.max_addresses`.
 pub struct SubjectList(pub Vec<Subject>);
+
+parameters!(SubjectList: limited(
+    in_query::<String>("address", "Comma-separated addresses or ENS names", format!("{EXAMPLE},vitalik.eth")),
+    |schema| schema.min_length = Some(1),
+));
 
 impl FromRequestParts<App> for AddressList {
     type Rejection = ApiError;
@@ -57,6 +78,11 @@ impl FromRequestParts<App> for SubjectList {
 /// `model_version`: the version that answers; the champion by default.
 pub struct Asked(pub Option<ModelVersion>);
 
+parameters!(Asked: limited(
+    optional::<String>("model_version", "Version that answers; the champion by default").example(Some("1.0".into())),
+    |schema| (schema.pattern, schema.max_length) = (Some(VERSION.to_owned()), Some(ModelVersion::MAX_LEN)),
+));
+
 impl FromRequestParts<App> for Asked {
     type Rejection = ApiError;
 
@@ -68,6 +94,15 @@ impl FromRequestParts<App> for Asked {
 
 /// `versions`, a comma-separated list, each once, in their order; empty by default.
 pub struct Versions(pub Vec<ModelVersion>);
+
+parameters!(Versions: limited(
+    optional::<String>("versions", "Up to 8 versions joined by commas; champion and challengers by default")
+        .example(Some("1.0,1.1".into())),
+    |schema| schema.pattern = Some(VERSIONS.to_owned()),
+));
+
+// With at most seven digits a number, no version is longer than `ModelVersion::MAX_LEN`.
+const VERSIONS: &str = r"^[0-9]{1,7}(\.[0-9]{1,7}){1,3}(,[0-9]{1,7}(\.[0-9]{1,7}){1,3}){0,7}$";
 
 impl FromRequestParts<App> for Versions {
     type Rejection = ApiError;
@@ -91,6 +126,15 @@ impl FromRequestParts<App> for Versions {
 
 /// `window` in whole hours, such as `24h`; the configured window of promotion by default.
 pub struct Window(pub Option<u64>);
+
+parameters!(Window: limited(
+    optional::<String>("window", "Hours or days to look back; `promotion.window_hours` by default")
+        .example(Some("24h".into())),
+    |schema| schema.pattern = Some(UP_TO_A_YEAR.to_owned()),
+));
+
+const UP_TO_A_YEAR: &str = "^([1-9][0-9]{0,2}h|[1-7][0-9]{3}h|8[0-6][0-9]{2}h|87[0-5][0-9]h|8760h|\
+                            [1-9][0-9]?d|[1-2][0-9]{2}d|3[0-5][0-9]d|36[0-5]d)$";
 
 impl FromRequestParts<App> for Window {
     type Rejection = ApiError;

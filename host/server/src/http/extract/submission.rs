@@ -6,16 +6,25 @@ use axum::{
 };
 use uuid::Uuid;
 
+use super::parameter::{in_header, in_path, parameters};
 use crate::http::{ApiError, App};
 
 /// `{submission_id}`; `None` when it cannot be the id of a submission.
 pub struct SubmissionPath(pub Option<Uuid>);
+
+parameters!(SubmissionPath: in_path::<String>(
+    "submission_id",
+    "From the response to the submission",
+    "550e8400-e29b-41d4-a716-446655440000",
+));
 
 /// Longest `Idempotency-Key`.
 const LONGEST_KEY: usize = 255;
 
 /// The header `Idempotency-Key`, when it is sent.
 pub struct RetryKey(pub Option<String>);
+
+parameters!(RetryKey: in_header("Idempotency-Key", "Makes a repeated request the same submission, for a day"));
 
 impl FromRequestParts<App> for SubmissionPath {
     type Rejection = ApiError;

@@ -1,15 +1,7 @@
-//! Protects other requests from one request: bodies have a size limit, handlers have a timeout, and a panic ends only
-//! its own request.
+//! Protects other requests from one request: it names one host, its handler has a timeout, and a panic ends only the
+//! request itself.
 
-use std::{
-    any::Any,
-    convert::Infallible,
-    future::Future,
-    panic::AssertUnwindSafe,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{any::Any, panic::AssertUnwindSafe, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -18,18 +10,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use futures::FutureExt;
-use tower::{Layer, Service};
 
-use crate::http::{
-    ApiError, App,
-    bill::Bill,
-    extract,
-    route::{BodySize, Route},
-    server::Peer,
-};
-
-/// Longest wait for the rest of a discarded body.
-const DISCARD: Duration = Duration::from_secs(10);
+use super::Call;
+use crate::http::{ApiError, server::Peer};
 
 /// Responds with 400 to a request of HTTP/1.1 that does not name one host: a proxy may have routed it by another name.
 pub async fn one_host(request: Request, next: Next) -> Response {
@@ -43,72 +26,19 @@ pub async fn one_host(request: Request, next: Next) -> Response {
     next.run(request).await
 }
 
-/// Responds with 413 to a declared length beyond the limit of the route. The extractors apply the same limit to a body
-/// without a declared length.
-pub async fn body_limit(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let size = request.extensions().get::<Route>().map_or(BodySize::Small, |route| route.body);
-    let limit = size.limit(&app.limits);
-    request.extensions_mut().insert(limit);
-    match tokio::time::timeout(DISCARD, extract::check_declared(request, limit)).await {
-        Ok(Ok(request)) => next.run(request).await,
-        Ok(Err(error)) => error.into_response(),
-        Err(_) => ApiError::beyond(limit, None).into_response(),
-    }
-}
-
-#[derive(Clone, Copy)]
-pub struct Guard {
-    longest: Duration,
-}
-
-impl Guard {
-    pub fn new(longest: Duration) -> Self {
-        Self { longest }
-    }
-}
-
-#[derive(Clone)]
-pub struct Guarded<S> {
-    inner: S,
-    longest: Duration,
-}
-
-impl<S> Layer<S> for Guard {
-    type Service = Guarded<S>;
-
-    fn layer(&self, inner: S) -> Guarded<S> {
-        Guarded { inner, longest: self.longest }
-    }
-}
-
-impl<S> Service<Request> for Guarded<S>
-where
-    S: Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>,
-{
-    type Response = Response;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let longest = self.longest;
-        let bill = request.extensions().get::<Bill>().cloned();
-        let mut answer = Box::pin(AssertUnwindSafe(self.inner.call(request)).catch_unwind());
-        Box::pin(async move {
-            Ok(match tokio::time::timeout(longest, &mut answer).await {
-                Ok(Ok(answer)) => answer?,
-                Ok(Err(panic)) => ApiError::internal("panic", message(&*panic)).into_response(),
-                Err(_) => {
-                    // Before the handler is dropped.
-                    bill.iter().for_each(Bill::give_up);
-                    tracing::warn!(longest_ms = longest.as_millis(), "request took too long");
-                    ApiError::too_slow().into_response()
-                }
-            })
-        })
+/// Ends a request that panics with 500, and one that takes longer than `longest` with 504.
+pub async fn guard(State(longest): State<Duration>, request: Request, next: Next) -> Response {
+    let call = request.extensions().get::<Call>().cloned();
+    let mut answer = Box::pin(AssertUnwindSafe(next.run(request)).catch_unwind());
+    match tokio::time::timeout(longest, &mut answer).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(panic)) => ApiError::internal("panic", message(&*panic)).into_response(),
+        Err(_) => {
+            // Before the handler is dropped.
+            call.iter().for_each(|call| call.bill.give_up());
+            tracing::warn!(longest_ms = longest.as_millis(), "request took too long");
+            ApiError::too_slow().into_response()
+        }
     }
 }
 
@@ -119,17 +49,20 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::{Body, to_bytes};
-    use tower::{ServiceExt, service_fn};
+    use axum::{
+        Router,
+        body::{Body, to_bytes},
+        handler::Handler,
+        middleware::from_fn_with_state,
+        routing::get,
+    };
+    use tower::ServiceExt;
 
     use super::*;
 
-    async fn answer<F>(handler: fn() -> F, longest: Duration) -> (u16, String)
-    where
-        F: Future<Output = Response> + Send + 'static,
-    {
-        let handler = service_fn(move |_: Request| async move { Ok::<_, Infallible>(handler().await) });
-        let response = Guard::new(longest).layer(handler).oneshot(Request::new(Body::empty())).await.unwrap();
+    async fn answer<T: 'static>(handler: impl Handler<T, ()>, longest: Duration) -> (u16, String) {
+        let router = Router::new().route("/", get(handler)).layer(from_fn_with_state(longest, guard));
+        let response = router.oneshot(Request::new(Body::empty())).await.unwrap();
         let status = response.status().as_u16();
         let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
         (status, String::from_utf8(bytes.to_vec()).unwrap())
@@ -137,7 +70,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_a_500_that_says_nothing_of_it() {
-        let (status, body) = answer(|| async { panic!("the secret inside") }, Duration::from_secs(3600)).await;
+        let (status, body) =
+            answer(async || -> Response { panic!("the secret inside") }, Duration::from_secs(3600)).await;
         assert_eq!((status, body.as_str()), (500, r#"{"detail":"Internal server error","code":"panic"}"#));
     }
 

@@ -1,18 +1,13 @@
 //! Request ids: from the client or new, in every log line of the request and in the response.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Instant,
-};
+use std::time::Instant;
 
 use axum::{
     extract::Request,
     http::{HeaderName, HeaderValue},
+    middleware::Next,
     response::Response,
 };
-use tower::{Layer, Service};
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -20,52 +15,24 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// Longest id accepted from a client.
 const LONGEST: usize = 64;
 
-#[derive(Clone, Copy)]
-pub struct Identify;
-
-#[derive(Clone)]
-pub struct Identified<S>(S);
-
-impl<S> Layer<S> for Identify {
-    type Service = Identified<S>;
-
-    fn layer(&self, inner: S) -> Identified<S> {
-        Identified(inner)
-    }
-}
-
-impl<S> Service<Request> for Identified<S>
-where
-    S: Service<Request, Response = Response, Future: Send + 'static>,
-{
-    type Response = Response;
-    type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, S::Error>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
-        self.0.poll_ready(cx)
-    }
-
-    fn call(&mut self, mut request: Request) -> Self::Future {
-        let id = request.headers().get(REQUEST_ID).filter(|id| acceptable(id)).cloned().unwrap_or_else(fresh);
-        request.headers_mut().insert(REQUEST_ID, id.clone());
-        // Without the query: it may contain private data.
-        let span = tracing::info_span!(
-            "request",
-            id = id.to_str().unwrap_or_default(),
-            method = request.method().as_str(),
-            path = request.uri().path()
-        );
-        let started = Instant::now();
-        let answer = self.0.call(request);
-        let identified = async move {
-            let mut response = answer.await?;
-            tracing::debug!(status = response.status().as_u16(), took_us = started.elapsed().as_micros(), "answered");
-            response.headers_mut().insert(REQUEST_ID, id);
-            Ok(response)
-        };
-        Box::pin(identified.instrument(span))
-    }
+pub async fn identify(mut request: Request, next: Next) -> Response {
+    let id = request.headers().get(REQUEST_ID).filter(|id| acceptable(id)).cloned().unwrap_or_else(fresh);
+    request.headers_mut().insert(REQUEST_ID, id.clone());
+    // Without the query: it may contain private data.
+    let span = tracing::info_span!(
+        "request",
+        id = id.to_str().unwrap_or_default(),
+        method = request.method().as_str(),
+        path = request.uri().path()
+    );
+    let started = Instant::now();
+    let identified = async move {
+        let mut response = next.run(request).await;
+        tracing::debug!(status = response.status().as_u16(), took_us = started.elapsed().as_micros(), "answered");
+        response.headers_mut().insert(REQUEST_ID, id);
+        response
+    };
+    identified.instrument(span).await
 }
 
 /// Letters, digits and some punctuation: an id in a log must not forge a line.

@@ -1,27 +1,23 @@
 //! Metrics and traces of a route, labelled with the pattern of the route, never with the path of a client.
 
 use std::{
-    convert::Infallible,
-    future::Future,
-    pin::Pin,
     sync::{Arc, OnceLock},
-    task::{Context, Poll},
     time::Instant,
 };
 
-use axum::{extract::Request, response::Response};
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
 use metrics::{Counter, Gauge, Histogram};
-use tower::{Layer, Service};
 use tracing::Instrument;
 
 use super::identify::REQUEST_ID;
-use crate::telemetry;
+use crate::{http::route::Route, telemetry};
 
 /// The metric handles of one route, looked up once.
-#[derive(Clone)]
-pub struct Measure(Arc<Handles>);
-
-struct Handles {
+pub struct Handles {
     method: &'static str,
     route: &'static str,
     seconds: OnceLock<Histogram>,
@@ -30,14 +26,13 @@ struct Handles {
     answers: Box<[OnceLock<Counter>]>,
 }
 
-impl Measure {
-    pub fn of(method: &'static str, route: &'static str) -> Self {
-        let answers = std::iter::repeat_with(OnceLock::new).take(500).collect();
-        Self(Arc::new(Handles { method, route, seconds: OnceLock::new(), in_flight: OnceLock::new(), answers }))
-    }
-}
-
 impl Handles {
+    pub fn of(route: Route) -> Arc<Self> {
+        let answers = std::iter::repeat_with(OnceLock::new).take(500).collect();
+        let Route { method, path, .. } = route;
+        Arc::new(Self { method, route: path, seconds: OnceLock::new(), in_flight: OnceLock::new(), answers })
+    }
+
     fn started(&self) -> &Gauge {
         self.in_flight.get_or_init(
             || metrics::gauge!("assay_http_requests_in_flight", "method" => self.method, "route" => self.route),
@@ -68,45 +63,15 @@ impl Drop for InFlight {
     }
 }
 
-#[derive(Clone)]
-pub struct Measured<S> {
-    inner: S,
-    handles: Arc<Handles>,
-}
-
-impl<S> Layer<S> for Measure {
-    type Service = Measured<S>;
-
-    fn layer(&self, inner: S) -> Measured<S> {
-        Measured { inner, handles: self.0.clone() }
-    }
-}
-
-impl<S> Service<Request> for Measured<S>
-where
-    S: Service<Request, Response = Response, Error = Infallible, Future: Send + 'static>,
-{
-    type Response = Response;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
-
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.inner.poll_ready(cx)
-    }
-
-    fn call(&mut self, request: Request) -> Self::Future {
-        let started = Instant::now();
-        self.handles.started().increment(1.0);
-        let in_flight = InFlight(self.handles.clone());
-        let headers = request.headers();
-        let id = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
-        let span = telemetry::request(self.handles.method, self.handles.route, id, headers);
-        let answer = span.in_scope(|| self.inner.call(request)).instrument(span.clone());
-        Box::pin(async move {
-            let response = answer.await?;
-            telemetry::answered(&span, response.status());
-            in_flight.0.answered(response.status().as_u16(), started);
-            Ok(response)
-        })
-    }
+pub async fn measure(State(handles): State<Arc<Handles>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    handles.started().increment(1.0);
+    let in_flight = InFlight(handles.clone());
+    let headers = request.headers();
+    let id = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
+    let span = telemetry::request(handles.method, handles.route, id, headers);
+    let response = next.run(request).instrument(span.clone()).await;
+    telemetry::answered(&span, response.status());
+    in_flight.0.answered(response.status().as_u16(), started);
+    response
 }

@@ -1,63 +1,53 @@
-//! The middleware, in order. The layers of one route are inside the layers of every request: only a matched route has a
-//! name for its metrics.
+//! The middleware, in order. Each layer of a route is made from its row in the table of routes.
 
+mod admission;
 mod close;
 mod guard;
 mod identify;
-mod limit;
 mod measure;
 mod origin;
+mod rate;
 
 use axum::{
     Router,
-    extract::Request,
     middleware::{from_fn, from_fn_with_state},
     routing::MethodRouter,
 };
 use tower::ServiceBuilder;
 
-use super::{App, bill, route::FixedPaths};
-use guard::Guard;
-use identify::Identify;
-use measure::Measure;
+use super::{App, route::Route};
+use measure::Handles;
 
-pub(super) use limit::refused_for;
+pub(super) use admission::Call;
+pub(super) use rate::refused_for;
 
 /// The layers of one route, outermost first.
-pub(super) fn around_route(
-    route: MethodRouter<App>,
-    method: &'static str,
-    path: &'static str,
-    app: &App,
-) -> MethodRouter<App> {
-    route.route_layer(
+pub(super) fn around_route(handler: MethodRouter<App>, route: Route, app: &App) -> MethodRouter<App> {
+    let guarded = handler.route_layer(
         ServiceBuilder::new()
             // Outside of the guard: a panic and a timeout count as responses of the route.
-            .layer(Measure::of(method, path))
+            .layer(from_fn_with_state(Handles::of(route), measure::measure))
             // A panic becomes a 500, a timeout a 504, each with a JSON body.
-            .layer(Guard::new(app.limits.request)),
-    )
+            .layer(from_fn_with_state(app.limits.request, guard::guard))
+            // Before the extractors: no handler of a priced route runs without a key or a payment.
+            .layer(from_fn(admission::require_key)),
+    );
+    admitted(guarded, route, app)
 }
 
-/// The layers of every request, also of unknown paths, outermost first. `router` is the fallback of an empty router, so
-/// that these layers run before it matches the path.
-pub(super) fn around_everything(router: Router, app: &App, paths: FixedPaths) -> Router {
-    Router::new().fallback_service(
+/// `handler` behind the limits of its route.
+pub(super) fn admitted(handler: MethodRouter<App>, route: Route, app: &App) -> MethodRouter<App> {
+    handler.layer(from_fn_with_state((app.clone(), route), admission::admit))
+}
+
+/// The layers of every request, also of unknown paths, outermost first.
+pub(super) fn around_everything(router: Router, app: &App) -> Router {
+    router.layer(
         ServiceBuilder::new()
             // First: every log line and every response has the request id.
-            .layer(Identify)
-            // Before the layers that depend on the route, and before the router.
-            .map_request(move |request: Request| paths.resolve(request))
+            .layer(from_fn(identify::identify))
             // Outside of the limits: a refusal closes the connection too.
             .layer(from_fn_with_state(app.clone(), close::close_connection))
-            .layer(from_fn(guard::one_host))
-            // Before any work. The rate also identifies the caller.
-            .layer(from_fn_with_state(app.clone(), limit::rate))
-            .layer(from_fn_with_state(app.clone(), limit::concurrency))
-            // Before the extractors: a body that is too large is refused for every caller and every path.
-            .layer(from_fn_with_state(app.clone(), guard::body_limit))
-            // Innermost: the other layers cost no units.
-            .layer(from_fn(bill::add_headers))
-            .service(router),
+            .layer(from_fn(guard::one_host)),
     )
 }

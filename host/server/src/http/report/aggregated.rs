@@ -4,7 +4,7 @@ use axum::{extract::State, response::Response};
 
 use crate::http::{
     ApiError, App,
-    extract::{Caller, SubjectList, charge},
+    extract::{Caller, SubjectList},
     fresh::Known,
     responses,
     wire::AggregatedBody,
@@ -17,12 +17,16 @@ use crate::http::{
 /// costs the units of one report.
 #[utoipa::path(
     get, path = "/api/v2/report/", tag = "reports", operation_id = "aggregated_report",
-    params(("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth")),
-    responses((status = 200, description = "The sums", body = AggregatedBody), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Chains),
+    params(SubjectList),
+    responses(
+        (status = 200, description = "The sums", body = AggregatedBody),
+        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
+        responses::Chains,
+    ),
     security(("key" = [])),
 )]
 pub async fn aggregated(
-    caller: Caller<charge::Report>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectList(subjects): SubjectList,

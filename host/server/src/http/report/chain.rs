@@ -6,7 +6,7 @@ use super::{mock, real};
 use crate::{
     http::{
         ApiError, App,
-        extract::{Caller, ReportChain, SubjectPath, SummaryChain, charge},
+        extract::{Caller, ReportChain, SubjectPath, SummaryChain},
         fresh::Known,
         responses,
         wire::{ChainReportBody, ChainSummaryBody},
@@ -19,15 +19,16 @@ use crate::{
 /// An address without activity on the chain has a report of zeros.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}/chain/{chain_id}", tag = "reports", operation_id = "chain_report",
-    params(
-        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
-        ("chain_id" = u64, Path, description = "1, 10, 56, 137, 250, 324, 8453, 42161, 43114 or 59144", example = 1),
+    params(SubjectPath, ReportChain),
+    responses(
+        (status = 200, description = "The report", body = ChainReportBody),
+        responses::Unchanged, responses::AddressAndChain, responses::Validated, responses::Keyed, responses::Units,
+        responses::Unknown, responses::Chains,
     ),
-    responses((status = 200, description = "The report", body = ChainReportBody), responses::Unchanged, responses::AddressAndChain, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn report(
-    caller: Caller<charge::Report>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,
@@ -48,15 +49,16 @@ pub async fn report(
 /// Totals of one address on one chain.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}/chain/{chain_id}/summary", tag = "reports", operation_id = "chain_summary",
-    params(
-        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
-        ("chain_id" = u64, Path, description = "1, 10, 56, 137, 8453, 42161, 42220, 43114, 59144 or 534352", example = 1),
+    params(SubjectPath, SummaryChain),
+    responses(
+        (status = 200, description = "The sums", body = ChainSummaryBody),
+        responses::Unchanged, responses::AddressOrChain, responses::Validated, responses::Keyed, responses::Units,
+        responses::Unknown, responses::Chains,
     ),
-    responses((status = 200, description = "The sums", body = ChainSummaryBody), responses::Unchanged, responses::AddressOrChain, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn summary(
-    caller: Caller<charge::Report>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::http::{
     ApiError, App,
-    extract::{Caller, JsonObject, SubjectPath, charge},
+    extract::{Caller, JsonObject, SubjectPath},
     fresh, responses,
     wire::EnhancedBody,
 };
@@ -38,13 +38,17 @@ pub struct OffChainReport {
 /// The chains are read for every request. `chains` has the figures of each chain alone. The response is computed for every request and must not be stored.
 #[utoipa::path(
     post, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "enhanced_report",
-    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
+    params(SubjectPath),
     request_body(content = OffChainReport, content_type = "application/json"),
-    responses((status = 200, description = "The sums", body = EnhancedBody), responses::AddressOrName, responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    responses(
+        (status = 200, description = "The sums", body = EnhancedBody),
+        responses::AddressOrName, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
+        responses::Unknown, responses::Chains,
+    ),
     security(("key" = [])),
 )]
 pub async fn post(
-    caller: Caller<charge::Report>,
+    caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
     body: JsonObject,

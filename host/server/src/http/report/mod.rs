@@ -11,7 +11,7 @@ use axum::{extract::State, response::Response};
 
 use super::{
     ApiError, App,
-    extract::{Caller, SubjectPath, charge},
+    extract::{Caller, SubjectPath},
     fresh::{self, Known},
     responses,
     wire::ReportBody,
@@ -25,12 +25,16 @@ pub(super) use mock::body as mock_body;
 /// An address without activity on any chain has a report of zeros; a name that does not resolve has none.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "report",
-    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
-    responses((status = 200, description = "The report", body = ReportBody), responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    params(SubjectPath),
+    responses(
+        (status = 200, description = "The report", body = ReportBody),
+        responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown,
+        responses::Chains,
+    ),
     security(("key" = [])),
 )]
 pub async fn get(
-    caller: Caller<charge::Report>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,

@@ -4,7 +4,7 @@ use axum::{extract::State, response::Response};
 
 use crate::http::{
     ApiError, App,
-    extract::{Caller, SubjectPath, charge},
+    extract::{Caller, SubjectPath},
     fresh::Known,
     responses,
     wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd, sentences},
@@ -13,12 +13,16 @@ use crate::http::{
 /// The holdings of an address in dollars, chain by chain.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}/total/usd", tag = "reports", operation_id = "portfolio",
-    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
-    responses((status = 200, description = "The values", body = PortfolioBody), responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    params(SubjectPath),
+    responses(
+        (status = 200, description = "The values", body = PortfolioBody),
+        responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown,
+        responses::Chains,
+    ),
     security(("key" = [])),
 )]
 pub async fn portfolio(
-    caller: Caller<charge::Report>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,
@@ -37,12 +41,16 @@ pub async fn portfolio(
 /// The holdings of an address on all chains, as one figure in dollars.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}/total/usd/aggregate", tag = "reports", operation_id = "total",
-    params(("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")),
-    responses((status = 200, description = "The value", body = TotalBody), responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown, responses::Chains),
+    params(SubjectPath),
+    responses(
+        (status = 200, description = "The value", body = TotalBody),
+        responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown,
+        responses::Chains,
+    ),
     security(("key" = [])),
 )]
 pub async fn total(
-    caller: Caller<charge::Report>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,

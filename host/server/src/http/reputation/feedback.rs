@@ -9,7 +9,7 @@ use axum::{
 use super::status::find;
 use crate::http::{
     ApiError, App,
-    extract::{AgentPath, Caller, SubmissionPath, charge},
+    extract::{AgentPath, SubmissionPath},
     responses,
 };
 
@@ -23,15 +23,14 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
 /// The bytes are those on IPFS. `X-Feedback-Hash` is their Keccak-256, which is also on the chain.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", tag = "reputation", operation_id = "agent_feedback_document",
-    params(
-        ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
-        ("submission_id" = String, Path, description = "From the answer to the submission", example = "550e8400-e29b-41d4-a716-446655440000"),
+    params(AgentPath, SubmissionPath),
+    responses(
+        (status = 200, description = "The document", body = Value),
+        responses::OfSubmission, responses::Validated, responses::Keyed,
     ),
-    responses((status = 200, description = "The document", body = Value), responses::OfSubmission, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
 pub async fn feedback(
-    _: Caller<charge::Status>,
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,

@@ -71,11 +71,7 @@ pub enum TagName {
 /// tried again for it.
 #[utoipa::path(
     post, path = "/api/v2/agents/{agent_id}/reputation", tag = "reputation", operation_id = "submit_agent_reputation",
-    params(
-        ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
-        ("X-PAYMENT" = Option<String>, Header, description = "A payment by x402, version 1, in place of a key, where the server takes them"),
-        ("PAYMENT-SIGNATURE" = Option<String>, Header, description = "A payment by x402, version 2, in place of a key, where the server takes them"),
-    ),
+    params(AgentPath, Payer, RetryKey),
     request_body = SubmissionBodyIn,
     responses(
         (

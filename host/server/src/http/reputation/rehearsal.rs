@@ -4,19 +4,14 @@ use axum::{Json, http::StatusCode, response::Response};
 
 use super::{Form, refuse};
 use crate::{
-    http::{
-        ApiError, App, agents,
-        extract::{Caller, charge},
-        fresh, mode,
-        wire::SubmittedBody,
-    },
+    http::{ApiError, App, agents, extract::Caller, fresh, mode, wire::SubmittedBody},
     reputation::{Rehearsal, Request},
 };
 use assay_registry::{Behaviour, MockSubject};
 
 pub(super) async fn accept(
     rehearsal: &Rehearsal,
-    caller: &Caller<charge::Submission>,
+    caller: &Caller,
     app: &App,
     request: &Request,
     form: Form,

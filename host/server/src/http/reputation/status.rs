@@ -6,7 +6,7 @@ use axum::{Json, extract::State, response::Response};
 use super::{notice, service};
 use crate::http::{
     ApiError, App,
-    extract::{AgentPath, Caller, Notice, SubmissionPath, charge},
+    extract::{AgentPath, Notice, SubmissionPath},
     fresh, responses,
     wire::SubmissionBody,
 };
@@ -20,16 +20,14 @@ use crate::http::{
 /// response is 503 with the code `busy`. A key with permission to submit or to read may call this.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/status/{submission_id}", tag = "reputation", operation_id = "agent_reputation_status",
-    params(
-        ("agent_id" = u64, Path, description = "Token id in the Identity Registry, 1 or more", example = 1),
-        ("submission_id" = String, Path, description = "From the answer to the submission", example = "550e8400-e29b-41d4-a716-446655440000"),
-        ("wait" = Option<u64>, Query, description = "Seconds to wait for the next state; 0 where absent", maximum = 60, example = 30),
+    params(AgentPath, SubmissionPath, Notice),
+    responses(
+        (status = 200, description = "How it stands", body = SubmissionBody),
+        responses::OfSubmission, responses::Validated, responses::Keyed,
     ),
-    responses((status = 200, description = "How it stands", body = SubmissionBody), responses::OfSubmission, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
 pub async fn status(
-    _: Caller<charge::Status>,
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,

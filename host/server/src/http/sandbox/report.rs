@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::http::{
     ApiError, App,
-    extract::{AddressPath, Caller, ChainPath, charge},
+    extract::{AddressPath, ChainPath},
     report::mock_body,
     responses,
     wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
@@ -31,15 +31,14 @@ pub struct ChainTotalBody {
 /// A mock credit report.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/report/address/{address}", tag = "sandbox", operation_id = "sandbox_report",
-    params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
-    responses((status = 200, description = "The report", body = ReportBody), responses::Address, responses::Keyed, responses::Models),
+    params(AddressPath),
+    responses(
+        (status = 200, description = "The report", body = ReportBody),
+        responses::Address, responses::Keyed, responses::Models,
+    ),
     security(("key" = [])),
 )]
-pub async fn get(
-    _: Caller<charge::Sandbox>,
-    State(app): State<App>,
-    AddressPath(address): AddressPath,
-) -> Result<Json<ReportBody>, ApiError> {
+pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ReportBody>, ApiError> {
     let report = app.scoring.sandbox().report(address)?;
     Ok(Json(mock_body(&app, (address, report, None), true)))
 }
@@ -47,15 +46,14 @@ pub async fn get(
 /// The mock value of everything an address holds.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/report/address/{address}/total/usd", tag = "sandbox", operation_id = "sandbox_total",
-    params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
-    responses((status = 200, description = "The value", body = TotalBody), responses::Address, responses::Keyed, responses::Models),
+    params(AddressPath),
+    responses(
+        (status = 200, description = "The value", body = TotalBody),
+        responses::Address, responses::Keyed, responses::Models,
+    ),
     security(("key" = [])),
 )]
-pub async fn total(
-    _: Caller<charge::Sandbox>,
-    State(app): State<App>,
-    AddressPath(address): AddressPath,
-) -> Result<Json<TotalBody>, ApiError> {
+pub async fn total(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<TotalBody>, ApiError> {
     let portfolio = app.scoring.sandbox().portfolio(address)?;
     Ok(Json(TotalBody::of(address, Moment::now(), portfolio.iter().map(|chain| chain.total_asset_usd), None)))
 }
@@ -63,15 +61,14 @@ pub async fn total(
 /// The mock value of what an address holds on one chain.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd", tag = "sandbox", operation_id = "sandbox_chain_total",
-    params(
-        ("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001"),
-        ("chain_id" = u64, Path, description = "A chain that the service knows", example = 1),
+    params(AddressPath, ChainPath),
+    responses(
+        (status = 200, description = "The value", body = ChainTotalBody),
+        responses::AddressAndChain, responses::Validated, responses::Keyed, responses::Models,
     ),
-    responses((status = 200, description = "The value", body = ChainTotalBody), responses::AddressAndChain, responses::Validated, responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
 pub async fn chain_total(
-    _: Caller<charge::Sandbox>,
     State(app): State<App>,
     AddressPath(address): AddressPath,
     ChainPath(chain_id, chain_name): ChainPath,

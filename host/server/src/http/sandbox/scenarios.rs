@@ -2,12 +2,7 @@
 
 use axum::{Json, extract::State};
 
-use crate::http::{
-    ApiError, App,
-    extract::{Caller, charge},
-    responses,
-    wire::ScenariosBody,
-};
+use crate::http::{ApiError, App, responses, wire::ScenariosBody};
 
 /// The addresses and agents with which a server in sandbox mode answers on the production paths as production does in one
 /// condition: pending, partial, failed, refused, slow and so on.
@@ -19,6 +14,6 @@ use crate::http::{
     responses((status = 200, description = "The scenarios", body = ScenariosBody), responses::Keyed, responses::Models),
     security(("key" = [])),
 )]
-pub async fn list(_: Caller<charge::Sandbox>, State(app): State<App>) -> Result<Json<ScenariosBody>, ApiError> {
+pub async fn list(State(app): State<App>) -> Result<Json<ScenariosBody>, ApiError> {
     Ok(Json(app.scoring.sandbox().scenarios()?.into()))
 }

@@ -5,7 +5,7 @@ use axum::{Json, extract::State};
 use crate::{
     http::{
         ApiError, App,
-        extract::{AddressList, AddressPath, Caller, JsonObject, charge},
+        extract::{AddressList, AddressPath, JsonObject},
         responses,
         score::OffChain,
         wire::{MeanBody, ScoreBody, ScoresBody},
@@ -18,28 +18,29 @@ use crate::{
 /// 0x0000000000000000000000000000000000000001 to …04 are excellent, good, fair and low.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "sandbox_score",
-    params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
-    responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Keyed, responses::Models),
+    params(AddressPath),
+    responses(
+        (status = 200, description = "The score", body = ScoreBody),
+        responses::Address, responses::Keyed, responses::Models,
+    ),
     security(("key" = [])),
 )]
-pub async fn get(
-    _: Caller<charge::Sandbox>,
-    State(app): State<App>,
-    AddressPath(address): AddressPath,
-) -> Result<Json<ScoreBody>, ApiError> {
+pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ScoreBody>, ApiError> {
     Ok(Json(ScoreBody::mock(address, app.scoring.sandbox().score(address)?)))
 }
 
 /// A mock score with off-chain assets added, in proportion up to 100,000 USD.
 #[utoipa::path(
     post, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "sandbox_enhanced_score",
-    params(("address" = String, Path, description = "Any Ethereum address", example = "0x0000000000000000000000000000000000000001")),
+    params(AddressPath),
     request_body(content = OffChain, content_type = "application/json"),
-    responses((status = 200, description = "The score", body = ScoreBody), responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Models),
+    responses(
+        (status = 200, description = "The score", body = ScoreBody),
+        responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Models,
+    ),
     security(("key" = [])),
 )]
 pub async fn post(
-    _: Caller<charge::Sandbox>,
     State(app): State<App>,
     AddressPath(address): AddressPath,
     mut body: JsonObject,
@@ -52,15 +53,14 @@ pub async fn post(
 /// One mock score for several addresses: the mean of their scores. Invalid addresses are skipped.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/score/", tag = "sandbox", operation_id = "sandbox_mean_score",
-    params(("address" = String, Query, description = "Comma-separated addresses", example = "0x0000000000000000000000000000000000000001,0x0000000000000000000000000000000000000002")),
-    responses((status = 200, description = "The mean", body = MeanBody), responses::Several, responses::Validated, responses::Keyed, responses::Models),
+    params(AddressList),
+    responses(
+        (status = 200, description = "The mean", body = MeanBody),
+        responses::Several, responses::Validated, responses::Keyed, responses::Models,
+    ),
     security(("key" = [])),
 )]
-pub async fn mean(
-    _: Caller<charge::Sandbox>,
-    State(app): State<App>,
-    AddressList(addresses): AddressList,
-) -> Result<Json<MeanBody>, ApiError> {
+pub async fn mean(State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<MeanBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
     let mean = blocking(move || {
         let mean = sandbox.mean(&addresses)?;
@@ -72,15 +72,14 @@ pub async fn mean(
 /// Mock scores of several addresses. Invalid addresses are skipped.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/score/batch/", tag = "sandbox", operation_id = "sandbox_scores",
-    params(("address" = String, Query, description = "Comma-separated addresses", example = "0x0000000000000000000000000000000000000001,0x0000000000000000000000000000000000000002")),
-    responses((status = 200, description = "The scores", body = ScoresBody), responses::Several, responses::Validated, responses::Keyed, responses::Models),
+    params(AddressList),
+    responses(
+        (status = 200, description = "The scores", body = ScoresBody),
+        responses::Several, responses::Validated, responses::Keyed, responses::Models,
+    ),
     security(("key" = [])),
 )]
-pub async fn batch(
-    _: Caller<charge::Sandbox>,
-    State(app): State<App>,
-    AddressList(addresses): AddressList,
-) -> Result<Json<ScoresBody>, ApiError> {
+pub async fn batch(State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<ScoresBody>, ApiError> {
     let sandbox = app.scoring.sandbox();
     let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
     let scores: Result<Vec<ScoreBody>, ScoringError> =

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::{
     ApiError, App,
-    extract::{Asked, Caller, IncludeFactors, JsonObject, SubjectPath, charge},
+    extract::{Asked, Caller, IncludeFactors, JsonObject, SubjectPath},
     fresh::{self, Known},
     responses,
     wire::ScoreBody,
@@ -32,16 +32,19 @@ pub struct OffChain {
 /// has `pending` and `provisional`; request it again shortly.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "score",
-    params(
-        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
-        ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
-        ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
+    params(SubjectPath, IncludeFactors, Asked),
+    responses(
+        (
+            status = 200, description = "The score", body = ScoreBody,
+            headers(("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}`; absent if none is kept")),
+        ),
+        responses::Unchanged, responses::Address, responses::Validated, responses::Keyed, responses::Units,
+        responses::Unknown, responses::OutOfService, responses::Chains,
     ),
-    responses((status = 200, description = "The score", body = ScoreBody, headers(("Assay-Score-Id" = String, description = "Under which this key can ask where the score came from, see `/api/v2/score/{id}`; absent where that is not kept"))), responses::Unchanged, responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn get(
-    caller: Caller<charge::Score>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,
@@ -59,17 +62,20 @@ pub async fn get(
 /// The score rises by at most 15 % of the gap to 1000, in proportion to the assets up to 50,000 USD.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhanced_score",
-    params(
-        ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
-        ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
-        ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
-    ),
+    params(SubjectPath, IncludeFactors, Asked),
     request_body(content = OffChain, content_type = "application/json"),
-    responses((status = 200, description = "The score", body = ScoreBody, headers(("Assay-Score-Id" = String, description = "Under which this key can ask where the score came from, see `/api/v2/score/{id}`; absent where that is not kept"))), responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
+    responses(
+        (
+            status = 200, description = "The score", body = ScoreBody,
+            headers(("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}`; absent if none is kept")),
+        ),
+        responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
+        responses::Unknown, responses::OutOfService, responses::Chains,
+    ),
     security(("key" = [])),
 )]
 pub async fn post(
-    caller: Caller<charge::Score>,
+    caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,

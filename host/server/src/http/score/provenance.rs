@@ -6,7 +6,7 @@ use axum::{Json, extract::State};
 
 use crate::http::{
     ApiError, App,
-    extract::{Caller, ScorePath, charge},
+    extract::{Caller, ScorePath},
     responses,
     wire::{AuditedBody, ProvenanceBody},
 };
@@ -19,12 +19,15 @@ use assay_store::StoreError;
 /// again.
 #[utoipa::path(
     get, path = "/api/v2/score/{id}", tag = "scores", operation_id = "provenance",
-    params(("id" = String, Path, description = "From the header `Assay-Score-Id` of a score", example = "0b6d7c1e6f0e4a6c9a3e2d1c0b9a8f7e-1122334455667788")),
-    responses((status = 200, description = "Where it came from", body = ProvenanceBody), responses::NoScore, responses::Keyed),
+    params(ScorePath),
+    responses(
+        (status = 200, description = "Where it came from", body = ProvenanceBody),
+        responses::NoScore, responses::Keyed,
+    ),
     security(("key" = [])),
 )]
 pub async fn mine(
-    caller: Caller<charge::Models>,
+    caller: Caller,
     State(app): State<App>,
     ScorePath(id): ScorePath,
 ) -> Result<Json<ProvenanceBody>, ApiError> {
@@ -35,15 +38,14 @@ pub async fn mine(
 /// The same for an auditor, with the record that `assay replay` reads.
 #[utoipa::path(
     get, path = "/api/v2/admin/scores/{id}", tag = "admin", operation_id = "audited_provenance",
-    params(("id" = String, Path, description = "From the header `Assay-Score-Id` of anybody's score", example = "0b6d7c1e6f0e4a6c9a3e2d1c0b9a8f7e-1122334455667788")),
-    responses((status = 200, description = "Where it came from", body = AuditedBody), responses::NoScore, responses::Keyed),
+    params(ScorePath),
+    responses(
+        (status = 200, description = "Where it came from", body = AuditedBody),
+        responses::NoScore, responses::Keyed,
+    ),
     security(("key" = [])),
 )]
-pub async fn audited(
-    _: Caller<charge::Admin>,
-    State(app): State<App>,
-    ScorePath(id): ScorePath,
-) -> Result<Json<AuditedBody>, ApiError> {
+pub async fn audited(State(app): State<App>, ScorePath(id): ScorePath) -> Result<Json<AuditedBody>, ApiError> {
     Ok(Json(AuditedBody::new(&id, known(app.rollout.audited(&id).await)?)))
 }
 

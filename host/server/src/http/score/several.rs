@@ -5,7 +5,7 @@ use axum::{extract::State, response::Response};
 use crate::{
     http::{
         ApiError, App,
-        extract::{Asked, Caller, IncludeFactors, SubjectList, charge},
+        extract::{Asked, Caller, IncludeFactors, SubjectList},
         fresh::{self, Known},
         responses,
         wire::{MeanBody, ScoreBody, ScoresBody},
@@ -20,15 +20,19 @@ use assay_domain::Freshness;
 /// occurs twice counts once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/", tag = "scores", operation_id = "mean_score",
-    params(
-        ("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth"),
-        ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
+    params(SubjectList, Asked),
+    responses(
+        (
+            status = 200, description = "The mean", body = MeanBody,
+            headers(("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept")),
+        ),
+        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
+        responses::Unknown, responses::OutOfService, responses::Chains,
     ),
-    responses((status = 200, description = "The mean", body = MeanBody, headers(("Assay-Score-Id" = String, description = "Ids of the scores in their order, joined by commas; a dash for one that is not kept"))), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn mean(
-    caller: Caller<charge::Score>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectList(subjects): SubjectList,
@@ -47,16 +51,19 @@ pub async fn mean(
 /// occurs twice is in the response once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "scores",
-    params(
-        ("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth"),
-        ("include_factors" = Option<bool>, Query, description = "Also say what the scores are made of"),
-        ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
+    params(SubjectList, IncludeFactors, Asked),
+    responses(
+        (
+            status = 200, description = "The scores", body = ScoresBody,
+            headers(("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept")),
+        ),
+        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
+        responses::Unknown, responses::OutOfService, responses::Chains,
     ),
-    responses((status = 200, description = "The scores", body = ScoresBody, headers(("Assay-Score-Id" = String, description = "Ids of the scores in their order, joined by commas; a dash for one that is not kept"))), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
     security(("key" = [])),
 )]
 pub async fn batch(
-    caller: Caller<charge::Score>,
+    caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectList(subjects): SubjectList,

@@ -50,7 +50,10 @@ impl Reputation {
             }
         };
         // Payments come first, for a client waits for the answer.
-        if !payments.is_empty() && !self.inner.payments.settle(lease, &mut round, payments).await? {
+        if let Some(local) = &self.inner.payments
+            && !payments.is_empty()
+            && !local.run(lease, &mut round, payments).await?
+        {
             return Err(Lost::Lease);
         }
         let mut landing = Landing { reputation: self, lease, round };

@@ -1,77 +1,37 @@
-//! The caller of a request, and the price of the call. A handler without a [`Caller`] or
-//! [`Payer`](super::Payer) among its arguments needs no key.
+//! The caller of a priced route, and the payment of the call with its units.
 
-use std::{future::Future, marker::PhantomData, sync::Arc};
+use std::{future::Future, sync::Arc};
 
-use axum::{
-    extract::FromRequestParts,
-    http::{header, request::Parts},
-};
+use axum::{extract::FromRequestParts, http::request::Parts};
 
 use crate::{
     access::{self, AccessError, Ahead, Price, Reservation, records::Payer},
-    http::{ApiError, App, bill::Bill},
+    http::{ApiError, App, bill::Bill, middleware::Call},
 };
 
-/// The result of identifying the caller. The middleware does it once, to count the request.
-#[derive(Clone)]
-pub struct Identified(pub Result<Arc<access::Caller>, AccessError>);
-
-/// The price of a call as a type: a row of the price table.
-pub trait Charge {
-    const PRICE: Price;
-}
-
-/// The rows of the price table as types.
-pub mod charge {
-    use super::{Charge, Price};
-
-    macro_rules! rows {
-        ($($name:ident),*) => { $(
-            pub struct $name;
-            impl Charge for $name {
-                const PRICE: Price = Price::$name;
-            }
-        )* };
-    }
-
-    rows!(Score, Report, Sandbox, Models, Agents, Status, Submission, Usage, Admin);
-}
-
-/// A caller with a valid key that may make this call. The key is checked before anything else of the request.
-pub struct Caller<C> {
+/// A caller with a valid key that may make this call.
+pub struct Caller {
     caller: Arc<access::Caller>,
+    price: Price,
     bill: Bill,
     ahead: Option<Ahead>,
-    charge: PhantomData<fn() -> C>,
 }
 
-impl<C: Charge> FromRequestParts<App> for Caller<C> {
+impl FromRequestParts<App> for Caller {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        // With x402 a client without a key can submit: it needs the agents beforehand and the status afterwards.
-        let is_open = matches!(C::PRICE, Price::Agents | Price::Status) && app.x402.is_some();
-        if is_open && !parts.headers.contains_key(header::AUTHORIZATION) {
-            return Ok(Self::of(access::Caller::guest().into(), parts));
-        }
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
         Ok(Self::identified(parts)?)
     }
 }
 
-impl<C: Charge> Caller<C> {
+impl Caller {
     /// # Errors
     /// [`AccessError`] for anything but a known key that may make this call.
     pub(super) fn identified(parts: &Parts) -> Result<Self, AccessError> {
-        let identified = parts.extensions.get::<Identified>().map(|identified| identified.0.clone());
-        let caller = identified.unwrap_or(Err(AccessError::MissingOrInvalid))?;
-        caller.require(C::PRICE.scopes())?;
-        Ok(Self::of(caller, parts))
-    }
-
-    fn of(caller: Arc<access::Caller>, parts: &Parts) -> Self {
-        let (bill, ahead) = (parts.extensions.get().cloned().unwrap_or_default(), parts.extensions.get().cloned());
-        Self { caller, bill, ahead, charge: PhantomData }
+        let call: &Call = parts.extensions.get().ok_or(AccessError::MissingOrInvalid)?;
+        let (caller, price) = call.caller()?;
+        Ok(Self { caller: caller.clone(), price, bill: call.bill.clone(), ahead: call.ahead.clone() })
     }
 
     /// Name of the key.
@@ -104,13 +64,13 @@ impl<C: Charge> Caller<C> {
     pub async fn charged(&self, app: &App) -> Result<(), ApiError> {
         let used = self.used(app).await?;
         let left = self.caller.units.zip(used).map(|(limit, used)| limit.saturating_sub(used));
-        self.bill.record(app.access.cost(C::PRICE), left);
+        self.bill.record(app.access.cost(self.price), left);
         Ok(())
     }
 
     /// The payer of work that continues after the request.
     pub fn payer(&self, app: &App) -> Payer {
-        self.caller.payer(app.access.cost(C::PRICE))
+        self.caller.payer(app.access.cost(self.price))
     }
 
     /// Does `work` for the units of this caller. The units are reserved before it. They are spent by a response, also by
@@ -132,7 +92,7 @@ impl<C: Charge> Caller<C> {
         subjects: usize,
         work: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let units = app.access.cost(C::PRICE).saturating_mul(subjects as u64);
+        let units = app.access.cost(self.price).saturating_mul(subjects as u64);
         let reserved = match self.ahead.as_ref().and_then(|ahead| ahead.take(units)) {
             Some(reserved) => reserved,
             None => app.access.reserve(&self.caller, units).await,

@@ -1,7 +1,5 @@
 //! The OpenAPI document: one operation from each documented route, and what all of them share.
 
-mod parameters;
-
 use axum::http::Method;
 use utoipa::{
     Modify, OpenApi,
@@ -12,7 +10,6 @@ use utoipa::{
 };
 
 use super::{error, validation, wire};
-use parameters::Parameters;
 
 /// The address in the examples.
 pub const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
@@ -33,7 +30,7 @@ pub fn describe(operations: Vec<Operation>) -> openapi::OpenApi {
     for operation in operations {
         document.merge(operation.placed());
     }
-    let modifiers: [&dyn Modify; 3] = [&Key, &MayBeEmpty, &Parameters];
+    let modifiers: [&dyn Modify; 2] = [&Key, &MayBeEmpty];
     modifiers.iter().for_each(|modifier| modifier.modify(&mut document));
     document
 }
@@ -62,28 +59,36 @@ impl Operation {
     info(
         title = "Assay",
         version = "2",
-        description = "Credit scores for Ethereum addresses, computed from what the chains say by versioned WebAssembly models.\n\n\
-            Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`. Errors have a `detail`; an unknown path \
-            is 404, a method that a path does not take 405, a body beyond the limit 413, an answer that takes too long 504.\n\n\
-            `RateLimit-Policy` and `RateLimit` say how many requests a minute the key may make, or an address without a valid one, and how \
-            many are left; beyond that the answer is 429, and 503 while too much is at work, both with `Retry-After`. What costs units says \
-            so in `Assay-Units-Cost`, and in `Assay-Units-Left` what a metered key has left.\n\n\
-            Scores and reports stand for five minutes, and for thirty seconds while anything behind them is incomplete: `Age` and \
-            `Cache-Control` say how much of that is left, and `If-None-Match` with their `ETag` gets a 304 while nothing has changed.\n\n\
-            A server may take payments by x402: a submission then needs no key but a payment, and the free agent routes need neither."
+        description = "Credit scores for Ethereum addresses, computed from on-chain history by versioned WebAssembly \
+            models.\n\n\
+            Every path under `/api/v2` takes an API key as `Authorization: Bearer <key>`. Every error has a `detail`. \
+            All paths share these: 404 for an unknown path, 405 for a method that a path does not support, 413 for a \
+            body that is too large, 504 for a response that takes too long.\n\n\
+            `RateLimit-Policy` and `RateLimit` state the requests per minute of the key, or of an address without a \
+            valid key, and how many are left. Beyond the rate the response is 429, and 503 if the server is \
+            overloaded; both have `Retry-After`. `Assay-Units-Cost` states the units of a call, and \
+            `Assay-Units-Left` how many a metered key has left.\n\n\
+            Scores and reports are cached for five minutes, or for thirty seconds if anything behind them is \
+            incomplete. `Age` and `Cache-Control` state how much of that is left. `If-None-Match` with the `ETag` \
+            returns 304 if nothing has changed.\n\n\
+            A server may accept payments by x402. A submission then needs a payment instead of a key, and the free \
+            agent routes need neither."
     ),
-    components(schemas(wire::CoverageName, wire::PaymentRequiredBody, wire::RangeName, wire::SubmissionStatus, error::DetailBody, error::DetailOrError, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation)),
+    components(schemas(
+        wire::CoverageName, wire::PaymentRequiredBody, wire::RangeName, wire::SubmissionStatus, error::DetailBody,
+        error::DetailOrError, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation,
+    )),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),
-        (name = "reports", description = "What a score stands on"),
-        (name = "identity", description = "Who an address is said to belong to"),
+        (name = "reports", description = "Assets, positions and lending history behind a score"),
+        (name = "identity", description = "Names and attestations of an address"),
         (name = "agents", description = "Agents of the ERC-8004 registries; free"),
-        (name = "reputation", description = "Scores of agents' addresses, put on the chain"),
-        (name = "sandbox", description = "Deterministic mocks of the same shapes; they cost nothing and read no chain"),
+        (name = "reputation", description = "Scores of agents' addresses, submitted to the chain"),
+        (name = "sandbox", description = "Deterministic mock answers; free, and no chain is read"),
         (name = "models", description = "The scoring models"),
-        (name = "usage", description = "What your own key may do and has used"),
-        (name = "admin", description = "Moving models and their roles; backups"),
-        (name = "operation", description = "For those who run the server; public"),
+        (name = "usage", description = "Scopes and usage of your key"),
+        (name = "admin", description = "Models and their roles, keys, backups"),
+        (name = "operation", description = "Health, readiness and metrics; public"),
     ),
 )]
 struct Document;
@@ -94,8 +99,8 @@ struct Key;
 impl Modify for Key {
     fn modify(&self, document: &mut openapi::OpenApi) {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
-        scheme.description = Some("An API key; `assay key mint` makes one".to_owned());
-        let words = "A signed payment by x402 in place of a key, where the server takes them; PAYMENT-SIGNATURE in its version 2";
+        scheme.description = Some("An API key; `assay key mint` creates one".to_owned());
+        let words = "A payment by x402, version 1, instead of a key; version 2 is the header `PAYMENT-SIGNATURE`";
         let payment = ApiKey::Header(ApiKeyValue::with_description("X-PAYMENT", words));
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("key", SecurityScheme::Http(scheme));
