@@ -14,7 +14,7 @@ const checksums = new Map(
   [...readFileSync("Cargo.lock", "utf8").matchAll(locked)].map(([, name, version, sum]) => [`${name} ${version}`, sum]),
 );
 
-const root = metadata.packages.find((one) => one.name === "assay").id;
+const root = metadata.packages.find((one) => one.name === "assay-cli").id;
 const isLinked = (to) => to.dep_kinds.some((how) => how.kind === null);
 const linked = (id) => nodes.get(id).deps.filter(isLinked).map((to) => to.pkg);
 const seen = new Set([root]);

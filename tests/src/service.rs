@@ -187,7 +187,7 @@ pub fn shelf_copy() -> TempDir {
 pub fn binary() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let profile = test.ancestors().find(|dir| dir.join("assay").is_file());
-    profile.expect("assay is not built; `cargo build -p assay` builds it").join("assay")
+    profile.expect("assay is not built; `cargo build -p assay-cli` builds it").join("assay")
 }
 
 /// The folder of compiled models that all servers of these tests share. Another build of the binary has another one,

@@ -8,7 +8,6 @@ pub mod access;
 pub mod agents;
 pub mod app;
 pub mod cards;
-pub mod commands;
 pub mod config;
 pub mod http;
 pub mod reputation;

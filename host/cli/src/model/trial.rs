@@ -12,7 +12,7 @@ use assay_registry::{Answer, Question, Trial, Trials};
 use clap::Args;
 
 use super::{read, unsigned};
-use crate::commands::{ConfigFile, Failure, features as chains, print};
+use crate::{ConfigFile, Failure, features as chains, print};
 
 #[derive(Args)]
 pub struct Arguments {

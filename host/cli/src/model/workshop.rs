@@ -11,7 +11,7 @@ use assay_backtest::Source;
 use assay_domain::ModelKind;
 
 use super::{expect, script};
-use crate::commands::{Failure, print};
+use crate::{Failure, print};
 
 /// The declaration of a model without code, and the scores that its golden wallets keep.
 const DECLARATION: &str = "model.toml";

@@ -8,7 +8,7 @@ use std::{
 
 use assay_registry::SigningKey;
 
-use crate::commands::{Failure, print};
+use crate::{Failure, print};
 
 /// Writes a new secret key that only its owner may read, and prints its public key.
 pub fn key(file: &Path) -> Result<(), Failure> {

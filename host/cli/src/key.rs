@@ -5,7 +5,7 @@ use assay_store::Store;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ConfigFile, Failure, print};
-use crate::{
+use assay::{
     access::{self, Access, KeyUsage},
     config::Config,
 };

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::{ConfigFile, Failure};
-use crate::config::Config;
+use assay::config::Config;
 
 /// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(60);

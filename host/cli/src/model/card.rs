@@ -3,10 +3,8 @@
 use assay_domain::{ModelKind, ModelVersion};
 
 use super::read;
-use crate::{
-    cards,
-    commands::{ConfigFile, Failure, print},
-};
+use crate::{ConfigFile, Failure, print};
+use assay::cards;
 
 pub fn card(kind: ModelKind, version: &ModelVersion, config: &ConfigFile) -> Result<(), Failure> {
     let config = config.load()?;

@@ -19,7 +19,7 @@ use super::{
     Failure, print,
     remote::{Remote, Server},
 };
-use crate::{
+use assay::{
     config::Config,
     http::wire::ScoreBody,
     rollout::{

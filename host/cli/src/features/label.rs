@@ -6,7 +6,8 @@ use assay_index::Index;
 use assay_lending::{EventKind, What};
 
 use super::past::{Label, Past};
-use crate::{commands::Failure, config::Config};
+use crate::Failure;
+use assay::config::Config;
 
 /// The index, with the chains that have markets.
 pub(super) struct Indexed {

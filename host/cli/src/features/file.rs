@@ -9,7 +9,7 @@ use std::{
 
 use assay_backtest::{BadLine, MAX_LINE, Record, Source, TableWriter};
 
-use crate::commands::Failure;
+use crate::Failure;
 
 /// The rows of a file: the id of each in lower case, and the moment that it describes.
 #[derive(Default)]

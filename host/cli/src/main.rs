@@ -1,4 +1,4 @@
-//! The commands of the binary. Results go to standard output, an error goes to standard error as one message. The exit
+//! The `assay` binary: a module for each command. Results go to standard output, an error goes to standard error as one message. The exit
 //! code is 0 for success, 1 where the answer is no, and 2 where the command could not run.
 
 mod backtest;
@@ -19,7 +19,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{self, Config};
+use assay::config::{self, Config};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Credit scores for Ethereum addresses, computed by versioned WebAssembly models.
 #[derive(Parser)]
@@ -110,8 +113,7 @@ impl Failure {
     }
 }
 
-/// Parses the arguments and runs the command.
-pub fn run() -> ExitCode {
+fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve { file, sandbox } => serve::run(&file, sandbox),
         Command::Health(health) => health::run(&health),
@@ -138,7 +140,7 @@ pub fn run() -> ExitCode {
 }
 
 fn openapi() -> Result<(), Failure> {
-    print(crate::http::document().to_pretty_json().map_err(Failure::cannot)?)
+    print(assay::http::document().to_pretty_json().map_err(Failure::cannot)?)
 }
 
 /// Prints to standard output. A closed pipe (`| head`) is not an error.

@@ -5,7 +5,8 @@ use assay_domain::{Address, ChainId};
 use chrono::{DateTime, NaiveDate};
 
 use super::Arguments;
-use crate::{commands::Failure, config::Config};
+use crate::Failure;
+use assay::config::Config;
 
 const DAY: u64 = 86_400;
 

@@ -11,7 +11,7 @@ use assay_registry::{CheckReport, Limits, SampleScore};
 use notify::{RecursiveMode, Watcher as _};
 
 use super::{publish, read, workshop};
-use crate::commands::{Failure, print, remote::Remote};
+use crate::{Failure, print, remote::Remote};
 
 /// An editor writes several files; the build waits until it is quiet for this long.
 const QUIET: Duration = Duration::from_millis(200);

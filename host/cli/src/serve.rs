@@ -9,7 +9,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{ConfigFile, Failure};
-use crate::{
+use assay::{
     app,
     config::{self, Config, LogFormat},
     telemetry,

@@ -9,7 +9,7 @@ use assay_domain::{Digest, ModelInfo};
 use assay_registry::{CheckReport, Limits, LoadError, Problem};
 
 use super::read;
-use crate::commands::{ConfigFile, Failure, print};
+use crate::{ConfigFile, Failure, print};
 
 pub fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure> {
     let limits = config.load()?.models.limits();

@@ -7,7 +7,7 @@ use assay_backtest::Source;
 use assay_domain::features::Features;
 use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, standalone};
 
-use crate::commands::{Failure, print};
+use crate::{Failure, print};
 
 /// The outcome of a comparison so far.
 #[derive(Default)]

@@ -12,7 +12,7 @@ use std::{
 use assay_author::Script;
 use assay_registry::{Limits, Trials, to_component};
 
-use crate::commands::{Failure, print};
+use crate::{Failure, print};
 
 /// The longest that a toolchain may take. Python takes 10 to 30 seconds.
 const LONGEST: Duration = Duration::from_secs(300);

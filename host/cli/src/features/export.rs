@@ -21,7 +21,8 @@ use super::{
     past::{Label, Past, blocks},
     reading::{Reading, is_pending},
 };
-use crate::{commands::Failure, config::Config};
+use crate::Failure;
+use assay::config::Config;
 
 /// One export: of now, or of one moment in the past.
 pub(super) struct Export<'a> {

@@ -6,7 +6,7 @@ use assay_store::config::Backend;
 use futures::future::join_all;
 
 use super::{ConfigFile, Failure, print};
-use crate::{
+use assay::{
     access::x402::Terms,
     config::{Config, KeyConfig, X402},
 };
@@ -20,7 +20,7 @@ pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     let found = runtime.block_on(join_all(config.chains.iter().map(|chain| {
         // A closed standard output ends nothing.
-        crate::verify::verify(chain, &config, |words| {
+        assay::verify::verify(chain, &config, |words| {
             drop(print(format!("chain {} {}: {words}", chain.id, chain.name)));
         })
     })));
@@ -166,7 +166,7 @@ mod tests {
                     [access.x402]\nenabled = true\npay_to = \"0x00000000000000000000000000000000000000aa\"\nasset = \"0x00000000000000000000000000000000000000bb\"\n\
                     facilitator = \"https://pay.example/s3cret\"\n";
         file.write_all(toml.as_bytes()).unwrap();
-        let text = summary(&crate::config::load(Some(file.path())).unwrap());
+        let text = summary(&assay::config::load(Some(file.path())).unwrap());
         for part in [
             "dev (read; unmetered; 6000 a minute)",
             "1 Ethereum through rpc.example:8545",
@@ -184,7 +184,7 @@ mod tests {
         let toml = "[[chains]]\nid = 10\nrpc = [\"http://a.example\"]\nmarkets = []\n[[chains]]\nid = 5\nname = \"Own\"\nrpc = [\"http://b.example\"]\n\
                     finality = 1\nnative = { symbol = \"ETH\" }\n";
         file.write_all(toml.as_bytes()).unwrap();
-        let text = summary(&crate::config::load(Some(file.path())).unwrap());
+        let text = summary(&assay::config::load(Some(file.path())).unwrap());
         for part in [
             "from the file: rpc, markets; shipped with assay: name, finality, max_head_age, multicall, sequencer, native, tokens, slugs\n",
             "from the file alone",

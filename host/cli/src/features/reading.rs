@@ -13,7 +13,8 @@ use assay_domain::{Address, Coverage, Snapshot, Subject};
 use assay_store::Store;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{app, commands::Failure, config::Config};
+use crate::Failure;
+use assay::{app, config::Config};
 
 /// Time between two checks of a history that is being read.
 const POLL: Duration = Duration::from_millis(250);
@@ -88,7 +89,7 @@ pub(super) fn is_pending(snapshot: &Snapshot) -> bool {
 ///
 /// # Errors
 /// [`Failure`] where no chain is configured or can be read, and where a name has no address.
-pub(in crate::commands) fn one(config: &Config, given: &str, wait: Duration) -> Result<Snapshot, Failure> {
+pub(crate) fn one(config: &Config, given: &str, wait: Duration) -> Result<Snapshot, Failure> {
     if config.chains.is_empty() {
         return Err(Failure::cannot(
             "no chains are configured, so --address cannot be read: name a configuration that has [[chains]] with --config",

@@ -8,7 +8,7 @@ use std::{
 use assay_author::Matrix;
 use assay_backtest::{Record, Source};
 
-use crate::commands::Failure;
+use crate::Failure;
 
 /// Writes the features of each wallet of a file to standard output.
 pub fn print(declaration: &Path, features: &Path) -> Result<(), Failure> {

@@ -153,7 +153,7 @@ fn export(mut arguments: Arguments) -> Result<(), Failure> {
 /// One export for each moment, or one of now.
 async fn all(
     arguments: &Arguments,
-    config: &crate::config::Config,
+    config: &assay::config::Config,
     addresses: Vec<String>,
     lines: &Path,
     known: &mut file::Known,

@@ -1,0 +1,38 @@
+//! The exit codes of the binary: 0 for success, 1 if the answer is no, 2 if the command could not run.
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+fn assay(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+    command.args(arguments).current_dir(folder).output().expect("assay runs")
+}
+
+#[test]
+fn a_command_says_by_its_code_how_it_went() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bad.toml"), "listen = \"nowhere\"\n").unwrap();
+    for (arguments, code, words) in [
+        (&["openapi"][..], 0, ""),
+        (&["--version"], 0, ""),
+        (&["check-config", "--config", "bad.toml"], 1, "listen"),
+        (&["serve", "--config", "bad.toml"], 2, "listen"),
+        (&["serve", "--config", "missing.toml"], 2, "missing.toml"),
+        (&["nothing"], 2, "unrecognized subcommand 'nothing'"),
+        (&[], 2, "Usage: assay <COMMAND>"),
+    ] {
+        let output = assay(arguments, folder.path());
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn it_prints_the_document_that_the_server_serves() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed: serde_json::Value = serde_json::from_slice(&assay(&["openapi"], folder.path()).stdout).unwrap();
+    assert_eq!(printed, serde_json::to_value(assay::http::document()).unwrap());
+}
