@@ -1,8 +1,6 @@
-//! The pages of this repository name what exists: links, paths, configuration keys. Each page fits in 120 columns, and
-//! a journey of the architecture page names each file once.
+//! The pages of this repository name what exists: links, paths, configuration keys. Each page fits in 120 columns.
 
 use std::{
-    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -80,22 +78,4 @@ fn every_page_fits_its_columns() {
             assert!(line.chars().count() <= 120, "{}: {line}", page.display());
         }
     }
-}
-
-#[test]
-fn a_journey_passes_each_file_once() {
-    let text = fs::read_to_string(root().join("host/docs/architecture.md")).unwrap();
-    let journeys: Vec<_> = text.split("\n## Journey ").skip(1).collect();
-    assert_eq!(journeys.len(), 3);
-    for journey in journeys {
-        let files: Vec<_> = journey.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
-        let distinct: BTreeSet<_> = files.iter().collect();
-        assert!(files.len() > 10 && distinct.len() == files.len(), "{files:?}");
-    }
-}
-
-#[test]
-fn the_glossary_is_short() {
-    let text = fs::read_to_string(root().join("host/docs/glossary.md")).unwrap();
-    assert!(text.lines().filter(|line| line.starts_with("| **")).count() <= 25);
 }
