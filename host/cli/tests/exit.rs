@@ -1,13 +1,13 @@
 //! The exit codes of the binary: 0 for success, 1 if the answer is no, 2 if the command could not run.
 
 use std::{
+    io,
     path::Path,
     process::{Command, Output},
 };
 
-fn assay(arguments: &[&str], folder: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.args(arguments).current_dir(folder).output().expect("assay runs")
+fn assay(arguments: &[&str], folder: &Path) -> io::Result<Output> {
+    Command::new(env!("CARGO_BIN_EXE_assay")).args(arguments).current_dir(folder).output()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_command_says_by_its_code_how_it_went() {
         (&["nothing"], 2, "unrecognized subcommand 'nothing'"),
         (&[], 2, "Usage: assay <COMMAND>"),
     ] {
-        let output = assay(arguments, folder.path());
+        let output = assay(arguments, folder.path()).unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
         assert!(said.contains(words), "{arguments:?}: {said}");
@@ -33,6 +33,7 @@ fn a_command_says_by_its_code_how_it_went() {
 #[test]
 fn it_prints_the_document_that_the_server_serves() {
     let folder = tempfile::tempdir().unwrap();
-    let printed: serde_json::Value = serde_json::from_slice(&assay(&["openapi"], folder.path()).stdout).unwrap();
+    let printed: serde_json::Value =
+        serde_json::from_slice(&assay(&["openapi"], folder.path()).unwrap().stdout).unwrap();
     assert_eq!(printed, serde_json::to_value(assay::http::document()).unwrap());
 }

@@ -5,7 +5,7 @@
 mod admin;
 mod agents;
 mod backup;
-mod bill;
+mod call;
 mod check;
 mod console;
 mod docs;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::http::{
     ApiError, App,
-    middleware::Call,
+    call::Call,
     route::{BodyLimit, BodySize},
     validation::{Place, Violation},
 };

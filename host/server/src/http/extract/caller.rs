@@ -6,7 +6,10 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 
 use crate::{
     access::{self, AccessError, Ahead, Price, Reservation, records::Payer},
-    http::{ApiError, App, bill::Bill, middleware::Call},
+    http::{
+        ApiError, App,
+        call::{Bill, Call},
+    },
 };
 
 /// A caller with a valid key that may make this call.

@@ -2,7 +2,7 @@
 //! address, the limit of concurrent requests, the size of its body, its key and scope. All but the last also apply to
 //! paths that are no route. A refusal comes before any work.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{
     extract::{Request, State},
@@ -13,41 +13,17 @@ use axum::{
 
 use super::{origin::origin, rate};
 use crate::{
-    access::{AccessError, Admitted, Ahead, Caller, Price},
+    access::{AccessError, Admitted, Caller, Price},
     http::{
         ApiError, App,
-        bill::Bill,
+        call::{Bill, Call},
         extract::check_declared,
-        route::{Admission, BodyLimit, Route},
+        route::{Admission, Route},
     },
 };
 
 /// Longest wait for the rest of a discarded body.
 const DISCARD: Duration = Duration::from_secs(10);
-
-/// What is known of a request once it is admitted; the extractors read it.
-#[derive(Clone)]
-pub struct Call {
-    caller: Result<Arc<Caller>, AccessError>,
-    price: Option<Price>,
-    /// The units of the call, where they were reserved with its count.
-    pub ahead: Option<Ahead>,
-    pub bill: Bill,
-    pub body: BodyLimit,
-}
-
-impl Call {
-    /// The caller, with the price of the call.
-    ///
-    /// # Errors
-    /// [`AccessError`] for anything but a known key that may make this call.
-    pub fn caller(&self) -> Result<(&Arc<Caller>, Price), AccessError> {
-        let price = self.price.ok_or(AccessError::MissingOrInvalid)?;
-        let caller = self.caller.as_ref().map_err(AccessError::clone)?;
-        caller.require(price.scopes())?;
-        Ok((caller, price))
-    }
-}
 
 /// Counts the request, limits it and its body, and adds its cost to the response. Operation routes have no rate and no
 /// limit of concurrency: operators need them most when the server is overloaded, and they cost little.

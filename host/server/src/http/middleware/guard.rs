@@ -11,8 +11,7 @@ use axum::{
 };
 use futures::FutureExt;
 
-use super::Call;
-use crate::http::{ApiError, server::Peer};
+use crate::http::{ApiError, call::Call, server::Peer};
 
 /// Responds with 400 to a request of HTTP/1.1 that does not name one host: a proxy may have routed it by another name.
 pub async fn one_host(request: Request, next: Next) -> Response {

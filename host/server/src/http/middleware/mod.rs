@@ -18,7 +18,6 @@ use tower::ServiceBuilder;
 use super::{App, route::Route};
 use measure::Handles;
 
-pub(super) use admission::Call;
 pub(super) use rate::refused_for;
 
 /// The layers of one route, outermost first.

@@ -1,4 +1,5 @@
-//! The cost of a call as response headers: `Assay-Units-Cost`, and for a metered key `Assay-Units-Left`.
+//! An admitted call, as middleware and extractors share it, and its cost as response headers: `Assay-Units-Cost`, and for a
+//! metered key `Assay-Units-Left`.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -7,8 +8,35 @@ use std::sync::{
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::route::BodyLimit;
+use crate::access::{AccessError, Ahead, Caller, Price};
+
 const COST: HeaderName = HeaderName::from_static("assay-units-cost");
 const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
+
+/// What is known of a request once it is admitted; the extractors read it.
+#[derive(Clone)]
+pub struct Call {
+    pub caller: Result<Arc<Caller>, AccessError>,
+    pub price: Option<Price>,
+    /// The units of the call, where they were reserved with its count.
+    pub ahead: Option<Ahead>,
+    pub bill: Bill,
+    pub body: BodyLimit,
+}
+
+impl Call {
+    /// The caller, with the price of the call.
+    ///
+    /// # Errors
+    /// [`AccessError`] for anything but a known key that may make this call.
+    pub fn caller(&self) -> Result<(&Arc<Caller>, Price), AccessError> {
+        let price = self.price.ok_or(AccessError::MissingOrInvalid)?;
+        let caller = self.caller.as_ref().map_err(AccessError::clone)?;
+        caller.require(price.scopes())?;
+        Ok((caller, price))
+    }
+}
 
 /// The cost of the current request, which the extractor [`Caller`](super::extract::Caller) records.
 #[derive(Clone, Default)]
