@@ -5,6 +5,7 @@ mod backtest;
 mod check_config;
 mod compile;
 mod features;
+mod first_party;
 mod health;
 mod index;
 mod key;
@@ -35,14 +36,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Serve the API
-    Serve {
-        #[command(flatten)]
-        file: ConfigFile,
-        /// Answer the production paths from the sandbox generator, also for agents and submissions: no chain is read,
-        /// and nothing costs units
-        #[arg(long)]
-        sandbox: bool,
-    },
+    Serve(serve::Serve),
     /// Check whether the server on this machine is ready, for the health check of a container
     Health(health::Health),
     /// Print the configuration, or every problem with it
@@ -115,7 +109,7 @@ impl Failure {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Serve { file, sandbox } => serve::run(&file, sandbox),
+        Command::Serve(serve) => serve::run(serve),
         Command::Health(health) => health::run(&health),
         Command::CheckConfig { file, live } => check_config::run(&file, live),
         Command::Model(command) => model::run(command),

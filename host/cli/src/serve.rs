@@ -2,29 +2,88 @@
 
 use std::{io, net::SocketAddr};
 
+use clap::Args;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{ConfigFile, Failure};
+use super::{ConfigFile, Failure, first_party, print};
 use assay::{
+    access::draw,
     app,
-    config::{self, Config, LogFormat},
+    config::{self, Config, KeyConfig, LogFormat},
     telemetry,
 };
+use assay_domain::{Scope, Secret};
 
-pub fn run(file: &ConfigFile, sandbox: bool) -> Result<(), Failure> {
-    let mut config = file.load()?;
-    config.sandbox |= sandbox;
+#[derive(Args)]
+pub struct Serve {
+    #[command(flatten)]
+    file: ConfigFile,
+    /// Answer the production paths from the sandbox generator, also for agents and submissions: no chain is read,
+    /// and nothing costs units
+    ///
+    /// It needs no file: without a shelf it serves the models in this binary, and without a key in the configuration it
+    /// makes one and prints it.
+    #[arg(long)]
+    sandbox: bool,
+    /// Address and port to listen on, instead of `listen` in the configuration; port 0 takes a free port
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
+    /// Key of the sandbox, at least 8 characters, instead of a new one at each start
+    #[arg(long, requires = "sandbox")]
+    key: Option<String>,
+}
+
+pub fn run(serve: Serve) -> Result<(), Failure> {
+    let mut config = serve.file.load()?;
+    config.sandbox |= serve.sandbox;
+    config.listen = serve.listen.unwrap_or(config.listen);
+    let key = if config.sandbox { sandbox(&mut config, serve.key)? } else { None };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
     // Dropped before the runtime, which sends the last traces.
     let _traces = {
         let _on_runtime = runtime.enter();
         start_telemetry(&config.telemetry)?
     };
-    runtime.block_on(serve(config))
+    runtime.block_on(listen(config, key))
+}
+
+/// What a sandbox needs to answer: models, if there is no shelf, and a key, if none is configured or one is given.
+/// Returns that key.
+fn sandbox(config: &mut Config, given: Option<String>) -> Result<Option<String>, Failure> {
+    if !config.models.shelf.exists() {
+        let shelf = config.store.path.with_file_name("first-party");
+        first_party::write(&shelf)
+            .map_err(|error| Failure::cannot(format!("cannot write the models to {}: {error}", shelf.display())))?;
+        config.models.shelf = shelf;
+    }
+    let key = match given {
+        Some(key) if key.len() < 8 => return Err(Failure::cannot("--key is too short: give at least 8 characters")),
+        Some(key) => key,
+        None if config.access.keys.is_empty() => draw("sandbox").map_err(Failure::cannot)?.expose().to_owned(),
+        None => return Ok(None),
+    };
+    config.access.keys.push(KeyConfig {
+        name: "sandbox".to_owned(),
+        key: Secret::new(key.clone()),
+        scopes: vec![Scope::Read, Scope::Submit, Scope::Admin],
+        units: None,
+        rate: None,
+    });
+    Ok(Some(key))
+}
+
+/// What to do with a sandbox, for the terminal. The log never has the key.
+fn welcome(address: SocketAddr, key: &str) -> String {
+    format!(
+        "Sandbox on http://{address} with the key {key}\n\n  \
+         curl -H 'Authorization: Bearer {key}' \\\n    \
+         'http://{address}/api/v2/score/address/0x0000000000000000000000000000000000000001?include_factors=true'\n\n\
+         Console: http://{address}/console   API: http://{address}/docs\n"
+    )
 }
 
 fn start_telemetry(config: &config::Telemetry) -> Result<Option<telemetry::Traces>, Failure> {
@@ -41,9 +100,12 @@ fn start_telemetry(config: &config::Telemetry) -> Result<Option<telemetry::Trace
     telemetry::start(&config.log, format, collector.as_ref()).map_err(Failure::cannot)
 }
 
-async fn serve(config: Config) -> Result<(), Failure> {
+async fn listen(config: Config, key: Option<String>) -> Result<(), Failure> {
     let listener =
         TcpListener::bind(config.listen).await.map_err(|error| Failure::cannot(bind_error(config.listen, &error)))?;
+    if let Some(key) = key {
+        print(welcome(listener.local_addr().map_err(Failure::cannot)?, &key))?;
+    }
     let cancel = CancellationToken::new();
     stop_on_signal(cancel.clone()).map_err(Failure::cannot)?;
     app::serve(config, listener, cancel).await.map_err(Failure::cannot)
@@ -53,8 +115,8 @@ async fn serve(config: Config) -> Result<(), Failure> {
 fn bind_error(address: SocketAddr, error: &io::Error) -> String {
     let advice = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "another process listens there. Stop it, or set `listen` (or ASSAY__LISTEN) to another port; port 0 takes \
-             a free one"
+            "another process listens there. Stop it, or give another port by --listen, `listen` or ASSAY__LISTEN; port 0 \
+             takes a free one"
         }
         io::ErrorKind::PermissionDenied => {
             "ports below 1024 need a privilege. Set `listen` (or ASSAY__LISTEN) to a higher one"
