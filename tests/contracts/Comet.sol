@@ -79,7 +79,9 @@ contract CometStub {
     address[] assets;
     uint256 supplyIndex = INDEX_SCALE;
     uint256 borrowIndex = INDEX_SCALE;
+    bool paysRewards = true;
     mapping(address => int256) principal;
+    mapping(address => uint64) touched;
     mapping(address => mapping(address => UserCollateral)) public userCollateral;
     mapping(address => uint256) public getPrice;
 
@@ -92,16 +94,30 @@ contract CometStub {
         getPrice[feed] = price;
     }
 
+    /// Rewards grow with the blocks.
+    function payRewards(bool pays) external {
+        paysRewards = pays;
+    }
+
+    function trackingIndex() internal view returns (uint64) {
+        return paysRewards ? uint64(block.number) : 0;
+    }
+
+    /// As in the real one, anybody may call it for any account.
+    function accrueAccount(address account) external {
+        touched[account] = trackingIndex();
+    }
+
     function accrue(uint256 supply_, uint256 borrow_) external {
         (supplyIndex, borrowIndex) = (supply_, borrow_);
     }
 
     function totalsBasic() external view returns (TotalsBasic memory) {
-        return TotalsBasic(uint64(supplyIndex), uint64(borrowIndex), 0, 0, 0, 0, uint40(block.timestamp), 0);
+        return TotalsBasic(uint64(supplyIndex), uint64(borrowIndex), trackingIndex(), trackingIndex(), 0, 0, uint40(block.timestamp), 0);
     }
 
     function userBasic(address account) external view returns (UserBasic memory) {
-        return UserBasic(int104(principal[account]), 0, 0, 0, 0);
+        return UserBasic(int104(principal[account]), touched[account], 0, 0, 0);
     }
 
     function numAssets() external view returns (uint8) {
@@ -176,6 +192,7 @@ contract CometStub {
         int256 balance = old + int256(seized * baseScale / getPrice[baseToken]);
         if (balance < 0) balance = 0;
         principal[account] = principalValue(balance);
+        touched[account] = trackingIndex();
         uint256 paid = uint256(balance - old);
         emit AbsorbDebt(msg.sender, account, paid, paid * getPrice[baseToken] / baseScale);
         if (principal[account] > 0) emit Transfer(address(0), account, presentSupply(uint256(principal[account])));
@@ -186,6 +203,7 @@ contract CometStub {
         int256 old = principal[account];
         int256 now_ = principalValue(presentValue(old) + amount);
         principal[account] = now_;
+        touched[account] = trackingIndex();
         int256 before = old > 0 ? old : int256(0);
         int256 later = now_ > 0 ? now_ : int256(0);
         return uint256(amount > 0 ? (later > before ? later - before : int256(0)) : (before > later ? before - later : int256(0)));

@@ -1,6 +1,8 @@
 //! Snapshots of addresses over all chains. A snapshot is cached for a while, concurrent requests for an address share
 //! one read, and a read ends at its deadline.
 
+mod late;
+
 use std::{
     sync::{Arc, OnceLock},
     time::{Duration, Instant},
@@ -35,6 +37,7 @@ use assay_index::Index;
 use assay_lending::Rest;
 use assay_store::Store;
 use assay_trace::TRACE;
+use late::{Late, Patience};
 
 /// Time between two background questions for a chain's head.
 const WATCH_INTERVAL: Duration = Duration::from_secs(30);
@@ -54,7 +57,8 @@ struct Inner {
     owners: OnceLock<Owners>,
     budget: Duration,
     cache: Cache<Address, Arc<Snapshot>>,
-    reads: SingleFlight<Address, Arc<Snapshot>>,
+    reads: SingleFlight<Address, Arc<Snapshot>, Patience>,
+    late: Late,
     /// The moment before which the chains are read, in Unix seconds.
     past: Option<u64>,
     shelf: Arc<Shelf>,
@@ -111,6 +115,7 @@ impl Chains {
             budget: keeping.budget,
             cache: cache(keeping),
             reads: SingleFlight::default(),
+            late: Late::default(),
             past: keeping.past,
             shelf: opened,
             clock: clock.clone(),
@@ -178,6 +183,12 @@ impl Chains {
         let read = self.join(wallet);
         metrics::counter!("assay_snapshots_total", "source" => if read.joined { "shared" } else { "read" })
             .increment(1);
+        if read.state == Patience::Budget
+            && let Some(late) = self.inner.late.snapshot(wallet).await
+        {
+            let outcome = tokio::time::timeout(self.inner.budget, read.outcome).await;
+            return Read { cached: outcome.is_err(), snapshot: outcome.unwrap_or(late) };
+        }
         Read { snapshot: read.outcome.await, cached: false }
     }
 
@@ -223,7 +234,7 @@ impl Chains {
     }
 
     /// The running read of `wallet`, or a new one.
-    fn join(&self, wallet: Address) -> Work<Arc<Snapshot>> {
+    fn join(&self, wallet: Address) -> Work<Arc<Snapshot>, Patience> {
         let inner = &self.inner;
         let read = inner.reads.join(wallet, || {
             // On a task: a caller that leaves must not end the read for the others.
@@ -231,11 +242,18 @@ impl Chains {
             let (reader, batch) = (inner.clone(), self.batch.clone());
             let task = inner.tasks.spawn(async move { reader.read(wallet, batch).await }.instrument(span));
             let inner = inner.clone();
-            (async move { task.await.unwrap_or_else(|_| Arc::new(inner.failed(wallet))) }, ())
+            let outcome = async move { task.await.unwrap_or_else(|_| Arc::new(inner.failed(wallet))) };
+            (outcome, Patience::ToTheEnd)
         });
         if !read.joined {
             // Keeps the read listed while it runs, also after all callers have left.
-            inner.tasks.spawn(read.outcome.clone());
+            let (inner, outcome) = (inner.clone(), read.outcome.clone());
+            inner.tasks.clone().spawn(async move {
+                let snapshot = outcome.await;
+                if inner.is_late(&snapshot) {
+                    inner.complete(snapshot).await;
+                }
+            });
         }
         read
     }
@@ -247,8 +265,12 @@ impl Inner {
         if let Some(snapshot) = self.cache.get(&wallet).await {
             return snapshot;
         }
+        self.read_within(self.budget, wallet, batch).await
+    }
+
+    async fn read_within(&self, time: Duration, wallet: Address, batch: Option<Batch>) -> Arc<Snapshot> {
         let started = Instant::now();
-        let deadline = tokio::time::Instant::from_std(started) + self.budget;
+        let deadline = tokio::time::Instant::from_std(started) + time;
         let (reads, heads): (Vec<_>, Heads) = self
             .chains
             .iter()

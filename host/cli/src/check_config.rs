@@ -1,6 +1,6 @@
 //! `assay check-config`: prints the configuration without secrets, and with `--live` checks the contracts on chain.
 
-use assay_chain::{Ipfs, config::ChainConfig};
+use assay_chain::config::ChainConfig;
 use assay_domain::Secret;
 use assay_store::config::Backend;
 use futures::future::join_all;
@@ -20,12 +20,12 @@ pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
     let found = runtime.block_on(join_all(config.chains.iter().map(|chain| {
         // A closed standard output ends nothing.
-        assay::verify::verify(chain, &config, |words| {
+        assay::verify::verify(chain, &config, None, |words| {
             drop(print(format!("chain {} {}: {words}", chain.id, chain.name)));
         })
     })));
     let found: Vec<_> = found.into_iter().flatten().map(|finding| format!("  {finding}")).collect();
-    let node = runtime.block_on(ipfs(&config));
+    let node = runtime.block_on(assay::verify::ipfs(&config));
     let chains = match found.len() {
         0 => None,
         points => Some(format!("the chains disagree in {points} point(s):\n{}", found.join("\n"))),
@@ -35,12 +35,6 @@ pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
         return print("The chains agree with it.");
     }
     Err(Failure::no(problems.join("\n")))
-}
-
-/// The problem of the node that publishes documents.
-async fn ipfs(config: &Config) -> Option<String> {
-    let error = Ipfs::new(config.ipfs.as_ref()?)?.check().await.err()?;
-    Some(format!("no document can be published: {error}; correct ipfs.api, or start the node"))
 }
 
 fn summary(config: &Config) -> String {

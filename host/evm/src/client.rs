@@ -29,7 +29,7 @@ use crate::{
     config::{Endpoints, RpcLimits},
     endpoint::{Endpoint, Http},
     fault::Fault,
-    logs::{LogQuery, Received, answers},
+    logs::{LogQuery, Receipt, Received, answers},
     single_flight::SingleFlight,
     span::Span,
     transport::Failover,
@@ -90,6 +90,12 @@ impl Client {
         Self { rpc, transport, shared: Arc::default(), ..self.clone() }
     }
 
+    /// A client that makes each contract call by itself.
+    #[must_use]
+    pub fn without_multicall(&self) -> Self {
+        Self { multicall: None, ..self.clone() }
+    }
+
     /// Tries endpoints that rest after a failure, and puts them back into use. Does not end: a task of the chain runs it.
     pub async fn watch(&self) {
         self.transport.watch().await;
@@ -98,6 +104,11 @@ impl Client {
     /// Whether the current endpoint has a limit of rate, as far as known.
     pub fn is_paced(&self) -> bool {
         self.transport.current().is_some_and(Endpoint::is_paced)
+    }
+
+    /// The requests or calls a second that the current endpoint takes, as far as known; `None` without a limit.
+    pub fn rate(&self) -> Option<f64> {
+        self.transport.current().and_then(Endpoint::rate)
     }
 
     pub fn chain(&self) -> ChainId {
@@ -113,6 +124,16 @@ impl Client {
         if let Some(endpoint) = self.transport.current() {
             endpoint.lower_log_ceiling(width);
         }
+    }
+
+    /// Number of answers of all endpoints so far.
+    pub fn answered(&self) -> u64 {
+        self.transport.answered()
+    }
+
+    /// How long all endpoints still rest after failures; `None` while one may be used.
+    pub fn rest(&self) -> Option<Duration> {
+        self.transport.rest()
     }
 
     /// The newest block. Concurrent callers share a request; results are not reused. An endpoint that is far behind the
@@ -133,6 +154,34 @@ impl Client {
         self.transport.newer_than(head)
     }
 
+    /// Adds what an earlier process saw of the chain: its newest head, and an early block.
+    pub fn remember(&self, newest: Block, early: Option<Block>) {
+        self.transport.remember(newest, early);
+    }
+
+    /// The newest head seen.
+    pub fn newest(&self) -> Option<Block> {
+        self.transport.newest()
+    }
+
+    /// The early block of the chain, where it is known.
+    pub fn early(&self) -> Option<Block> {
+        self.transport.early()
+    }
+
+    /// Whether an endpoint with this head, from which a block that was seen before is missing, is only behind: it has the
+    /// early block of the chain. Otherwise the chain was replaced, or that is not known: one whose heads are not compared
+    /// with a clock may be a local one, which can be set back.
+    pub async fn is_behind(&self, head: Block) -> Result<bool, Fault> {
+        let early = self.early().filter(|early| self.transport.compares_heads() && early.number <= head.number);
+        let Some(early) = early else { return Ok(false) };
+        let there = self.block(early.number).await?.ok_or(Fault::UnknownBlock)?;
+        if there.hash != early.hash {
+            self.transport.forget_blocks();
+        }
+        Ok(there.hash == early.hash)
+    }
+
     /// The blocks of these numbers; `None` for one that does not exist.
     pub async fn blocks(&self, numbers: &[u64]) -> Result<Vec<Option<Block>>, Fault> {
         let answers = self.shared_batch(numbers.iter().map(|number| ask_block(*number)).collect()).await?;
@@ -142,6 +191,12 @@ impl Client {
     /// The block of this number; `None` where it does not exist.
     pub async fn block(&self, number: u64) -> Result<Option<Block>, Fault> {
         Ok(self.blocks(&[number]).await?.into_iter().next().flatten())
+    }
+
+    /// The receipts of `transactions`, in their order; `None` where the endpoint has none.
+    pub async fn receipts(&self, transactions: &[B256]) -> Result<Vec<Option<Receipt>>, Fault> {
+        let answers = self.batch(transactions.iter().copied().map(Receipt::ask).collect()).await?;
+        transactions.iter().zip(answers).map(|(transaction, answer)| Receipt::read(*transaction, answer?)).collect()
     }
 
     /// The logs as the endpoint returned them, not yet checked.

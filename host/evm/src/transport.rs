@@ -91,6 +91,17 @@ impl Failover {
         self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed)).map(Arc::as_ref)
     }
 
+    /// Number of answers of all endpoints.
+    pub fn answered(&self) -> u64 {
+        self.inner.endpoints.iter().map(|endpoint| endpoint.answered()).sum()
+    }
+
+    /// How long all endpoints still rest; `None` while one may be used.
+    pub fn rest(&self) -> Option<Duration> {
+        let rests: Option<Vec<Duration>> = self.inner.endpoints.iter().map(|endpoint| endpoint.rest()).collect();
+        rests?.into_iter().min()
+    }
+
     /// Tries endpoints that rest, and puts them back into use. Does not end.
     pub async fn watch(&self) {
         join_all(self.inner.endpoints.iter().map(Endpoint::watch)).await;

@@ -1,9 +1,12 @@
 //! The balance of one asset in a market, and whether the wallet's moves can have led to it.
 //!
-//! Interest only adds to a position, so that the sum of moves is never more than the position, but for the rounding of
+//! Where old state was compared with the moves, the principal to which they led is known, and must be the position's.
+//! Elsewhere there are bounds. Interest only adds to a position, so that the sum of moves is never more than the position, but for the rounding of
 //! each move. And it adds at most what the market paid: the highest sum that the wallet ever had, times the growth of
-//! the market's index since its beginning. Both bounds hold for any order of moves and at any time, so that the logs of
+//! the market's index since its beginning, at the rate of the market and not at a guess. Both bounds hold for any order of moves and at any time, so that the logs of
 //! a correct endpoint always fit, and a missing log shows as soon as its amount is more than the possible interest.
+
+use std::cmp::Ordering;
 
 use alloy::primitives::I256;
 
@@ -20,8 +23,10 @@ const ROUNDING: u64 = 2;
 /// Rounding of the position itself, and dust of the same size from gateways and vaults.
 const SLACK: u64 = 10;
 const YEAR: f64 = 365.25 * 86_400.0;
-/// Upper bound of an index's growth per year after its last update: the steepest rate models charge 300% a year at full
-/// utilisation.
+/// The year of the markets' rates.
+const YEAR_OF_RATES: f64 = 365.0 * 86_400.0;
+/// Upper bound of an index's growth per year after the market was looked up: the steepest rate models charge 300% a year
+/// at full utilisation.
 const STEEPEST: f64 = 3.0;
 /// Upper bound of the growth per year of debt at a fixed rate, continuously compounded: its rate is the market's when
 /// the debt began, and no market stays at full utilisation for years.
@@ -34,21 +39,36 @@ pub struct Interest {
     index: U256,
     /// Time of its last update, in seconds since 1970.
     at: u64,
+    /// The rate in ray by which it grows after that, as of the time at which the market was looked up: each use of a
+    /// market that changes its rate updates its index.
+    rate: U256,
+    seen: u64,
 }
 
 impl Interest {
-    /// `None` for a number that cannot be an index. An unused market has none yet and counts as one without growth.
+    /// Without a known rate after the last update. `None` for a number that cannot be an index. An unused market has none
+    /// yet and counts as one without growth.
     pub(super) fn of(index: U256, at: U256) -> Option<Self> {
         let at = u64::try_from(at).ok()?;
         let index = if index.is_zero() { RAY } else { index };
         // A growth of a million times is no interest.
-        (index >= RAY && index < RAY.saturating_mul(U256::from(1_000_000))).then_some(Self { index, at })
+        let is_index = index >= RAY && index < RAY.saturating_mul(U256::from(1_000_000));
+        is_index.then_some(Self { index, at, rate: U256::ZERO, seen: at })
+    }
+
+    /// The same with the `rate` a year, in ray, that a look at the market at `seen` showed.
+    #[must_use]
+    pub(super) fn paying(self, rate: U256, seen: u64) -> Self {
+        Self { rate, seen: seen.max(self.at), ..self }
     }
 
     /// The growth of one unit until `now`.
     fn growth(self, now: u64) -> f64 {
-        let years = now.saturating_sub(self.at) as f64 / YEAR;
-        f64::from(self.index) / f64::from(RAY) * (1.0 + STEEPEST * years) - 1.0
+        let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64;
+        let in_ray = |number: U256| f64::from(number) / f64::from(RAY);
+        // Compound interest is more than simple one, which supplies of some markets get.
+        let known = (in_ray(self.rate) * seconds(self.at, self.seen.min(now)) / YEAR_OF_RATES).exp();
+        in_ray(self.index) * known * (1.0 + STEEPEST * seconds(self.seen, now) / YEAR) - 1.0
     }
 }
 
@@ -59,6 +79,8 @@ pub struct Balance {
     pub(super) asset: Address,
     /// Negative for a debt, where an asset can be supply or debt.
     pub(super) amount: I256,
+    /// The same without interest, where the market keeps it.
+    pub(super) principal: Option<I256>,
     /// The interest where it is positive, and where it is negative; `None` for no interest.
     pub(super) gains: Option<Interest>,
     pub(super) costs: Option<Interest>,
@@ -89,7 +111,17 @@ impl Difference {
 impl Balance {
     /// An amount without interest.
     pub(super) fn still(side: Side, asset: Address, amount: U256) -> Self {
-        Self { side, asset, amount: signed(amount), gains: None, costs: None, fixed_rate: false, rebasing: false }
+        let amount = signed(amount);
+        Self { side, asset, amount, principal: None, gains: None, costs: None, fixed_rate: false, rebasing: false }
+    }
+
+    /// How the balance without interest differs from the one to which old state shows that the moves led.
+    pub(super) fn differs_from(&self, expected: I256) -> Option<Difference> {
+        match self.principal?.cmp(&expected) {
+            Ordering::Greater => Some(Difference::Unexplained),
+            Ordering::Less => Some(Difference::Missing),
+            Ordering::Equal => None,
+        }
     }
 
     /// How the balance differs from `flow`. `since` is the time of the first event and `now` that of the balance, in

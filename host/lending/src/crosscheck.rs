@@ -14,7 +14,7 @@
 //! In a history that lacks only some of its events, the check finds those with amounts that the position does not
 //! allow.
 
-use crate::{balance::Balance, market::Market, sums::Sums};
+use crate::{balance::Balance, market::Market, progress::Unexplained, sums::Sums};
 use assay_domain::{ChainId, Coverage, PoolHistory, Position};
 
 /// The remark on a history whose difference has no known cause.
@@ -55,9 +55,10 @@ pub fn cross_check(
             None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
         };
         // What old state could not explain stays in doubt, also where interest covers the difference now.
-        if !fits || pool.remark.is_some() {
+        if !fits || pool.remark.as_deref().is_some_and(Unexplained::is_lack) {
             pool.coverage = Coverage::Partial;
-            pool.remark.get_or_insert_with(|| DIFFERS.into());
+            pool.remark =
+                pool.remark.take().filter(|remark| Unexplained::is_lack(remark)).or_else(|| Some(DIFFERS.into()));
             doubted.extend(index);
         }
     }
@@ -87,7 +88,11 @@ fn adds_up(pool: &PoolHistory, sums: &Sums, balances: &[Balance], now: u64) -> b
     let since = pool.first_event_at.and_then(|time| u64::try_from(time.timestamp()).ok());
     let mut differing = balances.iter().filter_map(|balance| {
         let flow = sums.of(balance.side, balance.asset);
-        balance.differs(flow, since, now).map(|difference| (balance, flow, difference))
+        let difference = match sums.principal().filter(|_| balance.principal.is_some()) {
+            Some(expected) => balance.differs_from(expected),
+            None => balance.differs(flow, since, now),
+        };
+        difference.map(|difference| (balance, flow, difference))
     });
     let Some((balance, flow, difference)) = differing.next() else { return true };
     let difference = difference.as_str();

@@ -70,7 +70,7 @@ pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extr
     for (index, (market, hints)) in markets.iter().zip(plan.hints.iter()).enumerate() {
         let Some(hints) = hints else { continue };
         let evidence = Evidence {
-            own: found.logs.iter().filter(|log| market.is_own(log, wallet)).collect(),
+            own: own(&found, market, wallet),
             hints: found.logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))).collect(),
             receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
             listed: hints,
@@ -79,6 +79,15 @@ pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extr
     }
     extract.events.sort_by_key(|event| event.block);
     extract
+}
+
+/// The logs of `market` that name `wallet`: what a query left out, a receipt may have.
+fn own<'l>(found: &'l Found, market: &Market, wallet: B256) -> Vec<&'l Log> {
+    let all = found.logs.iter().chain(&found.receipts);
+    let mut own: Vec<&Log> = all.filter(|log| market.is_own(log, wallet)).collect();
+    own.sort_by_key(|log| (log.block_number, log.log_index));
+    own.dedup_by_key(|log| (log.block_hash, log.log_index));
+    own
 }
 
 impl Extract {

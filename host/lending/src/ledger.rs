@@ -7,7 +7,7 @@ use crate::{
     hints::AllHints,
     market::Market,
     past::{AllPasts, Past},
-    progress::{Side, Unexplained},
+    progress::{Shown, Side, Unexplained},
     records::Settled,
     sums::Sums,
     tally::Tally,
@@ -48,10 +48,10 @@ pub(super) struct Entry {
 /// What old state shows of a position, in a protocol in which it can change without a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Followed {
-    /// After the settled blocks that were read.
-    pub settled: I256,
-    /// After all blocks that were read.
-    pub latest: I256,
+    /// In the settled blocks that were compared.
+    pub settled: Shown,
+    /// In all blocks that were compared.
+    pub latest: Shown,
 }
 
 /// How far a read of the history is.
@@ -80,7 +80,7 @@ impl Ledger {
                 read_before: settled.is_some(),
                 next: settled.as_ref().map_or(market.config.from_block, |s| s.through.saturating_add(1)),
                 left_out: false,
-                followed: settled.as_ref().and_then(|s| s.principal).map(|at| Followed { settled: at, latest: at }),
+                followed: settled.as_ref().and_then(|s| s.shown).map(|at| Followed { settled: at, latest: at }),
                 unexplained: settled.as_ref().and_then(|s| s.unexplained),
             }
         };
@@ -100,12 +100,13 @@ impl Ledger {
         self
     }
 
-    /// Follows these markets by old state, as far as they are read from their beginning and can change without a log.
+    /// Follows by old state the markets that are read from their beginning and can change without a log.
     #[must_use]
-    pub(super) fn following(mut self, markets: &[Market], followed: &[usize]) -> Self {
-        for (index, (entry, market)) in self.entries.iter_mut().zip(markets).enumerate() {
-            if followed.contains(&index) && !entry.read_before && market.protocol.changes_without_logs() {
-                entry.followed = Some(Followed::default());
+    pub(super) fn following(mut self, markets: &[Market]) -> Self {
+        for (entry, market) in self.entries.iter_mut().zip(markets) {
+            if !entry.read_before && market.protocol.changes_without_logs() {
+                let before = Shown { block: market.config.from_block.saturating_sub(1), ..Shown::default() };
+                entry.followed = Some(Followed { settled: before, latest: before });
             }
         }
         self
@@ -123,7 +124,11 @@ impl Ledger {
 
     /// The sums of all amounts, one entry per market; `None` where they are not known.
     pub(super) fn sums(&self) -> Vec<Option<Sums>> {
-        self.entries.iter().map(|entry| entry.settled_sums.clone().map(|sums| sums.then(&entry.tail_sums))).collect()
+        let sums = |entry: &Entry| {
+            let principal = entry.followed.map(|followed| followed.latest.principal);
+            Some(entry.settled_sums.clone()?.then(&entry.tail_sums).with_principal(principal))
+        };
+        self.entries.iter().map(sums).collect()
     }
 
     /// The single events, one entry per market.
@@ -214,7 +219,7 @@ mod tests {
             past: None,
             through,
             hash,
-            principal: None,
+            shown: None,
             unexplained: None,
         });
         let mut ledger = Ledger::new(&markets, std::slice::from_ref(&settled));

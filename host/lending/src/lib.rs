@@ -28,6 +28,7 @@ mod read;
 mod reader;
 mod receipts;
 mod records;
+mod second;
 mod sums;
 mod tally;
 mod terms;

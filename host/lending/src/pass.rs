@@ -15,6 +15,7 @@ use crate::{
     plan::Plan,
     reader::Reader,
     records::{self, Settled},
+    second::Opinion,
 };
 use assay_evm::{
     Block, Fault, Span,
@@ -35,6 +36,8 @@ pub(super) struct Pass<'a> {
     pub ledger: Ledger,
     /// The saved records, one entry per market.
     records: Vec<Option<Settled>>,
+    /// The markets whose history the position contradicted.
+    doubted: Vec<usize>,
     /// First block not yet read.
     at: u64,
     /// The first block of a read of a whole history that has found no log so far.
@@ -61,10 +64,11 @@ impl<'a> Pass<'a> {
     ) -> Self {
         let blank = !plan.is_tail && records.iter().flatten().all(Settled::is_blank);
         let markets = &reader.markets;
-        let ledger = Ledger::new(markets, &records).planned(markets, &plan.hints).following(markets, doubted);
+        let ledger = Ledger::new(markets, &records).planned(markets, &plan.hints).following(markets);
+        let doubted = doubted.to_vec();
         let at = ledger.start();
         let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
-        Self { reader, plan, head, settled_to, ledger, records, at, empty_from: blank.then_some(at), saved }
+        Self { reader, plan, head, settled_to, ledger, records, doubted, at, empty_from: blank.then_some(at), saved }
     }
 }
 
@@ -145,13 +149,12 @@ impl Pass<'_> {
         let span = Span { from, to: through };
         let asked = self.plan.queries.iter().map(|query| other.believed_logs(query, span));
         let answer = try_join_all(asked).await.map(|logs| logs.into_iter().flatten().collect::<Vec<_>>());
-        let outcome = match &answer {
-            Ok(logs) if logs.is_empty() => "confirmed",
-            Ok(_) => "contradicted",
-            Err(_) => "unanswered",
-        };
+        self.reader.count_opinion(match &answer {
+            Ok(logs) if logs.is_empty() => Opinion::Confirmed,
+            Ok(_) => Opinion::Contradicted,
+            Err(_) => Opinion::Unanswered,
+        });
         let logs = answer.unwrap_or_default();
-        metrics::counter!("assay_second_opinions_total", "chain" => self.reader.chain.to_string(), "outcome" => outcome).increment(1);
         if !logs.is_empty() {
             tracing::warn!(
                 chain = self.reader.chain,
@@ -195,7 +198,7 @@ impl Pass<'_> {
                 past: entry.settled_past.clone(),
                 through: block.number,
                 hash: block.hash,
-                principal: entry.followed.map(|followed| followed.settled),
+                shown: entry.followed.map(|followed| followed.settled),
                 unexplained: entry.unexplained,
             };
             batch = batch.and_then(|batch| records::put(batch, self.reader.chain, market, self.plan.wallet, &settled));

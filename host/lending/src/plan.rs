@@ -33,6 +33,8 @@ pub(super) struct Plan {
     pub wallet: Address,
     /// It continues an earlier read.
     pub is_tail: bool,
+    /// It reads a history again that the position contradicted.
+    pub is_doubted: bool,
     pub queries: Vec<LogQuery>,
     pub hints: AllHints,
 }
@@ -81,7 +83,7 @@ impl Plan {
                 ask(hint.contract, hint.topic0, topics, peer);
             }
         }
-        Self { wallet, is_tail: tail, queries: by_topic.into_values().collect(), hints }
+        Self { wallet, is_tail: tail, is_doubted: false, queries: by_topic.into_values().collect(), hints }
     }
 
     /// Whether `contract` is a market with hints, so that its logs in receipts count.

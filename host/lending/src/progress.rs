@@ -26,9 +26,9 @@ pub struct LendingProgress {
     /// Single events. Absent in records older than this field; the history of such a record is read once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<PastRecord>,
-    /// What old state shows after that block. Absent where the history is not compared with old state.
+    /// What old state shows. Absent where the history is not compared with old state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub principal: Option<I256>,
+    pub shown: Option<Shown>,
     /// Absent where old state explains the history, or was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<Unexplained>,
@@ -66,7 +66,18 @@ pub struct AmountRecord {
     pub events: u64,
 }
 
-/// Why old state does not explain a position that the logs contradict.
+/// What the state of a market after a block shows of a wallet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Shown {
+    pub block: u64,
+    /// The position without interest: a supply if positive, a debt if negative.
+    pub principal: I256,
+    /// A number that grows with each change of the position while the market pays rewards, and stays otherwise. Anybody
+    /// can make it grow without a change.
+    pub touched: u64,
+}
+
+/// What old state leaves open about a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unexplained {
@@ -76,7 +87,11 @@ pub enum Unexplained {
     LogsMissing,
     /// There are too many changes to compare.
     TooMany,
+    /// Two changes of a debt that cancel each other would have left no trace. This is unlikely, and only said.
+    Untraced,
 }
+
+const UNTRACED: &str = "a debt that a transfer took over and another gave back would leave no trace in this market, and would not be counted";
 
 impl Unexplained {
     pub fn as_str(self) -> &'static str {
@@ -86,7 +101,13 @@ impl Unexplained {
             }
             Self::LogsMissing => "the endpoint leaves out logs; another endpoint may have them",
             Self::TooMany => "changes without a log are possible, and there are too many changes to find them",
+            Self::Untraced => UNTRACED,
         }
+    }
+
+    /// Whether a history with this remark is not complete.
+    pub fn is_lack(remark: &str) -> bool {
+        remark != UNTRACED
     }
 }
 

@@ -12,12 +12,12 @@ use crate::{
     balance::Balance,
     config::MarketConfig,
     hints::Hint,
-    progress::{Side, Unexplained},
+    progress::{Shown, Side, Unexplained},
     sums::Move,
 };
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
-use assay_evm::{Call, Client, Fault, Span};
+use assay_evm::{Block, Call, Client, Fault, Span};
 
 /// A log that a market emits about a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(crate) struct Signature {
 /// The logs of a span of blocks that concern a wallet in one market, each list in the order of the chain.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence<'a> {
-    /// Logs of the market that name the wallet, by its protocol's signatures.
+    /// Logs of the market that name the wallet, by its protocol's signatures. Those in `receipts` are among them.
     pub own: Vec<&'a Log>,
     /// Logs that match the market's hints.
     pub hints: Vec<&'a Log>,
@@ -51,9 +51,10 @@ pub(crate) struct Quest<'a> {
     pub wallet: Address,
     pub span: Span,
     /// What old state shows before `span`, where it is known.
-    pub before: Option<I256>,
-    /// The amounts that the logs of `span` show, by block.
+    pub before: Option<Shown>,
+    /// The amounts and the events that the logs of `span` show, by block.
     pub logged: Vec<(u64, Move)>,
+    pub events: Vec<(u64, EventKind)>,
 }
 
 /// What old state adds to the logs of a span.
@@ -62,7 +63,9 @@ pub(crate) struct Unlogged {
     /// In the order of the chain. `None` where the logs show a part of the same event.
     pub changes: Vec<(u64, Option<EventKind>, Move)>,
     /// What old state shows after the span.
-    pub after: I256,
+    pub after: Shown,
+    /// Changes that cancel each other would have left no trace.
+    pub is_untraced: bool,
 }
 
 /// Why it is not known.
@@ -89,7 +92,7 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     fn family(&self) -> &'static str;
 
     /// The terms of `markets`, all of this protocol's family, in the state after block `at`.
-    fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: B256) -> FoundTerms<'a>;
+    fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a>;
 
     /// The logs of a market that name a wallet.
     fn signatures(&self) -> &'static [Signature];
@@ -118,6 +121,12 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         hint.is_explained_by(own)
     }
 
+    /// The logs in `own`, logs of the market that name the wallet, that are one kind of event if a certain log follows
+    /// them and another if none does, and that none follows: only the receipt shows that none was left out.
+    fn unsettled<'a>(&self, _own: &[&'a Log], _wallet: B256) -> Vec<&'a Log> {
+        Vec::new()
+    }
+
     /// Whether each trace in the contracts' state came with a log.
     fn logs_its_traces(&self) -> bool {
         false
@@ -141,7 +150,7 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
 
     /// The changes of a position that no log shows.
     fn unlogged<'a>(&self, quest: Quest<'a>) -> BoxFuture<'a, Result<Unlogged, Obstacle>> {
-        std::future::ready(Ok(Unlogged { changes: Vec::new(), after: quest.before.unwrap_or_default() })).boxed()
+        std::future::ready(Ok(Unlogged { after: quest.before.unwrap_or_default(), ..Unlogged::default() })).boxed()
     }
 
     /// Whether a market's own logs are worth reading while its terms are not known.

@@ -49,7 +49,8 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
     let from = ledger.start();
     let lacking = lacking(reader, &records, &hints);
     let is_tail = lacking.is_empty() && records.iter().all(Option::is_some) && head.number.saturating_sub(from) < TAIL;
-    let whole = Plan::new(&reader.markets, hints.clone(), wallet);
+    let is_doubted = doubted.iter().any(|index| records.get(*index).is_some_and(Option::is_none));
+    let whole = Plan { is_doubted, ..Plan::new(&reader.markets, hints.clone(), wallet) };
     let plan = if is_tail { Plan::tail(&reader.markets, hints, wallet) } else { whole.clone() };
     view.send_replace(ledger);
     if plan.queries.is_empty() {
@@ -139,7 +140,8 @@ async fn check(
         let Some(record) = record.as_ref().filter(|_| !stale.contains(&index)) else { continue };
         if record.through > head.number {
             // An endpoint that is behind says nothing about the blocks after its head.
-            if reader.client.newer_than(head).is_some_and(|newer| newer.number >= record.through) {
+            let newer = reader.client.newer_than(head).is_some_and(|newer| newer.number >= record.through);
+            if newer || reader.client.is_behind(head).await? {
                 return Err(Fault::UnknownBlock);
             }
             stale.push(index);

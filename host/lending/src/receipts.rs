@@ -1,8 +1,8 @@
-//! The logs of a span of blocks with the receipts that hints point at. Each receipt is read once for all markets, and
+//! The logs of a span of blocks with the receipts that hints point at, and those that tell an event's kind. Each receipt is read once for all markets, and
 //! is valid only if it is of that transaction and block and contains the logs that pointed at it. A span without its
 //! receipts counts as not read.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use alloy::rpc::types::Log;
 use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
@@ -22,6 +22,10 @@ const MOST: usize = 500;
 /// Concurrent requests of one span.
 pub(super) const CONCURRENCY: usize = 2;
 
+/// First wait before logs are requested again from endpoints that are busy; doubled with each further one.
+const PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(4);
+
 /// A transaction whose receipt is needed, and the logs that point at it.
 pub(super) struct Wanted {
     pub transaction: B256,
@@ -31,17 +35,40 @@ pub(super) struct Wanted {
 impl Reader {
     /// The logs of `span`, in parts where it is dense.
     pub(super) async fn chunk(&self, plan: &Plan, span: Span) -> Chunk<Found> {
-        let chunk = chunk(span, self.logs.range, |span| self.fetch(plan, span)).await;
+        let chunk = chunk(span, self.logs.range, |span| self.fetch_patiently(plan, span)).await;
         if let Some(Stop::Ceiling(width)) = chunk.stop {
             self.client.lower_log_ceiling(width);
         }
         chunk
     }
 
+    /// As [`fetch`](Self::fetch), and again after a failure for which a wait may help: all endpoints rest for a moment, as
+    /// after a request of another read that was not answered in time, or they answer other requests, and are busy and
+    /// not down. A slow machine leaves no gap.
+    async fn fetch_patiently(&self, plan: &Plan, span: Span) -> Result<Found, Fault> {
+        let mut pause = PAUSE;
+        loop {
+            let answered = self.client.answered();
+            let fault = match self.fetch(plan, span).await {
+                Err(fault) if fault.is_for_next_endpoint() && pause <= LONGEST_PAUSE => fault,
+                result => return result,
+            };
+            // A lighter query may be answered in time.
+            let is_lighter_next = matches!(fault, Fault::TimedOut(_)) && span.width() > 1;
+            let wait = match self.client.rest() {
+                Some(rest) if rest <= LONGEST_PAUSE => rest.max(pause),
+                None if !is_lighter_next && self.client.answered() > answered => pause,
+                _ => return Err(fault),
+            };
+            tokio::time::sleep(wait).await;
+            pause *= 2;
+        }
+    }
+
     async fn fetch(&self, plan: &Plan, span: Span) -> Result<Found, Fault> {
         metrics::counter!("assay_log_ranges_total", "chain" => self.chain.to_string()).increment(1);
         let asked = plan.queries.iter().map(|query| self.client.believed_logs(query, span));
-        let logs: Vec<_> = try_join_all(asked).await?.into_iter().flatten().collect();
+        let logs = self.compared(plan, span, try_join_all(asked).await?.concat()).await?;
         let receipts = self.receipts(plan, &logs).await?;
         Ok(Found { logs, receipts })
     }
@@ -104,8 +131,8 @@ pub(super) fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Ve
     Ok(found.into_iter().map(|(transaction, hints)| Wanted { transaction, hints }).collect())
 }
 
-/// The logs in `hinting`, which match the `hints` of `market`, that only their receipt explains. `own` are the market's
-/// logs that name the wallet.
+/// The logs in `hinting`, which match the `hints` of `market`, that only their receipt explains, and those in `own`, the
+/// market's logs that name the wallet, whose kind only their receipt tells.
 pub(super) fn unexplained<'l>(
     market: &Market,
     hints: &[Hint],
@@ -113,17 +140,15 @@ pub(super) fn unexplained<'l>(
     own: impl Iterator<Item = &'l Log>,
     hinting: impl Iterator<Item = &'l Log>,
 ) -> Vec<&'l Log> {
-    let hinting = by_transaction(hinting);
-    if hinting.is_empty() {
-        return hinting;
-    }
-    let own = by_transaction(own);
+    let (own, hinting) = (by_transaction(own), by_transaction(hinting));
     let is_explained = |log: &Log| {
         let (own, hinting) = (beside(&own, log), beside(&hinting, log));
         let mut pointing = hints.iter().filter(|hint| hint.is(log, wallet));
         pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, own, hinting))
     };
-    hinting.iter().copied().filter(|log| !is_explained(log)).collect()
+    let mut pointing: Vec<&Log> = hinting.iter().copied().filter(|log| !is_explained(log)).collect();
+    pointing.extend(market.protocol.unsettled(&own, wallet));
+    pointing
 }
 
 /// One block may have any number: it cannot be read in parts.
@@ -146,10 +171,11 @@ fn beside<'a, 'l>(logs: &'a [&'l Log], log: &Log) -> &'a [&'l Log] {
     rest.split_at(rest.partition_point(|other| self::place(other) == place)).0
 }
 
-/// Those of one transaction together, each transaction's in their order.
+/// Those of one transaction together, each transaction's in their order, and each once.
 fn by_transaction<'l>(logs: impl Iterator<Item = &'l Log>) -> Vec<&'l Log> {
     let mut logs: Vec<&Log> = logs.collect();
-    logs.sort_by_key(|log| place(log));
+    logs.sort_by_key(|log| (place(log), log.log_index));
+    logs.dedup_by_key(|log| (place(log), log.log_index));
     logs
 }
 

@@ -1,13 +1,11 @@
 //! The records of a wallet's lending history between reads: one per market, settled through a block that no
 //! reorganisation can reach.
 
-use alloy::primitives::I256;
-
 use crate::{
     hints::Hint,
     market::Market,
     past::Past,
-    progress::{self, LendingProgress, Unexplained},
+    progress::{self, LendingProgress, Shown, Unexplained},
     sums::Sums,
     tally::Tally,
 };
@@ -24,8 +22,8 @@ pub(super) struct Settled {
     pub past: Option<Past>,
     pub through: u64,
     pub hash: B256,
-    /// What old state shows after that block, where the history is followed by it.
-    pub principal: Option<I256>,
+    /// What old state shows, where the history is followed by it.
+    pub shown: Option<Shown>,
     pub unexplained: Option<Unexplained>,
 }
 
@@ -51,7 +49,7 @@ impl From<LendingProgress> for Settled {
             past: record.past.map(Past::from),
             through: record.synced_to_block,
             hash: record.synced_block_hash,
-            principal: record.principal,
+            shown: record.shown,
             unexplained: record.unexplained,
         }
     }
@@ -86,7 +84,7 @@ pub(super) fn put(
         synced_block_hash: settled.hash,
         flows: settled.sums.as_ref().map(Sums::records),
         past: settled.past.as_ref().map(Past::record),
-        principal: settled.principal,
+        shown: settled.shown,
         unexplained: settled.unexplained,
     };
     batch.put(&progress::lending(chain, market.config.address, wallet), &record)

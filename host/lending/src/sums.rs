@@ -59,39 +59,53 @@ impl Flow {
 
 /// The flow of every asset that moved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Sums(BTreeMap<(Side, Address), Flow>);
+pub struct Sums {
+    flows: BTreeMap<(Side, Address), Flow>,
+    principal: Option<I256>,
+}
 
 impl Sums {
     pub(super) fn add(&mut self, moved: &Move) {
         let Move { side, asset, amount, fixed_rate } = *moved;
         let flow =
             Flow { net: amount, high: amount.max(I256::ZERO), low: amount.min(I256::ZERO), moves: 1, fixed_rate };
-        let sum = self.0.entry((side, asset)).or_default();
+        let sum = self.flows.entry((side, asset)).or_default();
         *sum = sum.then(flow);
     }
 
     #[must_use]
     pub(super) fn then(mut self, later: &Self) -> Self {
-        for (key, flow) in &later.0 {
-            let sum = self.0.entry(*key).or_default();
+        for (key, flow) in &later.flows {
+            let sum = self.flows.entry(*key).or_default();
             *sum = sum.then(*flow);
         }
         self
     }
 
+    /// With the base position without interest to which old state shows that they led.
+    #[must_use]
+    pub(super) fn with_principal(self, principal: Option<I256>) -> Self {
+        Self { principal, ..self }
+    }
+
+    /// `None` where old state was not compared.
+    pub(super) fn principal(&self) -> Option<I256> {
+        self.principal
+    }
+
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.flows.is_empty()
     }
 
     pub(super) fn of(&self, side: Side, asset: Address) -> Flow {
-        self.0.get(&(side, asset)).copied().unwrap_or_default()
+        self.flows.get(&(side, asset)).copied().unwrap_or_default()
     }
 
     pub(super) fn records(&self) -> Vec<FlowRecord> {
         let record = |(&(side, asset), &Flow { net, high, low, moves, fixed_rate }): (&(Side, Address), &Flow)| {
             FlowRecord { side, asset, net, high, low, moves, fixed_rate }
         };
-        self.0.iter().map(record).collect()
+        self.flows.iter().map(record).collect()
     }
 }
 
@@ -100,7 +114,7 @@ impl FromIterator<FlowRecord> for Sums {
         let flow = |FlowRecord { side, asset, net, high, low, moves, fixed_rate }| {
             ((side, asset), Flow { net, high, low, moves, fixed_rate })
         };
-        Self(records.into_iter().map(flow).collect())
+        Self { flows: records.into_iter().map(flow).collect(), principal: None }
     }
 }
 

@@ -14,8 +14,7 @@ use crate::{
     market::Market,
     protocol::{LendingProtocol, MarketTerms},
 };
-use assay_domain::B256;
-use assay_evm::{Client, Fault};
+use assay_evm::{Block, Client, Fault};
 
 const LIFETIME: Duration = Duration::from_secs(3600);
 /// A market that does not answer as its protocol should may answer later.
@@ -37,7 +36,7 @@ impl TermsCache {
     ///
     /// # Errors
     /// [`Fault`] where no look-up ever succeeded.
-    pub async fn current(&self, client: &Client, markets: &[Market], at: B256) -> Result<AllTerms, Fault> {
+    pub async fn current(&self, client: &Client, markets: &[Market], at: Block) -> Result<AllTerms, Fault> {
         if let Some((_, terms)) = self.latest() {
             return Ok(terms);
         }
@@ -52,7 +51,7 @@ impl TermsCache {
     ///
     /// # Errors
     /// [`Fault`] where that fails; earlier terms remain in use.
-    pub async fn refresh(&self, client: &Client, markets: &[Market], at: B256) -> Result<(), Fault> {
+    pub async fn refresh(&self, client: &Client, markets: &[Market], at: Block) -> Result<(), Fault> {
         let _one_at_a_time = self.looking.lock().await;
         if self.latest().is_none_or(|(found, terms)| found.elapsed() >= lifetime(&terms)) {
             self.renew(client, markets, at).await?;
@@ -64,7 +63,7 @@ impl TermsCache {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn renew(&self, client: &Client, markets: &[Market], at: B256) -> Result<AllTerms, Fault> {
+    async fn renew(&self, client: &Client, markets: &[Market], at: Block) -> Result<AllTerms, Fault> {
         let terms = Arc::new(look_up(client, markets, at).await?);
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), terms.clone()));
         Ok(terms)
@@ -85,7 +84,7 @@ pub fn hints(markets: &[Market], terms: Option<&AllTerms>) -> AllHints {
 }
 
 /// Looks up all families concurrently, each with one request per step.
-async fn look_up(client: &Client, markets: &[Market], at: B256) -> Result<Vec<Option<MarketTerms>>, Fault> {
+async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<Vec<Option<MarketTerms>>, Fault> {
     let mut families = BTreeMap::<&str, (&dyn LendingProtocol, Vec<_>)>::new();
     for market in markets {
         let (_, members) = families.entry(market.protocol.family()).or_insert((market.protocol, Vec::new()));
@@ -135,7 +134,7 @@ mod tests {
             address: assay_domain::Address::ZERO,
             from_block: 0,
         };
-        let (markets, at) = ([Market::new(config)], B256::ZERO);
+        let (markets, at) = ([Market::new(config)], Block { number: 0, hash: Default::default(), time: 0 });
         let cache = TermsCache::default();
         assert!(cache.current(&client, &markets, at).await.is_err());
         let old = Instant::now().checked_sub(INCOMPLETE_LIFETIME).unwrap();

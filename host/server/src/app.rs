@@ -18,6 +18,7 @@ use crate::{
     scoring::{Scenarios, Scoring, Source},
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
+    verify::Contradictions,
 };
 use assay_chain::{AgentRegistries, Chains, Ipfs, config::Snapshots};
 use assay_outbox::{
@@ -100,12 +101,17 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let notices = notices(config, reputation.as_ref(), rehearsal.as_ref(), &tasks);
     x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let access = Access::new(&config.access, store.clone());
+    let contradictions = Contradictions::default();
+    if !config.sandbox {
+        contradictions.watch(config, &chains, &tasks.spawner());
+    }
     fold_metrics(&tasks, metrics.clone());
     let services = http::Services {
         source,
         scoring,
         rollout,
         agents,
+        contradictions,
         reputation,
         rehearsal,
         notices,

@@ -188,6 +188,73 @@ fn a_head_that_goes_back_is_never_final() {
 }
 
 #[test]
+fn a_head_below_a_record_forces_no_new_read() {
+    with(async |devnet| {
+        let (block, age) = behind(devnet).await;
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        // Neither block is old, and none is far behind the other.
+        let wide = bounded(4 * age);
+        let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(wide).with(uncached).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        assert_eq!(reader.read(wallet).await.events_coverage(), Coverage::Complete);
+        let early = async || reader.chains().client(ETHEREUM).unwrap().early();
+        until(early, Option::is_some).await;
+        for restart in [false, true] {
+            if restart {
+                reader.restart().await;
+            }
+            proxy.take();
+            proxy.rule(stuck_at(block));
+            assert_eq!(reader.read(wallet).await.events_coverage(), Coverage::Partial, "restart: {restart}");
+            proxy.rule(|_| Reply::Pass);
+            assert_eq!(reader.read(wallet).await.events_coverage(), Coverage::Complete, "restart: {restart}");
+            let first = proxy.take().iter().filter_map(Call::span).map(|(from, _)| from).min().unwrap();
+            assert!(first > block, "{first} is not above {block}, restart: {restart}");
+        }
+    });
+}
+
+#[test]
+fn a_restart_does_not_go_back() {
+    with(async |devnet| {
+        let (block, age) = behind(devnet).await;
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        let bounded = bounded(2 * age);
+        let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(bounded).with(uncached).started().await;
+        let wallet = devnet.wallet("borrower").address;
+        assert_eq!(doubt(&*reader.read(wallet).await), None);
+        proxy.rule(stuck_at(block));
+        reader.restart().await;
+        let head = devnet.ethereum.head().await.unwrap().0;
+        let said = doubt(&*reader.read(wallet).await).expect("a doubt");
+        assert!(said.contains(&format!("block {block} is far behind block {head}")), "{said}");
+    });
+}
+
+#[test]
+fn prices_of_a_doubted_head_do_not_outlive_the_doubt() {
+    with(async |devnet| {
+        let (block, _) = behind(devnet).await;
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
+        proxy.rule(stuck_at(block));
+        let kept = |config: &mut Config| config.prices.refresh = DAY;
+        let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(bounded(DAY)).with(uncached).with(kept);
+        let reader = reader.started().await;
+        let wallet = devnet.wallet("holder").address;
+        let lacks = |read: &Snapshot| read.unread().any(|(_, unread)| matches!(unread.part, Part::Price(_)));
+        assert!(lacks(&*reader.read(wallet).await), "the rounds of that block are old");
+        proxy.rule(|_| Reply::Pass);
+        let read = reader.read(wallet).await;
+        assert_eq!((lacks(&read), doubt(&read)), (false, None));
+        // While nothing is doubted, they are shared.
+        proxy.take();
+        reader.read(devnet.wallet("saver").address).await;
+        proxy.rule(stuck_at(block));
+        assert!(!lacks(&*reader.read(wallet).await), "earlier ones are better than those of a doubted block");
+    });
+}
+
+#[test]
 fn logs_are_asked_only_of_an_endpoint_that_has_their_blocks() {
     with(async |devnet| {
         let (first, second) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);

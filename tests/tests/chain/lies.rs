@@ -8,7 +8,7 @@ use alloy::sol_types::SolEvent;
 use assay_domain::{Address, Coverage, PoolHistory};
 use assay_tests::devnet::Devnet;
 use assay_tests::devnet::receipts::{Borrow, LendingEvents, LiquidationCall, Repay, Supply, Withdraw, lending_events};
-use assay_tests::proxy::{Proxy, Reply};
+use assay_tests::proxy::{Fault, Proxy, Reply};
 use serde_json::Value;
 
 use super::wallets::counted;
@@ -145,6 +145,34 @@ fn a_false_history_that_was_settled_is_corrected_by_an_honest_read() {
                 reader.restart().await;
             }
         }
+    });
+}
+
+#[test]
+fn a_history_that_its_position_contradicts_is_asked_of_another_endpoint() {
+    with(async |devnet| {
+        let (first, second) = (Proxy::start(devnet.ethereum.url()).await, Proxy::start(devnet.ethereum.url()).await);
+        let wallet = devnet.wallet("borrower").address;
+        let borrowed = greatest(devnet, wallet, Borrow::SIGNATURE_HASH, 2, 1).await.unwrap();
+        first.forget(all_of(HashSet::from([borrowed])));
+        let reader = Reader::of(devnet).ethereum().through(&[&first, &second]).with(uncached).started().await;
+        let logs = |proxy: &Proxy| proxy.take().iter().filter(|call| call.method == "eth_getLogs").count();
+        assert_eq!((reader.pool(wallet).await.coverage, logs(&second)), (Coverage::Partial, 0));
+        let truth = lending_events(&devnet.ethereum, wallet).await.unwrap();
+        let pool = reader.pool(wallet).await;
+        assert_eq!((pool.coverage, counted(&pool), logs(&second)), (Coverage::Complete, truth, 3));
+        // Once explained, it is not asked again.
+        let pool = reader.pool(wallet).await;
+        assert_eq!((pool.coverage, counted(&pool), logs(&second)), (Coverage::Complete, truth, 0));
+
+        // One that invents logs is not believed: their transactions have no receipt, or another one.
+        let wallet = devnet.wallet("saver").address;
+        let greatest = greatest(devnet, wallet, Supply::SIGNATURE_HASH, 2, 1).await.unwrap();
+        first.forget(all_of(HashSet::from([greatest])));
+        second.rule(|call| if call.span().is_some() { Reply::Spoil(Fault::Foreign) } else { Reply::Pass });
+        reader.pool(wallet).await;
+        let (pool, truth) = (reader.pool(wallet).await, lending_events(&devnet.ethereum, wallet).await.unwrap());
+        assert_eq!((pool.coverage, counted(&pool)), (Coverage::Complete, truth));
     });
 }
 

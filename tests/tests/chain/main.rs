@@ -10,6 +10,7 @@ mod history;
 mod index;
 mod lenders;
 mod lies;
+mod one_log;
 mod pace;
 mod positions;
 mod prices;

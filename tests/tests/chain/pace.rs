@@ -146,3 +146,31 @@ fn a_configured_bound_splits_batches() {
         assert_eq!(meter.take().refused, 0);
     });
 }
+
+#[test]
+fn wallets_at_a_slow_endpoint_are_read_to_the_end_one_after_the_other() {
+    with(async |devnet| {
+        let meter = Meter::default();
+        let slow = Limit { counted: Counted::Calls, per_second: 60, retry_after: Some(1) };
+        let endpoint = limited(devnet, slow, &meter).await;
+        let there = vec![Secret::new(&endpoint.url)];
+        // Less than one read takes.
+        let hurried = |config: &mut Config| {
+            config.scoring.read_budget = Duration::from_secs(1);
+            (config.chains[0].rpc, config.chains[0].multicall) = (there, None);
+        };
+        let kept = |config: &mut Config| config.scoring.incomplete_cache_ttl = Duration::ZERO;
+        let reader = Reader::of(devnet).ethereum().with(hurried).with(kept).started().await;
+        let wallets: Vec<_> = devnet.wallets.iter().take(5).collect();
+        let complete = async || {
+            let reads = wallets.iter().map(|wallet| reader.read(wallet.address));
+            join_all(reads).await.iter().filter(|read| read.coverage() == Coverage::Complete).count()
+        };
+        until(complete, |complete| *complete == wallets.len()).await;
+        let free = Reader::of(devnet).ethereum().started().await;
+        for wallet in wallets {
+            let (read, whole) = (reader.read(wallet.address).await, free.read(wallet.address).await);
+            assert_eq!(read.chains, whole.chains, "{}", wallet.name);
+        }
+    });
+}

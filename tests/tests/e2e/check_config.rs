@@ -265,3 +265,24 @@ fn an_endpoint_without_old_state_is_a_warning() {
         );
     });
 }
+
+#[test]
+fn a_server_that_runs_warns_of_what_the_check_refuses() {
+    run(async {
+        let config = crate::configured(&plugins(), "").await.replacen(
+            "symbol = \"WETH\", decimals = 18",
+            "symbol = \"WETH\", decimals = 17",
+            1,
+        );
+        let (code, _, err) = check(&config);
+        assert_eq!(code, Some(1), "{err}");
+        let service = Service::start(&config);
+        let ready = service.keyed().until("/readyz", |ready| ready.json()["warnings"].is_array()).await.ok();
+        let warnings: Vec<_> = ready["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+        let said =
+            warnings.iter().any(|said| said.contains("token WETH at 0x") && said.contains("has 18 decimals, not 17"));
+        assert!(said, "{warnings:?}");
+        assert_eq!(ready["status"], "ready", "scores need no WETH");
+        service.logged("the configuration is contradicted").await;
+    });
+}

@@ -158,6 +158,10 @@ fn an_address_that_did_nothing_has_no_score_and_a_report_of_zeros() {
                 "{protocol}: a market that is not read is no clean record"
             );
         }
+        // Lenders of these chains, and none of others.
+        for (lender, is_there) in [("Liquity", true), ("crvUSD", true), ("Moonwell", true), ("Benqi", false)] {
+            assert_eq!(not_covered.contains(&json!(lender)), is_there, "{lender}");
+        }
         assert_eq!(
             report["credit_events"]["totals"],
             json!({ "supply": 0, "withdraw": 0, "borrow": 0, "repay": 0, "liquidation": 0 })

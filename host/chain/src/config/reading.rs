@@ -1,8 +1,11 @@
 //! `[reading]`: how chains and explorers are read, the same for every chain.
 
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
-use assay_domain::settings::{self, Problems};
+use assay_domain::{
+    ChainId,
+    settings::{self, Problems},
+};
 use assay_evm::config::{LogLimits, RpcLimits};
 use serde::Deserialize;
 
@@ -19,9 +22,9 @@ pub struct Reading {
     pub log_range: u64,
     /// Log ranges that are read at the same time, for one address on one chain.
     pub log_concurrency: usize,
-    /// The names of lending protocols whose history is not read. Every report names it, so that a missing record does not count as a clean one.
-    /// Each report adds the supported protocols that have no market in the configuration.
-    pub not_covered: Vec<String>,
+    /// Lending protocols whose history is not read. A report names those of its chains, so that a missing record does not
+    /// count as a clean one, and adds the supported protocols that have no market in the configuration.
+    pub not_covered: Vec<NotCovered>,
     /// Whether the markets are read once for all wallets.
     pub index: IndexMode,
     /// Folder of what was read so; the server's configuration sets it beside the embedded store where it is absent.
@@ -43,6 +46,26 @@ impl Reading {
         found.number("log_range", self.log_range, 1..);
         found.number("log_concurrency", self.log_concurrency, 1..=1_000);
         found
+    }
+}
+
+/// A lending protocol whose history is not read.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum NotCovered {
+    /// On every chain.
+    Everywhere(String),
+    /// On these chains only.
+    On { name: String, chains: BTreeSet<ChainId> },
+}
+
+impl NotCovered {
+    /// Its name, if it exists on one of `chains`.
+    pub fn on(&self, chains: &BTreeSet<ChainId>) -> Option<&str> {
+        match self {
+            Self::Everywhere(name) => Some(name),
+            Self::On { name, chains: own } => (!own.is_disjoint(chains)).then_some(name),
+        }
     }
 }
 
@@ -83,5 +106,22 @@ impl ExplorerLimits {
         let mut found = Problems::default();
         found.millis("timeout_ms", self.timeout, 1..);
         found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lender_is_named_on_its_chains_only() {
+        let not_covered: Vec<NotCovered> =
+            serde_json::from_str(r#"["Anywhere", { "name": "Liquity", "chains": [1] }]"#).unwrap();
+        let on = |chains: &[ChainId]| {
+            let chains = chains.iter().copied().collect();
+            not_covered.iter().filter_map(|lender| lender.on(&chains).map(str::to_owned)).collect::<Vec<_>>()
+        };
+        assert_eq!(on(&[1, 10]), ["Anywhere", "Liquity"]);
+        assert_eq!(on(&[10, 8453]), ["Anywhere"]);
     }
 }

@@ -117,7 +117,7 @@ impl Indexer {
     /// The reading of all markets that answer; `None` while none does. One that the index has is waited for, and at the
     /// beginning every one for a while.
     async fn everyone(&self, head: Block, since: Instant, index: &Index) -> Result<Option<Everyone>, Trouble> {
-        let terms = self.terms.current(&self.client, &self.markets, head.hash).await?;
+        let terms = self.terms.current(&self.client, &self.markets, head).await?;
         let known = self.with(index, |index, chain| index.progress(chain)).await?;
         let mut found = hints(&self.markets, Some(&terms)).to_vec();
         for ((market, terms), hints) in self.markets.iter().zip(terms.iter()).zip(&mut found) {

@@ -65,10 +65,22 @@ impl Quotes {
     }
 }
 
+/// The state in which prices are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pricing {
+    /// Hash of its block.
+    pub at: B256,
+    /// The moment, in Unix seconds, at which the age of rounds is measured.
+    pub now: u64,
+    /// Its block is not believed to be the newest. Prices in it serve only until one is.
+    pub is_doubted: bool,
+}
+
 /// The last read of the chain's sources, for callers with the same oracles and quote tokens: a read without a market's
 /// oracle lacks the assets that it lists.
 struct Latest {
     at: Instant,
+    is_doubted: bool,
     oracles: Vec<Oracle>,
     quotes: Vec<Address>,
     on_chain: Arc<OnChain>,
@@ -95,17 +107,15 @@ impl PriceReader {
     }
 
     /// Prices no older than the refresh interval, also of `quotes`, the tokens in which markets count. Concurrent
-    /// callers wait for one read. Where the chain does not answer, the external APIs are still asked. A read is of the
-    /// state after block `at`; `now` is the moment at which the age of its rounds is measured.
+    /// callers wait for one read. Where the chain does not answer, the external APIs are still asked.
     pub(super) async fn current(
         &self,
         client: &Client,
         oracles: &[Oracle],
         quotes: &[Address],
-        at: B256,
-        now: u64,
+        pricing: Pricing,
     ) -> Quotes {
-        let read = self.on_chain(client, oracles, quotes, (at, now)).await;
+        let read = self.on_chain(client, oracles, quotes, pricing).await;
         let on_chain = read.unwrap_or_else(|fault| {
             tracing::warn!(chain = self.chain, %fault, "feeds and oracles cannot be read");
             Arc::new(self.sources.unread())
@@ -131,11 +141,12 @@ impl PriceReader {
         client: &Client,
         oracles: &[Oracle],
         quotes: &[Address],
-        (at, now): (B256, u64),
+        Pricing { at, now, is_doubted }: Pricing,
     ) -> Result<Arc<OnChain>, Fault> {
         let mut latest = self.latest.lock().await;
         if let Some(last) = &*latest
             && last.at.elapsed() < self.lifetime
+            && (is_doubted || !last.is_doubted)
             && (last.oracles.as_slice(), last.quotes.as_slice()) == (oracles, quotes)
         {
             return Ok(last.on_chain.clone());
@@ -143,6 +154,7 @@ impl PriceReader {
         let on_chain = Arc::new(self.sources.read(client, oracles, quotes, (at, now)).await?);
         *latest = Some(Latest {
             at: Instant::now(),
+            is_doubted,
             oracles: oracles.to_vec(),
             quotes: quotes.to_vec(),
             on_chain: on_chain.clone(),

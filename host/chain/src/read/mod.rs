@@ -12,6 +12,7 @@ mod health;
 mod moment;
 mod plan;
 mod rounds;
+mod seen;
 mod setup;
 mod unread;
 
@@ -26,10 +27,10 @@ use crate::{
     activity::{self, ActivityReader, Sent, records::ActivityProgress},
     config::ChainConfig,
     index::{self, IndexState},
-    prices::PriceReader,
+    prices::{PriceReader, Pricing},
 };
 use ahead::Ahead;
-use assay_domain::{Address, ChainId, ChainSnapshot};
+use assay_domain::{Address, ChainId, ChainSnapshot, Coverage};
 use assay_evm::{
     client::{Block, Client},
     fault::Fault,
@@ -45,11 +46,15 @@ use discover::Discovery;
 use health::Health;
 pub use health::{ChainStatus, NO_OLD_STATE, old_state};
 pub use moment::MomentError;
+use seen::Seen;
 pub(super) use setup::Setup;
 
 /// Reads of a chain's state at one time. Reads that run together share the endpoints' capacity, so that with a thousand
 /// of them none would end before all do; further ones wait.
-const MAX_READS: usize = 32;
+const MAX_READS: u32 = 32;
+/// Requests a second that one read of state can use. An endpoint that takes fewer is read for one wallet after the other:
+/// several at once would all end late.
+const PER_READ: f64 = 10.0;
 
 /// One configured chain.
 pub(super) struct Chain {
@@ -63,6 +68,7 @@ pub(super) struct Chain {
     index: Arc<index::State>,
     health: Health,
     clock: Arc<Clock>,
+    seen: Seen,
     ahead: Ahead,
     /// The block in the past at which the chain is read instead of its head.
     past: OnceLock<Block>,
@@ -93,9 +99,10 @@ impl Chain {
             index,
             health: Health::default(),
             clock: setup.clock.clone(),
+            seen: Seen::new(config.id, setup.store.clone(), setup.tasks.clone()),
             ahead: Ahead::default(),
             past: OnceLock::new(),
-            permits: Arc::new(Semaphore::new(MAX_READS)),
+            permits: Arc::new(Semaphore::new(MAX_READS as usize)),
             config: config.clone(),
             client,
         }
@@ -121,7 +128,12 @@ impl Chain {
 
     /// A place among the reads of state at one time; `None` where the server stops.
     pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
-        self.permits.clone().acquire_owned().await.ok()
+        self.permits.clone().acquire_many_owned(permits_of_one(self.client.rate())).await.ok()
+    }
+
+    /// Whether the endpoint's limit of rate, as far as known, can be why a read of `snapshot` ended late.
+    pub(super) fn is_late(&self, snapshot: &ChainSnapshot) -> bool {
+        snapshot.chain_id == self.config.id && snapshot.coverage == Coverage::Pending && self.client.is_paced()
     }
 
     /// Reads `wallet`, alone or with the others of `batch`. What is not read by `deadline` is marked in the coverage;
@@ -199,7 +211,7 @@ impl Chain {
     /// Asks for the head, and looks up the markets' terms where that is due, so that reads need not.
     pub(super) async fn refresh(&self) {
         if let Ok(head) = self.watch().await
-            && let Err(fault) = self.terms.refresh(&self.client, self.markets(), head.hash).await
+            && let Err(fault) = self.terms.refresh(&self.client, self.markets(), head).await
         {
             tracing::warn!(chain = self.config.id, %fault, "lending markets cannot be looked up");
         }
@@ -208,6 +220,7 @@ impl Chain {
     /// Asks for the head and, until that is known, whether the endpoint keeps old state.
     pub(super) async fn watch(&self) -> Result<Block, Fault> {
         let head = self.head().await?;
+        self.seen.look_up_early(&self.client, head).await;
         if !self.has_list() {
             self.health.look_for_old_state(&self.config, &self.client).await;
         }
@@ -236,7 +249,9 @@ impl Chain {
         if let Some(past) = self.past.get() {
             return Ok(*past);
         }
+        self.seen.load(&self.client).await;
         let head = self.client.head().await;
+        self.seen.keep(&self.client);
         let doubt = head.as_ref().ok().and_then(|head| self.doubt(*head));
         if head.is_ok() && self.config.max_head_age.is_some() {
             self.clock.observe(self.config.id, doubt);
@@ -251,10 +266,11 @@ impl Chain {
         Doubt::of(head, now(), bound, self.client.newer_than(head))
     }
 
-    /// The moment, in Unix seconds, at which the ages of prices in the state after `head` are measured.
-    fn moment(&self, head: Block) -> u64 {
+    /// How prices in the state after `head` are read.
+    fn pricing(&self, head: Block) -> Pricing {
         let by_clock = self.config.max_head_age.is_some() && self.past.get().is_none() && !self.clock.is_suspected();
-        if by_clock { head.time.max(now()) } else { head.time }
+        let now = if by_clock { head.time.max(now()) } else { head.time };
+        Pricing { at: head.hash, now, is_doubted: self.doubt(head).is_some() }
     }
 
     pub(super) fn status(&self) -> ChainStatus {
@@ -274,7 +290,27 @@ impl Chain {
     }
 }
 
+/// The permits that one read takes of [`MAX_READS`] at an endpoint with this rate.
+fn permits_of_one(rate: Option<f64>) -> u32 {
+    let at_once = rate.map_or(f64::INFINITY, |rate| rate / PER_READ).clamp(1.0, f64::from(MAX_READS));
+    (f64::from(MAX_READS) / at_once).ceil() as u32
+}
+
 /// Unix seconds by the machine's clock.
 pub(super) fn now() -> u64 {
     u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slower_an_endpoint_the_fewer_reads_at_once() {
+        let at_once = |rate| MAX_READS / permits_of_one(rate);
+        assert_eq!(
+            [None, Some(1_000.0), Some(100.0), Some(20.0), Some(10.0), Some(0.5)].map(at_once),
+            [32, 32, 8, 2, 1, 1]
+        );
+    }
 }

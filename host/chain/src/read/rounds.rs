@@ -82,7 +82,7 @@ impl Chain {
     /// The terms of all markets, read once for the readers that need them.
     fn market_terms(&self, head: Block) -> Terms {
         let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
-        async move { book.current(&client, &markets, head.hash).await }.boxed().shared()
+        async move { book.current(&client, &markets, head).await }.boxed().shared()
     }
 
     /// Balances, positions and prices. Prices need the markets' oracles; both requests go out together.
@@ -98,7 +98,7 @@ impl Chain {
         let quotes: Vec<Address> = terms.iter().flatten().filter_map(|terms| terms.quoted_in()).collect();
         let (account, prices) = tokio::join!(
             Account::read(&self.client, &self.config, &terms, blank, wallet, head),
-            self.prices.current(&self.client, &oracles, &quotes, head.hash, self.moment(head))
+            self.prices.current(&self.client, &oracles, &quotes, self.pricing(head))
         );
         account.map(|account| (account, prices))
     }

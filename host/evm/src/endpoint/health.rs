@@ -76,6 +76,15 @@ impl Endpoint {
         }
     }
 
+    /// How long it still rests after a failure that costs callers their time; `None` while it may be used.
+    pub fn rest(&self) -> Option<Duration> {
+        let Readiness::Unusable(_) = self.readiness() else { return None };
+        match &*self.state() {
+            State::Rests { until, .. } => Some(until.saturating_duration_since(Instant::now())),
+            State::Unchecked | State::Good => None,
+        }
+    }
+
     /// Whether it failed and has not answered a reader since.
     pub fn is_doubtful(&self) -> bool {
         self.health.failures.load(Ordering::Relaxed) > 0

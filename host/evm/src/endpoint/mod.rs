@@ -153,6 +153,11 @@ impl Endpoint {
         self.queue.is_limited()
     }
 
+    /// The requests or calls a second that it takes, as far as known; `None` without a limit.
+    pub fn rate(&self) -> Option<f64> {
+        self.queue.rate()
+    }
+
     /// Sends `packet` in its turn by `rank`, and again after a refusal for rate. `patience` is the longest time for turns.
     ///
     /// # Errors

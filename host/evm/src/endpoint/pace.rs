@@ -108,6 +108,12 @@ impl Pace {
         self.bound.is_finite() || self.limit.is_some() || self.refusals > 0
     }
 
+    /// The requests or calls a second that the endpoint takes, learned or configured; `None` without a limit.
+    pub fn rate(&self) -> Option<f64> {
+        let learned = self.limit.map_or(f64::INFINITY, |limit| limit.rate);
+        Some(learned.min(self.bound)).filter(|rate| rate.is_finite())
+    }
+
     /// The learned requests or calls a second; `None` without a refusal.
     pub fn learned(&self) -> Option<f64> {
         self.limit.map(|limit| limit.rate)

@@ -68,6 +68,11 @@ impl Queue {
         self.pace().is_limited()
     }
 
+    /// The requests or calls a second that the endpoint takes; `None` without a limit.
+    pub fn rate(&self) -> Option<f64> {
+        self.pace().rate()
+    }
+
     /// Calls of the largest batch that fits the pace.
     pub fn ceiling(&self) -> usize {
         self.pace().ceiling()

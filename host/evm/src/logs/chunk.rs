@@ -62,3 +62,26 @@ where
     }
     chunk
 }
+
+/// All that `fetch` finds in `span`, in as many parts as the endpoint wants.
+///
+/// # Errors
+/// [`Fault`] of the first part that cannot be fetched.
+pub async fn in_parts<T, F>(span: Span, log_range: u64, fetch: impl Fn(Span) -> F) -> Result<Vec<T>, Fault>
+where
+    F: Future<Output = Result<T, Fault>>,
+{
+    let (mut found, mut at, mut width) = (Vec::new(), span.from, span.width());
+    while at <= span.to {
+        let (part, _) = Span { from: at, to: span.to }.cut(width);
+        let chunk = chunk(part, log_range, &fetch).await;
+        found.extend(chunk.found);
+        at = chunk.through.map_or(at, |through| through.saturating_add(1));
+        match chunk.stop {
+            None => {}
+            Some(Stop::Ceiling(narrow) | Stop::Narrow(narrow)) => width = narrow,
+            Some(Stop::Gap(fault)) => return Err(fault),
+        }
+    }
+    Ok(found)
+}

@@ -2,6 +2,7 @@
 //! refuses is split; receipts with their logs.
 
 mod chunk;
+mod differing;
 mod query;
 mod range;
 mod receipt;
@@ -13,7 +14,8 @@ use alloy::rpc::types::Log;
 use crate::span::Span;
 use assay_domain::B256;
 
-pub use chunk::{Chunk, Stop, chunk};
+pub use chunk::{Chunk, Stop, chunk, in_parts};
+pub use differing::differing;
 pub use query::{LogQuery, Received};
 pub use range::{Reaction, reaction};
 pub use receipt::Receipt;

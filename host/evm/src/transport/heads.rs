@@ -32,8 +32,10 @@ pub(super) struct Heads {
 struct State {
     /// The last head of each endpoint.
     of: Vec<Option<Block>>,
-    /// The newest head seen.
+    /// The newest head seen, also by an earlier process.
     newest: Option<Block>,
+    /// An early block of the chain.
+    early: Option<Block>,
     compared: Option<Instant>,
 }
 
@@ -48,7 +50,10 @@ enum Standing {
 
 impl Heads {
     pub(super) fn new(endpoints: usize, max_age: Option<Duration>) -> Self {
-        Self { max_age, state: Mutex::new(State { of: vec![None; endpoints], newest: None, compared: None }) }
+        Self {
+            max_age,
+            state: Mutex::new(State { of: vec![None; endpoints], newest: None, early: None, compared: None }),
+        }
     }
 
     /// The last head of the endpoint at `index` is not believed.
@@ -66,6 +71,13 @@ impl Heads {
         }
     }
 
+    /// Adds what an earlier process saw.
+    fn remember(&self, newest: Block, early: Option<Block>, now: u64) {
+        let mut state = self.state();
+        self.see(&mut state, newest, now);
+        state.early = state.early.or(early);
+    }
+
     fn is_believed(&self, head: Block) -> bool {
         self.standing(&self.state(), head, now()) == Standing::Believed
     }
@@ -74,13 +86,17 @@ impl Heads {
     /// would be behind it.
     fn saw(&self, index: usize, head: Block, now: u64) {
         let mut state = self.state();
-        if self.standing(&state, head, now) == Standing::Believed
+        self.see(&mut state, head, now);
+        if let Some(own) = state.of.get_mut(index) {
+            *own = Some(head);
+        }
+    }
+
+    fn see(&self, state: &mut State, head: Block, now: u64) {
+        if self.standing(state, head, now) == Standing::Believed
             && state.newest.is_none_or(|newest| newest.time <= head.time)
         {
             state.newest = Some(head);
-        }
-        if let Some(own) = state.of.get_mut(index) {
-            *own = Some(head);
         }
     }
 
@@ -136,6 +152,32 @@ impl Failover {
     /// The newest head seen, if `head` is far behind it.
     pub fn newer_than(&self, head: Block) -> Option<Block> {
         self.inner.heads.newer_than(head)
+    }
+
+    /// Adds what an earlier process saw of the chain: its newest head, and an early block.
+    pub fn remember(&self, newest: Block, early: Option<Block>) {
+        self.inner.heads.remember(newest, early, now());
+    }
+
+    /// The newest head seen.
+    pub fn newest(&self) -> Option<Block> {
+        self.inner.heads.state().newest
+    }
+
+    /// The early block of the chain, where it is known.
+    pub fn early(&self) -> Option<Block> {
+        self.inner.heads.state().early
+    }
+
+    /// Whether heads are compared with the clock and with each other.
+    pub fn compares_heads(&self) -> bool {
+        self.inner.heads.max_age.is_some()
+    }
+
+    /// Forgets the newest and the early block of a chain that was replaced.
+    pub fn forget_blocks(&self) {
+        let mut state = self.inner.heads.state();
+        (state.newest, state.early) = (None, None);
     }
 
     async fn ask_head(&self) -> Result<Block, Fault> {

@@ -6,7 +6,7 @@ use alloy::{primitives::Bytes, sol};
 use super::positions::{Quote, Reserve, Terms};
 use crate::{balance::Interest, config::MarketConfig};
 use assay_domain::{Address, B256, Protocol, U256};
-use assay_evm::{Call, Client, Fault, returned};
+use assay_evm::{Block, Call, Client, Fault, returned};
 
 sol! {
     #[derive(Debug)]
@@ -47,10 +47,11 @@ type Listing = (Option<Vec<TokenData>>, Option<Quote>);
 ///
 /// # Errors
 /// [`Fault`] where the chain did not answer.
-pub(super) async fn look_up(client: &Client, pools: &[&MarketConfig], at: B256) -> Result<Vec<Option<Terms>>, Fault> {
+pub(super) async fn look_up(client: &Client, pools: &[&MarketConfig], at: Block) -> Result<Vec<Option<Terms>>, Fault> {
+    let (at, now) = (at.hash, at.time);
     let helpers = helpers(client, pools, at).await?;
     let listings = listings(client, &helpers, at).await?;
-    let reserves = reserves(client, &helpers, &listings, at).await?;
+    let reserves = reserves(client, &helpers, &listings, (at, now)).await?;
     let parts = helpers.into_iter().zip(listings).zip(reserves).zip(pools);
     let whole = parts.map(|((((data_provider, oracle), (_, quote)), reserves), pool)| {
         let pool = pool.address;
@@ -107,7 +108,7 @@ async fn reserves(
     client: &Client,
     helpers: &[Helpers],
     listings: &[Listing],
-    at: B256,
+    (at, now): (B256, u64),
 ) -> Result<Vec<Option<Vec<Reserve>>>, Fault> {
     let three = |(data_provider, asset): (Address, Address)| {
         [
@@ -123,7 +124,7 @@ async fn reserves(
     let mut answers = answers.chunks(3);
     let mut of_pool = |tokens: &Vec<TokenData>| {
         // Every asset consumes its answers, also after one without.
-        let found: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?)).collect();
+        let found: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?, now)).collect();
         found.into_iter().collect()
     };
     Ok(listings.iter().map(|(tokens, _)| tokens.as_ref().and_then(&mut of_pool)).collect())
@@ -149,11 +150,13 @@ async fn add_rewards(
     Ok(())
 }
 
-fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
+/// `now` is the time of the state that answered.
+fn reserve(asset: Address, answers: &[Option<Bytes>], now: u64) -> Option<Reserve> {
     let decimals = returned::<decimalsCall>(answers.first())?;
     let tokens = returned::<getReserveTokensAddressesCall>(answers.get(1))?;
-    let [supply, debt, touched] = answers.get(2)?.as_deref().and_then(|data| last_three(data))?;
-    let (supply, debt) = (Interest::of(supply, touched)?, Interest::of(debt, touched)?);
+    let Grown { supply, debt, touched, rates } = answers.get(2)?.as_deref().and_then(|data| Grown::of(data))?;
+    let interest = |index, rate| Some(Interest::of(index, touched)?.paying(rate, now));
+    let (supply, debt) = (interest(supply, rates.0)?, interest(debt, rates.1)?);
     Some(Reserve {
         asset,
         decimals,
@@ -165,11 +168,22 @@ fn reserve(asset: Address, answers: &[Option<Bytes>]) -> Option<Reserve> {
     })
 }
 
-/// The last three numbers of a reserve's data: in both versions its two indexes and their time.
-fn last_three(data: &[u8]) -> Option<[U256; 3]> {
-    let words: Vec<U256> = data.rchunks_exact(32).take(3).filter_map(U256::try_from_be_slice).collect();
-    let [touched, debt, supply] = words.try_into().ok()?;
-    Some([supply, debt, touched])
+/// The growth of a reserve: its indexes, their time, and the rates a year of supply and debt since then.
+#[derive(Debug, PartialEq, Eq)]
+struct Grown {
+    supply: U256,
+    debt: U256,
+    touched: U256,
+    rates: (U256, U256),
+}
+
+impl Grown {
+    /// The last numbers of a reserve's data, which are the same in both versions.
+    fn of(data: &[u8]) -> Option<Self> {
+        let words: Vec<U256> = data.rchunks_exact(32).take(7).filter_map(U256::try_from_be_slice).collect();
+        let [touched, debt, supply, _, _, borrow_rate, supply_rate] = words.try_into().ok()?;
+        Some(Self { supply, debt, touched, rates: (supply_rate, borrow_rate) })
+    }
 }
 
 /// The unit of an oracle's prices: dollars where it names no asset, and ether where it is too old to name one.
@@ -204,11 +218,14 @@ mod tests {
     #[test]
     fn a_reserve_is_known_by_the_end_of_its_data() {
         let ray = U256::from(10).pow(U256::from(27));
-        let mut words = vec![U256::MAX; 9];
-        words.extend([ray + U256::ONE, ray * U256::from(2), U256::from(77)]);
+        let mut words = vec![U256::MAX; 5];
+        let rates = (U256::from(3), U256::from(5));
+        words.extend([rates.0, rates.1, U256::ZERO, U256::ZERO]);
+        let (supply, debt, touched) = (ray + U256::ONE, ray * U256::from(2), U256::from(77));
+        words.extend([supply, debt, touched]);
         let data: Vec<u8> = words.iter().flat_map(U256::to_be_bytes::<32>).collect();
-        assert_eq!(last_three(&data), Some([ray + U256::ONE, ray * U256::from(2), U256::from(77)]));
-        assert_eq!(last_three(&data[..64]), None);
+        assert_eq!(Grown::of(&data), Some(Grown { supply, debt, touched, rates }));
+        assert_eq!(Grown::of(&data[..192]), None);
     }
 
     #[test]

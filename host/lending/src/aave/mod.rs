@@ -33,7 +33,7 @@ use crate::{
     sums::{Move, address_at, amount_at},
 };
 use assay_domain::B256;
-use assay_evm::Client;
+use assay_evm::{Block, Client};
 
 /// One version of the protocol.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ impl LendingProtocol for Aave {
         "aave"
     }
 
-    fn look_up<'a>(&self, client: &'a Client, pools: Vec<&'a MarketConfig>, at: B256) -> FoundTerms<'a> {
+    fn look_up<'a>(&self, client: &'a Client, pools: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         async move { Ok(boxed(deployment::look_up(client, &pools, at).await?)) }.boxed()
     }
 
@@ -61,17 +61,16 @@ impl LendingProtocol for Aave {
 
     /// Those in which the pool names the wallet, and withdrawals by a receiver of its aTokens.
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-        let own = own(evidence, wallet);
+        let own = &evidence.own;
         let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
-        events.extend(tokens::withdrawals(evidence, wallet, &own).into_iter().map(|log| (EventKind::Withdraw, log)));
+        events.extend(tokens::withdrawals(evidence, wallet, own).into_iter().map(|log| (EventKind::Withdraw, log)));
         events.sort_by_key(|(_, log)| order(log));
         events
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
-        let own = own(evidence, wallet);
         let moved = |log: &'a Log| moved(log).unwrap_or_default().into_iter().map(move |amount| (amount, log));
-        let mut moves: Vec<_> = own.iter().flat_map(|log| moved(log)).collect();
+        let mut moves: Vec<_> = evidence.own.iter().flat_map(|log| moved(log)).collect();
         moves
             .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
         moves.sort_by_key(|(_, log)| order(log));
@@ -130,19 +129,6 @@ pub(super) const SIGNATURES_V3: &[Signature] = &[
     Signature { topic0: MINT_UNBACKED, wallet_at: 2 },
     Signature { topic0: DEFICIT, wallet_at: 1 },
 ];
-
-/// The pool's logs that name the wallet, wherever they were found.
-fn own<'a>(evidence: &Evidence<'a>, wallet: B256) -> Vec<&'a Log> {
-    let names = |log: &&&Log| {
-        let topics = log.topics();
-        let mut signatures = SIGNATURES_V2.iter().chain(SIGNATURES_V3);
-        signatures.any(|s| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet))
-    };
-    let mut own: Vec<&Log> = evidence.own.iter().chain(evidence.receipts.iter().filter(names)).copied().collect();
-    own.sort_by_key(|log| order(log));
-    own.dedup_by_key(|log| (log.block_hash, log.log_index));
-    own
-}
 
 fn order(log: &Log) -> (Option<u64>, Option<u64>) {
     (log.block_number, log.log_index)

@@ -117,3 +117,29 @@ fn an_index_is_a_number_that_grew_from_one() {
     assert!(index(RAY) && index(U256::ZERO) && index(ray(5_000)));
     assert!(!index(RAY - U256::ONE) && !index(U256::MAX) && Interest::of(RAY, U256::MAX).is_none());
 }
+
+#[test]
+fn a_market_that_nobody_used_for_years_explains_no_borrowing() {
+    let years = |years: u64| years * 31_536_000;
+    let percent = |percent: u64| RAY / U256::from(100) * U256::from(percent);
+    let idle = Interest::of(ray(1_000), U256::from(NOW)).unwrap().paying(percent(2), NOW + years(5));
+    let owed = |amount: i64| Balance {
+        amount: number(amount),
+        gains: Some(idle),
+        ..Balance::still(Side::Debt, Address::ZERO, U256::ZERO)
+    };
+    let differs = |held: i64| owed(held).differs(flow(&[100_000]), None, NOW + years(5));
+    // A tenth of interest in five years at 2%.
+    assert_eq!((differs(110_000), differs(110_400)), (None, None));
+    assert_eq!(differs(112_000), Some(Difference::Unexplained));
+    assert_eq!(differs(1_500_000), Some(Difference::Unexplained));
+}
+
+#[test]
+fn a_principal_that_old_state_shows_is_exact() {
+    let held = Balance { principal: Some(number(500)), ..balance(525, 1_050, 1_100) };
+    assert_eq!(held.differs_from(number(500)), None);
+    assert_eq!(held.differs_from(number(499)), Some(Difference::Unexplained));
+    assert_eq!(held.differs_from(number(501)), Some(Difference::Missing));
+    assert_eq!(balance(525, 1_050, 1_100).differs_from(number(1)), None, "the market does not say");
+}

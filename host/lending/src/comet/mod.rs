@@ -1,6 +1,6 @@
 //! Comet (Compound v3): one borrowable asset per market, and no events for borrowing and repaying it. A market logs the
 //! supply or withdrawal of an amount of the base asset, and in the next log how much of it changed the supply; the rest
-//! changed the debt.
+//! changed the debt. Where no such log follows, the receipt shows that none was left out.
 //!
 //! A transfer of a position counts as a withdrawal by the sender and a supply by the receiver. No log shows debt that a
 //! transfer of the base asset makes or repays. The other wallet's log beside it often tells ([`transfers`]). Where it does
@@ -27,7 +27,7 @@ use crate::{
     sums::{Move, address_at, amount_at},
 };
 use assay_domain::{Address, B256};
-use assay_evm::Client;
+use assay_evm::{Block, Client};
 use positions::Terms;
 
 #[derive(Debug)]
@@ -38,9 +38,9 @@ impl LendingProtocol for Comet {
         "comet"
     }
 
-    fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: B256) -> FoundTerms<'a> {
+    fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         let markets: Vec<_> = markets.iter().map(|market| market.address).collect();
-        async move { Ok(boxed(Terms::look_up(client, &markets, at).await?)) }.boxed()
+        async move { Ok(boxed(Terms::look_up(client, &markets, at.hash).await?)) }.boxed()
     }
 
     fn signatures(&self) -> &'static [Signature] {
@@ -62,6 +62,11 @@ impl LendingProtocol for Comet {
 
     fn is_explained(&self, _: &Hint, log: &Log, _: B256, own: &[&Log], _: &[&Log]) -> bool {
         !transfers::is_transfer(log, own)
+    }
+
+    /// Supplies that seem to repay and withdrawals that seem to borrow, because no log of supply follows.
+    fn unsettled<'a>(&self, own: &[&'a Log], wallet: B256) -> Vec<&'a Log> {
+        read(own, wallet).into_iter().filter(|read| read.lacks_a_part).map(|read| read.log).collect()
     }
 
     fn logs_its_traces(&self) -> bool {
@@ -130,6 +135,8 @@ struct Reading<'a> {
     log: &'a Log,
     kinds: [Option<EventKind>; 2],
     moved: Option<Move>,
+    /// It is debt because no log of supply follows it.
+    lacks_a_part: bool,
 }
 
 /// The events and amounts of `wallet` in `logs`, checked logs of one market in the order of the chain. A supply that
@@ -145,17 +152,22 @@ fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
             if part.is_some() {
                 logs.next();
             }
-            part.unwrap_or_default()
+            part
         };
         let minted = |action| if let Action::Minted(amount) = action { Some(amount) } else { None };
         let burnt = |action| if let Action::Burnt(amount) = action { Some(amount) } else { None };
+        let mut lacks_a_part = false;
         let (position, debt) = match action {
             Action::Supply(amount) => {
-                let parts = split::split(amount, neighbour(amount, minted));
+                let part = neighbour(amount, minted);
+                let parts = split::split(amount, part.unwrap_or_default());
+                lacks_a_part = part.is_none() && parts.debt;
                 (parts.supply.then_some(EventKind::Supply), parts.debt.then_some(EventKind::Repay))
             }
             Action::Withdraw(amount) => {
-                let parts = split::split(amount, neighbour(amount, burnt));
+                let part = neighbour(amount, burnt);
+                let parts = split::split(amount, part.unwrap_or_default());
+                lacks_a_part = part.is_none() && parts.debt;
                 (parts.supply.then_some(EventKind::Withdraw), parts.debt.then_some(EventKind::Borrow))
             }
             Action::Absorbed(amount) => {
@@ -171,7 +183,7 @@ fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
                 ((!amount.is_zero()).then_some(EventKind::Withdraw), None)
             }
         };
-        found.push(Reading { log, kinds: [debt, position], moved: action.moved(log) });
+        found.push(Reading { log, kinds: [debt, position], moved: action.moved(log), lacks_a_part });
     }
     found
 }

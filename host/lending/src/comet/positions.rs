@@ -2,7 +2,10 @@
 //! other; the price of the base asset in dollars is one of the chain's prices, because some markets quote everything in
 //! the base asset.
 
-use alloy::{primitives::Bytes, sol};
+use alloy::{
+    primitives::{Bytes, I256},
+    sol,
+};
 
 use crate::{
     balance::{Balance, Interest},
@@ -40,6 +43,9 @@ sol! {
     function getPrice(address priceFeed) external view returns (uint256 price);
 }
 
+/// Place of the first answer about collateral.
+const COLLATERAL: usize = 4;
+
 /// Every price of a market is a multiple of 10^-8, of dollars or of the base asset.
 const ONE: u64 = 100_000_000;
 
@@ -48,6 +54,9 @@ const FACTOR: f64 = 1e18;
 
 /// Indexes of a market are multiples of 10^-15, and those of [`Interest`] of 10^-27.
 const INDEX: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
+const INDEX_SCALE: u64 = 1_000_000_000_000_000;
+/// A position of fewer of the smallest units says little of the index.
+const SMALL: u64 = 1_000_000;
 
 /// The terms of a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,6 +134,7 @@ impl LendingTerms for Terms {
             Call::new(self.market, &balanceOfCall { account }),
             Call::new(self.market, &borrowBalanceOfCall { account }),
             Call::new(self.market, &getPriceCall { priceFeed: self.base_feed }),
+            Call::new(self.market, &userBasicCall { account }),
         ];
         for asset in &self.assets {
             calls.push(Call::new(self.market, &userCollateralCall { account, asset: asset.token }));
@@ -147,7 +157,7 @@ impl LendingTerms for Terms {
         let supplied = returned::<balanceOfCall>(answers.first())?;
         let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
         let mut collateral = Vec::new();
-        for (asset, answers) in self.assets.iter().zip(answers.get(3..)?.chunks(2)) {
+        for (asset, answers) in self.assets.iter().zip(answers.get(COLLATERAL..)?.chunks(2)) {
             let balance = returned::<userCollateralCall>(answers.first())?.balance;
             if balance > 0 {
                 collateral.push((asset, U256::from(balance), answers.get(1)));
@@ -182,12 +192,16 @@ impl LendingTerms for Terms {
         let supplied = returned::<balanceOfCall>(answers.first())?;
         let borrowed = returned::<borrowBalanceOfCall>(answers.get(1))?;
         let amount = signed(supplied).checked_sub(signed(borrowed))?;
-        let (gains, costs) = self.interest.unzip();
+        let (mut gains, mut costs) = self.interest.unzip();
         // Without its indexes, only the upper bound of interest applies.
         let fixed_rate = self.interest.is_none();
-        let mut balances =
-            vec![Balance { amount, gains, costs, fixed_rate, ..Balance::still(Side::Base, Address::ZERO, U256::ZERO) }];
-        for (asset, answers) in self.assets.iter().zip(answers.get(3..)?.chunks(2)) {
+        let principal = returned::<userBasicCall>(answers.get(3)).and_then(|basic| principal(&basic));
+        if let Some(own) = principal.and_then(|principal| own_index(amount, principal)) {
+            *(if amount.is_negative() { &mut costs } else { &mut gains }) = Some(own);
+        }
+        let base = Balance::still(Side::Base, Address::ZERO, U256::ZERO);
+        let mut balances = vec![Balance { amount, gains, costs, fixed_rate, principal, ..base }];
+        for (asset, answers) in self.assets.iter().zip(answers.get(COLLATERAL..)?.chunks(2)) {
             let balance = returned::<userCollateralCall>(answers.first())?.balance;
             balances.push(Balance::still(Side::Collateral, asset.token, U256::from(balance)));
         }
@@ -217,6 +231,19 @@ impl Terms {
     fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
         (base != U256::from(ONE)).then(|| f64::from(base) / ONE as f64)
     }
+}
+
+/// The growth of supplies, or of debts, that a position shows. A small one is too much rounded.
+fn own_index(amount: I256, principal: I256) -> Option<Interest> {
+    let (amount, principal) = (amount.unsigned_abs(), principal.unsigned_abs());
+    let ray = INDEX.checked_mul(U256::from(INDEX_SCALE))?;
+    let index = amount.checked_add(U256::ONE)?.checked_mul(ray)?.checked_div(principal)?;
+    if principal < U256::from(SMALL) { None } else { Interest::of(index, U256::from(u64::MAX)) }
+}
+
+/// The base position without interest.
+pub(super) fn principal(basic: &UserBasic) -> Option<I256> {
+    I256::try_from(i128::try_from(basic.principal).ok()?).ok()
 }
 
 fn price(answer: Option<&Option<Bytes>>) -> Option<U256> {

@@ -33,6 +33,11 @@ impl Logged {
     pub(super) fn net(self) -> I256 {
         self.gained.saturating_sub(self.lost)
     }
+
+    /// What rounding can make of it.
+    fn slack(self) -> I256 {
+        signed(ROUNDING.saturating_add(U256::from(self.moves.saturating_mul(ROUNDED))))
+    }
 }
 
 /// The indexes of a market at one block.
@@ -50,6 +55,21 @@ impl Indexes {
         product.checked_div(signed(U256::from(INDEX))).unwrap_or_default()
     }
 
+    /// The kinds of events of each of which there must be one, for the parts of the position that changed from one
+    /// principal to the other.
+    pub(super) fn needed(self, before: I256, after: I256, logged: Logged) -> Vec<&'static [EventKind]> {
+        let (before, after, slack) = (self.amount(before), self.amount(after), logged.slack());
+        let supplied = after.max(I256::ZERO).saturating_sub(before.max(I256::ZERO));
+        let owed = before.min(I256::ZERO).saturating_sub(after.min(I256::ZERO));
+        // The rest of a liquidation is supply.
+        let parts: [(I256, &'static [EventKind], &'static [EventKind]); 2] = [
+            (supplied, &[EventKind::Supply, EventKind::Liquidation], &[EventKind::Withdraw]),
+            (owed, &[EventKind::Borrow], &[EventKind::Repay, EventKind::Liquidation]),
+        ];
+        let changed = parts.into_iter().filter(|(change, ..)| change.saturating_abs() >= slack);
+        changed.map(|(change, grown, shrunk)| if change.is_negative() { shrunk } else { grown }).collect()
+    }
+
     /// The change between two principals that `logged` does not show; `None` where there is no more than rounding.
     ///
     /// # Errors
@@ -57,7 +77,7 @@ impl Indexes {
     pub(super) fn hidden(self, before: I256, after: I256, logged: Logged) -> Result<Option<I256>, Unexplained> {
         let (before, after) = (self.amount(before), self.amount(after));
         let hidden = after.saturating_sub(before).saturating_sub(logged.net());
-        let slack = signed(ROUNDING.saturating_add(U256::from(logged.moves.saturating_mul(ROUNDED))));
+        let slack = logged.slack();
         let debt = |amount: I256| amount.min(I256::ZERO).saturating_abs();
         // More than this cannot be repaid, or borrowed, in the block.
         let most = match hidden.is_negative() {
@@ -105,6 +125,20 @@ mod tests {
         for (before, after) in [(0, 1_000), (1_000, 0), (-1_000, 1_000), (1_000, -1_000)] {
             assert_eq!(hidden(before, after, &[]), Err(Unexplained::LogsMissing), "{before} to {after}");
         }
+    }
+
+    #[test]
+    fn each_part_that_changed_needs_an_event_of_its_kind() {
+        let needed = |before: i64, after: i64| INDEXES.needed(number(before), number(after), Logged::default());
+        let (gained, paid) = ([EventKind::Supply, EventKind::Liquidation], [EventKind::Repay, EventKind::Liquidation]);
+        assert!(needed(500, 500).is_empty());
+        assert!(needed(500, 505).is_empty(), "dust");
+        assert_eq!(needed(0, 1_000), [gained.as_slice()]);
+        assert_eq!(needed(1_000, 200), [&[EventKind::Withdraw]]);
+        assert_eq!(needed(-200, -1_000), [&[EventKind::Borrow]]);
+        assert_eq!(needed(-1_000, 0), [paid.as_slice()]);
+        assert_eq!(needed(-1_000, 1_000), [gained.as_slice(), paid.as_slice()]);
+        assert_eq!(needed(1_000, -1_000), [[EventKind::Withdraw].as_slice(), &[EventKind::Borrow]]);
     }
 
     #[test]

@@ -7,7 +7,13 @@
 //! logs. An unlogged change of debt is one borrowing or one repayment. It is believed where the market logged no change
 //! of the wallet in the block beside those that were read.
 //!
-//! Two such changes in the same block, or between two blocks with logs, that cancel each other leave no difference.
+//! Two such changes of a debt between two blocks with logs may cancel each other. Beside the principal, the market keeps
+//! the index of its rewards at the last change. Where this index differs and the principal does not, the same search
+//! finds the blocks. A market that pays borrowers no rewards keeps no such trace, which is then said. Two changes in one
+//! block that cancel each other are not found.
+//!
+//! The same comparison finds logs that are missing: each block's amounts must lead from one principal to the next, and
+//! each part of the position must have changed by an event of its kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +25,13 @@ use serde_json::{Value, json};
 
 use super::{
     ABSORB_COLLATERAL, SIGNATURES,
-    positions::{totalsBasicCall, userBasicCall},
+    positions::{principal, totalsBasicCall, userBasicCall},
     principal::{Indexes, Logged, event},
     read,
     transfers::debts,
 };
 use crate::{
-    progress::{Side, Unexplained},
+    progress::{Shown, Side, Unexplained},
     protocol::{EventKind, Obstacle, Quest, Unlogged},
 };
 use assay_evm::{
@@ -40,31 +46,45 @@ const PARTS: u64 = 16;
 const MOST_LOGGED: usize = 2_000;
 /// Unlogged changes in one quest.
 const MOST_FOUND: usize = 64;
+/// Spans of one quest in which only the index of rewards changed. Most such changes are claims of rewards, and each costs
+/// a search.
+const MOST_TOUCHED: usize = 8;
 
 /// The changes that `quest` asks for.
 pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
     let mut logged = BTreeMap::<u64, Logged>::new();
     quest.logged.iter().for_each(|(block, moved)| logged.entry(*block).or_default().add(moved.amount));
+    let mut kinds = BTreeMap::<u64, BTreeSet<EventKind>>::new();
+    quest.events.iter().for_each(|(block, kind)| _ = kinds.entry(*block).or_default().insert(*kind));
     if logged.len() > MOST_LOGGED {
         return Err(Obstacle::Lasting(Unexplained::TooMany));
     }
     let span = quest.span;
     let before = span.from.saturating_sub(1);
-    let principals = quest.before.map(|principal| (before, principal)).into_iter().collect();
-    let mut state = OldState { quest, principals };
+    let known = quest.before.map(|shown| (before, (shown.principal, shown.touched))).into_iter().collect();
+    let mut state = OldState { quest, known };
     let edges = logged.keys().flat_map(|block| [block.saturating_sub(1), *block]);
     state.learn(edges.chain([before, span.to])).await?;
-    let mut blocks = state.search(between(span, logged.keys().copied())).await?;
+    let (between, is_untraced) = state.to_search(between(span, logged.keys().copied()));
+    let mut blocks = state.search(between).await?;
     blocks.extend(
         logged.iter().filter(|(block, logged)| state.moved(**block) || !logged.net().is_zero()).map(|(b, _)| b),
     );
     let mut changes = Vec::new();
-    for (block, hidden) in state.hidden(&blocks, &logged).await? {
-        let (kind, amount) = event(hidden);
-        let told = state.verify(block, logged.get(&block).copied().unwrap_or_default()).await?;
-        changes.push((block, (!told.contains(&kind)).then_some(kind), amount));
+    for Compared { block, hidden, needed } in state.compared(&blocks, &logged).await? {
+        let mut kinds = kinds.remove(&block).unwrap_or_default();
+        if let Some(hidden) = hidden {
+            let (kind, amount) = event(hidden);
+            let told = state.verify(block, logged.get(&block).copied().unwrap_or_default()).await?;
+            changes.push((block, (!told.contains(&kind)).then_some(kind), amount));
+            kinds.insert(kind);
+        }
+        if !needed.iter().all(|any| any.iter().any(|kind| kinds.contains(kind))) {
+            return Err(Obstacle::Lasting(Unexplained::LogsMissing));
+        }
     }
-    Ok(Unlogged { changes, after: state.principal(span.to) })
+    let (principal, touched) = state.at(span.to);
+    Ok(Unlogged { changes, after: Shown { block: span.to, principal, touched }, is_untraced })
 }
 
 /// The spans of `span` between these blocks, which are in order.
@@ -79,35 +99,67 @@ fn between(span: Span, blocks: impl Iterator<Item = u64>) -> Vec<Span> {
     spans
 }
 
-/// What is known of a wallet's principal.
+/// What is known of a wallet's position.
 struct OldState<'a> {
     quest: Quest<'a>,
-    /// After these blocks.
-    principals: BTreeMap<u64, I256>,
+    /// The principal after these blocks, and the index of rewards at its last change.
+    known: BTreeMap<u64, (I256, u64)>,
+}
+
+/// The change of a position in a block, beside its logs.
+struct Compared {
+    block: u64,
+    /// The change that the logs do not show.
+    hidden: Option<I256>,
+    /// The block must have an event of one of each of these kinds.
+    needed: Vec<&'static [EventKind]>,
 }
 
 impl OldState<'_> {
+    fn at(&self, block: u64) -> (I256, u64) {
+        self.known.get(&block).copied().unwrap_or_default()
+    }
+
     fn principal(&self, block: u64) -> I256 {
-        self.principals.get(&block).copied().unwrap_or_default()
+        self.at(block).0
     }
 
     /// Whether the principal changed in this block, before and after which it is known.
     fn moved(&self, block: u64) -> bool {
-        self.changed(Span { from: block, to: block })
+        self.principal(block.saturating_sub(1)) != self.principal(block)
     }
 
+    /// Whether a change of debt in `span` is possible: one of supply has a log.
     fn changed(&self, span: Span) -> bool {
-        self.principal(span.from.saturating_sub(1)) != self.principal(span.to)
+        let (before, touched) = self.at(span.from.saturating_sub(1));
+        let (after, touched_after) = self.at(span.to);
+        before != after || (!before.is_positive() && touched != touched_after)
     }
 
-    /// Learns the principal after each of `blocks`.
+    /// Those of `spans`, which have no log, with a change, and whether changes in the others would have left no trace.
+    fn to_search(&self, spans: Vec<Span>) -> (Vec<Span>, bool) {
+        let is_owing = |span: &Span| self.principal(span.to).is_negative();
+        let is_untraced = |span: &Span| is_owing(span) && !self.changed(*span) && self.at(span.to).1 == 0;
+        let mut is_unsure = spans.iter().any(is_untraced);
+        let (mut found, mut touched): (Vec<Span>, Vec<Span>) = spans
+            .into_iter()
+            .filter(|span| self.changed(*span))
+            .partition(|span| self.principal(span.from.saturating_sub(1)) != self.principal(span.to));
+        if touched.len() > MOST_TOUCHED {
+            (is_unsure, touched) = (true, Vec::new());
+        }
+        found.append(&mut touched);
+        (found, is_unsure)
+    }
+
+    /// Learns the position after each of `blocks`.
     async fn learn(&mut self, blocks: impl Iterator<Item = u64>) -> Result<(), Fault> {
-        let blocks: BTreeSet<u64> = blocks.filter(|block| !self.principals.contains_key(block)).collect();
+        let blocks: BTreeSet<u64> = blocks.filter(|block| !self.known.contains_key(block)).collect();
         let account = self.quest.wallet;
         let answers = self.ask(&blocks, &userBasicCall { account }).await?;
-        self.principals.extend(answers.into_iter().map(|(block, basic)| {
-            let principal = basic.and_then(|basic| I256::try_from(i128::try_from(basic.principal).ok()?).ok());
-            (block, principal.unwrap_or_default())
+        self.known.extend(answers.into_iter().map(|(block, basic)| {
+            let known = basic.and_then(|basic| Some((principal(&basic)?, basic.baseTrackingIndex)));
+            (block, known.unwrap_or_default())
         }));
         Ok(())
     }
@@ -120,7 +172,7 @@ impl OldState<'_> {
         blocks.iter().zip(answers).map(|(block, answer)| Ok((*block, returned::<C>(answer)?))).collect()
     }
 
-    /// The blocks of `spans` in which the principal changed.
+    /// The blocks of `spans` with a change, of the principal or only of the index of rewards.
     async fn search(&mut self, mut spans: Vec<Span>) -> Result<BTreeSet<u64>, Obstacle> {
         let mut found = BTreeSet::new();
         loop {
@@ -138,13 +190,15 @@ impl OldState<'_> {
         }
     }
 
-    /// The blocks with a change that their logs do not show, in the order of the chain.
-    async fn hidden(
+    /// What the logs of `blocks` do not show, in the order of the chain.
+    async fn compared(
         &self,
         blocks: &BTreeSet<u64>,
         logged: &BTreeMap<u64, Logged>,
-    ) -> Result<Vec<(u64, I256)>, Obstacle> {
-        let mut found = Vec::new();
+    ) -> Result<Vec<Compared>, Obstacle> {
+        let blocks: BTreeSet<u64> =
+            blocks.iter().copied().filter(|b| self.moved(*b) || logged.contains_key(b)).collect();
+        let (mut found, blocks) = (Vec::new(), &blocks);
         for (block, totals) in self.ask(blocks, &totalsBasicCall {}).await? {
             // The market updates its indexes in every block in which it changes a principal.
             let totals = totals.ok_or_else(|| Fault::Malformed(format!("no indexes in block {block}")))?;
@@ -152,7 +206,7 @@ impl OldState<'_> {
             let (before, after) = (self.principal(block.saturating_sub(1)), self.principal(block));
             let logged = logged.get(&block).copied().unwrap_or_default();
             let hidden = indexes.hidden(before, after, logged).map_err(Obstacle::Lasting)?;
-            found.extend(hidden.map(|hidden| (block, hidden)));
+            found.push(Compared { block, hidden, needed: indexes.needed(before, after, logged) });
         }
         Ok(found)
     }

@@ -31,7 +31,7 @@ use crate::{
     protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
 };
 use assay_domain::{Address, B256, EventCounts};
-use assay_evm::Client;
+use assay_evm::{Block, Client};
 use positions::Terms;
 
 /// The logs do not show all moves, and debts without any hint leave a trace without a log.
@@ -43,9 +43,9 @@ impl LendingProtocol for CompoundV2 {
         "ctoken"
     }
 
-    fn look_up<'a>(&self, client: &'a Client, ctokens: Vec<&'a MarketConfig>, at: B256) -> FoundTerms<'a> {
+    fn look_up<'a>(&self, client: &'a Client, ctokens: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         let ctokens: Vec<_> = ctokens.iter().map(|market| market.address).collect();
-        async move { Ok(boxed(Terms::look_up(client, &ctokens, at).await?)) }.boxed()
+        async move { Ok(boxed(Terms::look_up(client, &ctokens, at.hash).await?)) }.boxed()
     }
 
     /// Hints find all events.

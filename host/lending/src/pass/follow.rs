@@ -1,5 +1,6 @@
-//! Changes that no log shows, added to what the logs of some blocks show. Old state is asked for the blocks in which the
-//! logs may not show everything, and in a history that its position once contradicted for every block with a log.
+//! Changes that no log shows, and logs that are missing: what old state shows of a position is compared with what its logs
+//! do, in each block with a log and between them. A history that is not followed so from its beginning, because the
+//! endpoint keeps no old state, has only the blocks compared in which the logs may not show everything.
 
 use alloy::primitives::I256;
 
@@ -8,7 +9,7 @@ use crate::{
     events::{Event, Extract, Moved},
     ledger::Followed,
     market::Market,
-    progress::{Side, Unexplained},
+    progress::{Shown, Side, Unexplained},
     protocol::{EventKind, Obstacle, Quest, Unlogged},
     sums::Move,
 };
@@ -22,9 +23,26 @@ type Changes = Vec<(u64, Option<EventKind>, Move)>;
 
 /// What was found of one market.
 enum Outcome {
-    Followed(Changes, Followed),
+    /// And whether changes that cancel each other would have left no trace.
+    Followed(Changes, Followed, bool),
     Looked(Changes),
     Unexplained(Unexplained),
+}
+
+/// What the logs of some blocks show of a wallet in one market.
+struct Logged<'a> {
+    market: &'a Market,
+    amounts: Vec<(u64, Move)>,
+    events: Vec<(u64, EventKind)>,
+}
+
+impl<'a> Logged<'a> {
+    fn of(index: usize, market: &'a Market, found: &Extract) -> Self {
+        let own = |moved: &&Moved| moved.market == index && moved.amount.side == Side::Base;
+        let amounts = found.moves.iter().filter(own).map(|moved| (moved.block, moved.amount)).collect();
+        let events = found.events.iter().filter(|event| event.market == index);
+        Self { market, amounts, events: events.map(|event| (event.block, event.kind)).collect() }
+    }
 }
 
 impl Pass<'_> {
@@ -35,18 +53,28 @@ impl Pass<'_> {
     pub(super) async fn follow(&mut self, found: &mut Extract, through: u64) -> Result<(), Fault> {
         let mut outcomes = Vec::new();
         for (index, (market, entry)) in self.reader.markets.iter().zip(&self.ledger.entries).enumerate() {
-            let span = Span { from: entry.next.max(self.at), to: through };
-            let logged = || -> Vec<_> {
-                let own = |moved: &&Moved| moved.market == index && moved.amount.side == Side::Base;
-                found.moves.iter().filter(own).map(|moved| (moved.block, moved.amount)).collect()
-            };
-            let places = (index, span.from)..=(index, through.max(span.from));
-            let blocks: Vec<_> = found.incomplete.range(places).map(|(place, owned)| (place.1, *owned)).collect();
-            match entry.followed.filter(|_| span.from <= span.to) {
-                Some(followed) => outcomes.push((index, self.steps(market, &logged(), span, followed).await?)),
-                None if blocks.is_empty() || blocks.len() > MOST_INCOMPLETE => {}
-                None => outcomes.push((index, self.look(market, entry.base(), &logged(), &blocks).await?)),
+            if entry.next > through {
+                continue;
             }
+            let logged = Logged::of(index, market, found);
+            let followed = match entry.followed {
+                Some(followed) if !self.is_to_compare(index, followed, &logged, through) => continue,
+                Some(followed) => Some(self.steps(&logged, followed, through).await?),
+                None => None,
+            };
+            // Without a doubt, the bounds of interest are enough where old state does not tell.
+            let is_doubted = self.doubted.contains(&index);
+            let is_weak = |outcome: &Outcome| {
+                matches!(outcome, Outcome::Unexplained(Unexplained::NoOldState | Unexplained::TooMany)) && !is_doubted
+            };
+            if let Some(outcome) = followed.filter(|outcome| !is_weak(outcome)) {
+                outcomes.push((index, outcome));
+                continue;
+            }
+            let places = (index, entry.next.max(self.at))..=(index, through);
+            let blocks: Vec<_> = found.incomplete.range(places).map(|(place, owned)| (place.1, *owned)).collect();
+            let blocks = Some(blocks).filter(|blocks| blocks.len() <= MOST_INCOMPLETE).unwrap_or_default();
+            outcomes.push((index, self.look(entry.base(), &logged, &blocks).await?));
         }
         for (index, outcome) in outcomes {
             self.add(found, index, outcome);
@@ -54,20 +82,35 @@ impl Pass<'_> {
         Ok(())
     }
 
+    /// Whether a followed history is compared with old state through this block: where there are logs, and at the end of
+    /// a read, where the wallet ever had a base position.
+    fn is_to_compare(&self, index: usize, followed: Followed, logged: &Logged<'_>, through: u64) -> bool {
+        let Shown { principal, touched, block } = followed.latest;
+        let is_known = !principal.is_zero() || touched > 0 || self.doubted.contains(&index);
+        through > block && (!logged.amounts.is_empty() || (is_known && through >= self.head.number))
+    }
+
     fn add(&mut self, found: &mut Extract, index: usize, outcome: Outcome) {
         let Some(entry) = self.ledger.entries.get_mut(index) else { return };
         let changes = match outcome {
-            Outcome::Followed(changes, followed) => {
-                (entry.followed, entry.unexplained) = (Some(followed), None);
+            Outcome::Followed(changes, followed, is_untraced) => {
+                let is_untraced = is_untraced || entry.unexplained == Some(Unexplained::Untraced);
+                entry.followed = Some(followed);
+                entry.unexplained = is_untraced.then_some(Unexplained::Untraced);
                 changes
             }
-            Outcome::Looked(changes) => changes,
+            Outcome::Looked(changes) => {
+                entry.followed = None;
+                changes
+            }
             Outcome::Unexplained(reason) => {
                 (entry.followed, entry.unexplained) = (None, Some(reason));
                 return;
             }
         };
         for (block, kind, amount) in changes {
+            // One before the read, where no log was, counts from its beginning.
+            let block = block.max(entry.next);
             found.events.extend(kind.map(|kind| Event { market: index, kind, block, time: None }));
             found.moves.push(Moved { market: index, block, amount });
         }
@@ -75,20 +118,17 @@ impl Pass<'_> {
         found.moves.sort_by_key(|moved| moved.block);
     }
 
-    /// The changes in `span`: first in its settled blocks, then in the others, so that what is saved ends between them.
-    async fn steps(
-        &self,
-        market: &Market,
-        logged: &[(u64, Move)],
-        span: Span,
-        mut followed: Followed,
-    ) -> Result<Outcome, Fault> {
-        let mut changes = Vec::new();
+    /// The changes after the blocks that were compared: first in settled blocks, then in the others, so that what is saved
+    /// ends between them.
+    async fn steps(&self, logged: &Logged<'_>, mut followed: Followed, through: u64) -> Result<Outcome, Fault> {
+        let (mut changes, mut is_untraced) = (Vec::new(), false);
         let settled_to = self.settled_to.map(|block| block.number);
+        let span = Span { from: followed.latest.block.saturating_add(1), to: through };
         for part in parts(span, settled_to) {
-            match self.unlogged(market, logged, part, Some(followed.latest)).await {
+            match self.unlogged(logged, part, Some(followed.latest)).await {
                 Ok(unlogged) => {
                     changes.extend(unlogged.changes);
+                    is_untraced |= unlogged.is_untraced;
                     followed.latest = unlogged.after;
                     if settled_to.is_some_and(|to| part.to <= to) {
                         followed.settled = unlogged.after;
@@ -98,25 +138,19 @@ impl Pass<'_> {
                 Err(Obstacle::Lasting(reason)) => return Ok(Outcome::Unexplained(reason)),
             }
         }
-        Ok(Outcome::Followed(changes, followed))
+        Ok(Outcome::Followed(changes, followed, is_untraced))
     }
 
     /// The changes in each of `blocks`. Where old state does not tell, something is missing if all amounts, of which
     /// those before are `base`, are less than the wallet owned at least: it owed the rest and repaid it.
-    async fn look(
-        &self,
-        market: &Market,
-        base: I256,
-        logged: &[(u64, Move)],
-        blocks: &[(u64, I256)],
-    ) -> Result<Outcome, Fault> {
+    async fn look(&self, base: I256, logged: &Logged<'_>, blocks: &[(u64, I256)]) -> Result<Outcome, Fault> {
         let mut changes: Changes = Vec::new();
         for (block, owned) in blocks {
-            match self.unlogged(market, logged, Span { from: *block, to: *block }, None).await {
+            match self.unlogged(logged, Span { from: *block, to: *block }, None).await {
                 Ok(unlogged) => changes.extend(unlogged.changes),
                 Err(Obstacle::Unread(fault)) => return Err(fault),
                 Err(Obstacle::Lasting(reason)) => {
-                    let amounts = logged.iter().filter(|(at, _)| at <= block).map(|(_, moved)| moved.amount);
+                    let amounts = logged.amounts.iter().filter(|(at, _)| at <= block).map(|(_, moved)| moved.amount);
                     if amounts.fold(base, I256::saturating_add) < *owned {
                         return Ok(Outcome::Unexplained(reason));
                     }
@@ -126,20 +160,16 @@ impl Pass<'_> {
         Ok(Outcome::Looked(changes))
     }
 
-    async fn unlogged(
-        &self,
-        market: &Market,
-        logged: &[(u64, Move)],
-        span: Span,
-        before: Option<I256>,
-    ) -> Result<Unlogged, Obstacle> {
+    async fn unlogged(&self, logged: &Logged<'_>, span: Span, before: Option<Shown>) -> Result<Unlogged, Obstacle> {
+        let Logged { market, amounts, events } = logged;
         let quest = Quest {
             client: &self.reader.client,
             market: market.config.address,
             wallet: self.plan.wallet,
             span,
             before,
-            logged: logged.iter().filter(|(block, _)| span.contains(*block)).copied().collect(),
+            logged: amounts.iter().filter(|(block, _)| span.contains(*block)).copied().collect(),
+            events: events.iter().filter(|(block, _)| span.contains(*block)).copied().collect(),
         };
         market.protocol.unlogged(quest).await
     }

@@ -63,7 +63,8 @@ pub async fn ready(State(app): State<App>) -> Response {
     let mut reasons = app.missing_models();
     reasons.extend(app.rollout.store_fault());
     reasons.extend(app.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
-    let warnings = app.scoring.chain_warnings();
+    let mut warnings = app.scoring.chain_warnings();
+    warnings.extend(app.contradictions.words());
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons, warnings }).into_response();
     }

@@ -11,6 +11,7 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use assay_chain::config::NotCovered;
 use assay_domain::ChainId;
 use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
 use assay_store::Store;
@@ -23,6 +24,7 @@ use crate::{
     rollout::Rollout,
     scoring::{Scoring, Source},
     telemetry::Metrics,
+    verify::Contradictions,
 };
 
 /// The chains of the chain report, by contract.
@@ -47,6 +49,8 @@ pub struct Inner {
     pub rehearsal: Option<Rehearsal>,
     /// Those who wait for a submission; absent where there are none.
     pub notices: Option<Notices>,
+    /// What the chains contradict of the configuration.
+    pub contradictions: Contradictions,
     pub access: Access,
     /// Payment by call; absent when not enabled.
     pub x402: Option<X402>,
@@ -56,7 +60,7 @@ pub struct Inner {
     pub stopping: CancellationToken,
     /// False where no chain is configured.
     pub reads_chains: bool,
-    pub not_covered: Vec<String>,
+    not_covered: Vec<NotCovered>,
     /// The folder of models and their cards.
     pub shelf: PathBuf,
     pub limits: Limits,
@@ -112,6 +116,7 @@ pub struct Services {
     pub scoring: Scoring,
     pub rollout: Rollout,
     pub agents: Agents,
+    pub contradictions: Contradictions,
     pub reputation: Option<Reputation>,
     pub rehearsal: Option<Rehearsal>,
     pub notices: Option<Notices>,
@@ -123,8 +128,20 @@ pub struct Services {
 
 impl App {
     pub fn new(config: &Config, services: Services) -> Self {
-        let Services { source, scoring, rollout, agents, reputation, rehearsal, notices, access, x402, store, metrics } =
-            services;
+        let Services {
+            source,
+            scoring,
+            rollout,
+            agents,
+            contradictions,
+            reputation,
+            rehearsal,
+            notices,
+            access,
+            x402,
+            store,
+            metrics,
+        } = services;
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
         Self(Arc::new(Inner {
             source,
@@ -134,6 +151,7 @@ impl App {
             reputation,
             rehearsal,
             notices,
+            contradictions,
             access,
             x402,
             backups: Backups {
@@ -160,6 +178,11 @@ impl Inner {
     /// `None` for a chain that is neither in the contract nor in the configuration.
     pub fn chain_name(&self, id: ChainId) -> Option<&str> {
         self.chains.get(&id).map(String::as_str)
+    }
+
+    /// The lending protocols on these chains that are not read.
+    pub fn not_covered(&self, chains: &BTreeSet<ChainId>) -> impl Iterator<Item = String> {
+        self.not_covered.iter().filter_map(|lender| lender.on(chains)).map(str::to_owned)
     }
 
     /// The name of a chain, or a name made of its id.

@@ -25,8 +25,8 @@ const COUNTERS: &[(&str, &str)] = &[
     ("assay_receipts_total", "Transaction receipts read because of a log, by chain"),
     (
         "assay_second_opinions_total",
-        "Empty histories that were read again from another endpoint, by chain and outcome: confirmed, contradicted or \
-         unanswered",
+        "Answers for empty or doubted histories that were compared with those of another endpoint, by chain and \
+         outcome: confirmed, contradicted or unanswered",
     ),
     (
         "assay_positions_unexplained_total",
@@ -39,6 +39,10 @@ const COUNTERS: &[(&str, &str)] = &[
         "Lists that were not read because too many reads of the chain were waiting, by chain",
     ),
     ("assay_snapshots_total", "Snapshots returned, by source: cache, shared with another request, or read"),
+    (
+        "assay_reads_completed_total",
+        "Reads that slow endpoints made too long for their callers, continued to their end",
+    ),
     ("assay_background_reads_total", "Lending histories whose reading continued in the background, by chain"),
     (
         "assay_background_reads_refused_total",

@@ -1,5 +1,5 @@
 //! Checks the configuration of a chain: each endpoint serves that chain, and each contract has code and answers as its
-//! configured type. An operator runs it; no request does.
+//! configured type. An operator runs it, and a server in the background; no request does.
 
 mod agents;
 mod ask;
@@ -8,13 +8,14 @@ mod identity;
 mod index;
 mod market;
 mod signer;
+mod watch;
 
 use alloy::primitives::Bytes;
 use futures::future::join_all;
 use serde_json::json;
 
 use crate::config::Config;
-use assay_chain::{NO_OLD_STATE, config::ChainConfig, old_state};
+use assay_chain::{Ipfs, NO_OLD_STATE, config::ChainConfig, old_state};
 use assay_domain::{ChainId, Secret};
 use assay_evm::{
     client::{Block, Client},
@@ -25,6 +26,7 @@ use assay_evm::{
 use assay_outbox::payment;
 
 use claim::{Claim, claims, identity_services, registries};
+pub use watch::Contradictions;
 
 /// One contradiction between the configuration and the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,8 +45,14 @@ impl std::fmt::Display for Finding {
 }
 
 /// The findings about `chain` and about the contracts of `config` on it; empty when the chain agrees with the
-/// configuration. `progress` receives a sentence about each step.
-pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(String)) -> Vec<Finding> {
+/// configuration. `progress` receives a sentence about each step. Contracts are asked by `client` if there is one, which
+/// uses no multicall.
+pub async fn verify(
+    chain: &ChainConfig,
+    config: &Config,
+    client: Option<&Client>,
+    progress: impl Fn(String),
+) -> Vec<Finding> {
     let limits = &config.reading.rpc;
     let http = endpoint::http();
     // Multicall3 is one of the contracts to check, so no call goes through it.
@@ -68,7 +76,7 @@ pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(Stri
         }
     }
     if let Some(head) = newest {
-        let client = direct(good);
+        let client = client.cloned().unwrap_or_else(|| direct(good));
         if chain.explorer.is_none() && old_state(&client, chain).await == Some(false) {
             progress(format!("warning: {NO_OLD_STATE}"));
         }
@@ -76,6 +84,12 @@ pub async fn verify(chain: &ChainConfig, config: &Config, progress: impl Fn(Stri
         found.extend(contracts(&client, chain, config, head, progress).await);
     }
     found
+}
+
+/// The problem of the node that publishes documents.
+pub async fn ipfs(config: &Config) -> Option<String> {
+    let error = Ipfs::new(config.ipfs.as_ref()?)?.check().await.err()?;
+    Some(format!("no document can be published: {error}; correct ipfs.api, or start the node"))
 }
 
 /// The findings about every contract, in the state after `head`.

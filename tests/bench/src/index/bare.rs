@@ -28,7 +28,7 @@ pub async fn read(config: &Config, density: f64) -> Result<Bare, Failure> {
     let client = Client::new(&endpoint::http(), &chain.endpoints(), &config.reading.rpc);
     let markets: Arc<[Market]> = chain.markets.iter().cloned().map(Market::new).collect();
     let head = client.head().await?;
-    let terms = TermsCache::default().current(&client, &markets, head.hash).await?;
+    let terms = TermsCache::default().current(&client, &markets, head).await?;
     let everyone = Everyone::new(markets.clone(), hints(&markets, Some(&terms)));
     let from = markets.iter().map(|market| market.config.from_block).min().unwrap_or(0);
     let span = Span { from, to: head.number - chain.finality };

@@ -13,6 +13,8 @@ sol! {
     interface Comet {
         function setPrice(address feed, uint256 price) external;
         function accrue(uint256 supplyIndex, uint256 borrowIndex) external;
+        function accrueAccount(address account) external;
+        function payRewards(bool pays) external;
         function supplyTo(address dst, address asset, uint256 amount) external;
         function withdrawTo(address to, address asset, uint256 amount) external;
         function transferAsset(address dst, address asset, uint256 amount) external;

@@ -24,7 +24,7 @@ async fn before_a_token(config: &Config, folder: &Path) {
     let endpoints = Endpoints { chain: ETHEREUM, rpc: chain.rpc.clone(), multicall: None, max_head_age: None };
     let client = Client::new(&endpoint::http(), &endpoints, &config.reading.rpc);
     let head = client.head().await.unwrap();
-    let terms = TermsCache::default().current(&client, &markets, head.hash).await.unwrap();
+    let terms = TermsCache::default().current(&client, &markets, head).await.unwrap();
     let everyone = Everyone::new(markets.clone(), hints(&markets, Some(&terms)));
     let everyone = everyone.without(&everyone.hint_contracts().into_iter().take(1).collect());
     let contracts = everyone.hint_contracts().into_iter().flat_map(|contract| contract.0.0);

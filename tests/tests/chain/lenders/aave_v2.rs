@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 
 use super::super::lies::first_of;
 use super::super::wallets::counted;
-use super::super::{RUNTIME, Reader};
+use super::super::{RUNTIME, Reader, one_log};
 use super::{Done, pool, position};
 
 const ETHER_USD: f64 = 2_500.0;
@@ -310,5 +310,16 @@ fn the_index_says_what_the_node_says() {
     with(async |world| {
         let names = ["bank", "ada", "ben", "ivan", "gwen", "hugo", "kay", "cleo", "liquidator", "nobody"];
         super::super::index::agrees(&world.setup, &world.chain, &names.map(wallet)).await;
+    });
+}
+
+#[test]
+fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
+    with(async |world| {
+        let names = ["bank", "ada", "ben", "ivan", "gwen", "hugo", "kay", "cleo"];
+        let wallets = names.map(|name| (name, wallet(name))).to_vec();
+        let (reader, chain) = (|| world.reader(), &world.chain);
+        let world = one_log::World { reader: &reader, url: chain.url(), rpc: &chain.rpc, chain: CHAIN, wallets };
+        one_log::none_is_wrong("Aave v2", world).await;
     });
 }

@@ -160,6 +160,15 @@ async fn transfer_debt(chain: &mut Small, market: &Market, together: Address) ->
     on.pledge("iris", 0, 1.0).await?;
     on.transfer("iris", "jack", base, usd(120.0)).await?;
     on.transfer("iris", "jack", base, usd(30.0)).await?;
+    // From debt to debt and back again, between two logs of both.
+    for (name, owed) in [("mona", 300.0), ("nils", 250.0)] {
+        on.pledge(name, 0, 1.0).await?;
+        on.withdraw(name, usd(owed)).await?;
+    }
+    on.transfer("mona", "nils", base, usd(50.0)).await?;
+    on.transfer("nils", "mona", base, usd(50.0)).await?;
+    // Anybody can have this done to anyone.
+    on.0.call(wallet("anybody"), market.comet, &Comet::accrueAccountCall { account: wallet("nils") }).await?;
     // A supply beside a transfer to the same wallet.
     for (name, repaid, moved) in [("kate", 100.0, 20_000.0), ("lena", 300.0, 500.0)] {
         on.pledge(name, 0, 1.0).await?;
@@ -301,7 +310,8 @@ fn a_log_that_is_left_out_is_made_up_for_or_does_not_pass() {
                 partial += 1;
             }
         }
-        assert_eq!(partial, 9);
+        // The others are found in receipts: the log beside one that is left out points at it.
+        assert_eq!(partial, 4);
         let proxy = Proxy::start(world.chain.url()).await;
         proxy.forget(|_| true);
         let read = world.reader().through(&[&proxy]).started().await.read(wallet("ben")).await;

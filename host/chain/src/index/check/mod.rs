@@ -5,15 +5,12 @@
 mod bloom;
 mod receipts;
 
-use std::collections::{BTreeSet, HashMap};
-
 use alloy::rpc::types::Log;
 
 use super::indexer::Indexer;
-use assay_domain::B256;
 use assay_evm::{
     Client, Fault, Span,
-    logs::{Stop, answers, chunk},
+    logs::{answers, differing, in_parts},
 };
 use assay_index::Check;
 use assay_lending::Everyone;
@@ -52,22 +49,13 @@ impl Indexer {
 
     /// The logs of `span` at another endpoint, in as many parts as it wants; `None` where it does not answer.
     async fn all_at(&self, other: &Client, everyone: &Everyone, span: Span) -> Option<Vec<Log>> {
-        let (mut found, mut at, mut width) = (Vec::new(), span.from, span.width());
-        while at <= span.to {
-            let (part, _) = Span { from: at, to: span.to }.cut(width);
-            let chunk = chunk(part, self.logs.range, |span| self.logs_at(other, everyone, span)).await;
-            found.extend(chunk.found.into_iter().flatten());
-            at = chunk.through.map_or(at, |through| through.saturating_add(1));
-            match chunk.stop {
-                None => {}
-                Some(Stop::Ceiling(narrow) | Stop::Narrow(narrow)) => width = narrow,
-                Some(Stop::Gap(fault)) => {
-                    tracing::debug!(chain = self.chain, %fault, "another endpoint cannot check a range of the index");
-                    return None;
-                }
+        match in_parts(span, self.logs.range, |span| self.logs_at(other, everyone, span)).await {
+            Ok(parts) => Some(parts.concat()),
+            Err(fault) => {
+                tracing::debug!(chain = self.chain, %fault, "another endpoint cannot check a range of the index");
+                None
             }
         }
-        Some(found)
     }
 
     /// The logs in which two answers agree, and of the transactions in which they do not those of the receipts.
@@ -99,26 +87,3 @@ impl Indexer {
         Ok(logs)
     }
 }
-
-/// The transactions of logs that only one of two answers has, or that differ in them.
-fn differing(both: &[Vec<Log>; 2]) -> Result<BTreeSet<B256>, Fault> {
-    let [one, other] = both.each_ref().map(|logs| {
-        let keyed = logs.iter().map(|log| ((log.block_hash, log.log_index), log));
-        keyed.collect::<HashMap<_, _>>()
-    });
-    let is_same = |log: &Log, others: &HashMap<_, &Log>| {
-        let other = others.get(&(log.block_hash, log.log_index));
-        other.is_some_and(|other| other.inner == log.inner && other.transaction_hash == log.transaction_hash)
-    };
-    let mut found = BTreeSet::new();
-    for (logs, others) in [(&one, &other), (&other, &one)] {
-        for log in logs.values().filter(|log| !is_same(log, others)) {
-            let hash = log.transaction_hash;
-            found.insert(hash.ok_or_else(|| Fault::Malformed("a log without its transaction".into()))?);
-        }
-    }
-    Ok(found)
-}
-
-#[cfg(test)]
-mod tests;

@@ -6,7 +6,7 @@ use alloy::rpc::types::Log;
 
 use crate::index::indexer::Indexer;
 use assay_domain::B256;
-use assay_evm::{Client, Fault, logs::Receipt};
+use assay_evm::{Client, Fault};
 
 /// Receipts in one request.
 const AT_ONCE: usize = 20;
@@ -22,12 +22,8 @@ impl Indexer {
             let missing: Vec<B256> = transactions.iter().filter(|hash| !found.contains_key(*hash)).copied().collect();
             for part in missing.chunks(AT_ONCE) {
                 self.budget.spend(1).await;
-                let asks = part.iter().map(|hash| Receipt::ask(*hash));
-                for (hash, answer) in part.iter().zip(client.batch(asks.collect()).await?) {
-                    if let Some(receipt) = Receipt::read(*hash, answer?)? {
-                        found.insert(*hash, receipt.logs);
-                    }
-                }
+                let receipts = client.receipts(part).await?.into_iter().flatten();
+                found.extend(receipts.map(|receipt| (receipt.transaction, receipt.logs)));
             }
         }
         Ok(found.into_values().flatten().collect())

@@ -93,7 +93,7 @@ impl Running {
         };
         let jobs = Jobs::new(reader, TaskTracker::new(), CancellationToken::new());
         let (head, stored) = (client.head().await.unwrap(), jobs.stored(wallet).await);
-        let terms = TermsCache::default().current(&client, &markets, head.hash).await.unwrap();
+        let terms = TermsCache::default().current(&client, &markets, head).await.unwrap();
         let hints = std::future::ready(hints(&markets, Some(&terms))).boxed();
         let (anchors, blocks) = (jobs.anchors(&stored, head), client.clone());
         let blocks = async move { blocks.blocks(&anchors).await }.boxed();

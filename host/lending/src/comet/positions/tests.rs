@@ -27,10 +27,10 @@ fn number(number: u64) -> Option<Bytes> {
     Some(getPriceCall::abi_encode_returns(&U256::from(number)).into())
 }
 
-fn answers(supplied: u64, borrowed: u64, base: u64, collateral: u64, price: u64) -> [Option<Bytes>; 5] {
+fn answers(supplied: u64, borrowed: u64, base: u64, collateral: u64, price: u64) -> [Option<Bytes>; 6] {
     let balance = userCollateralReturn { balance: u128::from(collateral), reserved: 0 };
     let balance = Some(userCollateralCall::abi_encode_returns(&balance).into());
-    [number(supplied), number(borrowed), number(base), balance, number(price)]
+    [number(supplied), number(borrowed), number(base), None, balance, number(price)]
 }
 
 fn summary(held: Option<Held>) -> Option<(f64, f64, u32)> {
@@ -67,9 +67,9 @@ fn without_a_price_of_the_base_asset_only_dollars_can_be_told() {
 #[test]
 fn a_missing_part_is_no_position() {
     let mut missing = answers(1_000_000, 0, 2 * ONE, 5, ONE);
-    missing[4] = None;
+    missing[5] = None;
     assert_eq!(summary(terms().held(&missing, Some(1.0))), None);
     assert_eq!(summary(terms().held(&answers(1, 0, 0, 0, 0), Some(1.0))), None);
-    missing[3] = None;
+    missing[4] = None;
     assert_eq!(summary(terms().held(&missing, Some(1.0))), None);
 }

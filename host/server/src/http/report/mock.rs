@@ -18,7 +18,8 @@ type Mock = (Address, MockReport, Option<UnreadByChain>);
 /// The mock report of `address`; `labelled` with `sandbox: true` on the paths of the sandbox.
 pub fn body(app: &App, (address, mock, unread): Mock, labelled: bool) -> ReportBody {
     let score = mock.score;
-    let not_covered = without_pool(&mock).chain(app.not_covered.iter().cloned()).collect();
+    let chains = mock.active_chains.iter().copied().chain(mock.pools.iter().map(|pool| pool.chain_id)).collect();
+    let not_covered = without_pool(&mock).chain(app.not_covered(&chains)).collect();
     ReportBody {
         address: Checksummed(address),
         score: ReportScore { value: score.get(), classification: score.range().into() },

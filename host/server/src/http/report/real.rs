@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    http::wire::{
-        Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
-        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
+    http::{
+        App,
+        wire::{
+            Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
+            Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
+        },
     },
     scoring::{ChainReport, Report},
 };
 use assay_domain::{ChainId, EventCounts, PoolHistory, Protocol, Snapshot};
 
-pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
+pub(super) fn body(app: &App, report: &Report) -> ReportBody {
     let snapshot = &*report.snapshot;
+    let chains = snapshot.chains.iter().map(|chain| chain.chain_id).collect();
     let score = report.scored.assessment.score;
     ReportBody {
         address: Checksummed(snapshot.address),
@@ -24,7 +28,7 @@ pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
         timestamp: Moment(snapshot.as_of),
         credit_events: CreditEvents::over(
             snapshot.pools().map(pool).collect(),
-            without_market(snapshot).chain(not_covered.iter().cloned()).collect(),
+            without_market(snapshot).chain(app.not_covered(&chains)).collect(),
             remarks(snapshot),
         ),
         unread: Some(sentences(snapshot.unread())),

@@ -1,0 +1,109 @@
+//! What is kept of a chain's blocks between two starts: the newest head, so that a restart does not go backwards, and an
+//! early block, by which a chain that was replaced is told from an endpoint that is behind.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
+use tokio_util::task::TaskTracker;
+
+use assay_domain::{B256, ChainId};
+use assay_evm::client::{Block, Client};
+use assay_store::{Family, Key, Store};
+
+/// The number of the early block. The first one is the same on chains that are started again with the same state.
+const EARLY: u64 = 1;
+/// Shortest time between two writes.
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// The key of what was seen of a chain.
+fn heads(chain: ChainId) -> Key<HeadsRecord> {
+    Family::new("heads/").key(chain)
+}
+
+/// What was seen of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct HeadsRecord {
+    newest: BlockRecord,
+    /// Absent until it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    early: Option<BlockRecord>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct BlockRecord {
+    number: u64,
+    hash: B256,
+    /// Unix seconds.
+    time: u64,
+}
+
+impl From<Block> for BlockRecord {
+    fn from(Block { number, hash, time }: Block) -> Self {
+        Self { number, hash, time }
+    }
+}
+
+impl From<BlockRecord> for Block {
+    fn from(BlockRecord { number, hash, time }: BlockRecord) -> Self {
+        Self { number, hash, time }
+    }
+}
+
+pub(super) struct Seen {
+    chain: ChainId,
+    store: Store,
+    tasks: TaskTracker,
+    loaded: OnceCell<()>,
+    written: Mutex<Option<Instant>>,
+}
+
+impl Seen {
+    pub(super) fn new(chain: ChainId, store: Store, tasks: TaskTracker) -> Self {
+        Self { chain, store, tasks, loaded: OnceCell::new(), written: Mutex::default() }
+    }
+
+    /// Tells `client`, before its first question for the head, what an earlier process saw.
+    pub(super) async fn load(&self, client: &Client) {
+        let load = async || match self.store.get(&heads(self.chain)).await {
+            Ok(Some(record)) => client.remember(record.newest.into(), record.early.map(Block::from)),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(chain = self.chain, %error, "the newest block seen before cannot be read"),
+        };
+        self.loaded.get_or_init(load).await;
+    }
+
+    /// Writes in the background what `client` has seen, unless that was written a moment ago.
+    pub(super) fn keep(&self, client: &Client) {
+        let Some(newest) = client.newest() else { return };
+        {
+            let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+            if written.is_some_and(|written| written.elapsed() < PAUSE) {
+                return;
+            }
+            *written = Some(Instant::now());
+        }
+        let record = HeadsRecord { newest: newest.into(), early: client.early().map(BlockRecord::from) };
+        let (chain, store) = (self.chain, self.store.clone());
+        self.tasks.spawn(async move {
+            if let Err(error) = store.put(&heads(chain), &record).await {
+                tracing::warn!(chain, %error, "the newest block seen cannot be saved; a restart may begin behind it");
+            }
+        });
+    }
+
+    /// Asks for the early block, where it is not known.
+    pub(super) async fn look_up_early(&self, client: &Client, head: Block) {
+        if client.early().is_some() || head.number <= EARLY {
+            return;
+        }
+        if let Ok(Some(early)) = client.block(EARLY).await {
+            client.remember(head, Some(early));
+            *self.written.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            self.keep(client);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A second opinion: where a position contradicts a history, another endpoint is asked for the same logs.
+
+use alloy::rpc::types::Log;
+use futures::future::try_join_all;
+
+use crate::{plan::Plan, reader::Reader, receipts::AT_ONCE};
+use assay_domain::B256;
+use assay_evm::{
+    Client, Fault, Span,
+    logs::{answers, differing, in_parts},
+};
+
+/// What another endpoint says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opinion {
+    Confirmed,
+    Contradicted,
+    Unanswered,
+}
+
+impl Opinion {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Confirmed => "confirmed",
+            Self::Contradicted => "contradicted",
+            Self::Unanswered => "unanswered",
+        }
+    }
+}
+
+impl Reader {
+    pub(super) fn count_opinion(&self, opinion: Opinion) {
+        let labels = [("chain", self.chain.to_string()), ("outcome", opinion.as_str().to_owned())];
+        metrics::counter!("assay_second_opinions_total", &labels).increment(1);
+    }
+
+    /// `logs`, the answer to a doubted `plan` over `span`, with what another endpoint has. Where the two answers differ,
+    /// the receipts of the transactions decide.
+    ///
+    /// # Errors
+    /// [`Fault`] where a receipt cannot be read. Without another answer, `logs` remain as they are.
+    pub(super) async fn compared(&self, plan: &Plan, span: Span, logs: Vec<Log>) -> Result<Vec<Log>, Fault> {
+        let Some(other) = self.client.other_endpoints().filter(|_| plan.is_doubted) else { return Ok(logs) };
+        let (client, queries) = (&other, &plan.queries);
+        let ask = |span| async move {
+            let asked = queries.iter().map(|query| client.believed_logs(query, span));
+            Ok::<_, Fault>(try_join_all(asked).await?.concat())
+        };
+        let second = match in_parts(span, self.logs.range, ask).await {
+            Ok(parts) => parts.concat(),
+            Err(fault) => {
+                tracing::debug!(chain = self.chain, %fault, "another endpoint cannot check a doubted history");
+                self.count_opinion(Opinion::Unanswered);
+                return Ok(logs);
+            }
+        };
+        let both = [logs, second];
+        let transactions: Vec<B256> = differing(&both)?.into_iter().collect();
+        let [mut logs, _] = both;
+        if transactions.is_empty() {
+            self.count_opinion(Opinion::Confirmed);
+            return Ok(logs);
+        }
+        self.count_opinion(Opinion::Contradicted);
+        let (chain, count) = (self.chain, transactions.len());
+        tracing::warn!(
+            chain,
+            transactions = count,
+            "another endpoint has other logs of a wallet; their receipts decide"
+        );
+        logs.retain(|log| !log.transaction_hash.is_some_and(|hash| transactions.contains(&hash)));
+        let receipts = logs_of(&transactions, [&self.client, &other]).await?;
+        logs.extend(receipts.into_iter().filter(|log| plan.queries.iter().any(|query| answers(log, query, span))));
+        Ok(logs)
+    }
+}
+
+/// The logs of `transactions`, from the first of `clients` that has their receipt. One without a receipt is not in the
+/// chain.
+async fn logs_of(transactions: &[B256], clients: [&Client; 2]) -> Result<Vec<Log>, Fault> {
+    let (mut found, mut missing) = (Vec::new(), transactions.to_vec());
+    for client in clients {
+        let mut still = Vec::new();
+        for part in missing.chunks(AT_ONCE) {
+            for (transaction, receipt) in part.iter().zip(client.receipts(part).await?) {
+                match receipt {
+                    Some(receipt) => found.extend(receipt.logs),
+                    None => still.push(*transaction),
+                }
+            }
+        }
+        missing = still;
+    }
+    Ok(found)
+}

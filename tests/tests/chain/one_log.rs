@@ -1,0 +1,214 @@
+//! Each log of each wallet left out of every answer, one at a time, by the only endpoint or by one beside an honest one,
+//! with and without an index: a history that is complete is the true one.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use alloy::primitives::B256;
+use assay::config::Config;
+use assay_domain::{Address, Coverage, EventCounts, Snapshot, Time};
+use assay_tests::devnet::Rpc;
+use assay_tests::proxy::Proxy;
+use futures::future::join_all;
+use serde_json::Value;
+
+use super::index::indexed;
+use super::lies::topic;
+use super::{Reader, with};
+
+/// Reads of a wallet while a log is left out: a later one may know more.
+const READS: usize = 3;
+
+/// Rounds of one setting: all, where the test is to take its time.
+fn rounds() -> usize {
+    if std::env::var_os("ASSAY_SOAK").is_some() { usize::MAX } else { 2 }
+}
+
+/// A chain, and the wallets on it whose logs are left out.
+pub(super) struct World<'a> {
+    pub reader: &'a dyn Fn() -> Reader,
+    pub url: &'a str,
+    pub rpc: &'a Rpc,
+    pub chain: u64,
+    pub wallets: Vec<(&'static str, Address)>,
+}
+
+/// Who answers, and how histories are read.
+#[derive(Debug, Clone, Copy)]
+struct Setting {
+    endpoints: usize,
+    index: bool,
+}
+
+const SETTINGS: [Setting; 4] = [
+    Setting { endpoints: 1, index: false },
+    Setting { endpoints: 2, index: false },
+    Setting { endpoints: 1, index: true },
+    Setting { endpoints: 2, index: true },
+];
+
+/// What the histories of a wallet are in every market.
+type Histories = Vec<(Coverage, EventCounts, [Option<Time>; 3])>;
+/// The transaction and the index of a log.
+type Place = (String, String);
+
+/// A log that a wallet is read without.
+#[derive(Clone)]
+struct Hidden {
+    place: Place,
+    /// The words in its topics.
+    names: BTreeSet<B256>,
+}
+
+/// A wallet with its true histories and its logs that are yet to be left out.
+struct Case {
+    name: &'static str,
+    wallet: Address,
+    truth: Histories,
+    left: Vec<Hidden>,
+}
+
+/// What came of leaving logs out.
+#[derive(Default)]
+struct Outcome {
+    hidden: usize,
+    /// Complete in the first, and in the last read.
+    first: usize,
+    last: usize,
+    wrong: Vec<String>,
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hidden, first, last, wrong } = self;
+        write!(f, "{hidden} logs: {first} final at once, {last} after {READS} reads, {} wrong and final", wrong.len())
+    }
+}
+
+fn uncached(config: &mut Config) {
+    (config.scoring.cache_ttl, config.scoring.incomplete_cache_ttl) = (Duration::ZERO, Duration::ZERO);
+}
+
+fn histories(read: &Snapshot) -> Histories {
+    let pools = read.chains.iter().flat_map(|chain| &chain.pools);
+    pools.map(|p| (p.coverage, p.counts, [p.first_event_at, p.last_event_at, p.last_liquidation_at])).collect()
+}
+
+fn is_complete(histories: &Histories) -> bool {
+    histories.iter().all(|(coverage, ..)| *coverage == Coverage::Complete)
+}
+
+fn place(log: &Value) -> Place {
+    let text = |key: &str| log[key].as_str().unwrap_or_default().to_owned();
+    (text("transactionHash"), text("logIndex"))
+}
+
+/// The true histories of each wallet, and every log that a reader of them is given.
+async fn cases(world: &World<'_>) -> Vec<Case> {
+    let cases = world.wallets.iter().map(async |(name, wallet)| {
+        let proxy = Proxy::start(world.url).await;
+        let given = Arc::new(Mutex::new(Vec::<Hidden>::new()));
+        let seen = given.clone();
+        proxy.forget(move |log| {
+            let hidden = Hidden { place: place(log), names: (1..4).filter_map(|at| topic(log, at)).collect() };
+            let mut seen = seen.lock().unwrap();
+            if seen.iter().all(|known| known.place != hidden.place) {
+                seen.push(hidden);
+            }
+            false
+        });
+        let reader = (world.reader)().through(&[&proxy]).with(uncached).started().await;
+        let mut truth = histories(&*reader.read(*wallet).await);
+        for _ in 1..READS {
+            if !is_complete(&truth) {
+                truth = histories(&*reader.read(*wallet).await);
+            }
+        }
+        assert!(is_complete(&truth), "{name}");
+        let mut left = given.lock().unwrap().clone();
+        // Bounded rounds take from everywhere in the history.
+        left.sort_by_key(|hidden| alloy::primitives::keccak256(format!("{:?}", hidden.place)));
+        Case { name, wallet: *wallet, truth, left }
+    });
+    join_all(cases).await
+}
+
+/// Takes a log of each wallet, so that no wallet lacks two.
+fn next_round(cases: &mut [Case]) -> Vec<(usize, Hidden)> {
+    let wallets: HashSet<B256> = cases.iter().map(|case| case.wallet.into_word()).collect();
+    let (mut taken, mut round) = (HashSet::new(), Vec::new());
+    for (index, case) in cases.iter_mut().enumerate() {
+        let own = case.wallet.into_word();
+        let is_free = |hidden: &Hidden| {
+            let mut named = hidden.names.iter().filter(|name| wallets.contains(*name)).chain([&own]);
+            named.all(|name| !taken.contains(name))
+        };
+        if let Some(place) = case.left.iter().position(is_free) {
+            let hidden = case.left.remove(place);
+            taken.extend(hidden.names.iter().copied().chain([own]));
+            round.push((index, hidden));
+        }
+    }
+    round
+}
+
+/// Reads the wallets of one round, each without a log.
+async fn read(world: &World<'_>, setting: Setting, cases: &[Case], round: &[(usize, Hidden)], outcome: &mut Outcome) {
+    let places: HashSet<Place> = round.iter().map(|(_, hidden)| hidden.place.clone()).collect();
+    let (lying, honest) = (Proxy::start(world.url).await, Proxy::start(world.url).await);
+    lying.forget(move |log| places.contains(&place(log)));
+    let both = [&lying, &honest];
+    let reader = (world.reader)().through(&both[..setting.endpoints]).with(uncached);
+    let reader = if setting.index { reader.with(indexed) } else { reader }.started().await;
+    if setting.index {
+        reader.in_step(world.chain, world.rpc).await;
+    }
+    let mut last = vec![false; round.len()];
+    let mut wrong = BTreeSet::new();
+    for time in 0..READS {
+        let reads = round.iter().map(|(index, _)| reader.read(cases[*index].wallet));
+        for (at, ((index, hidden), read)) in round.iter().zip(join_all(reads).await).enumerate() {
+            let (case, histories) = (&cases[*index], histories(&*read));
+            last[at] = is_complete(&histories);
+            outcome.first += usize::from(time == 0 && last[at]);
+            let differs = |(told, truth): (&(Coverage, EventCounts, _), &(Coverage, EventCounts, _))| {
+                told.0 == Coverage::Complete && told != truth
+            };
+            if histories.iter().zip(&case.truth).any(differs) && wrong.insert(at) {
+                outcome.wrong.push(format!("{} without {:?}, in read {time}: {histories:?}", case.name, hidden.place));
+            }
+        }
+    }
+    outcome.hidden += round.len();
+    outcome.last += last.iter().filter(|last| **last).count();
+}
+
+/// Asserts that no wallet of `world` has a wrong history that is complete, whichever of its logs is left out.
+pub(super) async fn none_is_wrong(what: &str, world: World<'_>) {
+    let mut wrong = Vec::new();
+    for setting in SETTINGS {
+        let (mut cases, mut outcome) = (cases(&world).await, Outcome::default());
+        for _ in 0..rounds() {
+            let round = next_round(&mut cases);
+            if round.is_empty() {
+                break;
+            }
+            read(&world, setting, &cases, &round, &mut outcome).await;
+        }
+        println!("{what}, {setting:?}: {outcome}");
+        wrong.extend(outcome.wrong.iter().map(|wrong| format!("{setting:?}: {wrong}")));
+    }
+    assert!(wrong.is_empty(), "{} complete and wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
+    with(async |devnet| {
+        let wallets = devnet.wallets.iter().map(|wallet| (wallet.name, wallet.address)).collect();
+        let reader = || Reader::of(devnet).ethereum();
+        let on = &devnet.ethereum;
+        none_is_wrong("devnet", World { reader: &reader, url: on.url(), rpc: &on.rpc, chain: on.id, wallets }).await;
+    });
+}
