@@ -53,12 +53,13 @@ numpy.savetxt(folder / "xgboost.csv", extreme.predict(table, output_margin=True)
 explained = extreme.predict(table.slice(range(EXPLAINED)), pred_contribs=True)
 numpy.savetxt(folder / "xgboost-shapley.csv", explained, fmt="%.17g")
 
-# The same without categories as ONNX, which sends them another way. Its margins are those of its own runtime.
+# The same without categories as ONNX, which sends them another way, on figures of its precision. Its margins are those of
+# its own runtime.
 plain = numpy.array([at for at in range(len(names)) if at != category])
 signs = [rising[at] for at in plain]
 of_onnx = lightgbm.train(dict(shared, objective="binary", num_leaves=LEAVES, verbose=-1, num_threads=2,
                               monotone_constraints=signs, monotone_constraints_method="basic"),
-                         lightgbm.Dataset(x[:, plain], y), TREES)
+                         lightgbm.Dataset(x[:, plain].astype(numpy.float32), y), TREES)
 # Its own file counts the training data in each leaf, which ONNX does not.
 of_onnx.save_model(folder / "onnx-of-lightgbm.txt")
 for name, convert, trained in [

@@ -59,10 +59,10 @@ pub fn holds(row: &Row, rising: bool) -> bool {
 
 /// Refuses what only trees need.
 pub fn without_trees(file: &File) -> Result<(), Fault> {
-    let message = "it belongs to `trees`, and a scorecard has none";
-    let predict = file.declared.score.trees_predict.as_ref().map(|said| file.fault(said, message));
-    let covers = file.declared.covers.as_ref().map(|covers| file.fault(covers, message));
-    predict.or(covers).map_or(Ok(()), Err)
+    match &file.declared.score.trees_predict {
+        Some(said) => Err(file.fault(said, "it belongs to `trees`, and a scorecard has none")),
+        None => Ok(()),
+    }
 }
 
 /// Refuses bins in a declaration that names trees.

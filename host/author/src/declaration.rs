@@ -20,9 +20,9 @@ pub struct Declaration {
     pub authors: Vec<String>,
     /// The file of the trees, in the same folder: LightGBM text, XGBoost JSON or ONNX. Absent for a scorecard.
     pub trees: Option<Text>,
-    /// The table that the trees were trained on, in the same folder: for a file that does not say how much of the
-    /// training data reached each leaf.
-    pub covers: Option<Text>,
+    /// The table that the model was trained on, in the same folder. Its wallets rate the factors, and count the training
+    /// data in each leaf if the file of the trees does not.
+    pub table: Option<Text>,
     /// How the trees are explained.
     pub explain: Option<Spanned<Explain>>,
     pub score: Score,

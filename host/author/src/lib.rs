@@ -12,6 +12,7 @@
 //! | `monotone` | the proof that a score never falls, or never rises, with a feature |
 //! | `rules`, `card` | the trees, or the scorecard of points or weights of evidence, and how they are packed |
 //! | `claims` | what a model says of the future |
+//! | `ratings` | the ratings of factors, by the training table |
 //! | `texts` | title, inputs, and the words of the factors |
 //! | `pack`, `packed`, `module` | the data, and the component with it |
 //! | `script` | what stands around a script, and its toolchain |
@@ -19,7 +20,7 @@
 //! | `template` | the files of a new model |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
 //! | `predictions` | what the origin predicts, to compare with |
-//! | `table` | the columns of a CSV file |
+//! | `table`, `training` | the columns of a CSV file; the table that a model was trained on |
 //! | `fault`, `files` | a problem and its line; reads files up to a largest size |
 
 mod card;
@@ -36,12 +37,14 @@ mod origin;
 mod pack;
 mod packed;
 mod predictions;
+mod ratings;
 mod rules;
 mod scale;
 mod script;
 mod table;
 mod template;
 mod texts;
+mod training;
 mod wallet;
 
 pub use fault::Fault;

@@ -11,7 +11,7 @@ use wasmparser::{DataKind, DataSectionReader, Parser};
 use crate::packed::number;
 
 /// Built by `make models` from `models/tables`.
-const RELEASED: &[u8] = include_bytes!("tables-2.0.wasm");
+const RELEASED: &[u8] = include_bytes!("tables-2.1.wasm");
 /// The address and the length of the data follow these bytes.
 const MARK: &[u8; 16] = b"ASSAY-TABLE-DATA";
 const PAGE: usize = 64 << 10;

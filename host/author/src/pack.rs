@@ -14,13 +14,18 @@ use crate::{
     origin::{Forest, Predicts},
     packed::Packed,
     predictions::Unit,
+    ratings,
     rules::{self, Rules},
     scale::{Scale, deciles},
     texts::{self, LABEL},
+    training::Training,
 };
 
 /// The most bytes of data. The data is in memory during each call.
 const DATA: usize = 1 << 20;
+
+/// Columns of the table of the training that are no features.
+const TAKEN: [&str; 4] = ["id", "as_of", "cluster", "outcome"];
 
 /// A model without code.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +76,8 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
     let expressions = expressions(&file)?;
     let factor_of = factors(&file)?;
     let scale = Scale::of(&file)?;
-    let rules = rules::rules(&file)?;
+    let training = Training::read(&file)?;
+    let rules = rules::rules(&file, training.as_ref())?;
     let scale = match &rules {
         Rules::Trees(forest) => scale.of_trees(&file, &forest.predicts)?,
         Rules::Card(_) => scale,
@@ -94,6 +100,19 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
         _ => Some(1.0),
     };
     let summary = rules::put(&mut packed, &file, &rules, scale);
+    let summary = match &training {
+        Some(training) => {
+            let data = packed.clone().bytes();
+            let edges = Data::new(&data).map(|data| ratings::edges(data, &training.rows)).unwrap_or_default();
+            packed.numbers(Section::Ratings, edges.into_iter().map(i32::cast_unsigned));
+            format!("{summary}; factors rated by fifths of {} wallets", training.rows.len())
+        }
+        None if is_trained => format!(
+            "{summary}; factors rated by their share of the points that are possible at all, which is `low` for most \
+             wallets: add `table = \"matrix.csv\"`, the table of the training"
+        ),
+        None => summary,
+    };
     let data = packed.bytes();
     if data.len() > DATA {
         let message =
@@ -118,6 +137,10 @@ pub fn expressions(file: &File) -> Result<Vec<Expression>, Fault> {
         let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if name.is_empty() || name.len() > LABEL || !plain {
             return Err(file.fault(&feature.name, "a name has letters, digits and `_`"));
+        }
+        if TAKEN.contains(&name.as_str()) {
+            let message = format!("`{name}` is a column of `assay features table` itself: choose another name");
+            return Err(file.fault(&feature.name, message));
         }
         if features.iter().take(at).any(|other| other.name.get_ref() == name) {
             return Err(file.fault(&feature.name, format!("there are two features `{name}`")));

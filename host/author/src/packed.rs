@@ -3,6 +3,7 @@
 use tables::data::{HEADER, MAGIC, SECTIONS, Section};
 
 /// The sections in their order.
+#[derive(Clone)]
 pub struct Packed {
     places: [(u32, u32); SECTIONS],
     body: Vec<u8>,

@@ -7,12 +7,12 @@ use tables::data::{Node, SHAPLEY_DEPTH, Section};
 use crate::{
     Fault,
     card::{self, Row},
-    declaration::{Declaration, Direction, Explain, File, Margin},
+    declaration::{Declaration, Direction, Explain, File, Margin, Text},
     files, monotone,
     origin::{self, Forest, Test, Tree},
     packed::{Packed, number},
     scale::Scale,
-    table,
+    training::Training,
 };
 
 /// The trees or the table that make the margin.
@@ -25,7 +25,7 @@ pub enum Rules {
 ///
 /// # Errors
 /// The first problem of either.
-pub fn rules(file: &File) -> Result<Rules, Fault> {
+pub fn rules(file: &File, training: Option<&Training>) -> Result<Rules, Fault> {
     let Some(trees) = &file.declared.trees else {
         return match &file.declared.explain {
             Some(explain) => Err(file.fault(explain, "a scorecard needs no `explain`: its cells are its points")),
@@ -39,7 +39,7 @@ pub fn rules(file: &File) -> Result<Rules, Fault> {
     }
     let bytes = files::bytes(&path, files::TRAINED)?;
     let mut forest = origin::read(&bytes, &file.names()).map_err(|why| Fault::of(&path, why))?;
-    covers(file, &mut forest)?;
+    covers(file, trees, &mut forest, training)?;
     let depth = forest.trees.iter().map(Tree::depth).max().unwrap_or(0);
     match &file.declared.explain {
         Some(explain) if *explain.get_ref() == Explain::TreeShap && depth > SHAPLEY_DEPTH => {
@@ -54,31 +54,31 @@ pub fn rules(file: &File) -> Result<Rules, Fault> {
 }
 
 /// Counts the training data in each leaf if the file of the trees does not: no explanation is right without.
-fn covers(file: &File, forest: &mut Forest) -> Result<(), Fault> {
-    let Some(trees) = &file.declared.trees else { return Ok(()) };
-    match (&file.declared.covers, forest.has_covers()) {
-        (None, true) => Ok(()),
-        (Some(covers), true) => {
-            let message = format!("{} says itself how much data reached each leaf: remove `covers`", trees.get_ref());
-            Err(file.fault(covers, message))
-        }
-        (None, false) => {
-            let message = format!(
-                "{} does not say how much of the training data reached each leaf, so the points of factors would be \
-                 wrong. Add `covers = \"matrix.csv\"`, the table of the training from `assay features table`",
-                trees.get_ref()
-            );
-            Err(file.fault(trees, message))
-        }
-        (Some(covers), false) => {
-            let path = file.path.parent().unwrap_or(Path::new("")).join(covers.get_ref());
-            if !path.exists() {
-                return Err(file.fault(covers, format!("there is no file {}", covers.get_ref())));
-            }
-            let text = files::text(&path, files::TRAINED)?;
-            origin::count(forest, &table::rows(&path, &text, &file.names())?);
-            if forest.has_covers() { Ok(()) } else { Err(Fault::of(&path, "it has no rows")) }
-        }
+fn covers(file: &File, trees: &Text, forest: &mut Forest, training: Option<&Training>) -> Result<(), Fault> {
+    if forest.has_covers() {
+        return Ok(());
+    }
+    let name = trees.get_ref();
+    let Some(Training { path, rows }) = training else {
+        let message = format!(
+            "{name} does not say how much of the training data reached each leaf, so the points of factors would be \
+             wrong. Add `table = \"matrix.csv\"`, the table of the training from `assay features table`"
+        );
+        return Err(file.fault(trees, message));
+    };
+    match origin::count(forest, rows) {
+        0 => Ok(()),
+        close => Err(file.fault(
+            trees,
+            format!(
+                "{name} rounds thresholds to single precision: {close} of {} rows of {} have a figure that is rounded to \
+                 a threshold, and a library that trains in double precision sends them another way. Of LightGBM, name \
+                 its own file (`booster.save_model(\"model.txt\")`); otherwise train and predict on \
+                 `x.astype(\"float32\")`",
+                rows.len(),
+                path.file_name().unwrap_or_default().display()
+            ),
+        )),
     }
 }
 

@@ -52,6 +52,10 @@ fn each_mistake_is_named_with_its_line() {
         (said("{a}", "{b}"), "model.toml:13:8: `{b}` names no feature"),
         (said("{a}", "{a"), "a `{` is not closed"),
         (said("name = \"a\"", "name = \"a b\""), "model.toml:15:8: a name has letters"),
+        (
+            said("name = \"a\"", "name = \"outcome\""),
+            "model.toml:15:8: `outcome` is a column of `assay features table`",
+        ),
         (said("falling", "rising"), "model.toml:18:12: the score is not rising in a: tree 0 breaks it"),
         (said("falling", "up"), "model.toml:18:12: unknown variant `up`"),
         (said("factor = \"F\"", "factor = \"F\"\nedges = [1]"), "with `trees` a feature has no bins"),
@@ -60,8 +64,7 @@ fn each_mistake_is_named_with_its_line() {
         (said("trees = ", "explain = \"treeshap\"\ntrees = "), "1 trees with 2 leaves"),
         (said("trees = ", "explain = \"shap\"\ntrees = "), "model.toml:4:11: unknown variant `shap`"),
         (said("trees = \"model.txt\"", "explain = \"saabas\""), "model.toml:4:11: a scorecard needs no `explain`"),
-        (said("trees = \"model.txt\"", "covers = \"m.csv\""), "model.toml:4:10: it belongs to `trees`"),
-        (said("trees = ", "covers = \"m.csv\"\ntrees = "), "model.toml:4:10: model.txt says itself how much data"),
+        (said("trees = ", "table = \"m.csv\"\ntrees = "), "model.toml:4:9: there is no file m.csv: write it with"),
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
@@ -124,10 +127,13 @@ fn trees_without_covers_need_the_table_of_the_training() {
     let trees = TREE.replace("leaf_count=30 10\n", "");
     let without = said(folder.path(), DECLARED, &trees);
     assert!(without.contains("model.toml:4:9: model.txt does not say how much of the training data"), "{without}");
-    let declared = DECLARED.replace("trees =", "covers = \"matrix.csv\"\ntrees =");
+    let declared = DECLARED.replace("trees =", "table = \"matrix.csv\"\ntrees =");
     assert!(said(folder.path(), &declared, &trees).contains("there is no file matrix.csv"));
     fs::write(folder.path().join("matrix.csv"), "outcome,a\n1,\n").unwrap();
-    assert_eq!(said(folder.path(), &declared, &trees), "1 trees with 2 leaves over 1 features");
+    let rated = "1 trees with 2 leaves over 1 features; factors rated by fifths of 1 wallets";
+    assert_eq!(said(folder.path(), &declared, &trees), rated);
+    // Of a file with covers, only the figures are read.
+    assert_eq!(said(folder.path(), &declared, TREE), rated);
     fs::write(folder.path().join("matrix.csv"), "a\n").unwrap();
     assert!(said(folder.path(), &declared, &trees).contains("matrix.csv: it has no rows"));
 }
@@ -183,7 +189,11 @@ fn too_much_data_for_a_call_is_refused() {
     let (head, rest) = TREE.split_once("\nTree=0").unwrap();
     let tree = format!("\nTree=0{}", rest.split("\nend of trees").next().unwrap());
     let many = |trees: usize| format!("{head}{}\nend of trees\n", tree.repeat(trees));
-    assert_eq!(said(folder.path(), DECLARED, &many(1000)), "1000 trees with 2000 leaves over 1 features");
+    let packed = said(folder.path(), DECLARED, &many(1000));
+    assert!(
+        packed.starts_with("1000 trees with 2000 leaves over 1 features; factors rated by their share"),
+        "{packed}"
+    );
     let fault = said(folder.path(), DECLARED, &many(20_001));
     assert!(fault.contains("20001 trees and may have 20000"), "{fault}");
 }

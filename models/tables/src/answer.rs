@@ -2,7 +2,7 @@
 
 use crate::{
     code::Source,
-    data::{Data, FACTOR, FACTORS, FEATURES, Section, Shape, double, number},
+    data::{Data, EDGES, FACTOR, FACTORS, FEATURES, Section, Shape, double, number},
     fields::{CHAINS, MARKETS},
     forest::Values,
     margin::{margin, values},
@@ -38,10 +38,18 @@ pub fn answer(data: Data<'_>, source: &impl Source) -> Option<Answer> {
     if nothing_was_read(source) {
         return None;
     }
-    let (values, mut parts) = (values(data, source), [0.0; FEATURES]);
-    let margin = margin(data, &values, &mut parts);
+    let values = values(data, source);
+    let (margin, points) = points(data, &values);
     let scale = data.section(Section::Scale);
-    let (per_margin, base) = (double(scale, 0), double(scale, 1));
+    let score = ((double(scale, 1) + double(scale, 0) * margin).clamp(300.0, 1000.0) + 0.5) as u32;
+    Some(Answer { score, margin, points, values })
+}
+
+/// The margin of figures, and the points of each factor.
+pub fn points(data: Data<'_>, values: &Values) -> (f64, Vec<i32>) {
+    let mut parts = [0.0; FEATURES];
+    let margin = margin(data, values, &mut parts);
+    let per_margin = double(data.section(Section::Scale), 0);
     // A scale is linear in the margin, so parts of the margin are parts of the score.
     let mut points = [0.0; FACTORS];
     for (feature, part) in parts.iter().take(data.shape(Shape::Features)).enumerate() {
@@ -50,9 +58,7 @@ pub fn answer(data: Data<'_>, source: &impl Source) -> Option<Answer> {
         }
     }
     let whole = |(at, points): (usize, &f64)| (libm::floor(points + 0.5) as i32).min(data.possible(at).cast_signed());
-    let points = points.iter().take(data.shape(Shape::Factors)).enumerate().map(whole).collect();
-    let score = ((base + per_margin * margin).clamp(300.0, 1000.0) + 0.5) as u32;
-    Some(Answer { score, margin, points, values })
+    (margin, points.iter().take(data.shape(Shape::Factors)).enumerate().map(whole).collect())
 }
 
 impl Answer {
@@ -69,17 +75,27 @@ fn nothing_was_read(source: &impl Source) -> bool {
 
 fn part<'a>(data: Data<'a>, at: usize, points: i32, values: &[f64]) -> Part<'a> {
     let possible = data.possible(at);
-    let rating = match u64::try_from(points).unwrap_or(0) * 5 / (u64::from(possible) + 1) {
-        0 if points < 0 || possible > 0 => 0,
-        0 => 4,
-        fifth => fifth.min(4) as u8,
-    };
     Part {
         label: data.plain(FACTOR + 2 * at),
         description: filled(data.text(FACTOR + 1 + 2 * at), values),
         points,
         possible,
-        rating,
+        rating: rating(data, at, points),
+    }
+}
+
+/// The fifth of the training table that the points of a factor are in or, without one, the fifth of the possible points.
+fn rating(data: Data<'_>, factor: usize, points: i32) -> u8 {
+    let edges = data.section(Section::Ratings);
+    if !edges.is_empty() {
+        let edge = |at: usize| number(edges, EDGES * factor + at).cast_signed();
+        return (0..EDGES).filter(|at| points >= edge(*at)).count() as u8;
+    }
+    let possible = data.possible(factor);
+    match u64::try_from(points).unwrap_or(0) * 5 / (u64::from(possible) + 1) {
+        0 if points < 0 || possible > 0 => 0,
+        0 => 4,
+        fifth => fifth.min(4) as u8,
     }
 }
 

@@ -146,7 +146,8 @@ pub fn days(seconds: f64) -> f64 {
 fn binary(operator: u8, left: f64, right: f64) -> f64 {
     let absent = left.is_nan() || right.is_nan();
     match operator {
-        OR_ELSE if left.is_nan() => right,
+        // A figure that is too large is absent too.
+        OR_ELSE if !left.is_finite() => right,
         OR_ELSE => left,
         _ if absent => f64::NAN,
         ADD => left + right,

@@ -1,7 +1,7 @@
 //! The packed data, read in place: a header of places, then sections of little-endian numbers. The packer writes it.
 
 /// The first bytes; the digit changes with the format.
-pub const MAGIC: &[u8; 8] = b"ASSAYTB2";
+pub const MAGIC: &[u8; 8] = b"ASSAYTB3";
 /// The most features, and the most factors.
 pub const FEATURES: usize = 128;
 pub const FACTORS: usize = 32;
@@ -46,13 +46,19 @@ pub enum Section {
     Claims,
     /// f64 for each node, with [`Shape::Shapley`]: the share of the training data below it that goes left.
     Shares,
+    /// [`EDGES`] of i32 for each factor: the lowest points of the ratings above the lowest. Empty if ratings are shares of
+    /// the possible points.
+    Ratings,
 }
+
+/// The edges between the ratings of a factor.
+pub const EDGES: usize = 4;
 
 /// The numbers of one rate of a claim.
 pub const RATE: usize = 4;
 
 /// The number of sections.
-pub const SECTIONS: usize = 18;
+pub const SECTIONS: usize = 19;
 /// The bytes of the header.
 pub const HEADER: usize = 8 + 8 * SECTIONS;
 

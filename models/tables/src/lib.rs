@@ -29,7 +29,7 @@ mod shapley;
 mod wallet;
 mod words;
 
-pub use answer::{Answer, Part, answer, decile};
+pub use answer::{Answer, Part, answer, decile, points};
 pub use code::{Source, days, value};
 pub use data::Data;
 pub use forest::Values;

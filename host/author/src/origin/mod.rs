@@ -56,6 +56,9 @@ impl Predicts {
 /// # Errors
 /// Why no model can use it, in words.
 pub fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
+    if let Some(what) = foreign(bytes) {
+        return Err(what.into());
+    }
     let forest = match str::from_utf8(bytes) {
         Ok(text) if text.trim_start().starts_with('{') => xgboost::read(text, names)?,
         Ok(text) if text.starts_with("tree\n") || text.starts_with("tree\r\n") => lightgbm::read(text, names)?,
@@ -72,6 +75,24 @@ pub fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
         0 => Err("it has no tree".into()),
         1..=TREES => Ok(forest),
         trees => Err(format!("it has {trees} trees and may have {TREES}")),
+    }
+}
+
+/// What a file is that a library also writes, and how to save the model instead.
+fn foreign(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x80, 2..=5, ..] => Some(
+            "it is a pickle of Python, which runs code when it is read. Save the model itself: LightGBM with \
+             `booster.save_model(\"model.txt\")`, XGBoost with `save_model(\"model.json\")`, scikit-learn as ONNX by \
+             skl2onnx",
+        ),
+        [b'{', b'L' | b'l' | b'U' | b'i' | b'I', ..] => {
+            Some("it is UBJSON of XGBoost: save it as JSON, with `save_model(\"model.json\")`")
+        }
+        [b'C', b'B', b'M', b'1', ..] => {
+            Some("it is CatBoost's own format: save it with `save_model(\"model.onnx\", format=\"onnx\")`")
+        }
+        _ => None,
     }
 }
 

@@ -55,6 +55,10 @@ fn what_is_no_tree_is_refused_in_words() {
         (extreme("5E-1", "0E0"), "its base_score is 0"),
         (extreme("\"0\",", "\"3\","), "several classes"),
         (read(b"<xml>", &["a"]).unwrap_err(), "neither LightGBM text"),
+        (read(b"\x80\x04\x95", &["a"]).unwrap_err(), "it is a pickle of Python"),
+        (read(b"{L\0\0", &["a"]).unwrap_err(), "it is UBJSON of XGBoost"),
+        (read(b"CBM1\0", &["a"]).unwrap_err(), "it is CatBoost's own format"),
+        (read(br#"{"features_info":{}}"#, &["a"]).unwrap_err(), "it is JSON of CatBoost"),
     ] {
         assert!(said.contains(words), "{said}");
     }

@@ -97,6 +97,9 @@ pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
             "it is what `dump_model` of LightGBM gives: save it with `booster.save_model(\"model.txt\")`".into()
         );
     }
+    if text.contains("\"features_info\"") && !text.contains("\"learner\"") {
+        return Err("it is JSON of CatBoost: save it with `save_model(\"model.onnx\", format=\"onnx\")`".into());
+    }
     let file: File = serde_json::from_str(text).map_err(|error| format!("it is not JSON of XGBoost: {error}"))?;
     let Learner { feature_names, gradient_booster, learner_model_param, objective, attributes } = file.learner;
     let mut model = match (gradient_booster.name.as_str(), gradient_booster.model) {

@@ -1,5 +1,7 @@
 //! Models without code answer as the libraries that trained them, on 2,000 wallets of every shape.
 
+mod configurations;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -16,20 +18,25 @@ fn declarations() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("authors")
 }
 
-/// Trains in `folder` on the features of `wallets`.
-fn train(folder: &Path, wallets: &[Features]) {
+/// Runs a script of `authors` in `folder`, on the features of `wallets`. The second number of trees is that of
+/// `make soak`.
+fn train(script: &str, folder: &Path, wallets: &[Features], trees: [&str; 2]) {
     let matrix = Matrix::of(&declarations().join("model.toml")).expect("the declaration");
     let rows = wallets.iter().map(|wallet| matrix.line(wallet));
     let text: Vec<String> = std::iter::once(matrix.header()).chain(rows).collect();
     fs::write(folder.join("matrix.csv"), text.join("\n") + "\n").expect("the matrix");
     let done = Command::new(python::interpreter().expect("Python"))
-        .arg(declarations().join("train.py"))
+        .arg(declarations().join(script))
         .arg(folder)
         // More of them show nothing new, and take a minute on a busy machine.
-        .arg(if std::env::var_os("ASSAY_SOAK").is_some() { "200" } else { "40" })
+        .arg(trees[usize::from(soak())])
         .output()
         .expect("Python starts");
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+fn soak() -> bool {
+    std::env::var_os("ASSAY_SOAK").is_some()
 }
 
 /// Why the declaration with `trees` is refused.
@@ -60,8 +67,8 @@ fn packed_without(folder: &Path, trees: &str, feature: &str) -> Pack {
     let kept: Vec<&str> = parts.iter().filter(|part| !part.starts_with(&name)).copied().collect();
     assert_eq!(kept.len() + 1, parts.len(), "{feature}");
     let path = folder.join("model.toml");
-    let covers = if trees.ends_with(".onnx") { "covers = \"matrix.csv\"\n" } else { "" };
-    let text = format!("trees = \"{trees}\"\n{covers}{}", kept.join("\n[[feature]]\n"));
+    let table = if trees.ends_with(".onnx") { "table = \"matrix.csv\"\n" } else { "" };
+    let text = format!("trees = \"{trees}\"\n{table}{}", kept.join("\n[[feature]]\n"));
     fs::write(&path, text).expect("the declaration");
     pack(&path).unwrap_or_else(|fault| panic!("{trees}: {fault}"))
 }
@@ -124,7 +131,7 @@ fn compare(name: &str, pack: &Pack, wallets: &[Features], expected: &[f64], scor
 fn models_without_code_answer_as_their_libraries() {
     let folder = tempfile::tempdir().expect("a folder");
     let wallets = features::generate_v2(7, 2000);
-    train(folder.path(), &wallets);
+    train("train.py", folder.path(), &wallets, ["40", "200"]);
     let per = 60.0 / std::f64::consts::LN_2;
     let odds = |margin: f64| 700.0 - per * 4.0_f64.ln() - per * margin;
     for (name, file) in [("lightgbm", "lightgbm.txt"), ("xgboost", "xgboost.json")] {
@@ -138,22 +145,22 @@ fn models_without_code_answer_as_their_libraries() {
     let parts = |pack: &Pack, wallet: &Features| {
         let data = Data::new(&pack.data).expect("data");
         let (figures, mut parts) = (values(data, &Wallet::new(wallet)), [0.0; FEATURES]);
-        margin(data, &figures, &mut parts);
-        parts
+        (margin(data, &figures, &mut parts), parts)
     };
     let [own, counted] =
         ["onnx-of-lightgbm.txt", "onnx-of-lightgbm.onnx"].map(|file| packed_without(folder.path(), file, "markets"));
-    let differences: Vec<f64> = wallets
-        .iter()
-        .flat_map(|wallet| {
-            let (own, counted) = (parts(&own, wallet), parts(&counted, wallet));
-            own.into_iter().zip(counted).map(|(own, counted)| (own - counted).abs())
-        })
-        .collect();
-    let mean = differences.iter().sum::<f64>() / differences.len() as f64;
-    let largest = differences.iter().copied().fold(0.0, f64::max);
-    println!("onnx: parts differ from those of the same trees as text by {mean:e} on average, {largest:e} at most");
-    assert!(mean <= 1e-3 && largest <= 0.2, "parts differ by {mean:e} on average, {largest:e} at most");
+    // The text has the figures of a wallet in double precision, so a few wallets reach other leaves there.
+    let (mut elsewhere, mut largest) = (0, 0.0_f64);
+    for wallet in &wallets {
+        let ((sum, own), (other, counted)) = (parts(&own, wallet), parts(&counted, wallet));
+        if (sum - other).abs() > 1e-5 {
+            elsewhere += 1;
+            continue;
+        }
+        largest = own.iter().zip(counted).map(|(own, counted)| (own - counted).abs()).fold(largest, f64::max);
+    }
+    println!("onnx: parts differ from those of the same trees as text by {largest:e}; {elsewhere} wallets elsewhere");
+    assert!(largest <= 1e-5 && elsewhere <= 20, "parts differ by {largest:e}, and {elsewhere} wallets are elsewhere");
     let expected = numbers(&folder.path().join("lightgbm-sigmoid.csv"));
     let doubled = |margin: f64| odds(2.0 * margin);
     compare("lightgbm-sigmoid", &packed(folder.path(), "lightgbm-sigmoid.txt"), &wallets, &expected, doubled);
@@ -171,6 +178,7 @@ fn models_without_code_answer_as_their_libraries() {
         let said = refused(folder.path(), trees);
         assert!(said.contains(words), "{trees}: {said}");
     }
+    ratings(folder.path(), &wallets);
     // XGBoost computes contributions in single precision.
     for (name, file, most) in [("lightgbm", "lightgbm.txt", 1e-9), ("xgboost", "xgboost.json", 1e-3)] {
         let pack = packed_with(folder.path(), &format!("trees = \"{file}\"\nexplain = \"treeshap\""));
@@ -186,4 +194,37 @@ fn models_without_code_answer_as_their_libraries() {
     let expected: Vec<f64> =
         numbers(&folder.path().join("card.csv")).into_iter().map(|points| points - 300.0).collect();
     compare("scorecard", &card, &wallets, &expected, |points| points + 300.0);
+}
+
+/// With the table of the training, the ratings of factors are fifths of its wallets; without, nearly all are `low`.
+fn ratings(folder: &Path, wallets: &[Features]) {
+    let counted = |pack: &Pack| {
+        let (data, mut counts) = (Data::new(&pack.data).expect("data"), [0_usize; 5]);
+        for wallet in wallets {
+            let Some(native) = answer(data, &Wallet::new(wallet)) else { continue };
+            native.parts(data).iter().for_each(|part| counts[usize::from(part.rating)] += 1);
+        }
+        let all = counts.iter().sum::<usize>() as f64;
+        counts.map(|count| (1000.0 * count as f64 / all).round() / 10.0)
+    };
+    let trees = "trees = \"lightgbm.txt\"";
+    let plain = packed_with(folder, trees);
+    assert!(
+        plain.summary.contains("which is `low` for most wallets: add `table = \"matrix.csv\"`"),
+        "{}",
+        plain.summary
+    );
+    let rated = packed_with(folder, &format!("{trees}\ntable = \"matrix.csv\""));
+    assert!(rated.summary.ends_with("factors rated by fifths of 2000 wallets"), "{}", rated.summary);
+    let (before, after) = (counted(&plain), counted(&rated));
+    println!("ratings from low to excellent, in percent: {before:?} by possible points, {after:?} by the table");
+    assert!(before[0] > 90.0 && after.iter().all(|share| (10.0..30.0).contains(share)), "{before:?} {after:?}");
+    // The component says the same as native code.
+    let (data, model) = (Data::new(&rated.data).expect("data"), load(&rated));
+    for wallet in &wallets[..50] {
+        let Some(native) = answer(data, &Wallet::new(wallet)) else { continue };
+        let served = model.explained(wallet).expect("an answer");
+        let ratings = served.factors.iter().map(|factor| factor.words.as_ref().expect("words").rating as u8);
+        assert!(ratings.eq(native.parts(data).iter().map(|part| part.rating)), "{wallet:?}");
+    }
 }
