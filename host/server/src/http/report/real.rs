@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 
 use crate::{
     http::wire::{
-        Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
-        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
+        Activity, Assets, ChainActivity, ChainReportBody, Checksummed, ClaimedRateBody, Counts, CreditEvents, Defi,
+        Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
     },
     scoring::{ChainReport, Report},
 };
-use assay_domain::{ChainId, EventCounts, PoolHistory, Protocol, Snapshot};
+use assay_domain::{ChainId, Claimed, EventCounts, PoolHistory, Protocol, Snapshot};
 
-pub(super) fn body(report: &Report, not_covered: &[String]) -> ReportBody {
+pub(super) fn body(report: &Report, claimed: Claimed, not_covered: &[String]) -> ReportBody {
     let snapshot = &*report.snapshot;
     let score = report.scored.assessment.score;
+    let (claims, no_claim) = ClaimedRateBody::of(claimed);
     ReportBody {
         address: Checksummed(snapshot.address),
-        score: ReportScore { value: score.get(), classification: score.range().into() },
+        score: ReportScore { value: score.get(), classification: score.range().into(), claims, no_claim },
         assets: assets(snapshot),
         defi: defi(snapshot),
         activity: activity(snapshot),

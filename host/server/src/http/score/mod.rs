@@ -1,5 +1,6 @@
 //! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
 
+mod claimed;
 pub mod provenance;
 pub mod several;
 
@@ -34,7 +35,7 @@ pub struct OffChain {
     get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "score",
     params(
         ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
-        ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
+        ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of, and what its model claims of such wallets"),
         ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
     ),
     responses((status = 200, description = "The score", body = ScoreBody, headers(("Assay-Score-Id" = String, description = "Under which this key can ask where the score came from, see `/api/v2/score/{id}`; absent where that is not kept"))), responses::Unchanged, responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
@@ -50,7 +51,8 @@ pub async fn get(
 ) -> Result<Response, ApiError> {
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
     let scored = app.charged(&caller, 1, app.source.score(&subject, &ask)).await?;
-    let answer = app.answer(&known, scored.fresh, &ScoreBody::scored(&scored, factors))?;
+    let body = app.explained(&scored, factors).await;
+    let answer = app.answer(&known, scored.fresh, &body)?;
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }
 
@@ -61,7 +63,7 @@ pub async fn get(
     post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhanced_score",
     params(
         ("address" = String, Path, description = "Ethereum address or ENS name", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"),
-        ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of"),
+        ("include_factors" = Option<bool>, Query, description = "Also say what the score is made of, and what its model claims of such wallets"),
         ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
     ),
     request_body(content = OffChain, content_type = "application/json"),
@@ -80,6 +82,6 @@ pub async fn post(
     body.finish()?;
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
     let scored = app.charged(&caller, 1, app.source.boosted(&subject, assets, &ask)).await?;
-    let answer = app.answer_once(&ScoreBody::scored(&scored, factors));
+    let answer = app.answer_once(&app.explained(&scored, factors).await);
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }

@@ -8,7 +8,7 @@ use crate::{
         extract::{Asked, Caller, IncludeFactors, SubjectList, charge},
         fresh::{self, Known},
         responses,
-        wire::{MeanBody, ScoreBody, ScoresBody},
+        wire::{MeanBody, ScoresBody},
     },
     scoring::{Ask, ScoringError},
 };
@@ -49,7 +49,7 @@ pub async fn mean(
     get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "scores",
     params(
         ("address" = String, Query, description = "Comma-separated addresses or ENS names", example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045,vitalik.eth"),
-        ("include_factors" = Option<bool>, Query, description = "Also say what the scores are made of"),
+        ("include_factors" = Option<bool>, Query, description = "Also say what the scores are made of, and what their model claims of such wallets"),
         ("model_version" = Option<String>, Query, description = "Which version is to answer; the champion where absent", example = "1.0"),
     ),
     responses((status = 200, description = "The scores", body = ScoresBody, headers(("Assay-Score-Id" = String, description = "Ids of the scores in their order, joined by commas; a dash for one that is not kept"))), responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units, responses::Unknown, responses::OutOfService, responses::Chains),
@@ -67,7 +67,10 @@ pub async fn batch(
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
     let scored = app.charged(&caller, count, app.source.scores(subjects, &ask)).await?;
     let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
-    let bodies: Vec<ScoreBody> = scored.iter().map(|scored| ScoreBody::scored(scored, factors)).collect();
+    let mut bodies = Vec::with_capacity(scored.len());
+    for scored in &scored {
+        bodies.push(app.explained(scored, factors).await);
+    }
     let ids = scored.iter().map(|scored| app.rollout.score_id(scored, caller.owner()));
     Ok(fresh::identified(app.answer(&known, soonest, &ScoresBody::from(bodies))?, ids))
 }
