@@ -175,9 +175,12 @@ pub fn plugins() -> PathBuf {
 /// A copy of the released shelf that a test may change.
 pub fn shelf_copy() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary folder");
-    for file in std::fs::read_dir(plugins()).expect("plugins/ can be read").map_while(Result::ok) {
-        if file.path().extension().is_some_and(|extension| extension == "wasm") {
-            std::fs::copy(file.path(), dir.path().join(file.file_name())).expect("copying a component");
+    std::fs::create_dir(dir.path().join("cards")).expect("a folder");
+    for folder in ["", "cards"] {
+        let files = std::fs::read_dir(plugins().join(folder)).expect("plugins/ can be read").map_while(Result::ok);
+        for file in files.filter(|file| file.path().extension().is_some_and(|end| end == "wasm" || end == "toml")) {
+            let to = dir.path().join(folder).join(file.file_name());
+            std::fs::copy(file.path(), to).expect("copying a component or a card");
         }
     }
     dir

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use assay_domain::{Address, Coverage, EventCounts, Score, features::Features};
+use assay_domain::{Address, Coverage, EventCounts, Population, Score, Standing, features::Features};
 use assay_model::v2::{self, CreditModel as _};
 use assay_model::{Assessment, CreditModel as _, types};
 use assay_registry::{
@@ -209,6 +209,27 @@ fn fitted_models_answer_as_native_code_does() {
             }
         }
     }
+}
+
+/// The words of the model say of each wallet whether it owes and whether a debt may be unread: the host must decide alike.
+#[test]
+fn the_host_finds_the_population_of_a_wallet_as_the_model_does() {
+    let (mut owing, mut unread) = (0, 0);
+    for features in features::generate_v2(15, FEATURE_SETS) {
+        let Ok(factors) = credit_1_3::explain(&native::features_v2(&features)) else { continue };
+        let (words, wallet) = (&factors[0].description, Standing::of(&features));
+        let owes = words.starts_with("You owe ") && !words.starts_with("You owe nothing");
+        assert_eq!(wallet.owes(10.0), owes, "{words}: {wallet:?} of {features:?}");
+        // Where nothing secures the debt, the words do not say whether all of it was read.
+        if !words.contains("no deposit that secures it") {
+            let hidden =
+                words.contains("so you are scored as an average") || words.contains("other debt could not be read");
+            assert_eq!(wallet.is_debt_unread, hidden, "{words}: {wallet:?} of {features:?}");
+        }
+        owing += u64::from(Population::Owing { usd: 10.0 }.contains(&wallet));
+        unread += u64::from(Population::Unread.contains(&wallet));
+    }
+    assert!(owing > 100 && unread > 10, "{owing} owe, {unread} may owe");
 }
 
 #[test]

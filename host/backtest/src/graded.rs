@@ -6,8 +6,10 @@ use std::{
     time::Duration,
 };
 
-use crate::{figures::NAMES, record::Record};
-use assay_domain::{Assessment, Coverage, Score, features::Features, stats::Outcomes};
+use serde_json::Value;
+
+use crate::{figures::NAMES, record::Record, words::day};
+use assay_domain::{Assessment, Coverage, Score, Standing, features::Features, stats::Outcomes};
 use assay_registry::ScoreError;
 
 /// The most rows that are kept; some 40 MB.
@@ -43,6 +45,7 @@ pub struct Row {
     pub bad: bool,
     /// Rows with the same number belong together: a wallet on several dates.
     pub cluster: u64,
+    pub clustered: Clustered,
     /// The score of each model; `None` where it gave none.
     pub scores: Vec<Option<Score>>,
     /// For each model: the points of each factor.
@@ -50,8 +53,23 @@ pub struct Row {
     /// Higher is better.
     pub external: Option<f64>,
     pub figures: [Option<f64>; NAMES.len()],
+    pub standing: Standing,
+    /// The column `lost_usd`.
+    pub lost_usd: Option<f64>,
     /// The index of a dimension in [`Grading::by`], and the value of the record in it.
     pub segments: Vec<(usize, String)>,
+}
+
+/// What says to which cluster a row belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Clustered {
+    Column,
+    /// The id, because the column is missing.
+    Id,
+    /// The id without the date of the record at its end.
+    DatedId,
+    /// Nothing: the row is a cluster of its own.
+    Alone,
 }
 
 impl Row {
@@ -102,11 +120,13 @@ impl Graded {
         }
         let Some(bad) = record.outcome else { return };
         self.seen += 1;
+        let (cluster, clustered) = cluster(line, record);
         self.rows.push(Row {
             line,
             as_of: record.features.as_of,
             bad,
-            cluster: cluster(line, record),
+            cluster,
+            clustered,
             scores: answers().map(|answer| answer.map(|answer| answer.score)).collect(),
             points: answers()
                 .map(|answer| {
@@ -115,6 +135,8 @@ impl Graded {
                 .collect(),
             external: external(record, grading),
             figures: *figures,
+            standing: Standing::of(&record.features),
+            lost_usd: record.other.get("lost_usd").and_then(Value::as_f64),
             segments: segments(record, grading),
         });
         if self.rows.len() >= 2 * MOST {
@@ -157,12 +179,27 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// The column `cluster`, or the id where it has none. A record without both is a cluster of its own.
-fn cluster(line: u64, record: &Record) -> u64 {
-    match record.cluster.as_deref().or(record.id.as_deref()) {
-        Some(name) => hash(&name),
-        None => hash(&line),
+/// The column `cluster`, or the id where it has none; of an id that ends with the date of the record, what is before it. A
+/// record without both is a cluster of its own.
+fn cluster(line: u64, record: &Record) -> (u64, Clustered) {
+    match (record.cluster.as_deref(), record.id.as_deref()) {
+        (Some(name), _) => (hash(&name), Clustered::Column),
+        (None, Some(id)) => match undated(id, record.features.as_of) {
+            Some(name) => (hash(&name), Clustered::DatedId),
+            None => (hash(&id), Clustered::Id),
+        },
+        (None, None) => (hash(&line), Clustered::Alone),
     }
+}
+
+/// What stands before the date of the record at the end of its id, as in `0xab@1617235200` or `vault 7, 2021-04-01`.
+fn undated(id: &str, as_of: u64) -> Option<&str> {
+    let date = day(as_of);
+    let month = date.get(..7).unwrap_or(&date);
+    let dates = [as_of.to_string(), date.clone(), date.replace('-', ""), month.to_owned()];
+    let rest = dates.iter().find_map(|date| id.strip_suffix(date.as_str()))?;
+    let name = rest.trim_end_matches(|c: char| !c.is_alphanumeric());
+    (name.len() < rest.len() && !name.is_empty()).then_some(name)
 }
 
 fn external(record: &Record, grading: &Grading) -> Option<f64> {
@@ -196,4 +233,27 @@ fn chains(features: &Features) -> Vec<String> {
 fn protocols(features: &Features) -> Vec<String> {
     let markets = features.markets.iter().filter(|market| market.coverage != Coverage::Failed);
     markets.map(|market| market.protocol.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::undated;
+
+    #[test]
+    fn an_id_that_ends_with_the_date_of_its_record_names_its_wallet() {
+        // 2021-04-01.
+        let as_of = 1_617_235_200;
+        for (id, name) in [
+            ("0xab@1617235200", Some("0xab")),
+            ("vault 7, 2021-04-01", Some("vault 7")),
+            ("7/20210401", Some("7")),
+            ("wallet_2021-04", Some("wallet")),
+            ("wallet 7", None),
+            ("vault 7, 2021-05-01", None),
+            ("71617235200", None),
+            ("2021-04-01", None),
+        ] {
+            assert_eq!(undated(id, as_of), name, "{id}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{
     compare::{Comparison, compare},
-    grade::{Asked, Grade, grades},
+    grade::{Asked, Grade, Stated, grades},
     models::{Identity, ModelPart, model, shown},
     paired,
     record::BadLine,
@@ -13,7 +13,7 @@ use crate::{
     tally::Tally,
     verdict::verdict,
 };
-use assay_domain::{Claims, Digest, Score, Time};
+use assay_domain::{Claim, Digest, Score, Time};
 
 /// The input of a report beside the counts.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ pub struct About {
     pub label: Option<String>,
     pub horizon_days: Option<u32>,
     pub asked: Asked,
-    /// What the models claim, in their order.
-    pub claims: Vec<Option<Claims>>,
+    /// What the models claim, by population and horizon, in their order.
+    pub claims: Vec<Vec<Claim>>,
     /// The cards of the models as Markdown, in their order.
     pub cards: Vec<Option<String>>,
 }
@@ -105,7 +105,12 @@ pub fn report(about: About, tally: &Tally) -> Report {
         cards: about.cards,
         label: about.label,
         horizon_days: about.horizon_days,
-        grades: claimed(grades(&names, &tally.graded, &about.asked), &names, &about.claims),
+        grades: grades(
+            &names,
+            &tally.graded,
+            &about.asked,
+            Stated { claims: &about.claims, horizon: about.horizon_days },
+        ),
         assay: env!("CARGO_PKG_VERSION"),
         made_at: about.made_at,
         note: about.note,
@@ -116,17 +121,6 @@ pub fn report(about: About, tally: &Tally) -> Report {
         models,
         comparisons,
     }
-}
-
-/// The grades with what the models of these names claim.
-fn claimed(mut grades: Vec<Grade>, names: &[String], claims: &[Option<Claims>]) -> Vec<Grade> {
-    for grade in &mut grades {
-        let of = names.iter().zip(claims).find(|(name, _)| **name == grade.model);
-        if let Some((_, Some(claims))) = of {
-            grade.claim(claims);
-        }
-    }
-    grades
 }
 
 fn sample(file: String, digest: Digest, tally: &Tally) -> Sample {

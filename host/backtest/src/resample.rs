@@ -84,12 +84,25 @@ impl Clusters {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::NAMES;
+    use crate::{figures::NAMES, graded::Clustered};
 
     fn row(line: u64, cluster: u64, bad: bool) -> Row {
         let figures = [None; NAMES.len()];
         let (scores, points, segments) = (vec![], vec![], vec![]);
-        Row { line, as_of: 0, bad, cluster, scores, points, external: None, figures, segments }
+        Row {
+            line,
+            as_of: 0,
+            bad,
+            cluster,
+            clustered: Clustered::Column,
+            scores,
+            points,
+            external: None,
+            figures,
+            standing: assay_domain::Standing::default(),
+            lost_usd: None,
+            segments,
+        }
     }
 
     #[test]

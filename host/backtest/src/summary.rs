@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::{
     compare::Comparison,
-    grade::Grade,
+    grade::{Beside, Grade, Paired},
     models::ModelPart,
     outcome::{Figure, OutcomePart},
     report::{Report, Sample},
@@ -154,16 +154,28 @@ fn foreseen(outcomes: &OutcomePart, line: &mut impl FnMut(String)) {
 fn graded(grade: &Grade, line: &mut impl FnMut(String)) {
     let ends = |interval: Option<Interval>| ends(interval, 3);
     line(format!(
-        "\n{}: AUC {}, {}; KS {}, {}; {} records of {} wallets, {} bad",
+        "\n{}: AUC within dates {}, {}; all dates {}, {}; KS {}, {}; {} records of {} wallets ({}), {} bad",
         grade.model,
+        decimal(grade.within_dates.value, 3),
+        ends(grade.within_dates.interval),
         decimal(grade.auc.value, 3),
         ends(grade.auc.interval),
         decimal(grade.ks.value, 3),
         ends(grade.ks.interval),
         grouped(grade.count),
         grouped(grade.clusters),
+        grade.clusters_found,
         grouped(grade.bad)
     ));
+    for baseline in &grade.baselines {
+        let Some(paired) = baseline.beside.as_ref().map(Beside::fairest) else { continue };
+        line(format!(
+            "alone     {}: AUC {}; the model's is higher by {}",
+            baseline.title,
+            decimal(paired.auc.value, 3),
+            ends(paired.difference.interval)
+        ));
+    }
     for band in grade.ranges.iter().filter(|band| band.count > 0) {
         let few = if band.enough { "" } else { ", too few to say much" };
         line(format!(
@@ -175,8 +187,30 @@ fn graded(grade: &Grade, line: &mut impl FnMut(String)) {
             ends(band.interval)
         ));
     }
+    for claim in &grade.claims {
+        let what = format!("claim     {} within {} days, {}", claim.outcome, claim.horizon_days, claim.population);
+        line(plain(&match &claim.not_compared {
+            Some(why) => format!("{what}: not compared, {why}"),
+            None => what,
+        }));
+        for range in &claim.ranges {
+            let word = match range.agrees {
+                Some(true) => "as observed",
+                Some(false) => "not as observed",
+                None => "too few to tell",
+            };
+            let of = |share: f64| decimal(Some(share * 100.0), 1);
+            let observed = range.band.rate.map_or("–".into(), of);
+            line(format!(
+                "          {} claims {} %, observed {observed} %: {word}",
+                range.band.range,
+                of(range.estimate)
+            ));
+        }
+    }
     if let Some(other) = &grade.external {
-        let (auc, difference) = (decimal(other.auc.value, 3), ends(other.difference.interval));
+        let Paired { auc, difference, .. } = other.beside.pooled;
+        let (auc, difference) = (decimal(auc.value, 3), ends(difference.interval));
         line(format!("column    {}: AUC {auc}; the model's is higher by {difference}", plain(&other.column)));
     }
     for check in &grade.checks {

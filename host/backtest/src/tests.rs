@@ -5,7 +5,9 @@ use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 use tempfile::NamedTempFile;
 
 use crate::{About, Asked, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
-use assay_domain::{Assessment, Claims, Decile, Digest, Factor, Range, Rate, Score, features::Features};
+use assay_domain::{
+    Assessment, Claim, Claims, Decile, Digest, Factor, Population, Range, Rate, Score, features::Features,
+};
 use assay_registry::{Refusal, ScoreError};
 
 /// Scores by `as_of` of the features alone.
@@ -73,6 +75,11 @@ fn report(file: &Path, threads: usize) -> Report {
 }
 
 fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
+    report_within(models, file, threads, None)
+}
+
+/// The same with the days within which the outcomes happened.
+fn report_within(models: &[Formula], file: &Path, threads: usize, horizon_days: Option<u32>) -> Report {
     let (tally, digest) = run_of(models, file, threads, None);
     let identity =
         |name: &str| Identity { name: name.into(), title: "<i>".into(), digest: Digest([7; 32]), deciles: Vec::new() };
@@ -84,35 +91,121 @@ fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
         note: Some("& a note".into()),
         cut_off: Score::new(640).unwrap(),
         seconds: 1.0,
-        label: None,
-        horizon_days: None,
-        asked: Asked::default(),
-        claims: vec![Some(claims()), None],
+        label: Some("defaulted".into()),
+        horizon_days,
+        asked: Asked { cut_off: Score::new(640), ..Asked::default() },
+        claims: vec![claims(), Vec::new()],
         cards: Vec::new(),
     };
     crate::report(about, &tally)
 }
 
-/// What the first model claims of a range.
-fn claims() -> Claims {
-    let rate = Rate { range: Range::Low, low: 0.98, estimate: 0.99, high: 1.0 };
-    Claims { outcome: "<lost>".into(), horizon_days: 90, population: "those who owe".into(), rates: vec![rate] }
+/// What the first model claims: of all wallets, and of those who owe.
+fn claims() -> Vec<Claim> {
+    let rate = |low: f64| Rate { range: Range::Low, low, estimate: low, high: low + 0.02 };
+    let claims = |horizon_days, low| Claims {
+        outcome: "<lost>".into(),
+        horizon_days,
+        population: "any & all".into(),
+        rates: vec![rate(low)],
+    };
+    vec![
+        Claim { population: Population::Words, claims: claims(90, 0.98) },
+        Claim { population: Population::Owing { usd: 10.0 }, claims: claims(90, 0.98) },
+        Claim { population: Population::Words, claims: claims(30, 0.32) },
+    ]
 }
 
 #[test]
-fn what_a_model_claims_stands_beside_what_was_observed() {
+fn what_a_model_claims_is_compared_on_its_population_whatever_the_outcome_is_called() {
+    // A third is bad; none of them owes.
     let file = file(wallets(600));
-    let report = report(file.path(), 2);
-    let [low, fair] = [0, 1].map(|range| report.grades[0].ranges[range].claimed);
-    let low = low.unwrap();
-    assert_eq!((low.estimate, low.agrees, fair.is_none()), (0.99, Some(false), true), "{:?}", report.grades[0].ranges);
-    assert!(report.grades[1].claims.is_none());
+    let within = |horizon| report_within(&MODELS, file.path(), 2, horizon);
+    let report = within(Some(90));
+    let grade = &report.grades[0];
+    let [all, owing, other] = &grade.claims[..] else { panic!("{:?}", grade.claims) };
+    assert_eq!((all.by_rule, all.count, all.ranges[0].agrees), (false, 600, Some(false)));
+    assert_eq!((owing.count, owing.not_compared.as_deref()), (0, Some("no record of the file is of this population")));
+    assert_eq!(other.not_compared.as_deref(), Some("the outcomes of the file are of 90 days"));
+    assert!(report.grades[1].claims.is_empty());
+    assert!(grade.checks.len() == 1 && !grade.checks[0].passed, "it fails without being asked for: {:?}", grade.checks);
+    let said = &grade.verdict;
+    assert!(said.contains("What it claims does not hold: low claims 98.0 % and had 33."), "{said}");
+    assert!(said.ends_with("It does not keep the bounds that were stated."), "{said}");
     let page = crate::page(&report).unwrap();
-    assert!(page.contains("&lt;lost&gt; within 90 days") && page.contains("99.0"), "the claim is on the page");
-    assert!(page.contains("the rates cannot be compared") && !page.contains("not as observed"));
-    let same = Report { label: Some("<lost>".into()), horizon_days: Some(90), ..report };
-    let page = crate::page(&same).unwrap();
-    assert!(!page.contains("the rates cannot be compared") && page.contains("not as observed"));
+    for words in ["&lt;lost&gt; within 90 days, of any &amp; all", "calls its outcome “defaulted”", "not as observed"]
+    {
+        assert!(page.contains(words), "{words}");
+    }
+    // The claim for 30 days is kept.
+    assert!(within(Some(30)).grades[0].checks.is_empty());
+    for (horizon, words) in [(Some(60), "are of 60 days"), (None, "--horizon")] {
+        let found = within(horizon).grades[0].checks.clone();
+        assert!(!found[0].passed && found[0].found.contains(words), "{found:?}");
+    }
+}
+
+#[test]
+fn what_sets_dates_apart_is_no_skill_within_them() {
+    const LEVEL: Formula = Formula { label: "f", score: |n| Ok(if n / DAY % 2 == 0 { 400 } else { 800 }) };
+    const DAY: u64 = 86_400;
+    // Every second day is a bad one, and the score knows the days alone.
+    let line = |n: u64| {
+        let (day, wallet) = (n / 40, n % 40);
+        let bad = wallet < if day.is_multiple_of(2) { 20 } else { 4 };
+        format!(r#"{{"id":"w{wallet}@{as_of}","as_of":{as_of},"outcome":{bad}}}"#, as_of = day * DAY + wallet)
+    };
+    let file = file((0..400).map(line));
+    let grade = &report_of(&[LEVEL, LEVEL], file.path(), 2).grades[0];
+    assert!(grade.auc.value.unwrap() > 0.7, "{:?}", grade.auc);
+    assert_eq!((grade.within_dates.value, grade.dates), (Some(0.5), 10));
+    // Forty wallets, though each id has its date.
+    assert_eq!((grade.clusters, grade.largest_cluster), (40, 10));
+    assert!(grade.clusters_found.contains("ids without their dates"), "{}", grade.clusters_found);
+}
+
+/// A wallet of one date whose debt has a health factor.
+fn owing(n: u64, health: f64, bad: bool) -> String {
+    format!(
+        r#"{{"id":"w{n}","as_of":{n},"outcome":{bad},"lost_usd":1.5,"markets":[{{"chain_id":1,"protocol":"lenderA_v3","market":null,
+            "coverage":"complete","feeds_score":true,"supply":1,"withdraw":0,"borrow":1,"repay":0,"liquidation":{},"first_event":1,"last_event":1,
+            "last_liquidation":null,"supplied_usd":200,"borrowed_usd":100,"position":{{"coverage":"complete","collateral":[],"debt":[],
+            "liquidation_threshold":0.8,"health_factor":{health},"utilisation":0.5}}}}]}}"#,
+        u64::from(n % 2 == 0)
+    )
+    .replace('\n', "")
+}
+
+#[test]
+fn a_model_stands_beside_what_needs_none_and_dollars_beside_records() {
+    const WORSE: Formula = Formula { label: "f", score: |n| Ok(300 + u32::try_from(n % 7 * 100).unwrap()) };
+    const NOBODY: Formula = Formula { label: "f", score: |n| Ok(300 + u32::try_from(n).unwrap()) };
+    let file = file((0..300).map(|n| owing(n, 1.0 + n as f64 / 100.0, n < 60)));
+    let report = report_of(&[WORSE, NOBODY], file.path(), 2);
+    let grade = &report.grades[0];
+    let [health, utilisation, last] = &grade.baselines[..] else { panic!("{:?}", grade.baselines) };
+    let beside = health.beside.as_ref().unwrap();
+    assert_eq!((beside.count, beside.bad, beside.pooled.auc.value), (300, 60, Some(1.0)));
+    let difference = beside.pooled.difference;
+    assert_eq!(difference.value, grade.auc.value.map(|auc| auc - 1.0));
+    assert!(difference.interval.unwrap().high < 0.0, "{difference:?}");
+    assert!(utilisation.beside.is_none() && last.beside.is_some(), "all have the same utilisation");
+    assert!(grade.verdict.contains("1 / health factor alone ranks better."), "{}", grade.verdict);
+    let owed: f64 = grade.ranges.iter().map(|band| band.owed_usd).sum();
+    let of_bad: f64 = grade.ranges.iter().map(|band| band.owed_by_bad_usd).sum();
+    let lost: f64 = grade.ranges.iter().filter_map(|band| band.lost_usd).sum();
+    assert_eq!((owed, of_bad, lost), (30_000.0, 6_000.0, 90.0));
+    let cut = grade.curve.iter().find(|cut| cut.score.get() == 700).unwrap();
+    let accepted = (0..300).filter(|n| n % 7 * 100 >= 400).count() as u64;
+    assert_eq!((cut.accepted, grade.curve.len()), (accepted, 36));
+    // The second ranks without a fault, and lends to nobody.
+    let said = &report.comparisons[0].verdict;
+    assert!(said.contains("but accepts nobody from 640 on") && !said.contains("better than"), "{said}");
+    assert!(report.grades[1].verdict.contains("From 640 on it accepts nobody."), "{}", report.grades[1].verdict);
+    let page = crate::page(&report).unwrap();
+    for words in ["it ranks better alone", "This file cannot show: Utilisation", "30,000", "Lost, USD", "SR 26-2"] {
+        assert!(page.contains(words), "{words}");
+    }
 }
 
 #[test]
@@ -178,7 +271,9 @@ fn what_others_wrote_stays_text() {
     let result: serde_json::Value = serde_json::from_str(json).unwrap();
     assert_eq!(result["comparisons"][0]["factors"][0]["label"], "<b>Other</b>");
     // Every opened element is closed.
-    for tag in ["section", "table", "tr", "td", "th", "svg", "figure", "details", "div", "p", "text", "title"] {
+    for tag in
+        ["section", "table", "tr", "td", "th", "svg", "figure", "details", "div", "p", "b", "ul", "li", "text", "title"]
+    {
         let opened = visible.matches(&format!("<{tag}>")).count() + visible.matches(&format!("<{tag} ")).count();
         assert_eq!(opened, visible.matches(&format!("</{tag}>")).count(), "{tag}");
     }
@@ -217,7 +312,7 @@ fn several_records_of_a_wallet_are_not_called_wallets() {
 
 #[test]
 fn the_verdict_says_no_more_than_the_figures() {
-    const RISING: Formula = Formula { label: "f", score: |n| Ok(300 + u32::try_from(n % 601).unwrap()) };
+    const RISING: Formula = Formula { label: "f", score: |n| Ok(400 + u32::try_from(n % 601).unwrap()) };
     const FALLING: Formula = Formula { label: "f", score: |n| Ok(1000 - u32::try_from(n % 601).unwrap()) };
     const LEVEL: Formula = Formula { label: "f", score: |_| Ok(700) };
     let verdict = |models: [Formula; 2], count: u64, bad: fn(u64) -> bool| {

@@ -105,8 +105,18 @@ fn foresight(found: &Comparison, outcomes: &OutcomePart) -> String {
         _ if of_first.contains(0.5) && of_second.contains(0.5) => {
             format!("is not shown to tell bad outcomes from good ones, nor is {first} ({pair})")
         }
+        // Who lends to nobody has no bad loan, and is no better for it.
+        _ if difference.low > 0.0 && accepts_nobody(found) => format!(
+            "puts bad outcomes below good ones more often than {first} ({pair}), but accepts nobody from {} on",
+            found.swap.set.cut_off
+        ),
         _ if difference.low > 0.0 => format!("tells bad outcomes from good ones better than {first} ({pair})"),
         _ if difference.high < 0.0 => format!("tells bad outcomes from good ones worse than {first} ({pair})"),
         _ => format!("is not shown to tell bad outcomes from good ones better or worse ({pair})"),
     }
+}
+
+/// Whether the second model accepts no wallet at the cut-off.
+fn accepts_nobody(found: &Comparison) -> bool {
+    found.swap.set.both + found.swap.set.swapped_in == 0
 }

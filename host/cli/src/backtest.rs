@@ -16,7 +16,7 @@ use std::{
 use assay_backtest::{
     About, Asked, Bounds, By, Grading, Identity, Loaded, Report, Run, RunError, Tally, grouped, header,
 };
-use assay_domain::{Claims, Digest, Score};
+use assay_domain::{Claim, Digest, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel};
 use clap::{Args, Parser};
 
@@ -60,7 +60,8 @@ pub struct Arguments {
     /// Last day that the models were fitted to, such as 2021-07-01: later records are out of time and judged apart
     #[arg(long, value_name = "DATE", value_parser = end_of_day)]
     fitted_through: Option<u64>,
-    /// Bounds that the last model must keep, such as auc=0.7,ks=0.2,psi=0.25,falls; exit with 1 where it does not
+    /// Bounds that the last model must keep, such as auc=0.7,within=0.7,ks=0.2,psi=0.25,falls,claims,calibration and
+    /// beats=health_factor, utilisation or last_liquidation; exit with 1 where it does not
     #[arg(long, value_name = "BOUNDS")]
     bounds: Option<Bounds>,
     /// Write the whole result to this file
@@ -116,12 +117,15 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let limits = Limits { trust: Vec::new(), ..config.models.limits() };
     let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &limits).map_err(Failure::cannot)?;
     let (mut models, mut identities, mut counting, mut cards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let claims: Vec<_> = loaded.iter().map(|loaded| loaded.info.claims.clone()).collect();
+    let mut claims = Vec::new();
     for Loaded { identity, model, counting: counted, info } in loaded {
         cards.push(cards::markdown(&config.models.shelf, &info, identity.digest).unwrap_or_else(|error| {
             tracing::warn!(%error, "the page has no such card");
             None
         }));
+        // What a card claims is judged as it is served.
+        let stated = cards::claims(&config.models.shelf, &info, identity.digest);
+        claims.push(stated.unwrap_or_else(|_| cards::in_words(&info)));
         models.push(model);
         identities.push(identity);
         counting.push(counted);
@@ -151,8 +155,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// What the arguments say of a report, and the claims of the model where they do not.
-fn about(arguments: &Arguments, claims: Vec<Option<Claims>>) -> About {
-    let own = claims.last().cloned().flatten();
+fn about(arguments: &Arguments, claims: Vec<Vec<Claim>>) -> About {
+    let own = claims.last().and_then(|claims| claims.first()).map(|claim| claim.claims.clone());
     About {
         made_at: chrono::Utc::now(),
         models: Vec::new(),

@@ -145,6 +145,7 @@ impl Shelf<'_> {
                 coverage: record.coverage,
                 fresh,
                 record: None,
+                basis: rollout::Basis::Unknown,
             };
             serde_json::to_string(&ScoreBody::scored(&scored, true)).map_err(|error| error.to_string())
         };

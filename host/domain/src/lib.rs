@@ -3,6 +3,7 @@
 
 mod agent;
 mod assessment;
+mod claim;
 mod coverage;
 mod exposure;
 pub mod features;
@@ -19,6 +20,7 @@ mod score;
 mod secret;
 pub mod settings;
 mod snapshot;
+mod standing;
 pub mod stats;
 mod subject;
 mod summary;
@@ -27,6 +29,7 @@ mod unread;
 
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
 pub use assessment::{Assessment, Factor, RiskAssessment, Words};
+pub use claim::{Claim, Claimed, Population, claimed};
 pub use coverage::Coverage;
 pub use exposure::ExposureClass;
 pub use freshness::{Freshness, Lifetimes};
@@ -41,6 +44,7 @@ pub use scope::Scope;
 pub use score::{Decile, Range, Score};
 pub use secret::Secret;
 pub use snapshot::{Activity, ChainSnapshot, Seen, Snapshot};
+pub use standing::Standing;
 pub use subject::{InvalidAddress, Subject, parse_address};
 pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
 pub use tag::{Tag, UnknownTag};

@@ -1,6 +1,6 @@
 //! The score scale: 300 to 1000, its deciles and its named ranges.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 /// A credit score, 300 to 1000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -87,6 +87,8 @@ pub enum Range {
 }
 
 impl Range {
+    pub const ALL: [Self; 5] = [Self::Low, Self::Fair, Self::Good, Self::VeryGood, Self::Excellent];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -95,6 +97,14 @@ impl Range {
             Self::VeryGood => "very_good",
             Self::Excellent => "excellent",
         }
+    }
+}
+
+impl FromStr for Range {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|range| range.as_str() == text).ok_or(())
     }
 }
 

@@ -1,19 +1,27 @@
-//! Model cards: what a model is for, what it was made from and how far it can be trusted. A card is a file beside the
-//! component, `cards/<kind>-<version>.toml` on the shelf, that names the bytes it speaks of; with what the model says of
-//! itself it becomes a page of Markdown.
+//! Model cards: what a model is for, what it was made from, how far it can be trusted, and what it claims of which
+//! wallets. A card is a file beside the component, `cards/<kind>-<version>.toml` on the shelf, that names the bytes it
+//! speaks of; with what the model says of itself it becomes a page of Markdown.
 
 use std::{
     fmt::Write as _,
+    fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
 };
 
-use assay_domain::{Claims, Digest, ModelInfo, ModelKind, ModelVersion};
+use assay_domain::{Claim, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate};
 use config::{Config, File, FileFormat};
+use moka::future::Cache;
 use serde::Deserialize;
+
+use crate::scoring::blocking;
 
 /// The largest card, in bytes.
 const MOST: u64 = 256 << 10;
+/// Models whose claims are kept.
+const KEPT: u64 = 256;
 
 /// Why a card cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +30,8 @@ pub enum CardError {
     Unreadable { path: PathBuf, reason: String },
     #[error("the card {} speaks of the bytes {named}, and the model has {found}: replace the card", path.display())]
     OtherBytes { path: PathBuf, named: String, found: Digest },
+    #[error("the card {} has a claim that does not count: {reason}", path.display())]
+    BadClaim { path: PathBuf, reason: String },
 }
 
 #[derive(Deserialize)]
@@ -30,6 +40,33 @@ struct Card {
     /// Of the component.
     sha256: String,
     section: Vec<Section>,
+    #[serde(default)]
+    claim: Vec<Stated>,
+}
+
+/// A claim as a card states it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stated {
+    /// In words.
+    population: String,
+    /// The population is those who owe at least so many dollars, and whose whole debt was read.
+    owes_usd: Option<f64>,
+    /// The population is those who were liquidated, and may have a debt that was not read.
+    #[serde(default)]
+    debt_unread: bool,
+    outcome: String,
+    horizon_days: u32,
+    rates: Vec<StatedRate>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatedRate {
+    range: String,
+    low: f64,
+    estimate: f64,
+    high: f64,
 }
 
 #[derive(Deserialize)]
@@ -54,7 +91,30 @@ pub fn path(shelf: &Path, kind: ModelKind, version: &ModelVersion) -> PathBuf {
 /// # Errors
 /// [`CardError`].
 pub fn markdown(shelf: &Path, info: &ModelInfo, digest: Digest) -> Result<Option<String>, CardError> {
-    let path = path(shelf, info.kind, &info.version);
+    let Some(card) = parsed(shelf, info.kind, &info.version, digest)? else { return Ok(None) };
+    Ok(Some(render(&card, &claims(shelf, info, digest)?, info, digest)))
+}
+
+/// What a model claims, by population and horizon: what its card states, else what its component states in words.
+///
+/// # Errors
+/// [`CardError`], also where a claim of the component is none of the card.
+pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest) -> Result<Vec<Claim>, CardError> {
+    let stated = match parsed(shelf, info.kind, &info.version, digest)? {
+        Some(card) => card.claims(info, &path(shelf, info.kind, &info.version))?,
+        None => Vec::new(),
+    };
+    Ok(if stated.is_empty() { in_words(info) } else { stated })
+}
+
+/// What the component states.
+pub fn in_words(info: &ModelInfo) -> Vec<Claim> {
+    info.claims.iter().map(|claims| Claim { population: Population::Words, claims: claims.clone() }).collect()
+}
+
+/// The card of the model with these bytes; `None` where it has none.
+fn parsed(shelf: &Path, kind: ModelKind, version: &ModelVersion, digest: Digest) -> Result<Option<Card>, CardError> {
+    let path = path(shelf, kind, version);
     let unreadable = |reason: String| CardError::Unreadable { path: path.clone(), reason };
     let text = match read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -65,21 +125,96 @@ pub fn markdown(shelf: &Path, info: &ModelInfo, digest: Digest) -> Result<Option
     if card.sha256 != digest.to_string() {
         return Err(CardError::OtherBytes { path, named: card.sha256, found: digest });
     }
-    Ok(Some(render(&card, info, digest)))
+    Ok(Some(card))
+}
+
+impl Card {
+    fn claims(&self, info: &ModelInfo, path: &Path) -> Result<Vec<Claim>, CardError> {
+        let bad = |reason: String| CardError::BadClaim { path: path.to_owned(), reason };
+        let claims: Vec<Claim> = self.claim.iter().map(Stated::checked).collect::<Result<_, _>>().map_err(bad)?;
+        // A card that states populations states that of the component too, with the same rates.
+        let says = |own: &Claims, claim: &Claim| {
+            let Claims { outcome, horizon_days, rates, .. } = &claim.claims;
+            (outcome, horizon_days, rates) == (&own.outcome, &own.horizon_days, &own.rates)
+        };
+        match &info.claims {
+            Some(own) if !claims.is_empty() && !claims.iter().any(|claim| says(own, claim)) => Err(bad(format!(
+                "none has the outcome, the horizon and the rates that the component claims ({} within {} days)",
+                own.outcome, own.horizon_days
+            ))),
+            _ => Ok(claims),
+        }
+    }
+}
+
+impl Stated {
+    fn checked(&self) -> Result<Claim, String> {
+        let population = match (self.owes_usd, self.debt_unread) {
+            (Some(usd), false) if usd.is_finite() && usd > 0.0 => Population::Owing { usd },
+            (None, true) => Population::Unread,
+            _ => return Err("it needs either owes_usd, above 0, or debt_unread = true".to_owned()),
+        };
+        let rate = |rate: &StatedRate| {
+            let range = rate.range.parse().map_err(|()| format!("there is no range {:?}", rate.range))?;
+            Ok(Rate { range, low: rate.low, estimate: rate.estimate, high: rate.high })
+        };
+        let claims = Claims {
+            outcome: self.outcome.clone(),
+            horizon_days: self.horizon_days,
+            population: self.population.clone(),
+            rates: self.rates.iter().map(rate).collect::<Result<_, String>>()?,
+        };
+        claims.check()?;
+        Ok(Claim { population, claims })
+    }
+}
+
+/// What models in service claim, kept until their cards change.
+pub struct Cards {
+    shelf: PathBuf,
+    kept: Cache<(Digest, Option<SystemTime>), Arc<[Claim]>>,
+}
+
+impl Cards {
+    pub fn new(shelf: &Path) -> Self {
+        Self { shelf: shelf.to_owned(), kept: Cache::new(KEPT) }
+    }
+
+    /// The folder of models and their cards.
+    pub fn shelf(&self) -> &Path {
+        &self.shelf
+    }
+
+    /// What `model` claims. A card that cannot be used claims nothing, and is logged. `info` is asked only if the card was
+    /// not read before.
+    pub async fn claims(&self, model: &ModelRef, info: impl FnOnce() -> Option<ModelInfo>) -> Arc<[Claim]> {
+        let file = path(&self.shelf, model.kind, &model.version);
+        let changed = blocking(move || fs::metadata(file).and_then(|found| found.modified()).ok()).await;
+        let read = async {
+            let info = info()?;
+            let (shelf, digest) = (self.shelf.clone(), model.digest);
+            let found = blocking(move || claims(&shelf, &info, digest)).await;
+            Some(found.map(Into::into).unwrap_or_else(|error| {
+                tracing::warn!(%error, "no claim is served");
+                Arc::default()
+            }))
+        };
+        self.kept.optionally_get_with((model.digest, changed), read).await.unwrap_or_default()
+    }
 }
 
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let read = std::fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)? as u64;
+    let read = fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)? as u64;
     if read > MOST { Err(io::Error::other(format!("it is larger than {MOST} bytes"))) } else { Ok(text) }
 }
 
-fn render(card: &Card, info: &ModelInfo, digest: Digest) -> String {
+fn render(card: &Card, claims: &[Claim], info: &ModelInfo, digest: Digest) -> String {
     let mut page = format!("# {} {}\n\n{}\n\n", info.kind, info.version, info.title);
     // Writing to a string does not fail.
     let _ = writeln!(page, "- Component: SHA-256 `{digest}`\n- Authors: {}", info.authors.join(", "));
     let _ = writeln!(page, "- Reads: {}\n", info.reads.join(", "));
-    if let Some(claims) = &info.claims {
+    if !claims.is_empty() {
         claimed(&mut page, claims);
     }
     for Section { title, text, head, rows } in &card.section {
@@ -92,20 +227,23 @@ fn render(card: &Card, info: &ModelInfo, digest: Digest) -> String {
     page
 }
 
-/// What the component itself says, so that a card cannot promise more.
-fn claimed(page: &mut String, claims: &Claims) {
-    let _ = writeln!(
-        page,
-        "## What it claims\n\nThe share that is {} within {} days, by range. Population: {}. A range without a row has no claim.\n",
-        claims.outcome, claims.horizon_days, claims.population
-    );
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let row = |rate: &assay_domain::Rate| {
-        let interval = format!("{} to {}", percent(rate.low), percent(rate.high));
-        vec![rate.range.as_str().to_owned(), percent(rate.estimate), interval]
-    };
-    let head = ["Range", "Share", "95 % interval"].map(str::to_owned);
-    table(page, &head, &claims.rates.iter().map(row).collect::<Vec<_>>());
+/// What is claimed, by population and horizon.
+fn claimed(page: &mut String, claims: &[Claim]) {
+    let _ = writeln!(page, "## What it claims\n");
+    for Claim { claims, .. } in claims {
+        let _ = writeln!(
+            page,
+            "The share that is {} within {} days, by range. Population: {}. A range without a row has no claim.\n",
+            claims.outcome, claims.horizon_days, claims.population
+        );
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        let row = |rate: &Rate| {
+            let interval = format!("{} to {}", percent(rate.low), percent(rate.high));
+            vec![rate.range.as_str().to_owned(), percent(rate.estimate), interval]
+        };
+        let head = ["Range", "Share", "95 % interval"].map(str::to_owned);
+        table(page, &head, &claims.rates.iter().map(row).collect::<Vec<_>>());
+    }
 }
 
 fn table(page: &mut String, head: &[String], rows: &[Vec<String>]) {
@@ -140,12 +278,12 @@ mod tests {
         let card = |digest: Digest| markdown(shelf.path(), &info, digest);
         assert!(card(Digest([1; 32])).unwrap().is_none(), "there is none");
         let file = path(shelf.path(), info.kind, &info.version);
-        std::fs::create_dir(file.parent().unwrap()).unwrap();
+        fs::create_dir(file.parent().unwrap()).unwrap();
         let text = format!(
             "sha256 = \"{}\"\n[[section]]\ntitle = \"Purpose\"\ntext = \"For A|B.\"\nhead = [\"Set\"]\nrows = [[\"a|b\"]]\n",
             Digest([1; 32])
         );
-        std::fs::write(&file, &text).unwrap();
+        fs::write(&file, &text).unwrap();
         let page = card(Digest([1; 32])).unwrap().unwrap();
         assert!(
             page.starts_with("# credit 1.2\n")
@@ -153,9 +291,77 @@ mod tests {
             "{page}"
         );
         assert!(matches!(card(Digest([2; 32])), Err(CardError::OtherBytes { .. })));
-        std::fs::write(&file, text + "purpos = 1\n").unwrap();
+        let claim = "[[claim]]\npopulation = \"borrowers\"\noutcome = \"liquidated\"\nhorizon_days = 30\nowes_usd = 10\n\
+            rates = [{ range = \"low\", low = 0.1, estimate = 0.2, high = 0.3 }]\n";
+        let claims = |text: String| {
+            fs::write(&file, text).unwrap();
+            claims(shelf.path(), &info, Digest([1; 32]))
+        };
+        let found = claims(format!("{text}{claim}")).unwrap();
+        assert_eq!((found.len(), found[0].population), (1, Population::Owing { usd: 10.0 }));
+        let page = card(Digest([1; 32])).unwrap().unwrap();
+        assert!(page.contains("within 30 days") && page.contains("| low | 20.0 % | 10.0 % to 30.0 % |"), "{page}");
+        for (good, bad, words) in [
+            ("owes_usd = 10", "debt_unread = false", "either owes_usd"),
+            ("owes_usd = 10", "owes_usd = 10\ndebt_unread = true", "either owes_usd"),
+            ("\"low\"", "\"lowest\"", "no range \"lowest\""),
+            ("high = 0.3", "high = 0.1", "no shares in order"),
+            ("horizon_days = 30", "horizon_days = 0", "a horizon of 0 days"),
+        ] {
+            let why = claims(format!("{text}{}", claim.replacen(good, bad, 1))).unwrap_err().to_string();
+            assert!(why.contains(words), "{why}");
+        }
+        // The component claims other rates than the card.
+        let own = Claims { horizon_days: 90, ..found[0].claims.clone() };
+        let other = ModelInfo { claims: Some(own), ..info.clone() };
+        fs::write(&file, format!("{text}{claim}")).unwrap();
+        let why = super::claims(shelf.path(), &other, Digest([1; 32])).unwrap_err().to_string();
+        assert!(why.contains("that the component claims (liquidated within 90 days)"), "{why}");
+        fs::write(&file, text + "purpos = 1\n").unwrap();
         assert!(card(Digest([1; 32])).unwrap_err().to_string().contains("purpos"));
-        std::fs::write(&file, " ".repeat(MOST as usize + 1)).unwrap();
+        fs::write(&file, " ".repeat(MOST as usize + 1)).unwrap();
         assert!(card(Digest([1; 32])).unwrap_err().to_string().contains("larger than"));
+    }
+
+    /// The rates of the card of 1.3 are those that its fit measured.
+    #[test]
+    fn a_released_card_claims_what_its_fit_measured() {
+        #[derive(Deserialize)]
+        struct Scorecard {
+            rate: Vec<Measured>,
+        }
+        #[derive(Deserialize)]
+        struct Measured {
+            population: String,
+            days: u32,
+            #[serde(flatten)]
+            rate: StatedRate,
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (shelf, file) = (root.join("plugins"), root.join("models/credit-1.3/scorecard.toml"));
+        let model = assay_registry::standalone(&fs::read(shelf.join("credit-1.3.wasm")).unwrap(), &Default::default());
+        let model = model.unwrap();
+        let claims = claims(&shelf, model.info(), model.digest()).unwrap();
+        let text = fs::read_to_string(file).unwrap();
+        let fit = Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build().unwrap();
+        let fit: Scorecard = fit.try_deserialize().unwrap();
+        let claimed: Vec<_> = claims
+            .iter()
+            .flat_map(|Claim { population, claims }| {
+                let name = if *population == Population::Unread { "unread" } else { "position" };
+                let one = move |Rate { range, low, estimate, high }: &Rate| {
+                    (name.to_owned(), claims.horizon_days, range.as_str().to_owned(), *low, *estimate, *high)
+                };
+                claims.rates.iter().map(one)
+            })
+            .collect();
+        let measured: Vec<_> = fit
+            .rate
+            .into_iter()
+            .map(|Measured { population, days, rate }| {
+                (population, days, rate.range, rate.low, rate.estimate, rate.high)
+            })
+            .collect();
+        assert_eq!(claimed, measured);
     }
 }

@@ -137,14 +137,22 @@ fn one_model_is_judged_against_bounds_with_clusters_and_another_score() {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     (0..1_200).map(line).for_each(|line| writeln!(packed, "{line}").unwrap());
     std::fs::write(desk.path("w.jsonl.gz"), packed.finish().unwrap()).unwrap();
-    let judge = |bounds: &str| {
+    let judge = |model: &str, bounds: &str| {
         let arguments =
-            ["backtest", "--models", "1.2", "--features", "w.jsonl.gz", "--json", "r.json", "--html", "p.html"];
+            ["backtest", "--models", model, "--features", "w.jsonl.gz", "--json", "r.json", "--html", "p.html"];
         let more = ["--scores", "s.csv", "--by", "chain,month,protocol", "--external", "rival", "--bounds", bounds];
         desk.run(&[arguments.as_slice(), &more].concat())
     };
-    let (code, out, err) = judge("auc=0.9,falls");
+    // 1.1 claims nothing, and is as good as the date of the liquidation alone; not better.
+    let (code, out, err) = judge("1.1", "auc=0.9,ks=0.9");
     assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    assert!(std::fs::read_to_string(desk.path("p.html")).unwrap().contains("Verdict on credit 1.1: pass"));
+    let (code, _, err) = judge("1.1", "beats=last_liquidation");
+    assert!(code == Some(1) && err.contains("ranks better than last_liquidation"), "{code:?} {err}");
+    // What 1.2 claims did not happen: its verdict fails, though nobody asked for the bound.
+    let (code, out, err) = judge("1.2", "auc=0.9,falls");
+    assert!(code == Some(1) && err.contains("1.2 does not keep its bounds: the claimed and the observed"), "{err}");
+    assert!(out.contains("What it claims does not hold: low claims 67.1 % and had 100.0 %"), "{out}");
     let grade = &desk.json("r.json")["grades"][0];
     assert_eq!(
         (&grade["clusters"], &grade["largest_cluster"], &grade["auc"]["value"]),
@@ -152,14 +160,14 @@ fn one_model_is_judged_against_bounds_with_clusters_and_another_score() {
     );
     assert_eq!((&grade["external"]["count"], &grade["segments"][0]["by"]), (&1_200.into(), &"chain".into()));
     assert!(grade["external"]["auc"]["value"].as_f64().unwrap() < 0.6, "{}", grade["external"]);
-    assert!(std::fs::read_to_string(desk.path("p.html")).unwrap().contains("Verdict on credit 1.2: pass"));
+    assert!(std::fs::read_to_string(desk.path("p.html")).unwrap().contains("Verdict on credit 1.2: fail"));
     let scores = std::fs::read_to_string(desk.path("s.csv")).unwrap();
     let first = scores.lines().nth(1).unwrap();
     assert!(
         first.starts_with("1,0,2020-09-13,1,") && first.contains("Current Position 347; Repayment History "),
         "{first}"
     );
-    let (code, _, err) = judge("ks=0.2,psi=0.0");
+    let (code, _, err) = judge("1.2", "ks=0.2,psi=0.0");
     assert!(code == Some(1) && err.contains("does not keep its bounds: PSI"), "{code:?} {err}");
 }
 

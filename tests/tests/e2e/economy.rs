@@ -124,8 +124,21 @@ fn a_model_that_was_fitted_before_a_fall_of_prices_ranks_who_is_liquidated_in_it
         );
         assert!(new["interval"]["low"].as_f64().unwrap() > 0.75, "{new}");
         assert!(new["interval"]["low"].as_f64() > old["value"].as_f64(), "{new} {old}");
+        println!("{}", stated(&desk, "test.jsonl"));
         promoted(desk, &economy, &config).await;
     });
+}
+
+/// The page of a backtest beside a program that knows only the features and the scores: every figure of a grade that a
+/// committee reads. Returns what it says.
+fn stated(desk: &Desk, export: &str) -> String {
+    let judge = ["backtest", "--models", "1.3", "--features", export, "--horizon", "90", "--label", "gone"];
+    assay(desk, &[&judge[..], &["--html", "judged.html", "--scores", "judged.csv"]].concat());
+    let check = Path::new(env!("CARGO_MANIFEST_DIR")).join("authors/economy/page.py");
+    let mut program = Command::new(python::interpreter().expect("Python"));
+    let card = Path::new(env!("CARGO_MANIFEST_DIR")).join("../models/credit-1.3/scorecard.toml");
+    program.arg(check).arg(desk.path(export)).arg(desk.path("judged.csv")).arg(desk.path("judged.html")).arg(card);
+    said(&mut program)
 }
 
 /// The model challenges, is promoted on what the shadow saw, and answers.

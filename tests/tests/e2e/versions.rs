@@ -2,7 +2,7 @@
 
 use assay_tests::{
     hostile::{Credit, IN_PRODUCTION, act},
-    service::shelf_copy,
+    service::{plugins, shelf_copy},
 };
 use serde_json::{Value, json};
 
@@ -47,6 +47,70 @@ fn a_version_answers_where_it_is_asked_for() {
         assert_eq!(nonsense["detail"][0]["loc"], json!(["query", "model_version"]));
         let sandbox = api.get(&format!("/api/v2/sandbox/score/address/{address}?model_version=1.0")).await.ok();
         assert_eq!(sandbox["model_version"], "1.1", "the sandbox has the champion's version, whatever is asked for");
+    });
+}
+
+/// Everything an answer has, without the claims.
+fn keys(answer: &Value) -> Vec<&str> {
+    answer.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn a_score_says_what_its_model_claims_of_such_a_wallet() {
+    run(async {
+        // The released shelf has the cards.
+        let service = on_devnet(&plugins(), "").await;
+        let api = service.keyed();
+        let explained = async |wallet: &str, version: &str| {
+            api.get(&format!("{}?model_version={version}&include_factors=true", path(wallet))).await.ok()
+        };
+        // 1.1 claims nothing: its answer has the fields of the contract and no other.
+        let old = explained("leveraged", "1.1").await;
+        let contract = ["address", "credit_events_coverage", "decile", "factors", "model_version", "provisional"];
+        assert_eq!(keys(&old), [&contract[..], &["range", "score", "timestamp"]].concat());
+        let report = format!("/api/v2/report/address/{}", assay_tests::devnet::actors::address("leveraged"));
+        assert_eq!(keys(&api.get(&report).await.ok()["score"]), ["classification", "value"]);
+
+        let owes = explained("leveraged", "1.3").await;
+        let claims = owes["claims"].as_array().unwrap_or_else(|| panic!("{owes}"));
+        let days: Vec<_> = claims.iter().map(|claim| claim["horizon_days"].as_u64().unwrap()).collect();
+        assert_eq!((days, &owes["no_claim"]), (vec![90, 30], &Value::Null), "{owes}");
+        let models = api.get("/api/v2/models").await.ok();
+        let listed = models["models"].as_array().unwrap().iter().find(|model| model["version"] == "1.3").unwrap();
+        let rates = listed["claims"]["rates"].as_array().unwrap();
+        let rate = rates.iter().find(|rate| rate["range"] == owes["range"]).unwrap();
+        for field in ["low", "estimate", "high"] {
+            assert_eq!(claims[0][field], rate[field], "the component and the card claim the same: {owes}");
+        }
+        assert!(claims[0]["estimate"].as_f64() >= claims[1]["estimate"].as_f64(), "{owes}");
+        assert!(claims[0]["population"].as_str().unwrap().starts_with("wallets that owe at least $10"), "{owes}");
+        let plain = api.get(&format!("{}?model_version=1.3", path("leveraged"))).await.ok();
+        assert_eq!((&plain["claims"], &plain["score"]), (&Value::Null, &owes["score"]), "nobody asked");
+        let batch = api
+            .get(&format!(
+                "/api/v2/score/batch/?address={}&model_version=1.3&include_factors=true",
+                owes["address"].as_str().unwrap()
+            ))
+            .await
+            .ok();
+        assert_eq!(batch["scores"][0]["claims"], owes["claims"]);
+
+        let no_claim = async |wallet: &str, version: &str, words: &str| {
+            let answer = explained(wallet, version).await;
+            let why = answer["no_claim"].as_str().unwrap_or_else(|| panic!("{answer}"));
+            assert!(why.contains(words) && answer["claims"].is_null(), "{answer}");
+        };
+        no_claim("saver", "1.3", "Rates are claimed only for wallets that owe at least $10").await;
+        no_claim("leveraged", "1.2", "only in words").await;
+        let boosted = format!("{}?model_version=1.3&include_factors=true", path("leveraged"));
+        let boosted = api.post(&boosted, &json!({ "total_asset_usd": 50_000 })).await.ok();
+        assert_eq!(boosted["no_claim"], "No rate is claimed for a score with off-chain assets.");
+
+        api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.3", "why": "a test", "force": true }))
+            .await
+            .ok();
+        let score = &api.get(&report).await.ok()["score"];
+        assert_eq!((&score["claims"], &score["value"]), (&owes["claims"], &owes["score"]));
     });
 }
 

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{Estimate, Scored};
-use crate::words::RANGES;
+use crate::{graded::Row, words::RANGES};
 use assay_domain::{
-    Rate, Score,
+    Score,
     stats::{DecileRow, Histogram, Interval, Outcomes, wilson},
 };
 
@@ -21,18 +21,11 @@ pub struct Band {
     pub rate: Option<f64>,
     pub interval: Option<Interval>,
     pub enough: bool,
-    /// What the model itself says of the range.
-    pub claimed: Option<Claimed>,
-}
-
-/// A rate that a model claims, with its interval.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub struct Claimed {
-    pub low: f64,
-    pub estimate: f64,
-    pub high: f64,
-    /// Whether the claimed and the observed interval have a rate in common; `None` where too few records are in the range.
-    pub agrees: Option<bool>,
+    /// Debt at the dates of the records, in dollars, and that of those who turned out bad.
+    pub owed_usd: f64,
+    pub owed_by_bad_usd: f64,
+    /// The sum of the column `lost_usd` of the bad records; `None` if none has it.
+    pub lost_usd: Option<f64>,
 }
 
 /// One tenth, with the interval over clusters and the lift: its bad rate divided by the bad rate of the sample.
@@ -75,25 +68,37 @@ fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, outcomes: &Outcomes, withi
     counted.zip(drawn).map(interval).collect()
 }
 
-/// Puts what a model claims beside what was observed.
-pub fn claim(bands: &mut [Band], rates: &[Rate]) {
-    for (band, (from, _)) in bands.iter_mut().zip(RANGES) {
-        let range = Score::new(from).map(Score::range);
-        let Some(rate) = rates.iter().find(|rate| Some(rate.range) == range) else { continue };
-        let observed = band.interval.filter(|_| band.enough);
-        let agrees = observed.map(|observed| observed.low <= rate.high && rate.low <= observed.high);
-        band.claimed = Some(Claimed { low: rate.low, estimate: rate.estimate, high: rate.high, agrees });
-    }
-}
-
 pub fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
     let range = |score: u32| Score::new(score).map(Score::range);
     let within = RANGES.map(|(from, _)| move |score: u32| range(score) == range(from));
-    let band = |(((_, name), within), interval): (((u32, &'static str), _), Option<Interval>)| {
-        let (count, bad) = counts(outcomes, within);
-        Band { range: name, count, bad, rate: rate((count, bad)), interval, enough: count >= ENOUGH, claimed: None }
-    };
-    RANGES.into_iter().zip(&within).zip(intervals(scored, outcomes, &within)).map(band).collect()
+    let intervals = intervals(scored, outcomes, &within);
+    let named = RANGES.into_iter().zip(&within).zip(intervals);
+    named
+        .map(|(((_, name), within), interval)| band(scored, name, counts(outcomes, within), interval, within))
+        .collect()
+}
+
+fn band(
+    scored: &Scored<'_>,
+    range: &'static str,
+    (count, bad): (u64, u64),
+    interval: Option<Interval>,
+    within: impl Fn(u32) -> bool,
+) -> Band {
+    let is_own = |row: &&&Row| row.score(scored.index).is_some_and(|score| within(score.get()));
+    let own = || scored.rows.iter().filter(is_own);
+    let of_bad = || own().filter(|row| row.bad);
+    Band {
+        range,
+        count,
+        bad,
+        rate: rate((count, bad)),
+        interval,
+        enough: count >= ENOUGH,
+        owed_usd: own().map(|row| row.standing.owed_usd).sum(),
+        owed_by_bad_usd: of_bad().map(|row| row.standing.owed_usd).sum(),
+        lost_usd: of_bad().filter_map(|row| row.lost_usd).reduce(|sum, usd| sum + usd),
+    }
 }
 
 /// Whether the bad rate falls from each range with enough records to the next one; `None` where fewer than two have enough.

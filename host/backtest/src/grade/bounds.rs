@@ -4,20 +4,30 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::{Estimate, Grade};
+use super::{
+    Beside, Estimate, Grade,
+    beside::names,
+    claims::{self, Kept},
+};
 use crate::{
     verdict::ENOUGH_BAD,
     words::{decimal, ends},
 };
 
-/// Bounds of `--bounds`, such as `auc=0.7,ks=0.2,psi=0.25,falls`.
+/// Bounds of `--bounds`, such as `auc=0.7,within=0.7,ks=0.2,psi=0.25,falls,claims,calibration,beats=health_factor`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Bounds {
     auc: Option<f64>,
+    /// The lowest AUC within dates.
+    within: Option<f64>,
     ks: Option<f64>,
     /// The highest stability index of a month.
     psi: Option<f64>,
     falls: bool,
+    claims: bool,
+    calibration: bool,
+    /// Names of baselines.
+    beats: Vec<&'static str>,
 }
 
 /// One bound.
@@ -43,12 +53,26 @@ impl FromStr for Bounds {
                 "auc" => bounds.auc = Some(number()?),
                 "ks" => bounds.ks = Some(number()?),
                 "psi" => bounds.psi = Some(number()?),
+                "within" => bounds.within = Some(number()?),
                 "falls" if value.is_empty() => bounds.falls = true,
-                _ => return Err(format!("{part:?} is no bound; there are auc=N, ks=N, psi=N and falls")),
+                "claims" if value.is_empty() => bounds.claims = true,
+                "calibration" if value.is_empty() => bounds.calibration = true,
+                "beats" => bounds.beats.push(baseline(value)?),
+                _ => {
+                    return Err(format!(
+                        "{part:?} is no bound; there are auc=N, within=N, ks=N, psi=N, falls, claims, calibration and beats=BASELINE"
+                    ));
+                }
             }
         }
         Ok(bounds)
     }
+}
+
+fn baseline(value: &str) -> Result<&'static str, String> {
+    let known = names();
+    let found = known.into_iter().find(|name| *name == value);
+    found.ok_or_else(|| format!("beats needs one of {}, as in beats=health_factor", known.join(", ")))
 }
 
 /// The AUC and the KS pass if they reach their bounds on a sample with enough bad outcomes. The interval of the AUC must
@@ -56,12 +80,13 @@ impl FromStr for Bounds {
 pub fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
     let mut found = Vec::new();
     let enough = grade.bad >= ENOUGH_BAD;
-    if let Some(bound) = bounds.auc {
-        let above = grade.auc.interval.is_some_and(|interval| interval.low > 0.5);
+    for (name, bound, of) in [("AUC", bounds.auc, grade.auc), ("AUC within dates", bounds.within, grade.within_dates)] {
+        let Some(bound) = bound else { continue };
+        let above = of.interval.is_some_and(|interval| interval.low > 0.5);
         found.push(Check {
-            bound: format!("AUC of at least {bound}, its interval above 0.5"),
-            found: shown(grade.auc),
-            passed: enough && above && grade.auc.value.is_some_and(|auc| auc >= bound),
+            bound: format!("{name} of at least {bound}, its interval above 0.5"),
+            found: shown(of),
+            passed: enough && above && of.value.is_some_and(|auc| auc >= bound),
         });
     }
     if let Some(bound) = bounds.ks {
@@ -91,7 +116,52 @@ pub fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
             passed: grade.falls == Some(true),
         });
     }
+    found.extend(bounds.beats.iter().map(|name| beats(grade, name)));
+    if bounds.calibration {
+        let briers = grade.held_out.as_ref().map(|held_out| (held_out.brier, held_out.brier_of_base_rate));
+        found.push(Check {
+            bound: "a Brier score on wallets without a fit that is below that of the bad rate alone".into(),
+            found: briers.map_or("too few outcomes of one kind".into(), |(own, base)| {
+                format!("{}, {} for the bad rate alone", decimal(Some(own), 4), decimal(Some(base), 4))
+            }),
+            passed: briers.is_some_and(|(own, base)| own < base),
+        });
+    }
+    found.extend(claims(grade, bounds.claims));
     found
+}
+
+/// A baseline is beaten if the interval of the difference is above 0.
+fn beats(grade: &Grade, name: &str) -> Check {
+    let beside = grade.baselines.iter().find(|baseline| baseline.name == name).and_then(|one| one.beside.as_ref());
+    let found = beside.map_or("it cannot rank the records of this file".to_owned(), |beside| {
+        let paired = beside.fairest();
+        format!(
+            "{}, {} for {name}; difference {}",
+            decimal(paired.model.value, 3),
+            decimal(paired.auc.value, 3),
+            shown(paired.difference)
+        )
+    });
+    let is_above = |beside: &Beside| beside.fairest().difference.interval.is_some_and(|interval| interval.low > 0.0);
+    Check {
+        bound: format!("ranks better than {name}, the interval of the difference above 0"),
+        found,
+        passed: beside.is_some_and(|beside| beside.bad >= ENOUGH_BAD && is_above(beside)),
+    }
+}
+
+/// A claim that does not hold fails every verdict; one that cannot be told fails only where the bound was stated.
+fn claims(grade: &Grade, is_stated: bool) -> Option<Check> {
+    let (found, passed) = match claims::kept(&grade.claims) {
+        Some(Kept::No(why)) => (why, false),
+        _ if !is_stated => return None,
+        Some(Kept::Yes) => ("they have".into(), true),
+        Some(Kept::Unknown(why)) => (why, false),
+        None => ("it claims nothing".into(), false),
+    };
+    let bound = "the claimed and the observed rates have a rate in common, in each range with 50 records".into();
+    Some(Check { bound, found, passed })
 }
 
 fn shown(Estimate { value, interval }: Estimate) -> String {
@@ -106,7 +176,16 @@ mod tests {
     fn a_bound_that_is_none_is_named() {
         let bounds: Bounds = "auc=0.7, falls".parse().unwrap();
         assert_eq!(bounds, Bounds { auc: Some(0.7), falls: true, ..Bounds::default() });
-        for (text, part) in [("acu=1", "\"acu=1\" is no bound"), ("auc=x", "auc needs a number"), ("", "is no bound")] {
+        let bounds: Bounds = "within=0.7,claims,calibration,beats=health_factor,beats=utilisation".parse().unwrap();
+        assert_eq!((bounds.within, &bounds.beats[..]), (Some(0.7), &["health_factor", "utilisation"][..]));
+        assert!(bounds.claims && bounds.calibration);
+        for (text, part) in [
+            ("beats=1.1", "beats needs one of health_factor, utilisation, last_liquidation"),
+            ("claims=1", "is no bound"),
+            ("acu=1", "\"acu=1\" is no bound"),
+            ("auc=x", "auc needs a number"),
+            ("", "is no bound"),
+        ] {
             assert!(text.parse::<Bounds>().unwrap_err().contains(part), "{text}");
         }
     }

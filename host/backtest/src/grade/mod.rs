@@ -3,7 +3,10 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `bands` | bad rates by range and by tenth |
+//! | `bands` | bad rates and dollars by range, bad rates by tenth |
+//! | `order` | the AUC of any value, within dates and over all of them |
+//! | `beside` | the model beside simple baselines, and beside another score |
+//! | `claims` | what the model claims beside what was observed |
 //! | `power` | each factor and each figure alone |
 //! | `segments` | by month and by other dimensions, with the stability of the scores |
 //! | `held_out` | calibration on records that the fit does not see |
@@ -11,24 +14,31 @@
 //! | `bounds` | pass or fail |
 
 mod bands;
+mod beside;
 mod bounds;
+mod claims;
 mod external;
 mod held_out;
+mod order;
 mod power;
 mod segments;
 
 use serde::Serialize;
 
 use crate::{
-    graded::{self, By, Graded, Row},
+    graded::{self, By, Clustered, Graded, Row},
     resample::Clusters,
     verdict::{ENOUGH_BAD, capital},
     words::ends,
 };
-use assay_domain::{Claims, Score, stats::Outcomes};
+use assay_domain::{Claim, Score, stats::Outcomes};
+use order::Order;
 
-pub use bands::{Band, Claimed, Tenth};
+pub use bands::{Band, Tenth};
+pub use beside::{Baseline, Beside, Paired};
 pub use bounds::{Bounds, Check};
+use claims::Kept;
+pub use claims::{Claimed, ClaimedRange};
 pub use external::External;
 pub use held_out::HeldOut;
 pub use power::Power;
@@ -48,15 +58,24 @@ pub struct Grade {
     pub known: u64,
     pub clusters: u64,
     pub largest_cluster: u64,
+    /// What said which records belong together.
+    pub clusters_found: String,
     pub resamples: u64,
     /// The first and the last date.
     pub from: u64,
     pub to: u64,
+    /// Over all dates together.
     pub auc: Estimate,
+    /// The AUC of pairs of one date only; without a value if no date has a good and a bad record.
+    pub within_dates: Estimate,
+    /// Dates with a good and a bad record.
+    pub dates: u64,
     pub ks: Estimate,
+    /// The model beside what needs no fit.
+    pub baselines: Vec<Baseline>,
     pub ranges: Vec<Band>,
-    /// What the model claims; `None` where it claims nothing.
-    pub claims: Option<Claim>,
+    /// What the model claims, by population and horizon; empty where it claims nothing.
+    pub claims: Vec<Claimed>,
     /// Whether the bad rate falls from range to range, among the ranges with enough records.
     pub falls: Option<bool>,
     pub tenths: Vec<Tenth>,
@@ -68,23 +87,8 @@ pub struct Grade {
     pub external: Option<External>,
     pub checks: Vec<Check>,
     pub cut_off: Option<CutOff>,
-}
-
-/// The event, the time and the wallets for which a model claims rates.
-#[derive(Debug, Clone, Serialize)]
-pub struct Claim {
-    pub outcome: String,
-    pub horizon_days: u32,
-    pub population: String,
-}
-
-impl Grade {
-    /// Puts the claims of the model beside what was observed.
-    pub fn claim(&mut self, claims: &Claims) {
-        bands::claim(&mut self.ranges, &claims.rates);
-        let Claims { outcome, horizon_days, population, .. } = claims.clone();
-        self.claims = Some(Claim { outcome, horizon_days, population });
-    }
+    /// Every twentieth cut-off.
+    pub curve: Vec<CutOff>,
 }
 
 /// The records that a lender takes who accepts every score of at least `score`.
@@ -140,10 +144,24 @@ impl<'a> Scored<'a> {
         let mut next = || found.next().unwrap_or_default();
         (next(), next())
     }
+
+    /// The AUC of pairs of one date, and the number of dates that have any.
+    fn within_dates(&self) -> (Estimate, u64) {
+        let order = Order::within_dates(&self.rows, |row| row.score(self.index).map(|score| f64::from(score.get())));
+        let found = self.clusters.estimates(|weights| vec![order.auc(&self.rows, weights)]);
+        (found.first().copied().unwrap_or_default(), order.both(&self.rows))
+    }
+}
+
+/// What the models claim, in their order, and the days within which the outcomes of the file happened.
+#[derive(Debug, Clone, Copy)]
+pub struct Stated<'a> {
+    pub claims: &'a [Vec<Claim>],
+    pub horizon: Option<u32>,
 }
 
 /// The grade of each model. A model has none where no outcome is known or all outcomes are equal.
-pub fn grades(names: &[String], graded: &Graded, asked: &Asked) -> Vec<Grade> {
+pub fn grades(names: &[String], graded: &Graded, asked: &Asked, stated: Stated<'_>) -> Vec<Grade> {
     let rows = graded.rows();
     names
         .iter()
@@ -152,35 +170,47 @@ pub fn grades(names: &[String], graded: &Graded, asked: &Asked) -> Vec<Grade> {
             let rows = rows.iter().copied().filter(|row| row.score(index).is_some());
             let scored = Scored::of(rows.collect(), index);
             let labels = graded.labels.get(index).map(Vec::as_slice).unwrap_or_default();
-            grade(name, &scored, labels, graded.seen, asked)
+            let claims = stated.claims.get(index).map(Vec::as_slice).unwrap_or_default();
+            let mut grade = grade(name, &scored, labels, asked)?;
+            grade.known = graded.seen;
+            grade.claims = claims::claimed(&scored, claims, stated.horizon);
+            grade.checks = bounds::checks(&grade, &asked.bounds);
+            grade.verdict = verdict(&grade);
+            Some(grade)
         })
         .collect()
 }
 
-fn grade(name: &str, scored: &Scored<'_>, labels: &[String], known: u64, asked: &Asked) -> Option<Grade> {
+/// Everything but what the claims decide.
+fn grade(name: &str, scored: &Scored<'_>, labels: &[String], asked: &Asked) -> Option<Grade> {
     let outcomes = scored.once();
     if outcomes.good.is_empty() || outcomes.bad.is_empty() {
         return None;
     }
     let (auc, ks) = scored.separation();
+    let (within_dates, dates) = scored.within_dates();
     let (ranges, tenths) = (bands::ranges(scored, &outcomes), bands::tenths(scored, &outcomes));
-    let dates = || scored.rows.iter().map(|row| row.as_of);
-    let mut grade = Grade {
+    let moments = || scored.rows.iter().map(|row| row.as_of);
+    Some(Grade {
         model: name.to_owned(),
         verdict: String::new(),
         count: outcomes.count(),
         bad: outcomes.bad.count(),
-        known,
+        known: 0,
         clusters: scored.clusters.count() as u64,
         largest_cluster: scored.clusters.largest() as u64,
+        clusters_found: clusters_found(&scored.rows).to_owned(),
         resamples: scored.clusters.resamples() as u64,
-        from: dates().min().unwrap_or(0),
-        to: dates().max().unwrap_or(0),
+        from: moments().min().unwrap_or(0),
+        to: moments().max().unwrap_or(0),
         auc,
+        within_dates,
+        dates,
         ks,
+        baselines: beside::baselines(scored),
         falls: bands::falls(&ranges),
         ranges,
-        claims: None,
+        claims: Vec::new(),
         tenths,
         factors: power::factors(scored, labels),
         figures: power::figures(scored),
@@ -190,10 +220,27 @@ fn grade(name: &str, scored: &Scored<'_>, labels: &[String], known: u64, asked: 
         external: asked.external.as_deref().and_then(|column| external::external(scored, column)),
         checks: Vec::new(),
         cut_off: asked.cut_off.map(|score| cut_off(&outcomes, score)),
-    };
-    grade.checks = bounds::checks(&grade, &asked.bounds);
-    grade.verdict = verdict(&grade);
-    Some(grade)
+        curve: curve(&outcomes),
+    })
+}
+
+/// What said which records belong together, for people. The weakest of them.
+fn clusters_found(rows: &[&Row]) -> &'static str {
+    match rows.iter().map(|row| row.clustered).max() {
+        Some(Clustered::Column) | None => "by the column cluster",
+        Some(Clustered::Id) => "by the ids, because the column cluster is missing",
+        Some(Clustered::DatedId) => "by the ids without their dates, because the column cluster is missing",
+        Some(Clustered::Alone) => "records without a cluster and an id count as wallets",
+    }
+}
+
+/// The steps of the curve, in points.
+const STEP: usize = 20;
+
+/// What a lender takes at each cut-off.
+fn curve(outcomes: &Outcomes) -> Vec<CutOff> {
+    let scores = (Score::MIN.get()..=Score::MAX.get()).step_by(STEP).filter_map(Score::new);
+    scores.map(|score| cut_off(outcomes, score)).collect()
 }
 
 fn cut_off(outcomes: &Outcomes, score: Score) -> CutOff {
@@ -201,13 +248,27 @@ fn cut_off(outcomes: &Outcomes, score: Score) -> CutOff {
     CutOff { score, accepted, accepted_bad, refused_bad: outcomes.bad.count() - accepted_bad }
 }
 
-/// What the figures show, and no more: the verdict never praises a model whose AUC may be chance.
+/// What the figures show, and no more: the verdict never praises a model whose AUC may be chance, and it names what
+/// speaks against it.
 fn verdict(grade: &Grade) -> String {
-    let kept = match grade.checks.iter().all(|check| check.passed) {
-        true => "",
-        false => " It does not keep the bounds that were stated.",
-    };
-    capital(&judged(grade)) + kept
+    let mut words = capital(&judged(grade));
+    let better = grade.baselines.iter().find(|baseline| {
+        let interval = baseline.beside.as_ref().and_then(|beside| beside.fairest().difference.interval);
+        interval.is_some_and(|interval| interval.high < 0.0)
+    });
+    if let Some(baseline) = better {
+        words += &format!(" {} alone ranks better.", baseline.title);
+    }
+    if let Some(Kept::No(why)) = claims::kept(&grade.claims) {
+        words += &format!(" What it claims does not hold: {why}.");
+    }
+    if let Some(cut) = grade.cut_off.as_ref().filter(|cut| cut.accepted == 0) {
+        words += &format!(" From {} on it accepts nobody.", cut.score);
+    }
+    if !grade.checks.iter().all(|check| check.passed) {
+        words += " It does not keep the bounds that were stated.";
+    }
+    words
 }
 
 fn judged(grade: &Grade) -> String {
@@ -215,7 +276,8 @@ fn judged(grade: &Grade) -> String {
     let Some((auc, interval)) = grade.auc.value.zip(grade.auc.interval) else {
         return format!("{name} cannot be judged: all outcomes are of one wallet.");
     };
-    let figure = format!("AUC {auc:.3}, {}", ends(Some(interval), 3));
+    let within = grade.within_dates.value.map(|within| format!("; {within:.3} within dates")).unwrap_or_default();
+    let figure = format!("AUC {auc:.3}, {}{within}", ends(Some(interval), 3));
     let falls = match grade.falls {
         Some(true) => ", and the bad rate falls from range to range",
         Some(false) => ", but the bad rate does not fall from range to range",

@@ -1,5 +1,7 @@
 //! The sections about one model alone, for a committee that decides on it.
 
+mod beside;
+mod curve;
 mod tables;
 
 use super::{
@@ -7,7 +9,7 @@ use super::{
     roc,
 };
 use crate::{
-    grade::{Estimate, Grade},
+    grade::Grade,
     report::Report,
     words::{day, decimal, ends, grouped, percent},
 };
@@ -32,12 +34,17 @@ pub fn sections(report: &Report, grade: &Grade) -> String {
         wrap(
             &format!("Bad rate by range: {name}"),
             falls(grade),
-            &(cut_off(grade) + &tables::ranges(report, grade) + &tables::tenths(grade)),
+            &(cut_off(grade) + &tables::ranges(grade) + &curve::curve(grade) + &tables::tenths(grade)),
+        ),
+        wrap(
+            &format!("What it claims: {name}"),
+            "The rates that the model states beforehand, on the records of the population that it states them for.",
+            &beside::claims(report, grade),
         ),
         wrap(
             &format!("Separation: {name}"),
             "How far the score puts good outcomes above bad ones. At chance the AUC is 0.5 and the line is the diagonal.",
-            &(separation(grade) + &external(grade)),
+            &(separation(grade) + &beside::baselines(grade) + &beside::external(grade) + &roc::charts(grade)),
         ),
         tables::power(report, grade),
         tables::held_out(grade),
@@ -71,7 +78,7 @@ fn sample(report: &Report, grade: &Grade) -> String {
                 grouped(grade.count),
                 format!("{} bad, {}", grouped(grade.bad), percent(grade.bad, grade.count)),
             ),
-            ("Wallets", grouped(grade.clusters), repeats),
+            ("Wallets", grouped(grade.clusters), format!("{repeats}; told apart {}", grade.clusters_found)),
         ]) + &left_out),
     )
 }
@@ -103,7 +110,8 @@ fn separation(grade: &Grade) -> String {
     let gini =
         |interval: Option<Interval>| interval.map(|i| Interval { low: 2.0 * i.low - 1.0, high: 2.0 * i.high - 1.0 });
     let rows = [
-        ("AUC", grade.auc.value, grade.auc.interval),
+        ("AUC within dates", grade.within_dates.value, grade.within_dates.interval),
+        ("AUC, all dates together", grade.auc.value, grade.auc.interval),
         ("Gini", grade.auc.value.map(|auc| 2.0 * auc - 1.0), gini(grade.auc.interval)),
         ("KS", grade.ks.value, grade.ks.interval),
     ];
@@ -115,19 +123,14 @@ fn separation(grade: &Grade) -> String {
         "With 95 % percentile intervals from {} bootstrap resamples of whole wallets, all records of one together; one that would leave out the figure is moved by its bias",
         grouped(grade.resamples)
     );
-    table(&caption, &["Measure", "Value", "95 % interval"], &rows) + &roc::charts(grade)
-}
-
-fn external(grade: &Grade) -> String {
-    let Some(other) = &grade.external else { return String::new() };
-    let row = |name: String, estimate: Estimate| vec![name, decimal(estimate.value, 3), range(estimate.interval, 3)];
-    let rows = [
-        row(esc(&grade.model), other.model),
-        row(format!("column {}", esc(&other.column)), other.auc),
-        row("difference".into(), other.difference),
-    ];
-    let caption = format!("AUC beside another score, on the {} records that have both", grouped(other.count));
-    table(&caption, &["Score", "AUC", "95 % interval"], &rows)
+    let dates = match grade.dates {
+        0 => "<p>No date has a good and a bad record, so there is no AUC within dates: what sets the dates apart may be taken for skill.</p>\n".to_owned(),
+        dates => format!(
+            "<p>Within dates only records of the same day are compared, on {} days that have both outcomes; all dates together also count what sets the dates apart.</p>\n",
+            grouped(dates)
+        ),
+    };
+    table(&caption, &["Measure", "Value", "95 % interval"], &rows) + &dates
 }
 
 /// An interval in a table: one dash where there is none.

@@ -26,9 +26,10 @@ pub fn section(heading: &str, lead: &str, body: &str) -> String {
     format!("<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{lead}</p>\n{body}</section>\n")
 }
 
-/// A table. The first cell of a row is its header; cells are HTML. `head` and every row have the same length.
+/// A table; without a caption where it is empty. The first cell of a row is its header; cells are HTML. `head` and every row have the same length.
 pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
-    let mut text = format!("<div class=\"scroll\" tabindex=\"0\"><table><caption>{caption}</caption>\n<thead><tr>");
+    let caption = if caption.is_empty() { String::new() } else { format!("<caption>{caption}</caption>") };
+    let mut text = format!("<div class=\"scroll\" tabindex=\"0\"><table>{caption}\n<thead><tr>");
     for cell in head {
         let _ = write!(text, "<th scope=\"col\">{cell}</th>");
     }
@@ -44,12 +45,6 @@ pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     }
     text.push_str("</tbody></table></div>\n");
     text
-}
-
-/// Text of several lines, which keeps its line breaks and spaces.
-pub fn preformatted(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(esc).collect();
-    format!("<pre class=\"card\" tabindex=\"0\">{}</pre>\n", lines.join("\n"))
 }
 
 /// Figures in a row, each with its name and a remark.

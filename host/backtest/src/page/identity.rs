@@ -178,6 +178,9 @@ pub fn method(report: &Report) -> String {
          stability index, Σ (a − e) ln(a / e) over bins, shares below {FLOOR} taken for that (Siddiqi 2006, who gives {INVESTIGATE} and {SIGNIFICANT} as the bounds of a shift worth \
          looking into and of another population); bins are tenths of the reference. KS is the largest gap between two distribution functions (Smirnov 1948), \
          the distance in points the first Wasserstein distance. Rank correlations are Spearman’s with mean ranks for ties (1904) and Kendall’s tau-b (1945). AUC counts ties half \
-         (Hanley and McNeil 1982); Gini is 2 AUC − 1.{resampling} Latencies, fuel and medians of figures are right to 1.6 %, everything else is exact.</p>\n</section>\n"
+         (Hanley and McNeil 1982); Gini is 2 AUC − 1.{resampling} Latencies, fuel and medians of figures are right to 1.6 %, everything else is exact.</p>\n\
+         <p class=\"words\">For model risk management this page is analysis of outcomes on past data. SR 26-2 of the Federal Reserve (OCC Bulletin 2026-13), which replaced SR 11-7 \
+         in April 2026, leaves it to the institution what else it takes: an independent review of the model, limits of its use, and monitoring, for which <code>assay model outcomes</code> \
+         joins served scores with what happened after them.</p>\n</section>\n"
     )
 }

@@ -6,6 +6,7 @@
 //! | `html` | escaping, tables |
 //! | `histogram`, `chart` | the charts, as SVG |
 //! | `committee`, `roc` | one model by itself |
+//! | `markdown` | a model card as HTML |
 //! | `identity`, `agreement`, `migration`, `movers`, `foresight`, `cost` | the sections, top to bottom |
 
 mod agreement;
@@ -16,6 +17,7 @@ mod foresight;
 mod histogram;
 mod html;
 mod identity;
+mod markdown;
 mod migration;
 mod movers;
 mod roc;
@@ -79,7 +81,11 @@ fn header(report: &Report, subject: &str, verdict: &str) -> String {
 fn cards(report: &Report) -> String {
     let section = |(model, card): (&ModelPart, &Option<String>)| {
         let heading = format!("Model card: {}", esc(&model.identity.name));
-        Some(html::section(&heading, "What its authors say of it.", &html::preformatted(card.as_deref()?)))
+        Some(html::section(
+            &heading,
+            "What its authors say of it.",
+            &format!("<div class=\"card\">\n{}</div>\n", markdown::html(card.as_deref()?)),
+        ))
     };
     report.models.iter().zip(&report.cards).filter_map(section).collect()
 }

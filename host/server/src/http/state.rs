@@ -19,6 +19,7 @@ use assay_store::Store;
 use crate::{
     access::{Access, x402::X402},
     agents::Agents,
+    cards::Cards,
     config::{self, Config, Docs, Network},
     reputation::{Notices, Rehearsal, Reputation},
     rollout::Rollout,
@@ -61,8 +62,7 @@ pub struct Inner {
     /// False where no chain is configured.
     pub reads_chains: bool,
     not_covered: Vec<NotCovered>,
-    /// The folder of models and their cards.
-    pub shelf: PathBuf,
+    pub cards: Cards,
     pub limits: Limits,
     pub docs: Docs,
     /// Permits of concurrent requests.
@@ -163,7 +163,7 @@ impl App {
             stopping: CancellationToken::new(),
             reads_chains: !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
-            shelf: config.models.shelf.clone(),
+            cards: Cards::new(&config.models.shelf),
             limits: Limits::of(config),
             docs: config.docs.clone(),
             request_permits: Semaphore::new(config.http.max_requests),

@@ -30,7 +30,7 @@ pub use promotion::Review;
 pub use provenance::{Inputs, ReplayError, Replayed, ScoreId, Slot, replay, served};
 pub use recorded::stored_roles;
 pub use roles::MoveError;
-pub use scored::Scored;
+pub use scored::{Basis, Scored};
 pub use shadow::{ShadowPair, Spread};
 
 /// The service. Cheap to clone.

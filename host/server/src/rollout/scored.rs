@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use assay_domain::{Address, Assessment, Coverage, Freshness, ModelRef, Time};
+use assay_domain::{Address, Assessment, Coverage, Freshness, ModelRef, Standing, Time};
 
 /// A score, and everything needed to say where it came from.
 #[derive(Debug, Clone)]
@@ -18,4 +18,16 @@ pub struct Scored {
     pub fresh: Freshness,
     /// The id of its record; `None` where provenance is switched off or the queue was full.
     pub record: Option<Uuid>,
+    pub basis: Basis,
+}
+
+/// What a score is of, for the claims of its model.
+#[derive(Debug, Clone, Copy)]
+pub enum Basis {
+    /// A wallet as the chains show it.
+    Wallet(Standing),
+    /// A wallet with off-chain assets.
+    Boosted,
+    /// A mock answer, or a record of an earlier score.
+    Unknown,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::Utc;
 
 use super::{Ask, Scoring, ScoringError};
-use crate::rollout::{Inputs, Scored};
+use crate::rollout::{Basis, Inputs, Scored};
 use assay_domain::{Assessment, Subject};
 use assay_registry::BoostModel;
 
@@ -29,7 +29,8 @@ impl Scoring {
         let slot = self.inner.rollout.reserve_record();
         let record = slot.as_ref().map(|slot| slot.id);
         // The score was calculated now, from a snapshot that may be older.
-        let scored = Arc::new(Scored { assessment, at: Utc::now(), record, ..Scored::clone(&base) });
+        let scored =
+            Arc::new(Scored { assessment, at: Utc::now(), record, basis: Basis::Boosted, ..Scored::clone(&base) });
         if let Some(slot) = slot {
             let boost = Some((model.reference().clone(), total_asset_usd));
             slot.fill(&scored, Inputs { features, boost, asked_by: ask.by.to_owned() });

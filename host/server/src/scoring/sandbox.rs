@@ -5,7 +5,7 @@ mod sums;
 use std::{sync::Arc, time::Duration};
 
 use super::{Appraisal, MeanScore, ScoringError, scenario::Condition};
-use crate::rollout::Scored;
+use crate::rollout::{Basis, Scored};
 use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, Score, Time};
 use assay_registry::{
     ActiveModels, Behaviour, BoostModel, ChainValue, CreditModel, MockReport, MockSubject, SandboxModel, Scenario,
@@ -78,6 +78,7 @@ impl Sandbox {
             coverage: self.coverage(address, condition)?,
             fresh,
             record: None,
+            basis: Basis::Unknown,
         })
     }
 

@@ -8,11 +8,11 @@ use moka::future::Cache as Moka;
 use super::{Ask, Scoring, ScoringError};
 use crate::{
     config,
-    rollout::{Inputs, Scored},
+    rollout::{Basis, Inputs, Scored},
 };
 use assay_chain::Read;
 use assay_domain::{
-    Address, Digest, Snapshot, Subject, Time,
+    Address, Digest, Snapshot, Standing, Subject, Time,
     features::{Features, features},
 };
 use assay_registry::CreditModel;
@@ -119,6 +119,7 @@ impl Scoring {
             coverage: snapshot.score_coverage(),
             fresh: self.freshness(snapshot),
             record: slot.as_ref().map(|slot| slot.id),
+            basis: Basis::Wallet(Standing::of(&features)),
         });
         if let Some(slot) = slot {
             slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: ask.by.to_owned() });

@@ -2,7 +2,7 @@
 
 use super::range;
 use crate::{
-    grade::{Band, Check, Claim, Claimed, Grade, HeldOut, Power, Segment, Tenth},
+    grade::{Band, Check, Grade, HeldOut, Power, Segment, Tenth},
     page::{
         chart::share,
         html::{esc, section as wrap, table},
@@ -14,7 +14,7 @@ use crate::{
 use assay_domain::stats::Interval;
 
 /// An interval of a share, in percent.
-fn hundred(interval: Option<Interval>) -> String {
+pub(super) fn hundred(interval: Option<Interval>) -> String {
     range(interval.map(|i| Interval { low: i.low * 100.0, high: i.high * 100.0 }), 1)
 }
 
@@ -30,46 +30,12 @@ pub fn checks(grade: &Grade) -> String {
     let rows: Vec<_> = grade.checks.iter().map(row).collect();
     wrap(
         &format!("Verdict on {}: {}", esc(&grade.model), if passed { "pass" } else { "fail" }),
-        "The bounds that were stated before this run, with --bounds.",
+        "The bounds that were stated before this run, with --bounds; claims that do not hold fail without being asked for.",
         &table("Bounds", &["Bound", "Found", "Verdict"], &rows),
     )
 }
 
-/// The rate that a model claims for a range, and a remark where the observed rate contradicts it.
-fn claimed(band: &Band, comparable: bool) -> String {
-    let Some(Claimed { low, estimate, high, agrees }) = band.claimed else { return "–".into() };
-    let interval = hundred(Some(Interval { low, high }));
-    let remark = if comparable && agrees == Some(false) { " <b class=\"down\">not as observed</b>" } else { "" };
-    format!("{}<small>{interval}</small>{remark}", decimal(Some(estimate * 100.0), 1))
-}
-
-/// The event, the time and the wallets of the claimed rates, and a warning where this file has another event or time.
-fn claim(report: &Report, grade: &Grade) -> String {
-    let Some(Claim { outcome, horizon_days, population }) = &grade.claims else {
-        return "<p>The model itself claims no rate, so nothing here is a promise that was kept or broken.</p>\n"
-            .into();
-    };
-    let differs = match is_claimed(report, grade) {
-        true => "",
-        false => " The outcome or the time of this file is another: the rates cannot be compared.",
-    };
-    format!(
-        "<p>The model claims the share that is {} within {horizon_days} days, of {}.{differs}</p>\n",
-        esc(outcome),
-        esc(population)
-    )
-}
-
-/// Whether this file has the event and the time of the claimed rates.
-fn is_claimed(report: &Report, grade: &Grade) -> bool {
-    let is_same = |claim: &Claim| {
-        report.label.as_ref() == Some(&claim.outcome) && report.horizon_days == Some(claim.horizon_days)
-    };
-    grade.claims.as_ref().is_some_and(is_same)
-}
-
-pub fn ranges(report: &Report, grade: &Grade) -> String {
-    let comparable = is_claimed(report, grade);
+pub fn ranges(grade: &Grade) -> String {
     let most = grade.ranges.iter().filter_map(|band| band.rate).fold(0.0, f64::max);
     let row = |band: &Band| {
         let remark = if band.enough { "" } else { "<small>fewer than 50 records</small>" };
@@ -80,12 +46,40 @@ pub fn ranges(report: &Report, grade: &Grade) -> String {
             grouped(band.bad),
             share(band.bad, band.count, most),
             hundred(band.interval),
-            claimed(band, comparable),
         ]
     };
     let rows: Vec<_> = grade.ranges.iter().map(row).collect();
-    let head = ["Range", "Records", "Share", "Bad", "Bad rate", "95 % interval, %", "Claimed, %"];
-    table("By range", &head, &rows) + &claim(report, grade)
+    table("By range", &["Range", "Records", "Share", "Bad", "Bad rate", "95 % interval, %"], &rows) + &dollars(grade)
+}
+
+/// The debt at the dates of the records, and how much of it went bad.
+fn dollars(grade: &Grade) -> String {
+    let sum = |of: fn(&Band) -> f64| grade.ranges.iter().map(of).sum::<f64>();
+    let (owed, of_bad) = (sum(|band| band.owed_usd), sum(|band| band.owed_by_bad_usd));
+    if owed <= 0.0 {
+        return "<p>No debt is in this file, so it cannot show dollars at risk.</p>\n".into();
+    }
+    let is_lost = grade.ranges.iter().any(|band| band.lost_usd.is_some());
+    let part = |of: f64, all: f64| if all > 0.0 { decimal(Some(of / all * 100.0), 1) } else { "–".into() };
+    let whole = |usd: f64| grouped(usd.round() as u64);
+    let lost = |usd: Option<f64>| is_lost.then(|| usd.map_or("–".into(), whole));
+    let row = |name: &str, own: f64, bad: f64, usd: Option<f64>| {
+        let cells = vec![name.to_owned(), whole(own), part(own, owed), whole(bad), part(bad, own)];
+        cells.into_iter().chain(lost(usd)).collect::<Vec<_>>()
+    };
+    let bands = grade.ranges.iter().map(|band| row(band.range, band.owed_usd, band.owed_by_bad_usd, band.lost_usd));
+    let all_lost = grade.ranges.iter().filter_map(|band| band.lost_usd).reduce(|sum, usd| sum + usd);
+    let rows: Vec<_> = bands.chain([row("all", owed, of_bad, all_lost)]).collect();
+    let mut head = vec!["Range", "At risk, USD", "Share of it, %", "Of the bad, USD", "Share gone bad, %"];
+    head.extend(is_lost.then_some("Lost, USD"));
+    let note = match is_lost {
+        true => "",
+        false => {
+            "<p>The file has no column <code>lost_usd</code>: what a lender lost of the debt of the bad is not known, and at most that debt.</p>\n"
+        }
+    };
+    table("Dollars by range: the debt at the date of each record, a wallet counted on each of its dates", &head, &rows)
+        + note
 }
 
 pub fn tenths(grade: &Grade) -> String {
@@ -158,9 +152,14 @@ pub fn held_out(grade: &Grade) -> String {
     wrap(
         &format!("Calibration: {}", esc(&grade.model)),
         &format!(
-            "Each wallet’s rate is predicted by a logistic curve that was fitted without it ({folds} folds of whole wallets). Brier score {}, against {} for the bad rate alone.",
+            "Each wallet’s rate is predicted by a logistic curve that was fitted without it ({folds} folds of whole wallets). Brier score {}, against {} for the bad rate alone{}",
             decimal(Some(*brier), 4),
-            decimal(Some(*brier_of_base_rate), 4)
+            decimal(Some(*brier_of_base_rate), 4),
+            match brier < brier_of_base_rate {
+                true => ".",
+                false =>
+                    ": <b class=\"down\">worse than the bad rate alone</b>, so the score gives no probability here.",
+            }
         ),
         &table(
             "Tenths of the prediction",
@@ -187,7 +186,8 @@ pub fn segments(grade: &Grade) -> String {
     };
     let head = ["Segment", "Records", "Bad rate", "AUC", "Mean score", "PSI of the scores"];
     let rows = |list: &[Segment]| list.iter().map(row).collect::<Vec<_>>();
-    let months = table("By month of the record; the PSI compares with the first one", &head, &rows(&grade.months));
+    let months = table("By month of the record; the PSI compares with the first one", &head, &rows(&grade.months))
+        + &silent(&grade.months);
     let others = match grade.segments.is_empty() {
         true => "<p>Name dimensions with --by, such as chain,protocol or a column, to see where the score does not hold.</p>\n".to_owned(),
         false => table("By other dimensions; the PSI compares with all records. A wallet can be in several", &head, &rows(&grade.segments)),
@@ -197,4 +197,43 @@ pub fn segments(grade: &Grade) -> String {
         "A score that was fitted on some months is out of time in those after them; one that holds in one segment alone says little of another.",
         &(months + &others),
     )
+}
+
+/// The months without a figure: those in which too little happened, and those between the others without a record.
+fn silent(months: &[Segment]) -> String {
+    let few: Vec<_> = months.iter().filter(|month| month.auc.is_none()).map(|month| month.name.as_str()).collect();
+    let missing: Vec<_> = months
+        .windows(2)
+        .filter_map(|pair| Some((pair.first()?, pair.last()?)))
+        .flat_map(|(before, after)| between(&before.name, &after.name))
+        .collect();
+    let mut words = String::new();
+    if !few.is_empty() {
+        words += &format!("<p>No AUC of {}: fewer than 20 good or bad records there.</p>\n", few.join(", "));
+    }
+    if !missing.is_empty() {
+        words += &format!("<p>No record of {}.</p>\n", missing.join(", "));
+    }
+    words
+}
+
+/// The months between two others, such as `2021-02` and `2021-04`.
+fn between(before: &str, after: &str) -> Vec<String> {
+    let number = |month: &str| {
+        let (year, month) = month.split_once('-')?;
+        Some(year.parse::<u64>().ok()? * 12 + month.parse::<u64>().ok()? - 1)
+    };
+    let (Some(from), Some(to)) = (number(before), number(after)) else { return Vec::new() };
+    (from + 1..to).map(|month| format!("{:04}-{:02}", month / 12, month % 12 + 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::between;
+
+    #[test]
+    fn months_between_two_are_counted_over_a_year() {
+        assert_eq!(between("2020-11", "2021-02"), ["2020-12", "2021-01"]);
+        assert!(between("2021-02", "2021-03").is_empty());
+    }
 }

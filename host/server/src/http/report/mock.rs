@@ -22,7 +22,7 @@ pub fn body(app: &App, (address, mock, unread): Mock, labelled: bool) -> ReportB
     let not_covered = without_pool(&mock).chain(app.not_covered(&chains)).collect();
     ReportBody {
         address: Checksummed(address),
-        score: ReportScore { value: score.get(), classification: score.range().into() },
+        score: ReportScore { value: score.get(), classification: score.range().into(), claims: None, no_claim: None },
         activity: Activity {
             first_transaction: Some(Moment(time_from_unix(mock.first_transaction))),
             total_transactions: mock.total_transactions,

@@ -42,7 +42,8 @@ pub async fn get(
     let report = app.charged(&caller, 1, app.source.report(&subject, caller.name())).await?;
     match report {
         Reported::Read(report) => {
-            let answer = app.answer(&known, report.scored.fresh, &real::body(&app, &report))?;
+            let claimed = app.claimed(&report.scored).await;
+            let answer = app.answer(&known, report.scored.fresh, &real::body(&app, &report, claimed))?;
             Ok(fresh::identified(answer, [app.rollout.score_id(&report.scored, caller.owner())]))
         }
         Reported::Mock { address, report, unread } => {

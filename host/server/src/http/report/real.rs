@@ -6,21 +6,22 @@ use crate::{
     http::{
         App,
         wire::{
-            Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
-            Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
+            Activity, Assets, ChainActivity, ChainReportBody, Checksummed, ClaimedRateBody, Counts, CreditEvents, Defi,
+            Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
         },
     },
     scoring::{ChainReport, Report},
 };
-use assay_domain::{ChainId, EventCounts, PoolHistory, Protocol, Snapshot};
+use assay_domain::{ChainId, Claimed, EventCounts, PoolHistory, Protocol, Snapshot};
 
-pub(super) fn body(app: &App, report: &Report) -> ReportBody {
+pub(super) fn body(app: &App, report: &Report, claimed: Claimed) -> ReportBody {
     let snapshot = &*report.snapshot;
     let chains = snapshot.chains.iter().map(|chain| chain.chain_id).collect();
     let score = report.scored.assessment.score;
+    let (claims, no_claim) = ClaimedRateBody::of(claimed);
     ReportBody {
         address: Checksummed(snapshot.address),
-        score: ReportScore { value: score.get(), classification: score.range().into() },
+        score: ReportScore { value: score.get(), classification: score.range().into(), claims, no_claim },
         assets: assets(snapshot),
         defi: defi(snapshot),
         activity: activity(snapshot),

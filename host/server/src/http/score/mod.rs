@@ -1,5 +1,6 @@
 //! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
 
+mod claimed;
 pub mod provenance;
 pub mod several;
 
@@ -53,7 +54,8 @@ pub async fn get(
 ) -> Result<Response, ApiError> {
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
     let scored = app.charged(&caller, 1, app.source.score(&subject, &ask)).await?;
-    let answer = app.answer(&known, scored.fresh, &ScoreBody::scored(&scored, factors))?;
+    let body = app.explained(&scored, factors).await;
+    let answer = app.answer(&known, scored.fresh, &body)?;
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }
 
@@ -86,6 +88,6 @@ pub async fn post(
     body.finish()?;
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
     let scored = app.charged(&caller, 1, app.source.boosted(&subject, assets, &ask)).await?;
-    let answer = app.answer_once(&ScoreBody::scored(&scored, factors));
+    let answer = app.answer_once(&app.explained(&scored, factors).await);
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }

@@ -8,7 +8,7 @@ use crate::{
         extract::{Asked, Caller, IncludeFactors, SubjectList},
         fresh::{self, Known},
         responses,
-        wire::{MeanBody, ScoreBody, ScoresBody},
+        wire::{MeanBody, ScoresBody},
     },
     scoring::{Ask, ScoringError},
 };
@@ -74,7 +74,10 @@ pub async fn batch(
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
     let scored = app.charged(&caller, count, app.source.scores(subjects, &ask)).await?;
     let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
-    let bodies: Vec<ScoreBody> = scored.iter().map(|scored| ScoreBody::scored(scored, factors)).collect();
+    let mut bodies = Vec::with_capacity(scored.len());
+    for scored in &scored {
+        bodies.push(app.explained(scored, factors).await);
+    }
     let ids = scored.iter().map(|scored| app.rollout.score_id(scored, caller.owner()));
     Ok(fresh::identified(app.answer(&known, soonest, &ScoresBody::from(bodies))?, ids))
 }

@@ -35,7 +35,7 @@ pub use report::{
     TokenBody, Totals,
 };
 pub use scenario::{ScenarioBody, ScenariosBody};
-pub use score::{CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
+pub use score::{ClaimedRateBody, CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
 pub use shadow::ShadowBody;
 pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};

@@ -3,7 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Checksummed, Moment, RangeName, Usd, score::CoverageName};
+use super::{
+    Checksummed, Moment, RangeName, Usd,
+    score::{ClaimedRateBody, CoverageName},
+};
 use assay_domain::{ChainId, Coverage};
 
 /// A credit report.
@@ -37,6 +40,15 @@ pub struct ReportScore {
     #[schema(minimum = 300, maximum = 1000)]
     pub value: u32,
     pub classification: RangeName,
+    /// What the model claims of the wallet, from its card: the rate of the score's range, for each horizon. Absent
+    /// where no population of the model's claims has the wallet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub claims: Option<Vec<ClaimedRateBody>>,
+    /// Why no rate is claimed of this wallet, though the model claims rates of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub no_claim: Option<String>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -8,7 +8,7 @@ use crate::{
     rollout::Scored,
     scoring::{MeanScore, SandboxScore},
 };
-use assay_domain::{Address, Coverage, Decile, Factor, ModelVersion, Range, Score};
+use assay_domain::{Address, Claim, Claimed, Claims, Coverage, Decile, Factor, ModelVersion, Range, Rate, Score};
 
 /// The named ranges: 920-1000 excellent, 840-919 very_good, 750-839 good, 640-749 fair, 300-639 low.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
@@ -68,6 +68,32 @@ pub struct ScoreBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,
+    /// What the model claims of the wallet, from its card: the rate of the score's range, for each horizon. Present with
+    /// `include_factors=true`, absent where no population of the model's claims has the wallet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub claims: Option<Vec<ClaimedRateBody>>,
+    /// Why no rate is claimed of this wallet, though the model claims rates of others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub no_claim: Option<String>,
+}
+
+/// How often something happens to wallets of one population and range: a share of 0 to 1 with its 95 % interval.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(title = "ClaimedRate", example = json!({
+    "outcome": "liquidated", "horizon_days": 90, "estimate": 0.0243, "low": 0.0074, "high": 0.0474,
+    "population": "wallets that owe at least $10 and whose health factor or utilisation was read"
+}))]
+pub struct ClaimedRateBody {
+    pub outcome: String,
+    /// Days after the score within which it happens.
+    pub horizon_days: u32,
+    pub estimate: f64,
+    pub low: f64,
+    pub high: f64,
+    /// The wallets for which the rate holds.
+    pub population: String,
 }
 
 /// `complete`, `partial` (not yet current), `pending` (first reading) or `failed`.
@@ -140,7 +166,16 @@ impl ScoreBody {
             factors: None,
             credit_events_coverage: None,
             provisional: None,
+            claims: None,
+            no_claim: None,
         }
+    }
+
+    /// Adds what the model claims.
+    #[must_use]
+    pub fn claimed(self, claimed: Claimed) -> Self {
+        let (claims, no_claim) = ClaimedRateBody::of(claimed);
+        Self { claims, no_claim, ..self }
     }
 
     /// A production score.
@@ -200,6 +235,21 @@ impl From<MeanScore> for MeanBody {
             provisional: None,
         };
         body.read(mean.coverage)
+    }
+}
+
+impl ClaimedRateBody {
+    /// The rates, or why there are none.
+    pub fn of(claimed: Claimed) -> (Option<Vec<Self>>, Option<String>) {
+        let body = |(Claim { claims, .. }, Rate { low, estimate, high, .. }): (Claim, Rate)| {
+            let Claims { outcome, horizon_days, population, .. } = claims;
+            Self { outcome, horizon_days, estimate, low, high, population }
+        };
+        match claimed {
+            Claimed::Nothing => (None, None),
+            Claimed::Rates(rates) => (Some(rates.into_iter().map(body).collect()), None),
+            Claimed::Outside(why) => (None, Some(why)),
+        }
     }
 }
 

@@ -68,13 +68,12 @@ pub fn served(record: &ServedRecord) -> Result<Assessment, ReplayError> {
 }
 
 fn factor(record: &FactorRecord) -> Result<Factor, ReplayError> {
-    const RANGES: [Range; 5] = [Range::Low, Range::Fair, Range::Good, Range::VeryGood, Range::Excellent];
     let FactorRecord { label, rating, description, points, possible } = record.clone();
     let words = match (rating, description, possible) {
         (None, None, None) => None,
         (Some(rating), Some(description), Some(possible)) => {
-            let known = RANGES.into_iter().find(|range| range.as_str() == rating);
-            let rating = known.ok_or_else(|| ReplayError::Record(format!("a rating of {rating:?}")))?;
+            let known: Result<Range, ()> = rating.parse();
+            let rating = known.map_err(|()| ReplayError::Record(format!("a rating of {rating:?}")))?;
             Some(Words { rating, description, possible })
         }
         _ => return Err(ReplayError::Record(format!("a part of the words of {label:?}"))),

@@ -171,6 +171,7 @@ mod tests {
             coverage: assay_domain::Coverage::Complete,
             fresh: assay_domain::Freshness { read_at: now, life: std::time::Duration::ZERO },
             record: None,
+            basis: crate::rollout::Basis::Unknown,
         });
         (0..OFFERS).for_each(|_| shadow.offer(&registry, &model, &scored, &features));
         let passed = shadow.counters.take();

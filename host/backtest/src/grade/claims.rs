@@ -1,0 +1,108 @@
+//! What a model claims, population by population, beside what was observed.
+
+use serde::Serialize;
+
+use super::{
+    Scored,
+    bands::{Band, ranges},
+};
+use crate::graded::Row;
+use assay_domain::{Claim, Population, Score, stats::Interval};
+
+/// One claim on the records of its population.
+#[derive(Debug, Clone, Serialize)]
+pub struct Claimed {
+    pub outcome: String,
+    pub horizon_days: u32,
+    pub population: String,
+    /// Whether a rule says which records belong to the population. Without one all records are taken.
+    pub by_rule: bool,
+    /// Why the claim is not compared.
+    pub not_compared: Option<String>,
+    pub count: u64,
+    /// The ranges for which a rate is claimed.
+    pub ranges: Vec<ClaimedRange>,
+}
+
+/// One range: what was observed, and what is claimed.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClaimedRange {
+    #[serde(flatten)]
+    pub band: Band,
+    pub claimed: Interval,
+    pub estimate: f64,
+    /// Whether the claimed and the observed interval have a rate in common; `None` with too few records.
+    pub agrees: Option<bool>,
+}
+
+/// Every claim of a model. `horizon` is that of the outcomes of the file.
+pub fn claimed(scored: &Scored<'_>, claims: &[Claim], horizon: Option<u32>) -> Vec<Claimed> {
+    claims.iter().map(|claim| compared(scored, claim, horizon)).collect()
+}
+
+fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed {
+    let Claim { population, claims } = claim;
+    let by_rule = *population != Population::Words;
+    let belongs = |row: &&Row| !by_rule || population.contains(&row.standing);
+    let own = Scored::of(scored.rows.iter().copied().filter(belongs).collect(), scored.index);
+    let count = own.rows.len() as u64;
+    let not_compared = match horizon {
+        None => Some("the file states no horizon: name it with --horizon".to_owned()),
+        Some(days) if days != claims.horizon_days => Some(format!("the outcomes of the file are of {days} days")),
+        Some(_) if count == 0 => Some("no record of the file is of this population".to_owned()),
+        Some(_) => None,
+    };
+    let bands = if not_compared.is_none() { ranges(&own, &own.once()) } else { Vec::new() };
+    let range = |(band, (from, _)): (Band, (u32, &str))| {
+        let rate = claim.rate(Score::new(from)?.range())?;
+        let observed = band.interval.filter(|_| band.enough);
+        let agrees = observed.map(|observed| observed.low <= rate.high && rate.low <= observed.high);
+        let claimed = Interval { low: rate.low, high: rate.high };
+        Some(ClaimedRange { band, claimed, estimate: rate.estimate, agrees })
+    };
+    Claimed {
+        outcome: claims.outcome.clone(),
+        horizon_days: claims.horizon_days,
+        population: claims.population.clone(),
+        by_rule,
+        not_compared,
+        count,
+        ranges: bands.into_iter().zip(crate::words::RANGES).filter_map(range).collect(),
+    }
+}
+
+/// What the claims of a model came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kept {
+    /// Every range with enough records agrees.
+    Yes,
+    /// These ranges do not, or no claim is of the time of the file.
+    No(String),
+    /// There are too few records to tell, or none of the populations.
+    Unknown(String),
+}
+
+/// `None` for a model that claims nothing.
+pub fn kept(claims: &[Claimed]) -> Option<Kept> {
+    let first = claims.first()?;
+    let compared: Vec<_> = claims.iter().filter(|claim| claim.not_compared.is_none()).collect();
+    if compared.is_empty() {
+        // Records of a population that is claimed, with another horizon.
+        let other = claims.iter().find(|claim| claim.count > 0).and_then(|claim| claim.not_compared.clone());
+        return Some(match other {
+            Some(why) => Kept::No(format!("no claim can be compared: {why}")),
+            None => Kept::Unknown(first.not_compared.clone().unwrap_or_default()),
+        });
+    }
+    let ranges = || compared.iter().flat_map(|claim| &claim.ranges);
+    let words = |range: &ClaimedRange| {
+        let observed = range.band.rate.unwrap_or_default() * 100.0;
+        format!("{} claims {:.1} % and had {observed:.1} %", range.band.range, range.estimate * 100.0)
+    };
+    let broken: Vec<_> = ranges().filter(|range| range.agrees == Some(false)).map(words).collect();
+    Some(match (broken.is_empty(), ranges().any(|range| range.agrees == Some(true))) {
+        (false, _) => Kept::No(broken.join(", ")),
+        (true, true) => Kept::Yes,
+        (true, false) => Kept::Unknown("no range with a claim has 50 records".to_owned()),
+    })
+}
