@@ -4,9 +4,9 @@ use alloy::primitives::{Bytes, I256, LogData, U256};
 
 use super::*;
 use crate::{
-    aave::V3,
+    aave::{SIGNATURES_V3, V3},
     hints::TRANSFER,
-    protocol::{EventKind, LendingProtocol},
+    protocol::{EventKind, LendingProtocol, Signature},
 };
 
 const POOL: Address = Address::repeat_byte(1);
@@ -78,12 +78,18 @@ fn dust_from_strangers_needs_no_receipt() {
 
 fn read(own: &[Log], hints: &[Log], receipts: &[Log]) -> (Vec<EventKind>, Vec<I256>) {
     let listed = listed();
-    let evidence = Evidence {
-        own: own.iter().collect(),
-        hints: hints.iter().collect(),
-        receipts: receipts.iter().collect(),
-        listed: &listed,
+    // The pool's logs that name the wallet count wherever they were found.
+    let names = |log: &&Log| {
+        let names = |s: &Signature| {
+            log.topics().first() == Some(&s.topic0) && log.topics().get(s.wallet_at) == Some(&WALLET.into_word())
+        };
+        SIGNATURES_V3.iter().any(names)
     };
+    let mut own: Vec<&Log> = own.iter().chain(receipts.iter().filter(names)).collect();
+    own.sort_by_key(|log| log.log_index);
+    own.dedup_by_key(|log| log.log_index);
+    let evidence =
+        Evidence { own, hints: hints.iter().collect(), receipts: receipts.iter().collect(), listed: &listed };
     let events = V3.events(&evidence, WALLET.into_word()).into_iter().map(|(kind, _)| kind).collect();
     let moves = V3.moves(&evidence, WALLET.into_word()).into_iter().filter(|(moved, _)| moved.side == Side::Supply);
     (events, moves.map(|(moved, _)| moved.amount).collect())
