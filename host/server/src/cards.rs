@@ -1,6 +1,6 @@
-//! Model cards: what a model is for, what it was made from and how far it can be trusted. A card is a file beside the
-//! component, `cards/<kind>-<version>.toml` on the shelf, that names the bytes it speaks of; with what the model says of
-//! itself it becomes a page of Markdown.
+//! Model cards: what a model is for, what it was made from and how far it can be trusted. A card is a section of the
+//! component, or a file beside it, `cards/<kind>-<version>.toml` on the shelf, that names the bytes it speaks of; with what
+//! the model says of itself it becomes a page of Markdown.
 
 use std::{
     fmt::Write as _,
@@ -9,11 +9,9 @@ use std::{
 };
 
 use assay_domain::{Claims, Digest, ModelInfo, ModelKind, ModelVersion};
+use assay_registry::LARGEST_CARD;
 use config::{Config, File, FileFormat};
 use serde::Deserialize;
-
-/// The largest card, in bytes.
-const MOST: u64 = 256 << 10;
 
 /// Why a card cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -22,13 +20,15 @@ pub enum CardError {
     Unreadable { path: PathBuf, reason: String },
     #[error("the card {} speaks of the bytes {named}, and the model has {found}: replace the card", path.display())]
     OtherBytes { path: PathBuf, named: String, found: Digest },
+    #[error("the card in the model {kind} {version} cannot be read: {reason}")]
+    Packed { kind: ModelKind, version: ModelVersion, reason: String },
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Card {
-    /// Of the component.
-    sha256: String,
+    /// Of the component. The card in a component has none.
+    sha256: Option<String>,
     section: Vec<Section>,
 }
 
@@ -49,29 +49,62 @@ pub fn path(shelf: &Path, kind: ModelKind, version: &ModelVersion) -> PathBuf {
     shelf.join("cards").join(format!("{kind}-{version}.toml"))
 }
 
-/// The card as Markdown; `None` where the model has none.
+/// Refuses a text that is no card for a component.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn check(text: &str) -> Result<(), String> {
+    if text.len() > LARGEST_CARD {
+        return Err(format!("it has {} bytes and may have {LARGEST_CARD}", text.len()));
+    }
+    match parse(text)?.sha256 {
+        Some(_) => Err("it names `sha256`: remove it, because the card becomes part of the bytes".into()),
+        None => Ok(()),
+    }
+}
+
+fn parse(text: &str) -> Result<Card, String> {
+    let parsed = Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build();
+    parsed.and_then(Config::try_deserialize).map_err(|error| error.to_string())
+}
+
+/// The card as Markdown: that of the shelf or, without one, the `packed` one; `None` if the model has neither.
 ///
 /// # Errors
 /// [`CardError`].
-pub fn markdown(shelf: &Path, info: &ModelInfo, digest: Digest) -> Result<Option<String>, CardError> {
+pub fn markdown(
+    shelf: &Path,
+    info: &ModelInfo,
+    digest: Digest,
+    packed: Option<&str>,
+) -> Result<Option<String>, CardError> {
     let path = path(shelf, info.kind, &info.version);
     let unreadable = |reason: String| CardError::Unreadable { path: path.clone(), reason };
     let text = match read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let card = packed.map(parse).transpose().map_err(|reason| {
+                let (kind, version) = (info.kind, info.version.clone());
+                CardError::Packed { kind, version, reason }
+            })?;
+            return Ok(card.map(|card| render(&card, info, digest)));
+        }
         text => text.map_err(|error| unreadable(error.to_string()))?,
     };
-    let parsed = Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build();
-    let card: Card = parsed.and_then(Config::try_deserialize).map_err(|error| unreadable(error.to_string()))?;
-    if card.sha256 != digest.to_string() {
-        return Err(CardError::OtherBytes { path, named: card.sha256, found: digest });
+    let card = parse(&text).map_err(unreadable)?;
+    let named = card.sha256.clone().unwrap_or_default();
+    if named != digest.to_string() {
+        return Err(CardError::OtherBytes { path, named, found: digest });
     }
     Ok(Some(render(&card, info, digest)))
 }
 
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let read = std::fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)? as u64;
-    if read > MOST { Err(io::Error::other(format!("it is larger than {MOST} bytes"))) } else { Ok(text) }
+    let read = std::fs::File::open(path)?.take(LARGEST_CARD as u64 + 1).read_to_string(&mut text)?;
+    if read > LARGEST_CARD {
+        return Err(io::Error::other(format!("it is larger than {LARGEST_CARD} bytes")));
+    }
+    Ok(text)
 }
 
 fn render(card: &Card, info: &ModelInfo, digest: Digest) -> String {
@@ -137,7 +170,13 @@ mod tests {
             reads: vec!["as-of".into()],
             claims: None,
         };
-        let card = |digest: Digest| markdown(shelf.path(), &info, digest);
+        let packed = "[[section]]\ntitle = \"Limits\"\ntext = \"None known.\"\n";
+        let own = markdown(shelf.path(), &info, Digest([1; 32]), Some(packed)).unwrap().unwrap();
+        assert!(own.starts_with("# credit 1.2\n") && own.contains("## Limits\n\nNone known.\n"), "{own}");
+        let wrong = markdown(shelf.path(), &info, Digest([1; 32]), Some("section = 1")).unwrap_err().to_string();
+        assert!(wrong.contains("the card in the model credit 1.2 cannot be read"), "{wrong}");
+        // The card of the shelf comes first.
+        let card = |digest: Digest| markdown(shelf.path(), &info, digest, Some(packed).filter(|_| digest.0[0] != 1));
         assert!(card(Digest([1; 32])).unwrap().is_none(), "there is none");
         let file = path(shelf.path(), info.kind, &info.version);
         std::fs::create_dir(file.parent().unwrap()).unwrap();
@@ -155,7 +194,21 @@ mod tests {
         assert!(matches!(card(Digest([2; 32])), Err(CardError::OtherBytes { .. })));
         std::fs::write(&file, text + "purpos = 1\n").unwrap();
         assert!(card(Digest([1; 32])).unwrap_err().to_string().contains("purpos"));
-        std::fs::write(&file, " ".repeat(MOST as usize + 1)).unwrap();
+        std::fs::write(&file, " ".repeat(LARGEST_CARD + 1)).unwrap();
         assert!(card(Digest([1; 32])).unwrap_err().to_string().contains("larger than"));
+    }
+
+    #[test]
+    fn a_card_for_a_component_names_no_bytes() {
+        assert_eq!(check("[[section]]\ntitle = \"Purpose\"\n"), Ok(()));
+        let section = "[[section]]\ntitle = \"Purpose\"\n";
+        for (text, words) in [
+            (format!("sha256 = \"00\"\n{section}"), "it names `sha256`: remove it"),
+            (section.replace("title", "titel"), "titel"),
+            (section.repeat(10_000), "bytes and may have 262144"),
+        ] {
+            let said = check(&text).unwrap_err();
+            assert!(said.contains(words), "{words}: {said}");
+        }
     }
 }
