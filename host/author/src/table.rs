@@ -10,14 +10,14 @@ use crate::Fault;
 /// A missing column, or the first cell that is not a number, with its line.
 pub fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f64>>, Fault> {
     let mut lines = text.lines();
-    let head: Vec<&str> = lines.next().unwrap_or_default().split(',').map(bare).collect();
+    let head: Vec<&str> = cells(lines.next().unwrap_or_default()).map(bare).collect();
     let place = |name: &&str| {
         let missing = || Fault::of(path, format!("it has no column `{name}`. Write it again: assay features table"));
         head.iter().position(|column| column == name).ok_or_else(missing)
     };
     let places: Vec<usize> = names.iter().map(place).collect::<Result<_, _>>()?;
     let row = |(at, line): (usize, &str)| {
-        let cells: Vec<&str> = line.split(',').collect();
+        let cells: Vec<&str> = cells(line).collect();
         let cell = |place: &usize| {
             let cell = cells.get(*place).copied().map(bare);
             cell.and_then(number).ok_or_else(|| {
@@ -29,6 +29,15 @@ pub fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f64>>, Fa
         places.iter().map(cell).collect()
     };
     lines.enumerate().filter(|(_, line)| !line.trim().is_empty()).map(row).collect()
+}
+
+/// The cells of a line. A comma between quotes belongs to a cell.
+fn cells(line: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    line.split(move |letter| {
+        quoted ^= letter == '"';
+        letter == ',' && !quoted
+    })
 }
 
 /// A cell without spaces and quotes.
@@ -49,6 +58,7 @@ mod tests {
         let said = |text: &str| rows(Path::new("t.csv"), text, &["b", "a"]);
         assert_eq!(said("a,x,\"b\"\n1,q,2\n\n3,,4e1\n").unwrap(), [[2.0, 1.0], [40.0, 3.0]]);
         assert!(said("a,b\n,1").unwrap()[0][1].is_nan());
+        assert_eq!(said("id,a,b\n\"x, \"\"y\"\", z\",1,2\n").unwrap(), [[2.0, 1.0]]);
         let fault = |text: &str| said(text).unwrap_err().to_string();
         assert_eq!(fault("a,c\n1,2"), "t.csv: it has no column `b`. Write it again: assay features table");
         assert_eq!(fault("a,b\n1,x"), "t.csv: line 2: the column `b` is `x`, which is not a number");

@@ -59,8 +59,8 @@ const TREES: [Text; 3] = [
     ("train.py", include_str!("../templates/trees/train.py")),
     ("README.md", include_str!("../templates/trees/README.md")),
 ];
-/// Git ignores what builds and package managers write.
-const IGNORED: Text = (".gitignore", "target/\n*.wasm\nnode_modules/\n.venv/\n__pycache__/\n");
+/// Git ignores what builds and package managers write, and secret keys.
+const IGNORED: Text = (".gitignore", "target/\n*.wasm\n*.key\nnode_modules/\n.venv/\n__pycache__/\n");
 
 /// The files of a new model. `kit` is the path of the crate `assay-model`, for Rust.
 ///

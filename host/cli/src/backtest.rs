@@ -117,14 +117,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let limits = Limits { trust: Vec::new(), ..config.models.limits() };
     let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &limits).map_err(Failure::cannot)?;
     let (mut models, mut identities, mut counting, mut cards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let trained: Vec<_> = loaded.iter().map(|one| (one.identity.name.clone(), one.model.notes().training)).collect();
     let mut claims = Vec::new();
     for Loaded { identity, model, counting: counted, info } in loaded {
-        cards.push(cards::markdown(&config.models.shelf, &info, identity.digest).unwrap_or_else(|error| {
+        let packed = model.notes().card.as_deref();
+        cards.push(cards::markdown(&config.models.shelf, &info, identity.digest, packed).unwrap_or_else(|error| {
             tracing::warn!(%error, "the page has no such card");
             None
         }));
         // What a card claims is judged as it is served.
-        let stated = cards::claims(&config.models.shelf, &info, identity.digest);
+        let stated = cards::claims(&config.models.shelf, &info, identity.digest, packed);
         claims.push(stated.unwrap_or_else(|_| cards::in_words(&info)));
         models.push(model);
         identities.push(identity);
@@ -133,6 +135,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let comparison = Comparison { arguments, models, stop: stop_on_signal()? };
     let baseline = arguments.baseline.as_deref().map(|file| comparison.baseline(file)).transpose()?;
     let (tally, digest) = comparison.features(&identities, counting)?;
+    for (name, _) in trained.iter().filter(|(_, training)| *training == Some(digest)) {
+        eprintln!(
+            "assay: {name} was trained on these very wallets, so it knows their outcomes. Compare on wallets that it has \
+             not seen: of later dates, and of other clusters"
+        );
+    }
     let about = About {
         models: identities,
         file: (name(&arguments.features), digest),

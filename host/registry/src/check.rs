@@ -10,12 +10,13 @@ use std::{
 use serde::{Serialize, Serializer};
 
 use crate::{
-    Class, CreditModel, Limits, LoadError, Model, OfKind as _,
+    Class, CreditModel, Limits, LoadError, Model, OfKind as _, PublicKey,
     engine::Purpose,
     engines::Engines,
     examine, hints,
     price::{Ask, calls},
     samples::{self, Sample},
+    signer,
 };
 use assay_domain::{Digest, ModelInfo, ModelKind};
 
@@ -29,6 +30,8 @@ pub struct CheckReport {
     /// SHA-256 of the file.
     #[serde(serialize_with = "display")]
     pub digest: Digest,
+    /// The key whose signature the file has; absent where it has none that holds.
+    pub signed_by: Option<PublicKey>,
     /// The size of the file.
     pub bytes: usize,
     /// True for a core module, as cargo builds it; the host encodes it as a component.
@@ -108,6 +111,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
         ok: problems.is_empty(),
         problems: problems.iter().map(Problem::from).collect(),
         digest: found.digest,
+        signed_by: signer(bytes),
         bytes: bytes.len(),
         core_module: found.was_core_module,
         component_bytes: found.component_bytes,
@@ -195,6 +199,10 @@ impl fmt::Display for CheckReport {
             writeln!(f, "  reads    {}", info.reads.join(", "))?;
         }
         writeln!(f, "  digest   {}", self.digest)?;
+        match self.signed_by {
+            Some(key) => writeln!(f, "  signed   by {key}")?,
+            None => writeln!(f, "  signed   by nobody")?,
+        }
         let as_component = || format!(" (a core module; {} as a component)", self.component_bytes);
         let made = if self.core_module { as_component() } else { String::new() };
         writeln!(f, "  size     {} bytes{made}", self.bytes)?;

@@ -20,6 +20,7 @@ use crate::{
     engine::Runtime,
     engines::Engines,
     linked::{Linked, text},
+    notes::Notes,
     price::{self, Footprint},
     selftest, signature,
     tally::Tally,
@@ -97,7 +98,8 @@ fn steps(bytes: &[u8], engines: &Engines, compiled: Option<&Compiled>, found: &m
     if !found.problems.is_empty() {
         return Ok(());
     }
-    let model = link(&ready, &world, runtime, found.digest)?;
+    let mut model = link(&ready, &world, runtime, found.digest)?;
+    model.notes = Notes::of(bytes);
     let started = Instant::now();
     found.info = Some(model.info.clone());
     let (model, problems) = selftest::run(model);
@@ -186,6 +188,7 @@ pub(crate) fn again(
     ready.keep();
     model.deciles.clone_from(&original.deciles);
     model.labels.clone_from(&original.labels);
+    model.notes.clone_from(&original.notes);
     Ok(model)
 }
 
@@ -201,6 +204,7 @@ fn link(ready: &Ready, world: &World, runtime: &Arc<Runtime>, digest: Digest) ->
         generation: world.generation,
         deciles: Deciles::default(),
         labels: Vec::new(),
+        notes: Notes::default(),
         runtime: Arc::clone(runtime),
         linked,
         footprint: Footprint::of(&ready.code, runtime, ready.compile),

@@ -52,6 +52,7 @@ mod loader;
 pub mod measure;
 mod mock;
 mod model;
+mod notes;
 mod price;
 mod reason;
 mod registry;
@@ -87,6 +88,7 @@ pub use mock::{
     Scenario,
 };
 pub use model::{Model, Spent};
+pub use notes::{LARGEST_CARD, Notes};
 pub use price::Price;
 pub use reason::{OutOfService, Reason};
 pub use registry::Registry;

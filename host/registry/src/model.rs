@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    ScoreError, abi::Abi, call::Call, deciles::Deciles, engine::Runtime, linked::Linked, price::Footprint,
-    tally::Tally, world::Generation,
+    ScoreError, abi::Abi, call::Call, deciles::Deciles, engine::Runtime, linked::Linked, notes::Notes,
+    price::Footprint, tally::Tally, world::Generation,
 };
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Time};
 use assay_trace::TRACE;
@@ -23,6 +23,7 @@ pub struct Model {
     pub(crate) deciles: Deciles,
     /// The labels of the factors, where the contract gives points without words.
     pub(crate) labels: Vec<String>,
+    pub(crate) notes: Notes,
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) linked: Linked,
     pub(crate) footprint: Footprint,
@@ -67,6 +68,11 @@ impl Model {
 
     pub fn digest(&self) -> Digest {
         self.reference.digest
+    }
+
+    /// What its author put beside the code.
+    pub fn notes(&self) -> &Notes {
+        &self.notes
     }
 
     /// Calls so far, and the failures of the model among them.

@@ -1,5 +1,7 @@
 //! The list of models, and of files that did not load.
 
+use std::sync::Arc;
+
 use crate::{
     LoadError, Price, Reason,
     catalogue::{Catalogue, Entry, File, Outcome},
@@ -15,6 +17,8 @@ pub struct ModelStatus {
     pub info: Option<ModelInfo>,
     /// `None` for an unreadable file.
     pub digest: Option<Digest>,
+    /// The card that its author packed, in TOML.
+    pub card: Option<Arc<str>>,
     /// Why it is not ready.
     pub reason: Option<Reason>,
     /// The name of its file; `None` where the file is gone.
@@ -96,6 +100,7 @@ fn loaded(catalogue: &Catalogue, entry: &Entry) -> ModelStatus {
         role,
         info: Some(model.info().clone()),
         digest: Some(model.digest()),
+        card: model.notes().card.clone(),
         reason: entry.out_of_service.clone().or_else(|| entry.orphaned.clone()),
         file: catalogue.files_of(&key).into_iter().next(),
         loaded_at: Some(model.loaded_at),
@@ -112,6 +117,7 @@ fn failed(name: &str, file: &File) -> Option<ModelStatus> {
         role: Role::None,
         info: rejected.info.clone(),
         digest: rejected.digest,
+        card: None,
         reason: Some((&rejected.error).into()),
         file: Some(name.to_owned()),
         loaded_at: None,

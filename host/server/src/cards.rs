@@ -1,6 +1,6 @@
 //! Model cards: what a model is for, what it was made from, how far it can be trusted, and what it claims of which
-//! wallets. A card is a file beside the component, `cards/<kind>-<version>.toml` on the shelf, that names the bytes it
-//! speaks of; with what the model says of itself it becomes a page of Markdown.
+//! wallets. A card is a section of the component, or a file beside it, `cards/<kind>-<version>.toml` on the shelf, that
+//! names the bytes it speaks of; with what the model says of itself it becomes a page of Markdown.
 
 use std::{
     fmt::Write as _,
@@ -12,14 +12,13 @@ use std::{
 };
 
 use assay_domain::{Claim, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate};
+use assay_registry::LARGEST_CARD;
 use config::{Config, File, FileFormat};
 use moka::future::Cache;
 use serde::Deserialize;
 
 use crate::scoring::blocking;
 
-/// The largest card, in bytes.
-const MOST: u64 = 256 << 10;
 /// Models whose claims are kept.
 const KEPT: u64 = 256;
 
@@ -32,13 +31,15 @@ pub enum CardError {
     OtherBytes { path: PathBuf, named: String, found: Digest },
     #[error("the card {} has a claim that does not count: {reason}", path.display())]
     BadClaim { path: PathBuf, reason: String },
+    #[error("the card in the model {kind} {version} cannot be read: {reason}")]
+    Packed { kind: ModelKind, version: ModelVersion, reason: String },
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Card {
-    /// Of the component.
-    sha256: String,
+    /// Of the component. The card in a component has none.
+    sha256: Option<String>,
     section: Vec<Section>,
     #[serde(default)]
     claim: Vec<Stated>,
@@ -86,21 +87,45 @@ pub fn path(shelf: &Path, kind: ModelKind, version: &ModelVersion) -> PathBuf {
     shelf.join("cards").join(format!("{kind}-{version}.toml"))
 }
 
-/// The card as Markdown; `None` where the model has none.
+/// Refuses a text that is no card for a component.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn check(text: &str) -> Result<(), String> {
+    if text.len() > LARGEST_CARD {
+        return Err(format!("it has {} bytes and may have {LARGEST_CARD}", text.len()));
+    }
+    match parse(text)?.sha256 {
+        Some(_) => Err("it names `sha256`: remove it, because the card becomes part of the bytes".into()),
+        None => Ok(()),
+    }
+}
+
+fn parse(text: &str) -> Result<Card, String> {
+    let parsed = Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build();
+    parsed.and_then(Config::try_deserialize).map_err(|error| error.to_string())
+}
+
+/// The card as Markdown: that of the shelf or, without one, the `packed` one; `None` if the model has neither.
 ///
 /// # Errors
 /// [`CardError`].
-pub fn markdown(shelf: &Path, info: &ModelInfo, digest: Digest) -> Result<Option<String>, CardError> {
-    let Some(card) = parsed(shelf, info.kind, &info.version, digest)? else { return Ok(None) };
-    Ok(Some(render(&card, &claims(shelf, info, digest)?, info, digest)))
+pub fn markdown(
+    shelf: &Path,
+    info: &ModelInfo,
+    digest: Digest,
+    packed: Option<&str>,
+) -> Result<Option<String>, CardError> {
+    let Some(card) = card(shelf, info, digest, packed)? else { return Ok(None) };
+    Ok(Some(render(&card, &claims(shelf, info, digest, packed)?, info, digest)))
 }
 
 /// What a model claims, by population and horizon: what its card states, else what its component states in words.
 ///
 /// # Errors
 /// [`CardError`], also where a claim of the component is none of the card.
-pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest) -> Result<Vec<Claim>, CardError> {
-    let stated = match parsed(shelf, info.kind, &info.version, digest)? {
+pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<Vec<Claim>, CardError> {
+    let stated = match card(shelf, info, digest, packed)? {
         Some(card) => card.claims(info, &path(shelf, info.kind, &info.version))?,
         None => Vec::new(),
     };
@@ -112,18 +137,23 @@ pub fn in_words(info: &ModelInfo) -> Vec<Claim> {
     info.claims.iter().map(|claims| Claim { population: Population::Words, claims: claims.clone() }).collect()
 }
 
-/// The card of the model with these bytes; `None` where it has none.
-fn parsed(shelf: &Path, kind: ModelKind, version: &ModelVersion, digest: Digest) -> Result<Option<Card>, CardError> {
-    let path = path(shelf, kind, version);
+/// The card of the shelf or, without one, the `packed` one; `None` if the model has neither.
+fn card(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<Option<Card>, CardError> {
+    let path = path(shelf, info.kind, &info.version);
     let unreadable = |reason: String| CardError::Unreadable { path: path.clone(), reason };
     let text = match read(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return packed.map(parse).transpose().map_err(|reason| {
+                let (kind, version) = (info.kind, info.version.clone());
+                CardError::Packed { kind, version, reason }
+            });
+        }
         text => text.map_err(|error| unreadable(error.to_string()))?,
     };
-    let parsed = Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build();
-    let card: Card = parsed.and_then(Config::try_deserialize).map_err(|error| unreadable(error.to_string()))?;
-    if card.sha256 != digest.to_string() {
-        return Err(CardError::OtherBytes { path, named: card.sha256, found: digest });
+    let card = parse(&text).map_err(unreadable)?;
+    let named = card.sha256.clone().unwrap_or_default();
+    if named != digest.to_string() {
+        return Err(CardError::OtherBytes { path, named, found: digest });
     }
     Ok(Some(card))
 }
@@ -169,6 +199,9 @@ impl Stated {
     }
 }
 
+/// What a model says of itself, and the card in its component.
+pub type Described = (ModelInfo, Option<Arc<str>>);
+
 /// What models in service claim, kept until their cards change.
 pub struct Cards {
     shelf: PathBuf,
@@ -187,13 +220,13 @@ impl Cards {
 
     /// What `model` claims. A card that cannot be used claims nothing, and is logged. `info` is asked only if the card was
     /// not read before.
-    pub async fn claims(&self, model: &ModelRef, info: impl FnOnce() -> Option<ModelInfo>) -> Arc<[Claim]> {
+    pub async fn claims(&self, model: &ModelRef, info: impl FnOnce() -> Option<Described>) -> Arc<[Claim]> {
         let file = path(&self.shelf, model.kind, &model.version);
         let changed = blocking(move || fs::metadata(file).and_then(|found| found.modified()).ok()).await;
         let read = async {
-            let info = info()?;
+            let (info, packed) = info()?;
             let (shelf, digest) = (self.shelf.clone(), model.digest);
-            let found = blocking(move || claims(&shelf, &info, digest)).await;
+            let found = blocking(move || claims(&shelf, &info, digest, packed.as_deref())).await;
             Some(found.map(Into::into).unwrap_or_else(|error| {
                 tracing::warn!(%error, "no claim is served");
                 Arc::default()
@@ -205,8 +238,11 @@ impl Cards {
 
 fn read(path: &Path) -> io::Result<String> {
     let mut text = String::new();
-    let read = fs::File::open(path)?.take(MOST + 1).read_to_string(&mut text)? as u64;
-    if read > MOST { Err(io::Error::other(format!("it is larger than {MOST} bytes"))) } else { Ok(text) }
+    let read = fs::File::open(path)?.take(LARGEST_CARD as u64 + 1).read_to_string(&mut text)?;
+    if read > LARGEST_CARD {
+        return Err(io::Error::other(format!("it is larger than {LARGEST_CARD} bytes")));
+    }
+    Ok(text)
 }
 
 fn render(card: &Card, claims: &[Claim], info: &ModelInfo, digest: Digest) -> String {
@@ -275,7 +311,13 @@ mod tests {
             reads: vec!["as-of".into()],
             claims: None,
         };
-        let card = |digest: Digest| markdown(shelf.path(), &info, digest);
+        let packed = "[[section]]\ntitle = \"Limits\"\ntext = \"None known.\"\n";
+        let own = markdown(shelf.path(), &info, Digest([1; 32]), Some(packed)).unwrap().unwrap();
+        assert!(own.starts_with("# credit 1.2\n") && own.contains("## Limits\n\nNone known.\n"), "{own}");
+        let wrong = markdown(shelf.path(), &info, Digest([1; 32]), Some("section = 1")).unwrap_err().to_string();
+        assert!(wrong.contains("the card in the model credit 1.2 cannot be read"), "{wrong}");
+        // The card of the shelf comes first.
+        let card = |digest: Digest| markdown(shelf.path(), &info, digest, Some(packed).filter(|_| digest.0[0] != 1));
         assert!(card(Digest([1; 32])).unwrap().is_none(), "there is none");
         let file = path(shelf.path(), info.kind, &info.version);
         fs::create_dir(file.parent().unwrap()).unwrap();
@@ -295,7 +337,7 @@ mod tests {
             rates = [{ range = \"low\", low = 0.1, estimate = 0.2, high = 0.3 }]\n";
         let claims = |text: String| {
             fs::write(&file, text).unwrap();
-            claims(shelf.path(), &info, Digest([1; 32]))
+            claims(shelf.path(), &info, Digest([1; 32]), None)
         };
         let found = claims(format!("{text}{claim}")).unwrap();
         assert_eq!((found.len(), found[0].population), (1, Population::Owing { usd: 10.0 }));
@@ -315,11 +357,11 @@ mod tests {
         let own = Claims { horizon_days: 90, ..found[0].claims.clone() };
         let other = ModelInfo { claims: Some(own), ..info.clone() };
         fs::write(&file, format!("{text}{claim}")).unwrap();
-        let why = super::claims(shelf.path(), &other, Digest([1; 32])).unwrap_err().to_string();
+        let why = super::claims(shelf.path(), &other, Digest([1; 32]), None).unwrap_err().to_string();
         assert!(why.contains("that the component claims (liquidated within 90 days)"), "{why}");
         fs::write(&file, text + "purpos = 1\n").unwrap();
         assert!(card(Digest([1; 32])).unwrap_err().to_string().contains("purpos"));
-        fs::write(&file, " ".repeat(MOST as usize + 1)).unwrap();
+        fs::write(&file, " ".repeat(LARGEST_CARD + 1)).unwrap();
         assert!(card(Digest([1; 32])).unwrap_err().to_string().contains("larger than"));
     }
 
@@ -341,7 +383,7 @@ mod tests {
         let (shelf, file) = (root.join("plugins"), root.join("models/credit-1.3/scorecard.toml"));
         let model = assay_registry::standalone(&fs::read(shelf.join("credit-1.3.wasm")).unwrap(), &Default::default());
         let model = model.unwrap();
-        let claims = claims(&shelf, model.info(), model.digest()).unwrap();
+        let claims = claims(&shelf, model.info(), model.digest(), None).unwrap();
         let text = fs::read_to_string(file).unwrap();
         let fit = Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build().unwrap();
         let fit: Scorecard = fit.try_deserialize().unwrap();
@@ -363,5 +405,19 @@ mod tests {
             })
             .collect();
         assert_eq!(claimed, measured);
+    }
+
+    #[test]
+    fn a_card_for_a_component_names_no_bytes() {
+        assert_eq!(check("[[section]]\ntitle = \"Purpose\"\n"), Ok(()));
+        let section = "[[section]]\ntitle = \"Purpose\"\n";
+        for (text, words) in [
+            (format!("sha256 = \"00\"\n{section}"), "it names `sha256`: remove it"),
+            (section.replace("title", "titel"), "titel"),
+            (section.repeat(10_000), "bytes and may have 262144"),
+        ] {
+            let said = check(&text).unwrap_err();
+            assert!(said.contains(words), "{words}: {said}");
+        }
     }
 }

@@ -87,7 +87,8 @@ def matrix(assay, declaration, rows):
         kept.flush()
         done = subprocess.run([assay, "features", "table", declaration, kept.name], stdout=subprocess.PIPE, check=True)
     lines = done.stdout.decode().splitlines()
-    return numpy.genfromtxt(lines[1:], delimiter=",")[:, : len(lines[0].split(",")) - 1]
+    # Id, date and cluster stand before the figures, and the outcome after them.
+    return numpy.genfromtxt(lines[1:], delimiter=",")[:, 3:-1]
 
 
 def main():

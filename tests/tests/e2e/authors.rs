@@ -5,15 +5,17 @@ use std::{
     process::{Command, Output},
 };
 
+use assay_backtest::Record;
 use assay_domain::ModelKind;
 use assay_tests::{
     authors,
     devnet::actors::address as wallet,
+    features, python,
     service::{Service, binary, plugins, sandbox_config, shelf_copy},
 };
 use serde_json::json;
 
-use super::{configured, devnet, released_on_devnet, run};
+use super::{configured, devnet, on_devnet, released_on_devnet, run};
 
 /// `assay model try` of a released component, in `folder`.
 fn tried(folder: &Path, component: &str, more: &[&str]) -> Output {
@@ -86,4 +88,102 @@ async fn a_generator_from_the_template_answers_for_a_sandbox_server() {
     assert_eq!(score["score"], 400, "{score}");
     let limited = api.get("/api/v2/score/address/0x00000000000000000000000000000000000000a1").await;
     assert_eq!((limited.status.as_u16(), &limited.headers["retry-after"]), (429, &"30".parse().expect("a header")));
+}
+
+/// `assay` in `folder`, with the shelf beside it.
+fn assay(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(binary());
+    command.current_dir(folder).env("ASSAY__MODELS__SHELF", "../shelf").args(arguments);
+    command.output().expect("assay runs")
+}
+
+/// The template of trees, from a history to a component that says who made it and what it knows.
+#[test]
+fn trees_of_the_template_are_trained_rated_and_compared() {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("mine");
+    // The whole shelf would be compiled for each command.
+    let shelf = place.path().join("shelf");
+    std::fs::create_dir(&shelf).expect("a folder");
+    std::fs::copy(plugins().join("credit-1.0.wasm"), shelf.join("credit-1.0.wasm")).expect("a file");
+    let text = said(&assay(place.path(), &["model", "new", "mine", "--lang", "trees"]));
+    assert!(text.contains("mine is a credit model in trees"), "{text}");
+    let ignored = std::fs::read_to_string(folder.join(".gitignore")).expect("a file");
+    assert!(ignored.lines().any(|line| line == "*.key"), "{ignored}");
+    // Eight months, of which the newest two are held back; two wallets of a person have one cluster; every tenth outcome
+    // is not known yet.
+    let history = features::generate_v2(11, 800).into_iter().enumerate().map(|(at, mut features)| {
+        features.as_of = 1_700_000_000 + (at as u64 / 100) * 31 * 86_400;
+        let repaid = features.markets.iter().any(|market| market.repay >= Some(3));
+        let bad = repaid == (at % 5 == 0);
+        let id = format!("wallet {at}, of a person");
+        let mut record = Record::new(Some(id), (at % 10 != 0).then_some(bad), features);
+        record.cluster = Some(format!("person {}", at / 2));
+        record.write().unwrap_or_default()
+    });
+    std::fs::write(folder.join("history.jsonl"), history.collect::<String>()).expect("a file");
+    let table = assay(&folder, &["features", "table", "model.toml", "history.jsonl"]);
+    let rows = String::from_utf8(table.stdout).expect("a table");
+    assert!(rows.starts_with("id,as_of,cluster,age,repays,liquidations,assets,outcome\n\"wallet "), "{rows}");
+    std::fs::write(folder.join("matrix.csv"), &rows).expect("a file");
+    let mut train = Command::new(python::interpreter().expect("Python"));
+    let trained = train.arg("train.py").current_dir(&folder).output().expect("Python starts");
+    let text = said(&trained);
+    for words in
+        ["and tried on ", "  trees: AUC within months 0.", " alone: AUC within months ", "points double the odds"]
+    {
+        assert!(trained.status.success() && text.contains(words), "{words}: {text}");
+    }
+    println!("{text}");
+
+    let card = "[[section]]\ntitle = \"Purpose\"\ntext = \"To try a template.\"\n";
+    std::fs::write(folder.join("card.toml"), card.replace("title", "titel")).expect("a file");
+    let build = ["model", "build", "--expect", "predictions.csv"];
+    let text = said(&assay(&folder, &build));
+    assert!(text.contains("card.toml: ") && text.contains("titel"), "{text}");
+    std::fs::write(folder.join("card.toml"), card).expect("a file");
+    let text = said(&assay(&folder, &build));
+    assert!(text.contains("the component predicts what predictions.csv has"), "{text}");
+    assert!(text.contains("factors rated by fifths of "), "{text}");
+
+    let checked = |words: &str| {
+        let text = said(&assay(&folder, &["model", "check", "mine.wasm"]));
+        assert!(text.contains(words) && text.contains("good: this host would serve it"), "{text}");
+    };
+    checked("  signed   by nobody\n");
+    let key = said(&assay(&folder, &["model", "key", "-o", "author.key"]));
+    said(&assay(&folder, &["model", "sign", "mine.wasm", "--key", "author.key"]));
+    checked(&format!("  signed   by {}\n", key.trim()));
+
+    let compared = |file: &str| said(&assay(&folder, &["model", "compare", "mine.wasm", "--features", file]));
+    let text = compared("history.jsonl");
+    assert!(text.contains("assay: credit 0.1 was trained on these very wallets"), "{text}");
+    let text = compared("wallets.jsonl");
+    assert!(!text.contains("was trained on"), "{text}");
+
+    std::fs::copy(folder.join("mine.wasm"), shelf.join("mine.wasm")).expect("a file");
+    let text = said(&assay(&folder, &["model", "card", "0.1"]));
+    assert!(text.contains("# credit 0.1") && text.contains("## Purpose\n\nTo try a template."), "{text}");
+}
+
+/// A card that the author packed is what the API shows.
+#[test]
+fn a_packed_card_is_shown_by_the_api() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let folder = tempfile::tempdir().expect("a folder");
+        said(&assay(folder.path(), &["model", "new", "mine", "--lang", "scorecard"]));
+        let card = "[[section]]\ntitle = \"Limits\"\ntext = \"Only an example.\"\n";
+        std::fs::write(folder.path().join("mine/card.toml"), card).expect("a file");
+        let text = said(&assay(folder.path(), &["model", "build", "mine"]));
+        let component = std::fs::read(folder.path().join("mine/mine.wasm")).expect(&text);
+        let api = service.keyed();
+        api.post_bytes("/api/v2/admin/models", component).await.expect(201);
+        let models = api.get("/api/v2/models").await.ok();
+        let mine = models["models"].as_array().and_then(|all| all.iter().find(|one| one["version"] == "0.1"));
+        assert_eq!(mine.expect("the model")["card"], "/api/v2/models/credit/0.1/card", "{models}");
+        let page = api.get("/api/v2/models/credit/0.1/card").await.text;
+        assert!(page.contains("# credit 0.1") && page.contains("## Limits\n\nOnly an example."), "{page}");
+    });
 }

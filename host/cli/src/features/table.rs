@@ -1,12 +1,14 @@
 //! `assay features table`: the matrix to train on, from the expressions that the model will serve with.
 
 use std::{
+    borrow::Cow,
     io::{self, BufWriter, Write as _},
     path::Path,
 };
 
 use assay_author::Matrix;
 use assay_backtest::{Record, Source};
+use assay_domain::features::Features;
 
 use crate::Failure;
 
@@ -16,32 +18,39 @@ pub fn print(declaration: &Path, features: &Path) -> Result<(), Failure> {
     let cannot = |error: io::Error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
     let mut source = Source::open(features).map_err(cannot)?;
     let mut out = BufWriter::new(io::stdout().lock());
-    // Whether there is a column of outcomes, by the first wallet.
-    let mut outcomes = None;
+    let mut empty = true;
     while let Some(chunk) = source.chunk().map_err(cannot)? {
-        for (line, record) in chunk.records() {
+        for (_, record) in chunk.records() {
             let record = record.map_err(|bad| Failure::no(format!("line {}: {}", bad.line, bad.reason)))?;
             let Some(record) = record else { continue };
-            if outcomes.is_none() {
-                write(&mut out, &(matrix.header() + if record.outcome.is_some() { ",outcome" } else { "" }))?;
+            if empty {
+                write(&mut out, &format!("id,as_of,cluster,{},outcome", matrix.header()))?;
             }
-            let wanted = *outcomes.get_or_insert(record.outcome.is_some());
-            write(&mut out, &row(&matrix, &record, wanted, line)?)?;
+            empty = false;
+            write(&mut out, &row(&matrix, &record))?;
         }
     }
-    match outcomes {
-        Some(_) => out.flush().map_err(Failure::cannot),
-        None => Err(Failure::no(format!("{} has no wallet", features.display()))),
+    if empty {
+        return Err(Failure::no(format!("{} has no wallet", features.display())));
     }
+    out.flush().map_err(Failure::cannot)
 }
 
-fn row(matrix: &Matrix, record: &Record, with_outcome: bool, line: u64) -> Result<String, Failure> {
-    let row = matrix.line(&record.features);
-    match (with_outcome, record.outcome) {
-        (true, Some(outcome)) => Ok(format!("{row},{}", u8::from(outcome))),
-        (false, None) => Ok(row),
-        _ => Err(Failure::no(format!("line {line}: every wallet needs an `outcome`, or none of them"))),
+/// A record without id, cluster or outcome has an empty cell there; without a cluster, its id is its cluster.
+fn row(matrix: &Matrix, record: &Record) -> String {
+    let id = record.id.as_deref().unwrap_or_default();
+    let cluster = record.cluster.as_deref().unwrap_or(id);
+    let outcome = record.outcome.map_or("", |bad| if bad { "1" } else { "0" });
+    let Features { as_of, .. } = &record.features;
+    format!("{},{as_of},{},{},{outcome}", cell(id), cell(cluster), matrix.line(&record.features))
+}
+
+/// A text as a cell of CSV.
+fn cell(text: &str) -> Cow<'_, str> {
+    if text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\"").replace(['\n', '\r'], " ")).into();
     }
+    text.into()
 }
 
 /// A closed pipe (`| head`) ends the command without an error.
@@ -50,4 +59,25 @@ fn write(out: &mut impl io::Write, line: &str) -> Result<(), Failure> {
         io::ErrorKind::BrokenPipe => Failure { message: String::new(), code: 0 },
         _ => Failure::cannot(error),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_author::Language;
+    use assay_domain::ModelKind;
+
+    use super::*;
+
+    #[test]
+    fn a_row_keeps_who_when_and_what_came_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in assay_author::template(Language::Trees, ModelKind::Credit, "t", "").unwrap() {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let matrix = Matrix::of(&folder.path().join("model.toml")).unwrap();
+        let said = |json: &str| row(&matrix, &Record::read(1, json.as_bytes()).unwrap().unwrap());
+        assert_eq!(said(r#"{"as_of":86400,"id":"a","cluster":7,"outcome":true}"#), "a,86400,7,,0,0,0,1");
+        assert_eq!(said(r#"{"as_of":1,"id":"b, \"c\"","outcome":0}"#), r#""b, ""c""",1,"b, ""c""",,0,0,0,0"#);
+        assert_eq!(said(r#"{"as_of":1}"#), ",1,,,0,0,0,");
+    }
 }

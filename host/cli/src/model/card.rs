@@ -17,7 +17,8 @@ pub fn card(kind: ModelKind, version: &ModelVersion, config: &ConfigFile) -> Res
         }
         let Ok(model) = assay_registry::standalone(&read(&file, &limits)?, &limits) else { continue };
         if (model.kind(), model.version()) == (kind, version) {
-            let page = cards::markdown(shelf, model.info(), model.digest()).map_err(Failure::cannot)?;
+            let packed = model.notes().card.as_deref();
+            let page = cards::markdown(shelf, model.info(), model.digest(), packed).map_err(Failure::cannot)?;
             return print(page.ok_or_else(none)?.trim_end());
         }
     }

@@ -85,8 +85,8 @@ pub enum Command {
         /// CSV file with a column `margin` or `probability`
         #[arg(long, value_name = "FILE")]
         expect: Option<PathBuf>,
-        /// The wallets of the training; history.jsonl in the folder where absent
-        #[arg(long, value_name = "FILE", requires = "expect")]
+        /// The wallets of the training; history.jsonl in the folder if absent. `compare` warns about this file
+        #[arg(long, value_name = "FILE")]
         features: Option<PathBuf>,
     },
     /// Ask a model once: its answer, the cost, what it printed, and what a panic or traceback said
@@ -190,8 +190,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
         Command::Build { folder, accept, no_fuse, expect, features } => {
-            let expect = expect.map(|expected| (expected, features.unwrap_or_else(|| folder.join("history.jsonl"))));
-            workshop::build(&folder, How { accept, fuse: !no_fuse, expect }).map(drop)
+            workshop::build(&folder, How { accept, fuse: !no_fuse, expect, features }).map(drop)
         }
         Command::Try(arguments) => trial::run(&arguments),
         Command::Compare { file, features, with, config } => compare(&file, &features, with, &config),

@@ -4,19 +4,25 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    sync::Arc,
 };
 
 use assay_author::{Language, Pack, Script};
 use assay_backtest::Source;
-use assay_domain::ModelKind;
+use assay_domain::{Digest, ModelKind};
+use assay_registry::Notes;
 
 use super::{expect, script};
 use crate::{Failure, print};
+use assay::cards;
 
 /// The declaration of a model without code, and the scores that its golden wallets keep.
 const DECLARATION: &str = "model.toml";
 const WALLETS: &str = "wallets.jsonl";
 const GOLDEN: &str = "golden.txt";
+/// The wallets of the training, and the card of a model.
+const HISTORY: &str = "history.jsonl";
+const CARD: &str = "card.toml";
 const LANGUAGES: &str = "there are rust, javascript, python, scorecard and trees";
 
 pub fn language(text: &str) -> Result<Language, String> {
@@ -63,32 +69,37 @@ pub struct How {
     pub accept: bool,
     /// Link the modules of a script into one.
     pub fuse: bool,
-    /// The predictions of a model without code, and the wallets that they are of.
-    pub expect: Option<(PathBuf, PathBuf)>,
+    /// The predictions of a model without code.
+    pub expect: Option<PathBuf>,
+    /// The wallets of its training; history.jsonl in its folder if absent.
+    pub features: Option<PathBuf>,
 }
 
 impl Default for How {
     fn default() -> Self {
-        Self { accept: false, fuse: true, expect: None }
+        Self { accept: false, fuse: true, expect: None, features: None }
     }
 }
 
 /// Builds the model in `folder` and writes its component beside it.
-pub fn build(folder: &Path, How { accept, fuse, expect }: How) -> Result<PathBuf, Failure> {
+pub fn build(folder: &Path, How { accept, fuse, expect, features }: How) -> Result<PathBuf, Failure> {
+    let features = features.unwrap_or_else(|| folder.join(HISTORY));
     let folder = folder.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", folder.display())))?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut notes = Notes { card: card(&folder)?, training: None };
     let component = if folder.join(DECLARATION).is_file() {
         let packed = pack(&folder.join(DECLARATION))?;
         golden(&folder, &packed, accept)?;
         let component = component(&packed.core)?;
         match &expect {
-            Some((expected, features)) => expect::compare(&packed, &component, expected, features)?,
+            Some(expected) => expect::compare(&packed, &component, expected, &features)?,
             None if packed.is_trained => print(
                 "not compared with its training: write predictions.csv there, as train.py of the template does, and \
                  build with --expect predictions.csv",
             )?,
             None => {}
         }
+        notes.training = if features.is_file() { Some(digest(&features)?) } else { None };
         component
     } else if expect.is_some() {
         return Err(Failure::no(format!("--expect compares a model without code, and there is no {DECLARATION}")));
@@ -100,10 +111,30 @@ pub fn build(folder: &Path, How { accept, fuse, expect }: How) -> Result<PathBuf
         let sources = format!("{DECLARATION}, Cargo.toml, model.js nor model.py");
         return Err(Failure::no(format!("{} has neither {sources}", folder.display())));
     };
+    let component = notes.put(component);
     let file = folder.join(format!("{name}.wasm"));
     write(&file, &component)?;
     print(format!("{name}.wasm: {} bytes", component.len()))?;
     Ok(file)
+}
+
+/// The card in the folder of a model, which becomes part of the component.
+fn card(folder: &Path) -> Result<Option<Arc<str>>, Failure> {
+    let path = folder.join(CARD);
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(&path).map_err(|error| Failure::cannot(format!("{}: {error}", path.display())))?;
+    cards::check(&text).map_err(|why| Failure::no(format!("{}: {why}", path.display())))?;
+    Ok(Some(text.into()))
+}
+
+/// The digest of a file of features, as reports have it.
+fn digest(features: &Path) -> Result<Digest, Failure> {
+    let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
+    let mut source = Source::open(features).map_err(cannot)?;
+    while source.chunk().map_err(cannot)?.is_some() {}
+    source.digest().map_err(cannot)
 }
 
 /// A model without code, packed.

@@ -28,7 +28,7 @@ pub async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> 
     let models: Vec<ModelBody> = blocking(move || {
         let carded = |status: &ModelStatus| {
             let info = status.info.as_ref()?;
-            let exists = cards::path(app.cards.shelf(), info.kind, &info.version).is_file();
+            let exists = status.card.is_some() || cards::path(app.cards.shelf(), info.kind, &info.version).is_file();
             exists.then(|| format!("/api/v2/models/{}/{}/card", info.kind, info.version))
         };
         listed.into_iter().map(|status| ModelBody::new(carded(&status), status)).collect()
@@ -58,10 +58,10 @@ pub async fn card(
     };
     let found = app.rollout.registry().list().into_iter().find_map(|status| {
         let info = status.info.filter(|info| (info.kind, &info.version) == (kind, &version))?;
-        status.digest.map(|digest| (info, digest))
+        status.digest.map(|digest| (info, digest, status.card))
     });
-    let (info, digest) = found.ok_or_else(none)?;
-    let page = blocking(move || cards::markdown(app.cards.shelf(), &info, digest)).await;
+    let (info, digest, packed) = found.ok_or_else(none)?;
+    let page = blocking(move || cards::markdown(app.cards.shelf(), &info, digest, packed.as_deref())).await;
     let page = page.map_err(|error| ApiError::internal("bad_card", error))?.ok_or_else(none)?;
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], page).into_response())
 }

@@ -15,7 +15,8 @@ impl Inner {
         let model = &scored.model;
         let info = || {
             let loaded = self.rollout.registry().version_of(model.kind, &model.version);
-            loaded.filter(|loaded| loaded.digest() == model.digest).map(|loaded| loaded.info().clone())
+            let loaded = loaded.filter(|loaded| loaded.digest() == model.digest)?;
+            Some((loaded.info().clone(), loaded.notes().card.clone()))
         };
         let claims = self.cards.claims(model, info).await;
         match scored.basis {
