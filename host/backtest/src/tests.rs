@@ -147,7 +147,7 @@ fn what_a_model_claims_is_compared_on_its_population_whatever_the_outcome_is_cal
 
 #[test]
 fn what_sets_dates_apart_is_no_skill_within_them() {
-    const LEVEL: Formula = Formula { label: "f", score: |n| Ok(if n / DAY % 2 == 0 { 400 } else { 800 }) };
+    const LEVEL: Formula = Formula { label: "f", score: |n| Ok(if (n / DAY).is_multiple_of(2) { 400 } else { 800 }) };
     const DAY: u64 = 86_400;
     // Every second day is a bad one, and the score knows the days alone.
     let line = |n: u64| {
@@ -171,7 +171,7 @@ fn owing(n: u64, health: f64, bad: bool) -> String {
             "coverage":"complete","feeds_score":true,"supply":1,"withdraw":0,"borrow":1,"repay":0,"liquidation":{},"first_event":1,"last_event":1,
             "last_liquidation":null,"supplied_usd":200,"borrowed_usd":100,"position":{{"coverage":"complete","collateral":[],"debt":[],
             "liquidation_threshold":0.8,"health_factor":{health},"utilisation":0.5}}}}]}}"#,
-        u64::from(n % 2 == 0)
+        u64::from(n.is_multiple_of(2))
     )
     .replace('\n', "")
 }
