@@ -11,8 +11,10 @@ use crate::{
         x402::{Local, X402},
     },
     agents::Agents,
+    cards::Cards,
     config::{self, Config},
     http,
+    outcomes::Outcomes,
     reputation::{Appraiser, Counter, Notices, Rehearsal, Reputation, Submissions},
     rollout::{self, Rollout},
     scoring::{Scenarios, Scoring, Source},
@@ -100,6 +102,9 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     }
     let notices = notices(config, reputation.as_ref(), rehearsal.as_ref(), &tasks);
     x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
+    let cards = Arc::new(Cards::new(&config.models.shelf));
+    let outcomes = Outcomes::new(config, rollout.clone(), chains.clone(), cards.clone());
+    outcomes.start(&tasks.spawner());
     let access = Access::new(&config.access, store.clone());
     let contradictions = Contradictions::default();
     if !config.sandbox {
@@ -111,6 +116,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         scoring,
         rollout,
         agents,
+        cards,
+        outcomes,
         contradictions,
         reputation,
         rehearsal,

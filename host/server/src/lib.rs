@@ -10,6 +10,7 @@ pub mod app;
 pub mod cards;
 pub mod config;
 pub mod http;
+pub mod outcomes;
 pub mod reputation;
 pub mod rollout;
 pub mod scoring;

@@ -238,7 +238,9 @@ fn evidence_shows_what_challengers_said_and_which_one_fails() {
         let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
         assert_eq!(seen.findings, [] as [&str; 0]);
         let says = |view: &str, text: &str| assert!(seen.texts[view].contains(text), "{view}: {}", seen.texts[view]);
-        for text in ["1.0 against 1.1", "6.1 against 1.1", "trap 3 times", "Mean points by factor", "From \\ to"] {
+        let kept = "3 scores of 3 wallets are kept";
+        for text in ["1.0 against 1.1", "6.1 against 1.1", "trap 3 times", "Mean points by factor", "From \\ to", kept]
+        {
             says("evidence", text);
         }
         for text in ["benched", "failed 3 times in a row"] {

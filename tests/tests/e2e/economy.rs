@@ -1,6 +1,7 @@
 //! From a chain to a champion: an index, an export with outcomes, a fit on the time before a fall of prices, a component,
 //! a backtest on that fall, a challenger, and a promotion; all of it by the real binary.
 
+mod outcomes;
 mod rows;
 
 use std::{
@@ -125,7 +126,9 @@ fn a_model_that_was_fitted_before_a_fall_of_prices_ranks_who_is_liquidated_in_it
         assert!(new["interval"]["low"].as_f64().unwrap() > 0.75, "{new}");
         assert!(new["interval"]["low"].as_f64() > old["value"].as_f64(), "{new} {old}");
         println!("{}", stated(&desk, "test.jsonl"));
-        promoted(desk, &economy, &config).await;
+        let scored = outcomes::scored(&[&train[..], &test].concat());
+        outcomes::keep(&scored, desk.0.path(), &config).await;
+        promoted(desk, &economy, &config, (&ledger, &scored)).await;
     });
 }
 
@@ -141,8 +144,8 @@ fn stated(desk: &Desk, export: &str) -> String {
     said(&mut program)
 }
 
-/// The model challenges, is promoted on what the shadow saw, and answers.
-async fn promoted(desk: Desk, economy: &Economy, config: &str) {
+/// The model challenges, is promoted on what the shadow saw, and answers. What became of earlier scores is joined first.
+async fn promoted(desk: Desk, economy: &Economy, config: &str, (ledger, scored): (&Ledger, &[outcomes::Row])) {
     let model = desk.path("model.wasm");
     let service = Service::start_in(desk.0, &format!("{config}{ALWAYS}"), &[]);
     let api = service.keyed();
@@ -151,6 +154,14 @@ async fn promoted(desk: Desk, economy: &Economy, config: &str) {
         command.arg("model").args(arguments).args(["--server", service.base(), "--key-from", "ASSAY_TEST_KEY"]);
         tokio::task::block_in_place(|| said(command.env("ASSAY_TEST_KEY", KEY).current_dir(service.dir())))
     };
+    let known = outcomes::check(&api, ledger, scored).await;
+    let words = remote(&["outcomes"]);
+    println!("{words}");
+    let scores = known["models"][1]["scores"].as_u64().unwrap();
+    assert!(
+        words.contains(&format!("credit 1.3, challenger: {scores} scores of ")) && words.contains("PSI"),
+        "{words}"
+    );
     remote(&["publish", model.to_str().unwrap()]);
     remote(&["challenge", "credit", VERSION, "--why", "its backtest"]);
     let list: Vec<String> = economy.borrowers.iter().take(20).map(ToString::to_string).collect();

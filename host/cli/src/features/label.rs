@@ -3,11 +3,10 @@
 use assay_chain::{Chains, PastBlock, config::ChainConfig};
 use assay_domain::{Address, ChainId, Coverage, features::Features};
 use assay_index::Index;
-use assay_lending::{EventKind, What};
 
 use super::past::{Label, Past};
 use crate::Failure;
-use assay::config::Config;
+use assay::{config::Config, outcomes::liquidations};
 
 /// The index, with the chains that have markets.
 pub(super) struct Indexed {
@@ -59,13 +58,8 @@ impl Indexed {
     pub async fn reaches(&self, chains: &Chains, past: &Past, label: Label) -> Result<(), Failure> {
         let end = past.moment.saturating_add(label.within);
         for chain in &self.chains {
-            let progress = self.index.progress(*chain).map_err(Failure::cannot)?;
-            let through = progress.and_then(|progress| progress.through()).map(|through| through.number);
-            let time = match (chains.client(*chain), through) {
-                (Some(client), Some(through)) => client.block(through).await.map_err(Failure::cannot)?,
-                _ => None,
-            };
-            if time.is_none_or(|block| block.time < end) {
+            let time = liquidations::through(&self.index, chains, *chain).await.map_err(Failure::cannot)?;
+            if time.is_none_or(|time| time < end) {
                 return Err(Failure::cannot(format!(
                     "the outcome is not known yet: the index of chain {chain} ends before the last day that counts; let \
                      `assay serve` read on, or choose an earlier --as-of or a shorter --within"
@@ -92,17 +86,7 @@ impl Indexed {
             return Ok(None);
         }
         let in_time = moment..moment.saturating_add(label.within);
-        let liquidated = |what: &What| match what {
-            What::Event { kind: EventKind::Liquidation, time } => in_time.contains(time),
-            _ => false,
-        };
-        for chain in &self.chains {
-            let history = self.index.history(*chain, wallet).map_err(|error| error.to_string())?;
-            let entries = history.iter().flat_map(|history| history.entries.iter().flatten());
-            if entries.into_iter().any(|entry| liquidated(&entry.what)) {
-                return Ok(Some(true));
-            }
-        }
-        Ok(Some(false))
+        let moments = liquidations::moments(&self.index, &self.chains, wallet)?;
+        Ok(Some(moments.iter().any(|moment| in_time.contains(moment))))
     }
 }

@@ -5,6 +5,7 @@ mod card;
 mod dev;
 mod expect;
 mod inspect;
+mod outcomes;
 mod script;
 mod sign;
 mod trial;
@@ -57,6 +58,15 @@ pub enum Command {
         kind: ModelKind,
         #[command(flatten)]
         config: ConfigFile,
+    },
+    /// Print what became of the wallets that a running server scored: realised against claimed rates of liquidations by
+    /// range, and the shift of the scores by week, of credit champion and challengers
+    Outcomes {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        server: Server,
     },
     /// Begin a model: a folder with its source, tests and a README
     New {
@@ -201,6 +211,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Check { file, json, config } => inspect::check(&file, json, &config),
         Command::List { json, config } => inspect::list(json, &config),
         Command::Card { version, kind, config } => card::card(kind, &version, &config),
+        Command::Outcomes { json, server } => outcomes::outcomes(json, &server),
         on_server => remote(on_server),
     }
 }

@@ -24,6 +24,9 @@ pub struct Scoring {
     /// Lifetime of the records of served scores. With 0 no record is saved, and scores have no id.
     #[serde(rename = "provenance_days", deserialize_with = "settings::days")]
     pub provenance_ttl: Duration,
+    /// Lifetime of the scores that are held against later liquidations. With 0 none is kept.
+    #[serde(rename = "outcome_days", deserialize_with = "settings::days")]
+    pub outcome_ttl: Duration,
     /// Share of computed scores that challengers compute too, 0 to 1.
     pub shadow_share: f64,
     /// Largest share of one core that the shadow engine may use, 0 to 1.
@@ -52,6 +55,7 @@ impl Scoring {
         let what = "above 30000; an incomplete report may be cached for 30 seconds at most";
         found.add_if(long, "incomplete_cache_ms", what);
         found.days("provenance_days", self.provenance_ttl, ..=3_650);
+        found.days("outcome_days", self.outcome_ttl, ..=3_650);
         found.share("shadow_share", self.shadow_share);
         found.share("shadow_budget", self.shadow_budget);
         found.hours("shadow_hours", self.shadow_ttl, 1..=8_760);

@@ -12,7 +12,7 @@ use super::{
     ApiError, App,
     extract::{Caller, KindPath, SubjectPath, VersionPath, Versions, Window},
     fresh, responses,
-    wire::{ComparisonBody, ModelBody, ModelsBody, ShadowBody},
+    wire::{ComparisonBody, ModelBody, ModelsBody, OutcomesBody, ShadowBody},
 };
 use crate::{cards, scoring::blocking};
 use assay_registry::ModelStatus;
@@ -116,4 +116,20 @@ pub async fn report(
     let hours = hours.unwrap_or_else(|| app.rollout.window());
     let pairs = app.rollout.shadow_pairs(kind, hours).await.map_err(ApiError::store)?;
     Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.rollout.shadow_share(), pairs)))
+}
+
+/// What became of the wallets that credit champion and challengers scored: realised against claimed rates of
+/// liquidations by range, and the shift of the scores by week.
+///
+/// Scores are kept for `scoring.outcome_days`, of each model the first of a wallet in a week. Liquidations come from the
+/// index of markets. Metrics of the same are computed every hour.
+#[utoipa::path(
+    get, path = "/api/v2/admin/models/outcomes", tag = "admin", operation_id = "model_outcomes",
+    responses((status = 200, description = "The outcomes", body = OutcomesBody), responses::Keyed),
+    security(("key" = [])),
+)]
+pub async fn outcomes(State(app): State<App>) -> Result<Json<OutcomesBody>, ApiError> {
+    let joined = app.outcomes.joined().await.map_err(ApiError::store)?;
+    app.outcomes.show(&joined).await;
+    Ok(Json(joined.into()))
 }

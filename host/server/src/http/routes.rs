@@ -94,6 +94,7 @@ table! {
         GET "/api/v2/models/{kind}/{version}/card" Models models::card;
         POST "/api/v2/admin/models" Admin [component] admin::add;
         POST "/api/v2/admin/models/check" Admin [component] check::check;
+        GET "/api/v2/admin/models/outcomes" Admin models::outcomes;
         PUT "/api/v2/admin/models/{kind}/champion" Admin admin::champion;
         PUT "/api/v2/admin/models/{kind}/challengers" Admin admin::challengers;
         POST "/api/v2/admin/models/{kind}/rollback" Admin admin::roll_back;

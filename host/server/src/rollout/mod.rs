@@ -6,6 +6,7 @@
 mod audit;
 mod automatic;
 mod fleet;
+mod observed;
 mod promotion;
 mod provenance;
 mod recorded;
@@ -26,6 +27,7 @@ use recorded::RecordedRoles;
 
 pub use audit::{AuditEntry, Move};
 pub use fleet::StageError;
+pub use observed::WEEK;
 pub use promotion::Review;
 pub use provenance::{Inputs, ReplayError, Replayed, ScoreId, Slot, replay, served};
 pub use recorded::stored_roles;
@@ -47,6 +49,7 @@ struct Inner {
     provenance: provenance::Provenance,
     promotion: config::Promotion,
     shadow: shadow::Shadow,
+    observed: Arc<observed::Observed>,
     shadow_lifetime: Duration,
 }
 
@@ -65,10 +68,11 @@ impl Rollout {
         audit::complete(&store, &registry, &recorded.roles).await?;
         let provenance = provenance::Provenance::open(&store, settings).await?;
         let (promotion, shadow_lifetime) = (promotion.clone(), settings.shadow_ttl);
-        let shadow = shadow::Shadow::start(&registry, settings)
+        let observed = Arc::new(observed::Observed::new(settings.outcome_ttl));
+        let shadow = shadow::Shadow::start(&registry, settings, &observed)
             .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
-        let inner =
-            Inner { registry, store, recorded: Mutex::new(recorded), provenance, promotion, shadow, shadow_lifetime };
+        let recorded = Mutex::new(recorded);
+        let inner = Inner { registry, store, recorded, provenance, promotion, shadow, observed, shadow_lifetime };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -1,7 +1,8 @@
-//! The records of rollout: roles, uploaded components, the audit log, the measurements of the shadow, and the
-//! provenance of served scores. Their JSON is a format: a field may be added as optional, never renamed or retyped.
+//! The records of rollout: roles, uploaded components, the audit log, the measurements of the shadow, the provenance of
+//! served scores, and the scores that wait for their outcome. Their JSON is a format: a field may be added as optional, never renamed or retyped.
 
 mod audit;
+mod observed;
 mod served;
 mod shadow;
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use audit::{AuditEnd, AuditRecord};
+pub use observed::{ObservedRecord, ObservedScore};
 pub use served::{BoostRecord, FactorRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 
@@ -18,6 +20,8 @@ pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
 /// What each process measured of credit challengers, by hour since the epoch and process.
 pub const SHADOWS: Family<ShadowRecord> = Family::listed("shadow/credit/");
+/// Scores that are held against what happened later, by hour since the epoch and process.
+pub const OBSERVED: Family<ObservedRecord> = Family::listed("observed/");
 /// The steps of the audit log. Ids begin with the time, so keys sort by time.
 pub const AUDIT: Family<AuditRecord> = Family::listed("audit/");
 /// The outcome of each step of the audit log.
@@ -61,6 +65,11 @@ pub fn audit_end(id: &str) -> Key<AuditEnd> {
 /// What one process measured of credit challengers in one hour since the epoch.
 pub fn shadow(hour: i64, process: &str) -> Key<ShadowRecord> {
     SHADOWS.key(format_args!("{hour}/{process}"))
+}
+
+/// The scores that one process observed in one hour since the epoch.
+pub fn observed(hour: i64, process: &str) -> Key<ObservedRecord> {
+    OBSERVED.key(format_args!("{hour}/{process}"))
 }
 
 /// The roles of one kind of model.

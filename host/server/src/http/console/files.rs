@@ -51,6 +51,7 @@ files! {
     "views/keys.js"
     "views/look_up.js"
     "views/models.js"
+    "views/outcomes.js"
     "views/roles.js"
     "views/score.js"
     "views/shelf.js"

@@ -157,11 +157,13 @@ impl ModelBody {
 impl From<Claims> for ClaimsBody {
     fn from(claims: Claims) -> Self {
         let Claims { outcome, horizon_days, population, rates } = claims;
-        let rate = |rate: Rate| {
-            let Rate { range, low, estimate, high } = rate;
-            RateBody { range: range.as_str(), low, estimate, high }
-        };
-        Self { outcome, horizon_days, population, rates: rates.into_iter().map(rate).collect() }
+        Self { outcome, horizon_days, population, rates: rates.into_iter().map(Into::into).collect() }
+    }
+}
+
+impl From<Rate> for RateBody {
+    fn from(Rate { range, low, estimate, high }: Rate) -> Self {
+        Self { range: range.as_str(), low, estimate, high }
     }
 }
 

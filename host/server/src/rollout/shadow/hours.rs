@@ -99,6 +99,9 @@ impl Rollout {
                 if let Err(error) = rollout.flush_shadow().await {
                     tracing::error!(%error, "measurements of the shadow cannot be stored");
                 }
+                if let Err(error) = rollout.flush_observed().await {
+                    tracing::error!(%error, "scores that wait for their outcome cannot be stored");
+                }
                 if ending {
                     return;
                 }

@@ -23,7 +23,7 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-use super::{Rollout, Scored};
+use super::{Rollout, Scored, observed::Observed};
 use crate::config;
 use assay_domain::{Address, ModelVersion, features::Features};
 use assay_registry::{CreditModel, Registry};
@@ -50,7 +50,7 @@ pub(super) struct Shadow {
 impl Shadow {
     /// # Errors
     /// The system starts no thread.
-    pub fn start(registry: &Arc<Registry>, settings: &config::Scoring) -> io::Result<Self> {
+    pub fn start(registry: &Arc<Registry>, settings: &config::Scoring, observed: &Arc<Observed>) -> io::Result<Self> {
         let (counters, hours) = (Arc::new(Counters::default()), Arc::new(Mutex::new(Hours::new())));
         let stop = Arc::new(AtomicBool::new(false));
         let mut shadow = Self { queue: None, thread: None, stop, counters, hours, share: settings.shadow_share };
@@ -61,6 +61,7 @@ impl Shadow {
                 hours: Arc::clone(&shadow.hours),
                 counters: Arc::clone(&shadow.counters),
                 stop: Arc::clone(&shadow.stop),
+                observed: Arc::clone(observed),
                 budget: settings.shadow_budget,
             };
             shadow.thread = Some(thread::Builder::new().name("shadow".into()).spawn(move || worker.run(&inbox))?);
@@ -107,8 +108,9 @@ impl Shadow {
 }
 
 impl Rollout {
-    /// Queues a computed score for the challengers. Never waits.
+    /// Keeps a computed score for its outcome, and queues it for the challengers. Never waits.
     pub fn offer(&self, champion: &CreditModel, scored: &Arc<Scored>, features: &Arc<Features>) {
+        self.inner.observed.see(&scored.model, scored, scored.assessment.score);
         self.inner.shadow.offer(&self.inner.registry, champion, scored, features);
     }
 }
@@ -135,8 +137,10 @@ fn sampled(address: Address, version: &ModelVersion, share: f64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rollout::Basis;
     use assay_domain::ModelKind;
     use assay_registry::Settings;
+    use std::time::Duration;
 
     #[test]
     fn a_sample_has_its_share_and_grows_with_it() {
@@ -159,7 +163,12 @@ mod tests {
         registry.set_challengers(ModelKind::Credit, &[challenger]).unwrap();
         let settings = config::load(None).unwrap().scoring;
         // A thousandth of a core: after one call it rests for longer than this test takes.
-        let shadow = Shadow::start(&registry, &config::Scoring { shadow_budget: 0.001, ..settings }).unwrap();
+        let shadow = Shadow::start(
+            &registry,
+            &config::Scoring { shadow_budget: 0.001, ..settings },
+            &Arc::new(Observed::new(Duration::ZERO)),
+        )
+        .unwrap();
         let model = registry.champion::<CreditModel>().unwrap();
         let features = Arc::new(Features { as_of: 1_750_000_000, ..assay_registry::measure::typical() });
         let now = chrono::Utc::now();
@@ -169,9 +178,9 @@ mod tests {
             model: model.reference().clone(),
             at: now,
             coverage: assay_domain::Coverage::Complete,
-            fresh: assay_domain::Freshness { read_at: now, life: std::time::Duration::ZERO },
+            fresh: assay_domain::Freshness { read_at: now, life: Duration::ZERO },
             record: None,
-            basis: crate::rollout::Basis::Unknown,
+            basis: Basis::Unknown,
         });
         (0..OFFERS).for_each(|_| shadow.offer(&registry, &model, &scored, &features));
         let passed = shadow.counters.take();

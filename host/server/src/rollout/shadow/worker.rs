@@ -14,7 +14,7 @@ use std::{
 };
 
 use super::{counters::Counters, hours::Hours, observation::Observation};
-use crate::rollout::Scored;
+use crate::rollout::{Scored, observed::Observed};
 use assay_domain::{Digest, features::Features};
 use assay_registry::{CreditModel, Registry, Spent};
 
@@ -42,6 +42,7 @@ pub(super) struct Worker {
     pub hours: Arc<Mutex<Hours>>,
     pub counters: Arc<Counters>,
     pub stop: Arc<AtomicBool>,
+    pub observed: Arc<Observed>,
     pub budget: f64,
 }
 
@@ -107,6 +108,9 @@ impl Worker {
             }
         };
         let (shadow, spent) = challenger.score_on(&copy, &job.features);
+        if let Ok(assessment) = &shadow {
+            self.observed.see(challenger.reference(), &job.scored, assessment.score);
+        }
         let observation = Observation { served: &job.scored.assessment, shadow: &shadow, spent, champion_spent };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
         observation.add_to(hours.pair(&job.champion.reference().into(), &challenger.reference().into()));

@@ -8,6 +8,7 @@ import { Answer, Digest, Facts, Mark, Raw, Table, Time, figures } from "../parts
 import { Columns } from "../charts/bars.js";
 import { RANGES, count, number, percent, range, several, signed } from "../words.js";
 import { Change } from "./roles.js";
+import { Outcomes } from "./outcomes.js";
 
 const WINDOWS = {
   "": "as promotion is decided",
@@ -20,6 +21,7 @@ const BINS = 14;
 const WIDTH = 50;
 
 export function Evidence({ query }) {
+  const me = useMe();
   const span = query.get("window") ?? "";
   const asked = useAsk(path(["models", "credit", "report"], { window: span }));
   const show = ({ body, text }) => html`
@@ -47,6 +49,7 @@ export function Evidence({ query }) {
       </select>
     </form>
     <${Answer} asked=${asked} what="the evidence" show=${show} />
+    ${me.scopes.includes("admin") && html`<${Outcomes} />`}
   `;
 }
 

@@ -1,0 +1,79 @@
+// What became of the wallets that champion and challengers scored: realised beside claimed rates, and the weeks.
+
+import { html } from "../dom.js";
+import { path, useAsk } from "../api.js";
+import { Answer, Mark, Raw, Table, Time } from "../parts.js";
+import { NOT_KNOWN, count, day, number, percent, range } from "../words.js";
+
+/** Bounds of the population stability index, as in the shadow report. */
+const [INVESTIGATE, SIGNIFICANT] = [0.1, 0.25];
+
+const between = (low, high) => (low === null ? "" : ` (${percent(low)} to ${percent(high)})`);
+
+export function Outcomes() {
+  const asked = useAsk(path(["admin", "models", "outcomes"]));
+  const show = ({ body, text }) => html`
+    <p class="faint">
+      ${
+        body.known_until
+          ? html`Liquidations are known up to <${Time} at=${body.known_until} />. A wallet counts once a week.`
+          : `Nothing is joined: ${body.reason}.`
+      }
+    </p>
+    ${body.models.map((of) => html`<${Model} of=${of} key=${of.model.digest} />`)}
+    <${Raw} text=${text} name="The outcomes as JSON" />
+  `;
+  return html`<section>
+    <h2>What became of them</h2>
+    <${Answer} asked=${asked} what="the outcomes" show=${show} />
+  </section>`;
+}
+
+function Model({ of }) {
+  return html`<section class="card">
+    <h3>${of.model.version}, ${of.role}</h3>
+    <p class="faint">${count(of.scores)} scores of ${count(of.wallets)} wallets are kept.</p>
+    ${of.realised.map((table) => html`<${Realised} table=${table} key=${table.population + table.horizon_days} />`)}
+    ${of.weeks.length > 0 && html`<${Weeks} weeks=${of.weeks} />`}
+  </section>`;
+}
+
+function Realised({ table }) {
+  const caption = `Liquidated within ${table.horizon_days} days, of ${table.population}`;
+  const waiting = `${count(table.known)} scores are known to their end, ${count(table.waiting)} wait.`;
+  const rows = table.ranges
+    .filter(({ scores }) => scores > 0)
+    .map(
+      (row) =>
+        html`<tr>
+          <th scope="row">${range(row.range)}</th>
+          <td class="figure">${count(row.liquidated)} of ${count(row.scores)}</td>
+          <td class="figure">${percent(row.rate)}${between(row.low, row.high)}</td>
+          <td class="figure">
+            ${row.claimed ? percent(row.claimed.estimate) + between(row.claimed.low, row.claimed.high) : NOT_KNOWN}
+          </td>
+          <td>
+            ${row.agrees === true && html`<${Mark} kind="good">as claimed</${Mark}>`}
+            ${row.agrees === false && html`<${Mark} kind="bad">not as claimed</${Mark}>`}
+          </td>
+        </tr>`,
+    );
+  const head = ["Range", { figures: "Liquidated" }, { figures: "Rate" }, { figures: "Claimed" }, "Verdict"];
+  return html`${rows.length > 0 && html`<${Table} caption=${caption} head=${head} rows=${rows} />`}
+    <p class="faint">${rows.length > 0 ? waiting : `${caption}: ${waiting}`}</p>`;
+}
+
+function Weeks({ weeks }) {
+  const kind = (psi) => (psi > SIGNIFICANT ? "bad" : psi > INVESTIGATE ? "warn" : "good");
+  const rows = weeks.map(
+    ({ from, scores, mean, psi }) =>
+      html`<tr>
+        <th scope="row">${day(from)}</th>
+        <td class="figure">${count(scores)}</td>
+        <td class="figure">${count(mean)}</td>
+        <td class="figure">${psi === null ? NOT_KNOWN : html`<${Mark} kind=${kind(psi)}>${number(psi)}</${Mark}>`}</td>
+      </tr>`,
+  );
+  const head = ["Week of", { figures: "Scores" }, { figures: "Mean" }, { figures: "PSI since the first" }];
+  return html`<${Table} caption="Scores by week" head=${head} rows=${rows} />`;
+}

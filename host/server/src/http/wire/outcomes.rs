@@ -1,0 +1,127 @@
+//! What became of the wallets that were scored.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{Moment, RangeName, ReferenceBody, model::RateBody};
+use crate::outcomes::{Joined, OfModel, Realised, RealisedRange, Week};
+use assay_domain::{stats::Interval, time_from_unix};
+
+/// The kept scores of credit champion and challengers joined with the liquidations after them.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Outcomes")]
+pub struct OutcomesBody {
+    #[schema(value_type = String, format = DateTime)]
+    pub timestamp: Moment,
+    /// Liquidations are known up to this moment; null without an index of markets.
+    #[schema(value_type = Option<String>, format = DateTime)]
+    pub known_until: Option<Moment>,
+    /// Why nothing was joined.
+    pub reason: Option<String>,
+    pub models: Vec<ModelOutcomesBody>,
+    pub count: usize,
+}
+
+/// One model. A wallet counts once a week, with its first score.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ModelOutcomes")]
+pub struct ModelOutcomesBody {
+    model: ReferenceBody,
+    /// `champion` or `challenger`.
+    #[schema(value_type = String)]
+    role: &'static str,
+    scores: u64,
+    wallets: u64,
+    /// One table for each claim of the model; of a model that claims nothing, for wallets that owe.
+    realised: Vec<RealisedBody>,
+    /// The weeks with a score, the oldest first.
+    weeks: Vec<WeekBody>,
+}
+
+/// How often wallets of one population were liquidated within one horizon.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Realised")]
+pub struct RealisedBody {
+    population: String,
+    horizon_days: u32,
+    /// Scores whose whole horizon is known; only these are counted.
+    known: u64,
+    /// Scores that wait for the end of their horizon.
+    waiting: u64,
+    ranges: Vec<RealisedRangeBody>,
+}
+
+/// One range of the score.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "RealisedRange")]
+pub struct RealisedRangeBody {
+    range: RangeName,
+    scores: u64,
+    wallets: u64,
+    /// Scores after which the wallet was liquidated within the horizon.
+    liquidated: u64,
+    /// Null without scores.
+    rate: Option<f64>,
+    /// The 95 % interval, as if each wallet counted once.
+    low: Option<f64>,
+    high: Option<f64>,
+    /// What the model claims; null where it claims nothing.
+    claimed: Option<RateBody>,
+    /// Whether both intervals have a rate in common; null with fewer than 50 scores or without a claim.
+    agrees: Option<bool>,
+}
+
+/// The scores of one week.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "ScoreWeek")]
+pub struct WeekBody {
+    #[schema(value_type = String, format = DateTime)]
+    from: Moment,
+    scores: u64,
+    mean: Option<f64>,
+    /// Population stability index against the first week with 50 scores; null with fewer.
+    psi: Option<f64>,
+}
+
+impl From<Joined> for OutcomesBody {
+    fn from(Joined { known_until, reason, models }: Joined) -> Self {
+        Self {
+            timestamp: Moment::now(),
+            known_until: known_until.map(time_from_unix).map(Moment),
+            reason,
+            count: models.len(),
+            models: models.into_iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl From<OfModel> for ModelOutcomesBody {
+    fn from(OfModel { model, role, scores, wallets, realised, weeks }: OfModel) -> Self {
+        let week =
+            |Week { from, scores, mean, psi }: Week| WeekBody { from: Moment(time_from_unix(from)), scores, mean, psi };
+        Self {
+            model: model.into(),
+            role: role.as_str(),
+            scores,
+            wallets,
+            realised: realised.into_iter().map(Into::into).collect(),
+            weeks: weeks.into_iter().map(week).collect(),
+        }
+    }
+}
+
+impl From<Realised> for RealisedBody {
+    fn from(Realised { population, horizon_days, known, waiting, ranges }: Realised) -> Self {
+        Self { population, horizon_days, known, waiting, ranges: ranges.into_iter().map(Into::into).collect() }
+    }
+}
+
+impl From<RealisedRange> for RealisedRangeBody {
+    fn from(found: RealisedRange) -> Self {
+        let RealisedRange { range, scores, wallets, liquidated, rate, interval, claimed, agrees } = found;
+        let end = |end: fn(Interval) -> f64| interval.map(end);
+        let (low, high) = (end(|interval| interval.low), end(|interval| interval.high));
+        let claimed = claimed.map(Into::into);
+        Self { range: range.into(), scores, wallets, liquidated, rate, low, high, claimed, agrees }
+    }
+}

@@ -1,0 +1,79 @@
+//! The scores of each week beside those of the first: a shift says that the wallets have changed, or what is read of them.
+
+use std::collections::BTreeMap;
+
+use crate::rollout::{WEEK, records::ObservedScore};
+use assay_domain::stats::{Edges, Histogram, psi};
+
+/// Bins of the stability index, each with a tenth of the first week's scores.
+const BINS: u32 = 10;
+/// With fewer scores in one of the two weeks the index is mostly chance.
+const ENOUGH: u64 = 50;
+
+/// The scores of one week.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Week {
+    /// Its first moment, in Unix seconds.
+    pub from: u64,
+    pub scores: u64,
+    pub mean: Option<f64>,
+    /// The population stability index against the first week; `None` for that one and with fewer than 50 scores.
+    pub psi: Option<f64>,
+}
+
+/// The weeks with a score, the oldest first.
+pub fn weeks(scores: &[ObservedScore]) -> Vec<Week> {
+    let mut by_week = BTreeMap::<u64, Histogram>::new();
+    for found in scores {
+        by_week.entry(found.as_of / WEEK).or_default().add(found.score);
+    }
+    // The reference is the first week that has enough to be one.
+    let reference = by_week.iter().find(|(_, scores)| scores.count() >= ENOUGH);
+    let reference = reference.map(|(week, scores)| {
+        let edges = Edges::quantiles(scores, BINS);
+        (*week, edges.counts(scores), edges)
+    });
+    let shift = |week: u64, scores: &Histogram| {
+        let (first, expected, edges) = reference.as_ref()?;
+        let is_later = week > *first && scores.count() >= ENOUGH;
+        is_later.then(|| psi(expected, &edges.counts(scores))).flatten()
+    };
+    by_week
+        .iter()
+        .map(|(week, scores)| Week {
+            from: week * WEEK,
+            scores: scores.count(),
+            mean: scores.mean(),
+            psi: shift(*week, scores),
+        })
+        .collect()
+}
+
+/// The index of the newest week that has one.
+pub fn newest(weeks: &[Week]) -> Option<f64> {
+    weeks.iter().rev().find_map(|week| week.psi)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::{Address, Digest, ModelPin, Score, Standing};
+
+    #[test]
+    fn a_week_is_compared_with_the_first_that_has_enough_scores() {
+        let score = |week: u64, n: u64, score: u64| ObservedScore {
+            model: ModelPin { version: "1.1".parse().unwrap(), digest: Digest([1; 32]) },
+            address: Address::left_padding_from(&n.to_be_bytes()),
+            as_of: week * WEEK + n,
+            score: Score::new(u32::try_from(score).unwrap()).unwrap(),
+            standing: Standing::default(),
+        };
+        let week = |week, count: u64, from: u64| (0..count).map(move |n| score(week, n, from + n));
+        let all: Vec<_> =
+            week(1, 9, 300).chain(week(2, 100, 500)).chain(week(4, 100, 500)).chain(week(5, 100, 700)).collect();
+        let found = weeks(&all);
+        let psis: Vec<_> = found.iter().map(|week| (week.from / WEEK, week.scores, week.psi)).collect();
+        assert_eq!(psis[..3], [(1, 9, None), (2, 100, None), (4, 100, Some(0.0))]);
+        assert!(newest(&found).unwrap() > 1.0, "{found:?}");
+    }
+}
