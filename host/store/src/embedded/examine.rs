@@ -101,6 +101,7 @@ struct Header {
     commits: [u64; 2],
 }
 
+#[expect(clippy::indexing_slicing, reason = "the places are constants within the header")]
 impl Header {
     const LENGTH: usize = 320;
     const FLAGS: usize = 9;

@@ -51,6 +51,7 @@ impl Overlay {
     }
 }
 
+#[expect(clippy::indexing_slicing, reason = "the ranges are within the page and within the caller's bytes")]
 impl StorageBackend for Overlay {
     fn len(&self) -> io::Result<u64> {
         Ok(self.changed().length)
