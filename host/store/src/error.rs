@@ -44,10 +44,13 @@ pub enum StoreError {
     /// The server of the store cannot be reached.
     #[error("the store cannot be reached: {reason}; it is tried again until it can")]
     Away { reason: String },
+    /// The file takes no writes.
+    #[error("the store cannot be written: {reason}; check the disk and its space. It is tried again until it can")]
+    Unwritable { reason: String },
     /// A write was sent, and its outcome is unknown.
     #[error("the store did not say whether it wrote: {reason}")]
     Unanswered { reason: String },
-    #[error("the store failed: {reason}; check the disk and its space, then restart")]
+    #[error("the store failed: {reason}; check the disk and its space")]
     Failed { reason: String },
     #[error("the store has stopped; restart the server")]
     Stopped,

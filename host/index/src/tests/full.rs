@@ -96,3 +96,117 @@ fn fill(folder: &Path) {
         .collect();
     assert!(everything(&index) == expected);
 }
+
+/// Set only in the process that sees the small disk: the folder where it is mounted.
+const SMALL: &str = "ASSAY_TEST_INDEX_SMALL";
+const ON_A_SMALL_DISK: &str = "tests::full::writes_resume_when_a_full_disk_has_space_again";
+/// A longer run sets it.
+const ROUNDS: &str = "ASSAY_TEST_ROUNDS";
+
+/// On a tmpfs that only a child process sees. That needs `unshare` and the right to mount: root, or user namespaces.
+/// Elsewhere the limit on the size of files, above, is the full disk.
+#[test]
+fn writes_resume_when_a_full_disk_has_space_again() {
+    if let Some(folder) = env::var_os(SMALL) {
+        return fill_disk(&PathBuf::from(folder));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("mount -t tmpfs -o size=48m none \"${SMALL}\" || exit 77; exec \"$0\" \"$@\"");
+    for rights in [&["--mount"][..], &["--mount", "--map-root-user"]] {
+        let child = Command::new("unshare")
+            .args(rights)
+            .args(["sh", "-c", &script])
+            .arg(env::current_exe().unwrap())
+            .args([ON_A_SMALL_DISK, "--exact", "--nocapture"])
+            .env(SMALL, folder.path())
+            .output();
+        let Ok(child) = child else { continue };
+        let said = format!("{}\n{}", String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
+        if said.contains("small disk") {
+            assert!(child.status.success(), "{said}");
+            println!("{said}");
+            return;
+        }
+    }
+    println!("no tmpfs can be mounted here: the limit on the size of files stands for a full disk");
+}
+
+fn fill_disk(folder: &Path) {
+    use std::io::Write as _;
+
+    println!("small disk: a tmpfs");
+    let (ballast, folder) = (folder.join("ballast"), folder.join("index"));
+    let index = begun(&folder);
+    let (mut next, mut appended) = (100, Vec::new());
+    let rounds: u64 = env::var(ROUNDS).map_or(3, |rounds| rounds.parse().unwrap());
+    for round in 0..rounds {
+        let mut file = std::fs::File::create(&ballast).unwrap();
+        while file.write_all(&[1; 4096]).is_ok() {}
+        let size = file.metadata().unwrap().len();
+        file.set_len(size.saturating_sub(round % 4 * 200_000)).unwrap();
+        // An open file keeps its space after it is removed.
+        drop(file);
+        let (mut taken, mut refused) = (0, 0);
+        while refused < 5 {
+            match index.append(CHAIN, small(next)) {
+                Ok(()) => {
+                    appended.push(next);
+                    taken += 1;
+                    next += 10;
+                }
+                // A write that failed is there.
+                Err(IndexError::NotNext { next: from, .. }) if from == next + 10 => {
+                    appended.push(next);
+                    next += 10;
+                }
+                Err(error) => {
+                    assert!(
+                        matches!(error, IndexError::Unwritable { .. } | IndexError::Unusable { .. }),
+                        "round {round}: {error:?}"
+                    );
+                    refused += 1;
+                }
+            }
+            all_there(&index, &appended, true);
+        }
+        std::fs::remove_file(&ballast).unwrap();
+        // What was to be written may be there: the progress says so.
+        let mut asked = 0;
+        loop {
+            asked += 1;
+            match index.append(CHAIN, small(next)) {
+                Ok(()) => break,
+                Err(IndexError::NotNext { next: from, .. }) if from == next + 10 => break,
+                Err(error) => assert!(asked < 100, "round {round}: {error}"),
+            }
+        }
+        appended.push(next);
+        next += 10;
+        all_there(&index, &appended, false);
+        assert_eq!(index.on_disk().set_aside, 0);
+        println!("| {} | {taken} | {refused} | {asked} | {} |", round + 1, appended.len());
+    }
+    drop(index);
+    all_there(&opened(&folder), &appended, false);
+}
+
+/// A segment of a few kilobytes.
+fn small(from: u64) -> Segment {
+    let item = |number| WalletEntries {
+        wallet: wallet(from * 1_000 + number),
+        market: 0,
+        entries: borrowed(from, i64::MAX - number as i64),
+    };
+    segment(from, from + 9, (0..400).map(item).collect())
+}
+
+/// Each answer is as written; `full`: or says that the folder cannot be used now.
+fn all_there(index: &Index, appended: &[u64], full: bool) {
+    for from in appended {
+        match index.history(CHAIN, wallet(from * 1_000)) {
+            Ok(history) => assert_eq!(history.unwrap().entries[0], borrowed(*from, i64::MAX), "{from}"),
+            Err(IndexError::Unusable { .. }) if full => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+}

@@ -47,6 +47,9 @@ impl ApiError {
             StoreError::Away { .. } => {
                 not_now("store_away", "Records cannot be reached at this moment, so nothing was done; try again")
             }
+            StoreError::Unwritable { .. } => {
+                not_now("store_unwritable", "Records cannot be written at this moment, so nothing was done; try again")
+            }
             StoreError::Unanswered { .. } => not_now(
                 "store_unanswered",
                 "Whether this was done is not known: the answer of the store was lost. Look whether it was, or repeat it with the same \

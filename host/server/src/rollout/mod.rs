@@ -95,7 +95,7 @@ impl Rollout {
         let fault = if store.is_shared() {
             "the store cannot be reached; it is tried again until it can"
         } else {
-            "the store cannot be written: check the disk and its space, then restart"
+            "the store cannot be written: check the disk and its space; it is tried again until it can"
         };
         store.is_failing().then(|| fault.to_owned())
     }

@@ -8,7 +8,7 @@ use std::{
 
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 
-use super::{EXPIRY, RECORDS, open};
+use super::{EXPIRY, RECORDS, examine::examine, open};
 use crate::{BackupError, Copied, OpenError};
 
 /// Records of one transaction of a copy; it limits the memory.
@@ -93,20 +93,13 @@ pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Opti
     outcome
 }
 
-/// Checks the checksums of the copy. The backup itself is not opened, because opening may repair it.
+/// Checks the copy, and names the backup in what is wrong with it.
 fn check(backup: &Path, draft: &Path) -> Result<(), OpenError> {
-    let named = |error: OpenError| match error {
+    examine(draft).map(drop).map_err(|error| match error {
         OpenError::Damaged { reason, .. } => OpenError::Damaged { path: backup.to_owned(), reason },
         OpenError::Newer { found, known, .. } => OpenError::Newer { path: backup.to_owned(), found, known },
         other => other,
-    };
-    let mut database = open::existing(draft).map_err(named)?;
-    let damaged = |reason: String| OpenError::Damaged { path: backup.to_owned(), reason };
-    match database.check_integrity() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(damaged("its checksums do not hold".into())),
-        Err(error) => Err(damaged(error.to_string())),
-    }
+    })
 }
 
 /// Renames a file and flushes its folder.

@@ -3,14 +3,20 @@
 pub(super) mod backup;
 #[cfg(test)]
 mod damage;
+mod examine;
+mod held;
 mod open;
+mod overlay;
 mod writer;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use redb::{Database, ReadableDatabase, TableDefinition};
 
-use self::writer::{Records, Writer};
+use self::{
+    held::Held,
+    writer::{Records, Writer},
+};
 use crate::{
     BackupError, Copied, Key, Lease, OpenError, StoreError, Take,
     batch::{Batch, Change, Condition},
@@ -26,10 +32,12 @@ const RECORDS: TableDefinition<'static, &str, (u64, &[u8])> = TableDefinition::n
 const EXPIRY: TableDefinition<'static, (u64, &str), ()> = TableDefinition::new("expiry");
 /// The key of the format in the meta table, and the current format.
 const FORMAT: (&str, u64) = ("format", 1);
+/// The size of the page cache, in bytes.
+const CACHE_BYTES: usize = 64 << 20;
 
 #[derive(Clone)]
 pub(super) struct Embedded {
-    database: Arc<Database>,
+    held: Arc<Held>,
     writer: Arc<Writer>,
     clock: Clock,
 }
@@ -39,12 +47,12 @@ impl Embedded {
         let named = path.clone();
         let unusable = |reason: String| OpenError::Unusable { path: named.clone(), reason };
         let database = match tokio::task::spawn_blocking(move || open::open(&path)).await {
-            Ok(opened) => Arc::new(opened?),
+            Ok(opened) => opened?,
             Err(panic) => return Err(OpenError::Damaged { path: named.clone(), reason: panic.to_string() }),
         };
-        let writer =
-            Arc::new(Writer::start(database.clone(), clock.clone()).map_err(|error| unusable(error.to_string()))?);
-        let this = Self { database, writer, clock };
+        let held = Arc::new(Held::new(named.clone(), database));
+        let writer = Arc::new(Writer::start(held.clone(), clock.clone()).map_err(|error| unusable(error.to_string()))?);
+        let this = Self { held, writer, clock };
         this.end_leases().await.map_err(|error| unusable(error.to_string()))?;
         Ok(this)
     }
@@ -67,14 +75,14 @@ impl Embedded {
     }
 
     pub(super) async fn back_up(&self, to: PathBuf) -> Result<Copied, BackupError> {
-        let database = self.database.clone();
+        let held = self.held.clone();
         let named = to.clone();
-        let copied = tokio::task::spawn_blocking(move || backup::copy(&database, &to)).await;
+        let copied = tokio::task::spawn_blocking(move || held.lend(|database| backup::copy(database, &to))).await;
         copied.unwrap_or_else(|panic| Err(BackupError::Failed { path: named, reason: panic.to_string() }))
     }
 
     pub(super) fn is_failing(&self) -> bool {
-        self.writer.is_failing()
+        self.held.is_failing()
     }
 
     pub(super) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
@@ -197,12 +205,16 @@ impl Embedded {
 
     async fn reading<R: Send + 'static>(
         &self,
-        read: impl FnOnce(&Database, u64) -> Result<R, redb::Error> + Send + 'static,
+        read: impl Fn(&Database, u64) -> Result<R, redb::Error> + Send + 'static,
     ) -> Result<R, StoreError> {
-        let (database, clock) = (self.database.clone(), self.clock.clone());
-        tokio::task::spawn_blocking(move || read(&database, clock.now()).map_err(failed))
+        let (held, clock) = (self.held.clone(), self.clock.clone());
+        let found = tokio::task::spawn_blocking(move || held.read(|database| read(database, clock.now())))
             .await
-            .unwrap_or_else(|panic| Err(failed(panic)))
+            .unwrap_or_else(|panic| Err(failed(panic)));
+        if self.is_failing() {
+            self.writer.wake();
+        }
+        found
     }
 }
 

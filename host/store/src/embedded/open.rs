@@ -6,13 +6,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use redb::{Database, DatabaseError, ReadableDatabase, StorageError, TableError};
+use redb::{Database, DatabaseError};
 
-use super::{EXPIRY, FORMAT, META, RECORDS};
+use super::{
+    CACHE_BYTES, EXPIRY, FORMAT, META, RECORDS,
+    examine::{examine, refusal},
+};
 use crate::OpenError;
-
-/// The size of the page cache, in bytes.
-const CACHE_BYTES: usize = 64 << 20;
 
 pub(super) fn open(path: &Path) -> Result<Database, OpenError> {
     let unusable = |error: io::Error| OpenError::Unusable { path: path.to_owned(), reason: error.to_string() };
@@ -32,27 +32,19 @@ pub(super) fn open(path: &Path) -> Result<Database, OpenError> {
     }
 }
 
+/// Opens a file that was checked before the first change to it, and writes to it: a full disk refuses that.
 pub(super) fn existing(path: &Path) -> Result<Database, OpenError> {
-    let shown = path.to_owned();
-    let database = redb::Builder::new()
-        .set_cache_size(CACHE_BYTES)
-        .set_repair_callback(move |session| {
-            tracing::warn!(store = %shown.display(), percent = session.progress() * 100.0, "the store was not closed; checking it");
-        })
-        .open(path)
-        .map_err(|error| refusal(path, error))?;
-    let damaged = |reason: String| OpenError::Damaged { path: path.to_owned(), reason };
-    let reading = database.begin_read().map_err(|error| damaged(error.to_string()))?;
-    let found = match reading.open_table(META) {
-        Ok(meta) => meta.get(FORMAT.0).map_err(|error| damaged(error.to_string()))?.map(|found| found.value()),
-        Err(TableError::TableDoesNotExist(_)) => None,
-        Err(error) => return Err(damaged(error.to_string())),
-    };
-    match found {
-        Some(found) if found == FORMAT.1 => Ok(database),
-        Some(found) => Err(OpenError::Newer { path: path.to_owned(), found, known: FORMAT.1 }),
-        None => Err(damaged("it does not say its format".into())),
-    }
+    drop(examine(path)?);
+    let opened = redb::Builder::new().set_cache_size(CACHE_BYTES).open(path);
+    let database = opened.map_err(|error| refusal(path, error))?;
+    prove(&database).map_err(|error| OpenError::Unusable { path: path.to_owned(), reason: error.to_string() })?;
+    Ok(database)
+}
+
+fn prove(database: &Database) -> Result<(), redb::Error> {
+    let writing = database.begin_write()?;
+    writing.open_table(META)?.insert(FORMAT.0, FORMAT.1)?;
+    Ok(writing.commit()?)
 }
 
 /// Creates the store under another name and renames it, so that a crash leaves no half store. The file keeps its lock:
@@ -94,17 +86,4 @@ pub(super) fn initialise(database: &Database) -> Result<(), redb::Error> {
     writing.open_table(RECORDS)?;
     writing.open_table(EXPIRY)?;
     Ok(writing.commit()?)
-}
-
-fn refusal(path: &Path, error: DatabaseError) -> OpenError {
-    let path = path.to_owned();
-    match error {
-        DatabaseError::DatabaseAlreadyOpen => OpenError::Locked { path },
-        DatabaseError::Storage(StorageError::Io(error))
-            if !matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof) =>
-        {
-            OpenError::Unusable { path, reason: error.to_string() }
-        }
-        error => OpenError::Damaged { path, reason: error.to_string() },
-    }
 }

@@ -2,11 +2,9 @@
 //! write is answered after the commit.
 
 use std::{
+    cell::Cell,
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -14,7 +12,7 @@ use std::{
 use redb::{Database, ReadableTable, StorageError, Table};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{EXPIRY, RECORDS, failed, unexpired};
+use super::{EXPIRY, RECORDS, failed, held::Held, unexpired};
 use crate::{
     StoreError,
     clock::{Clock, millis},
@@ -24,6 +22,8 @@ use crate::{
 const BATCH: usize = 512;
 /// The most expired records that one transaction removes.
 const SWEEP: usize = 128;
+/// How often the writer looks for work while the file takes no writes.
+const LOOK: Duration = Duration::from_millis(20);
 /// After every key in the order of text.
 const END_OF_KEYS: &str = "\u{10ffff}";
 
@@ -36,31 +36,31 @@ pub(super) struct Writer {
     /// `None` only while dropping.
     jobs: Option<mpsc::Sender<Job>>,
     thread: Option<thread::JoinHandle<()>>,
-    failing: Arc<AtomicBool>,
 }
 
 impl Writer {
-    pub(super) fn start(database: Arc<Database>, clock: Clock) -> io::Result<Self> {
+    pub(super) fn start(held: Arc<Held>, clock: Clock) -> io::Result<Self> {
         let (jobs, mut waiting) = mpsc::channel::<Job>(BATCH);
-        let failing = Arc::new(AtomicBool::new(false));
-        let fails = failing.clone();
         let thread = thread::Builder::new().name("store".into()).spawn(move || {
-            while let Some(first) = waiting.blocking_recv() {
+            while let Some(first) = next(&held, &mut waiting) {
                 let mut batch = vec![first];
                 while batch.len() < BATCH
                     && let Ok(job) = waiting.try_recv()
                 {
                     batch.push(job);
                 }
-                run(&database, &clock, batch, &fails);
+                run(&held, &clock, batch);
             }
         })?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), failing })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// The last transaction failed in the file.
-    pub(super) fn is_failing(&self) -> bool {
-        self.failing.load(Ordering::Relaxed)
+    /// Has the writer try whether the file takes writes again, also where nobody writes.
+    pub(super) fn wake(&self) {
+        if let Some(jobs) = &self.jobs {
+            // A full queue wakes it too.
+            let _ = jobs.try_send(Box::new(|_| Box::new(|_| {})));
+        }
     }
 
     pub(super) async fn write<R: Send + 'static>(
@@ -93,21 +93,41 @@ impl Drop for Writer {
     }
 }
 
-fn run(database: &Database, clock: &Clock, batch: Vec<Job>, failing: &AtomicBool) {
+/// The next job; `None` after the last one. Meanwhile a file that took no writes is tried again.
+fn next(held: &Held, waiting: &mut mpsc::Receiver<Job>) -> Option<Job> {
+    while held.is_failing() {
+        match waiting.try_recv() {
+            Ok(job) => return Some(job),
+            Err(mpsc::error::TryRecvError::Disconnected) => return None,
+            Err(mpsc::error::TryRecvError::Empty) => {
+                thread::sleep(LOOK);
+                held.resume();
+            }
+        }
+    }
+    waiting.blocking_recv()
+}
+
+fn run(held: &Held, clock: &Clock, batch: Vec<Job>) {
     metrics::histogram!("assay_store_batch_writes").record(batch.len() as f64);
+    held.resume();
     let mut waiting = batch.into_iter();
     let mut answers = Vec::with_capacity(waiting.len());
-    let committed = transact(database, clock.now(), &mut waiting, &mut answers).map_err(failed);
-    let failed_before = failing.swap(committed.is_err(), Ordering::Relaxed);
-    if let Err(error) = &committed {
-        // Logged once for a series of failures; every caller receives its error.
-        if !failed_before {
-            tracing::error!(%error, "the store cannot be written");
-        }
+    let committing = Cell::new(false);
+    let outcome = held
+        .write(|database| transact(database, clock.now(), &mut waiting, &mut answers, &committing))
+        .map_err(|error| {
+            match error {
+                // Whether the file has it is known only after the next opening.
+                StoreError::Unwritable { reason } if committing.get() => StoreError::Unanswered { reason },
+                error => error,
+            }
+        });
+    if let Err(error) = &outcome {
         answers.extend(waiting.map(|job| job(Err(error.clone()))));
     }
     for answer in answers {
-        answer(committed.clone());
+        answer(outcome.clone());
     }
 }
 
@@ -116,6 +136,7 @@ fn transact(
     now: u64,
     waiting: &mut impl Iterator<Item = Job>,
     answers: &mut Vec<Answer>,
+    committing: &Cell<bool>,
 ) -> Result<(), redb::Error> {
     let writing = database.begin_write()?;
     let mut records = Records {
@@ -135,6 +156,7 @@ fn transact(
         Some(error) => Err(error),
         None if changed => {
             let started = Instant::now();
+            committing.set(true);
             writing.commit()?;
             metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
             Ok(())

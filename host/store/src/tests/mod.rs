@@ -2,6 +2,8 @@
 
 mod backup;
 mod crash;
+mod damaged;
+mod full;
 mod limits;
 mod opening;
 mod redis;

@@ -1,0 +1,176 @@
+//! The database in use. After a failure of the file it is opened again: first for reading alone, and for writing as soon
+//! as a write succeeds.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use redb::Database;
+
+use super::{examine::examine, failed, open};
+use crate::{BackupError, StoreError};
+
+/// Pause between attempts to write again; longer where an attempt is, because readers wait for it.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Attempts take at most a fifth of the time.
+const SHARE: u32 = 4;
+pub(super) struct Held {
+    path: PathBuf,
+    current: RwLock<Current>,
+    failing: AtomicBool,
+}
+
+struct Current {
+    state: State,
+    /// How often it was opened.
+    opened: u64,
+    /// The next attempt to write again.
+    due: Instant,
+}
+
+enum State {
+    Writable(Database),
+    /// Writes would be lost. The reason is that of the last failed write.
+    Readable(Database, String),
+    Closed(String),
+}
+
+impl State {
+    fn readable(&self) -> Result<&Database, StoreError> {
+        match self {
+            Self::Writable(database) | Self::Readable(database, _) => Ok(database),
+            Self::Closed(reason) => Err(StoreError::Failed { reason: reason.clone() }),
+        }
+    }
+
+    fn writable(&self) -> Result<&Database, StoreError> {
+        match self {
+            Self::Writable(database) => Ok(database),
+            Self::Readable(_, reason) | Self::Closed(reason) => Err(StoreError::Unwritable { reason: reason.clone() }),
+        }
+    }
+}
+
+impl Held {
+    pub(super) fn new(path: PathBuf, database: Database) -> Self {
+        let current = Current { state: State::Writable(database), opened: 0, due: Instant::now() };
+        Self { path, current: RwLock::new(current), failing: AtomicBool::new(false) }
+    }
+
+    /// Writes fail at present.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failing.load(Ordering::Relaxed)
+    }
+
+    /// Reads, and once more where the file had failed for another call.
+    pub(super) fn read<R>(&self, read: impl Fn(&Database) -> Result<R, redb::Error>) -> Result<R, StoreError> {
+        let (opened, error) = match self.attempt(&read)? {
+            (_, Ok(found)) => return Ok(found),
+            (opened, Err(error)) => (opened, error),
+        };
+        if !has_stopped(&error) {
+            return Err(failed(error));
+        }
+        self.stop(opened, &error.to_string());
+        self.attempt(&read)?.1.map_err(failed)
+    }
+
+    /// Lets a backup read for as long as it takes; a failure is its own.
+    pub(super) fn lend<R>(&self, work: impl FnOnce(&Database) -> Result<R, BackupError>) -> Result<R, BackupError> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        work(
+            current
+                .state
+                .readable()
+                .map_err(|error| BackupError::Failed { path: self.path.clone(), reason: error.to_string() })?,
+        )
+    }
+
+    fn attempt<R>(
+        &self,
+        read: &impl Fn(&Database) -> Result<R, redb::Error>,
+    ) -> Result<(u64, Result<R, redb::Error>), StoreError> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        Ok((current.opened, read(current.state.readable()?)))
+    }
+
+    /// Lets `write` use the database, and stops writes where it failed.
+    pub(super) fn write(&self, write: impl FnOnce(&Database) -> Result<(), redb::Error>) -> Result<(), StoreError> {
+        let (opened, outcome) = {
+            let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+            (current.opened, write(current.state.writable()?))
+        };
+        outcome.map_err(|error| {
+            let reason = error.to_string();
+            self.stop(opened, &reason);
+            StoreError::Unwritable { reason }
+        })
+    }
+
+    /// Opens the database for reading alone, unless another thread did.
+    fn stop(&self, opened: u64, reason: &str) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.opened != opened {
+            return;
+        }
+        tracing::error!(store = %self.path.display(), reason, "the store cannot be written; it is tried again until it can");
+        self.failing.store(true, Ordering::Relaxed);
+        let started = Instant::now();
+        self.open_for_reading(&mut current, reason);
+        current.due = due(started);
+    }
+
+    /// Only a closed database can be opened.
+    fn open_for_reading(&self, current: &mut Current, reason: &str) {
+        current.state = State::Closed(reason.to_owned());
+        current.opened += 1;
+        match examine(&self.path) {
+            Ok(database) => current.state = State::Readable(database, reason.to_owned()),
+            Err(error) => current.state = State::Closed(error.to_string()),
+        }
+    }
+
+    /// Tries to write again, where an attempt is due.
+    pub(super) fn resume(&self) {
+        if !self.is_failing() {
+            return;
+        }
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let started = Instant::now();
+        if started < current.due {
+            return;
+        }
+        let reason = match &current.state {
+            State::Writable(_) => return,
+            State::Readable(_, reason) | State::Closed(reason) => reason.clone(),
+        };
+        current.state = State::Closed(reason);
+        current.opened += 1;
+        match open::existing(&self.path) {
+            Ok(database) => {
+                current.state = State::Writable(database);
+                self.failing.store(false, Ordering::Relaxed);
+                tracing::info!(store = %self.path.display(), "the store can be written again");
+            }
+            Err(error) => {
+                self.open_for_reading(&mut current, &error.to_string());
+                current.due = due(started);
+            }
+        }
+    }
+}
+
+fn due(started: Instant) -> Instant {
+    let now = Instant::now();
+    now + PAUSE.max(now.duration_since(started) * SHARE)
+}
+
+/// The database takes no further call.
+fn has_stopped(error: &redb::Error) -> bool {
+    matches!(error, redb::Error::Io(_) | redb::Error::PreviousIo)
+}
