@@ -107,7 +107,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     outcomes.start(&tasks.spawner());
     let access = Access::new(&config.access, store.clone());
     let contradictions = Contradictions::default();
-    if !config.sandbox {
+    if config.check_live && !config.sandbox {
         contradictions.watch(config, &chains, &tasks.spawner());
     }
     fold_metrics(&tasks, metrics.clone());

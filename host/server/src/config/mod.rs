@@ -49,6 +49,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Whether the sandbox generator answers the production paths.
     pub sandbox: bool,
+    /// Whether the server checks in the background what `check-config --live` checks.
+    pub check_live: bool,
     pub http: Http,
     pub models: Models,
     pub store: Store,
