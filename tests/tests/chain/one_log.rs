@@ -170,7 +170,7 @@ async fn read(world: &World<'_>, setting: Setting, cases: &[Case], round: &[(usi
     for time in 0..READS {
         let reads = round.iter().map(|(index, _)| reader.read(cases[*index].wallet));
         for (at, ((index, hidden), read)) in round.iter().zip(join_all(reads).await).enumerate() {
-            let (case, histories) = (&cases[*index], histories(&*read));
+            let (case, histories) = (&cases[*index], histories(&read));
             last[at] = is_complete(&histories);
             outcome.first += usize::from(time == 0 && last[at]);
             let differs = |(told, truth): (&(Coverage, EventCounts, _), &(Coverage, EventCounts, _))| {
