@@ -7,8 +7,9 @@ use assay_domain::stats::{Edges, Histogram, psi};
 
 /// Bins of the stability index, each with a tenth of the first week's scores.
 const BINS: u32 = 10;
-/// With fewer scores in one of the two weeks the index is mostly chance.
-const ENOUGH: u64 = 50;
+/// With fewer scores in one of the two weeks the index is chance: without any drift its mean is 0.53 at 50 scores a week,
+/// 0.09 at 200 and 0.04 at 500.
+const ENOUGH: u64 = 500;
 
 /// The scores of one week.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,7 +18,7 @@ pub struct Week {
     pub from: u64,
     pub scores: u64,
     pub mean: Option<f64>,
-    /// The population stability index against the first week; `None` for that one and with fewer than 50 scores.
+    /// The population stability index against the first week; `None` for that one and with fewer than 500 scores.
     pub psi: Option<f64>,
 }
 
@@ -70,10 +71,10 @@ mod tests {
         };
         let week = |week, count: u64, from: u64| (0..count).map(move |n| score(week, n, from + n));
         let all: Vec<_> =
-            week(1, 9, 300).chain(week(2, 100, 500)).chain(week(4, 100, 500)).chain(week(5, 100, 700)).collect();
+            week(1, 499, 300).chain(week(2, 500, 400)).chain(week(4, 500, 400)).chain(week(5, 500, 500)).collect();
         let found = weeks(&all);
         let psis: Vec<_> = found.iter().map(|week| (week.from / WEEK, week.scores, week.psi)).collect();
-        assert_eq!(psis[..3], [(1, 9, None), (2, 100, None), (4, 100, Some(0.0))]);
-        assert!(newest(&found).unwrap() > 1.0, "{found:?}");
+        assert_eq!(psis[..3], [(1, 499, None), (2, 500, None), (4, 500, Some(0.0))]);
+        assert!(newest(&found).unwrap() > 0.25, "{found:?}");
     }
 }

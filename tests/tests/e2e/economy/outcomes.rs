@@ -75,8 +75,7 @@ pub async fn keep(rows: &[Row], folder: &Path, config: &str) {
     }
 }
 
-/// The server's tables equal those of the node's receipts, and the falls of prices show as drift. Returns what the server
-/// says.
+/// The server's tables equal those of the node's receipts. Returns what the server says.
 pub async fn check(api: &Caller, ledger: &Ledger, rows: &[Row]) -> Value {
     api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["1.3"] })).await.ok();
     let found = api.get("/api/v2/admin/models/outcomes").await.ok();
@@ -95,17 +94,15 @@ pub async fn check(api: &Caller, ledger: &Ledger, rows: &[Row]) -> Value {
         let dates: BTreeSet<u64> = rows.iter().map(|row| row.features.as_of / 604_800).collect();
         assert_eq!(weeks.len(), dates.len());
     }
-    // Two crashes lie within: wallets come near to a liquidation, which 1.3 scores and 1.1 does not.
-    let weeks = models[1]["weeks"].as_array().expect("weeks");
-    let psi = weeks.iter().rev().find_map(|week| week["psi"].as_f64()).expect("an index");
-    assert!(weeks.iter().filter_map(|week| week["psi"].as_f64()).fold(0.0, f64::max) > 0.25, "{weeks:?}");
+    // About fifty wallets a week: an index of so few scores would be chance, so none is given.
+    let weeks = models.iter().flat_map(|model| model["weeks"].as_array().expect("weeks"));
+    assert!(weeks.clone().all(|week| week["psi"].is_null()), "{:?}", weeks.collect::<Vec<_>>());
     let metrics = api.get("/metrics").await.text;
     let gauge = |name: &str| {
         let line = metrics.lines().find(|line| line.starts_with(name) && line.contains("version=\"1.3\""));
         line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
             .unwrap_or_else(|| panic!("{name}: {metrics}"))
     };
-    assert!((gauge("assay_outcome_psi") - psi).abs() < 1e-9);
     let ranges = models[1]["realised"].as_array().expect("tables").iter().flat_map(|table| table["ranges"].as_array());
     let broken = ranges.flatten().filter(|range| range["agrees"] == false).count();
     assert!((gauge("assay_outcome_claims_broken") - broken as f64).abs() < 1e-9, "{broken}");

@@ -79,7 +79,7 @@ pub struct WeekBody {
     from: Moment,
     scores: u64,
     mean: Option<f64>,
-    /// Population stability index against the first week with 50 scores; null with fewer.
+    /// Population stability index against the first week with 500 scores; null with fewer.
     psi: Option<f64>,
 }
 
