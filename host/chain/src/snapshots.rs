@@ -25,7 +25,7 @@ use crate::{
     prices::External,
     read::{Batch, Chain, ChainStatus, Clock, MomentError, Setup},
 };
-use assay_domain::{Address, ChainId, Lifetimes, Name, Snapshot, Time, time_from_unix};
+use assay_domain::{Address, ChainId, Lifetimes, Name, Origins, Snapshot, Source, SourcedPart, Time, time_from_unix};
 use assay_evm::{
     client::{Block, Client},
     config::Outbound,
@@ -152,6 +152,24 @@ impl Chains {
             Ok(PastBlock { chain: chain.id(), block })
         });
         try_join_all(found).await
+    }
+
+    /// Reads each chain at its block in `origins`, from now on. The caller reads no wallet before this call.
+    ///
+    /// # Errors
+    /// [`MomentError`] of the first chain that does not have its block, or cannot be read.
+    pub async fn go_to(&self, origins: &Origins) -> Result<(), MomentError> {
+        let block = |chain: ChainId, part: SourcedPart| {
+            let of_part = |source: &&Source| source.chain_id == chain && source.part == part;
+            let number = origins.sources.iter().filter(of_part).find_map(|source| source.block)?;
+            origins.blocks.iter().find(|block| (block.chain_id, block.number) == (chain, number)).copied()
+        };
+        let found = self.inner.chains.iter().map(|chain| async move {
+            let id = chain.id();
+            let read = block(id, SourcedPart::Activity).ok_or(MomentError::Unnamed { chain: id })?;
+            chain.go_to(read, block(id, SourcedPart::Prices).unwrap_or(read)).await
+        });
+        try_join_all(found).await.map(drop)
     }
 
     /// The index of markets, where its folder can be opened.

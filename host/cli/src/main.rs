@@ -15,6 +15,7 @@ mod remote;
 mod replay;
 mod serve;
 mod store;
+mod verify;
 
 use std::{path::PathBuf, process::ExitCode};
 
@@ -63,6 +64,7 @@ enum Command {
     Key(key::Command),
     /// Compute served scores again from their records, and print the differences
     Replay(replay::Replay),
+    Verify(verify::Verify),
     /// Back up and restore the embedded store
     #[command(subcommand)]
     Store(store::Command),
@@ -118,6 +120,7 @@ fn main() -> ExitCode {
         Command::Index(command) => index::run(command),
         Command::Key(command) => key::run(command),
         Command::Replay(replay) => replay::run(&replay),
+        Command::Verify(verify) => verify::run(&verify),
         Command::Store(command) => store::run(&command),
         Command::Compile(compile) => compile.run(),
         Command::Openapi => openapi(),

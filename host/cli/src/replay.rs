@@ -146,6 +146,7 @@ impl Shelf<'_> {
                 fresh,
                 record: None,
                 basis: rollout::Basis::Unknown,
+                origins: Arc::default(),
             };
             serde_json::to_string(&ScoreBody::scored(&scored, true)).map_err(|error| error.to_string())
         };

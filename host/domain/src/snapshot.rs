@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Address, Attestation, ChainId, Coverage, IdentitySource, Nft, PoolHistory, Position, Time, TokenBalance, Unread,
+    Address, Attestation, ChainId, ChainOrigin, Coverage, IdentitySource, Nft, Origins, PoolHistory, Position, Time,
+    TokenBalance, Unread,
 };
 
 /// The data of one chain about an address.
@@ -22,6 +23,7 @@ pub struct ChainSnapshot {
     pub pools: Vec<PoolHistory>,
     /// What was not read, or not completely. Lending histories have a coverage of their own.
     pub unread: Vec<Unread>,
+    pub origin: ChainOrigin,
 }
 
 impl ChainSnapshot {
@@ -136,6 +138,11 @@ impl Snapshot {
     /// Whether nothing is left to read. It decides how long the snapshot may be cached.
     pub fn is_whole(&self) -> bool {
         self.coverage() == Coverage::Complete && self.identity_coverage() == Coverage::Complete
+    }
+
+    /// The blocks that were read, and where each part came from.
+    pub fn origins(&self) -> Origins {
+        Origins::of(self.chains.iter().map(|chain| &chain.origin))
     }
 
     pub fn pools(&self) -> impl Iterator<Item = &PoolHistory> {

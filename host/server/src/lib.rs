@@ -7,6 +7,7 @@
 pub mod access;
 pub mod agents;
 pub mod app;
+mod attestation;
 pub mod cards;
 pub mod config;
 pub mod http;

@@ -25,8 +25,11 @@ use self::{
     oracle::Oracle,
 };
 use crate::config::ChainConfig;
-use assay_domain::{Address, B256, ChainId, Prices};
-use assay_evm::{client::Client, fault::Fault};
+use assay_domain::{Address, ChainId, Prices};
+use assay_evm::{
+    client::{Block, Client},
+    fault::Fault,
+};
 
 pub(super) use external::{External, FoundPrices};
 pub use feed::{decimalsCall, latestRoundDataCall, stale_after};
@@ -43,12 +46,16 @@ pub(super) struct Quotes {
     pub lacking: HashSet<Priced>,
     /// The chain's feeds and oracles are believed, also where a market values a position with them.
     pub trusted: bool,
+    /// The block in whose state feeds and oracles were read; `None` if they were not.
+    pub block: Option<Block>,
+    /// Whether an external API told one of them.
+    pub is_external: bool,
 }
 
 impl Quotes {
     /// The prices of the chain's sources, completed with those `found`.
     fn new(sources: &Sources, on_chain: &OnChain, quotes: &[Address], found: &FoundPrices) -> Self {
-        let (mut prices, mut lacking) = (on_chain.prices.clone(), HashSet::new());
+        let (mut prices, mut lacking, mut is_external) = (on_chain.prices.clone(), HashSet::new(), false);
         for (asset, _) in sources.assets(quotes) {
             if prices.contains_key(&asset) {
                 continue;
@@ -56,20 +63,20 @@ impl Quotes {
             let token = sources.token(asset);
             let is_unknown = || token.is_some_and(|token| found.lacking.contains(&token));
             match token.and_then(|token| found.prices.get(&Some(token))) {
-                Some(price) => _ = prices.insert(asset, *price),
+                Some(price) => (_, is_external) = (prices.insert(asset, *price), true),
                 None if on_chain.sourced.contains(&asset) || is_unknown() => _ = lacking.insert(asset),
                 None => {}
             }
         }
-        Self { prices, lacking, trusted: on_chain.trusted }
+        Self { prices, lacking, trusted: on_chain.trusted, block: on_chain.block, is_external }
     }
 }
 
 /// The state in which prices are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pricing {
-    /// Hash of its block.
-    pub at: B256,
+    /// Its block.
+    pub at: Block,
     /// The moment, in Unix seconds, at which the age of rounds is measured.
     pub now: u64,
     /// Its block is not believed to be the newest. Prices in it serve only until one is.

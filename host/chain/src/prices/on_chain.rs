@@ -11,10 +11,10 @@ use super::{
     sequencer::{Sequencer, sequencer_state},
 };
 use crate::config::ChainConfig;
-use assay_domain::{Address, B256, ChainId, Prices};
+use assay_domain::{Address, ChainId, Prices};
 use assay_evm::{
     call::{Call, returned},
-    client::Client,
+    client::{Block, Client},
     fault::Fault,
 };
 
@@ -35,6 +35,8 @@ pub(super) struct OnChain {
     pub sourced: HashSet<Priced>,
     /// The sequencer is up: feeds and oracles are believed.
     pub trusted: bool,
+    /// The block of the read.
+    pub block: Option<Block>,
 }
 
 impl Sources {
@@ -62,11 +64,11 @@ impl Sources {
         client: &Client,
         oracles: &[Oracle],
         quotes: &[Address],
-        (at, now): (B256, u64),
+        (at, now): (Block, u64),
     ) -> Result<OnChain, Fault> {
         let calls = self.calls(oracles, quotes);
-        let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, at).await? };
-        Ok(self.answered(oracles, quotes, now, &answers))
+        let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, at.hash).await? };
+        Ok(OnChain { block: Some(at), ..self.answered(oracles, quotes, now, &answers) })
     }
 
     pub(super) fn calls(&self, oracles: &[Oracle], quotes: &[Address]) -> Vec<Call> {

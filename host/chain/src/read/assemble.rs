@@ -7,7 +7,8 @@ use crate::{
     prices::Quotes,
 };
 use assay_domain::{
-    Activity, ChainSnapshot, Coverage, Nft, PoolHistory, TokenBalance, Unread, features::PositionFeatures,
+    Activity, ChainId, ChainOrigin, ChainSnapshot, Coverage, Nft, Origin, PoolHistory, ReadBlock, SourcedPart,
+    TokenBalance, Unread, features::PositionFeatures,
 };
 use assay_evm::client::Block;
 use assay_lending::{AllPasts, AllSums, Market, State, cross_check, failed_pool};
@@ -37,6 +38,7 @@ pub(super) fn failed(config: &ChainConfig) -> ChainSnapshot {
         positions: Vec::new(),
         pools,
         unread: vec![Unread::chain()],
+        origin: ChainOrigin::default(),
     }
 }
 
@@ -85,6 +87,7 @@ pub(super) fn snapshot(
     unread.extend(unread::lacking(markets, &lacking));
     unread.extend(unread::untrusted(&quotes, &positions));
     unread.extend(unread::listed(discovered.as_ref()));
+    let origin = origin(config.id, head, &quotes, discovered.as_ref());
     let (found, nfts) = discovered.map(|discovered| listed(config, &quotes, discovered)).unwrap_or_default();
     let snapshot = ChainSnapshot {
         coverage: unread::coverage(&unread),
@@ -94,6 +97,7 @@ pub(super) fn snapshot(
         positions,
         pools,
         unread,
+        origin,
         ..failed(config)
     };
     (snapshot, doubted)
@@ -104,6 +108,19 @@ pub(super) fn doubt(snapshot: &mut ChainSnapshot, doubt: Unread) {
     snapshot.unread.push(doubt);
     snapshot.coverage = snapshot.coverage.min(unread::coverage(&snapshot.unread));
     snapshot.pools.iter_mut().for_each(unread::lower);
+}
+
+/// Where the parts of a snapshot at `head` came from.
+fn origin(chain_id: ChainId, head: Block, quotes: &Quotes, discovered: Option<&Discovered>) -> ChainOrigin {
+    let block = |block: Block| ReadBlock { chain_id, number: block.number, hash: block.hash };
+    let mut outside = Vec::new();
+    if discovered.is_some_and(|discovered| discovered.from != Origin::Chain) {
+        outside.extend([SourcedPart::Activity, SourcedPart::Holdings].map(|part| (part, Origin::Explorer)));
+    }
+    if quotes.is_external || discovered.is_some_and(|discovered| !discovered.prices.prices.is_empty()) {
+        outside.push((SourcedPart::Prices, Origin::PriceApi));
+    }
+    ChainOrigin { block: Some(block(head)), priced_at: quotes.block.map(block), outside }
 }
 
 /// What the wallet holds of the listed tokens. Prices of feeds and oracles take precedence over those of external APIs.

@@ -11,7 +11,7 @@ use crate::{
     holdings::{Finder, Found},
     prices::FoundPrices,
 };
-use assay_domain::{Address, Prices};
+use assay_domain::{Address, Origin, Prices};
 use assay_evm::client::Block;
 use assay_lending::Rest;
 
@@ -26,6 +26,7 @@ pub(super) struct Discovered {
     pub listed: Listed,
     pub found: Found,
     pub prices: FoundPrices,
+    pub from: Origin,
 }
 
 impl Chain {
@@ -66,6 +67,7 @@ impl Chain {
                 .await
                 .unwrap_or_else(|_| FoundPrices { prices: Prices::new(), lacking: tokens.into_iter().collect() }),
         };
-        (Some(Discovered { listed, found, prices }), rest)
+        let from = if histories.lists_transactions() { Origin::Explorer } else { Origin::Chain };
+        (Some(Discovered { listed, found, prices, from }), rest)
     }
 }

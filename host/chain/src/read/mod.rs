@@ -30,7 +30,7 @@ use crate::{
     prices::{PriceReader, Pricing},
 };
 use ahead::Ahead;
-use assay_domain::{Address, ChainId, ChainSnapshot, Coverage};
+use assay_domain::{Address, ChainId, ChainSnapshot, Coverage, ReadBlock};
 use assay_evm::{
     client::{Block, Client},
     fault::Fault,
@@ -70,8 +70,8 @@ pub(super) struct Chain {
     clock: Arc<Clock>,
     seen: Seen,
     ahead: Ahead,
-    /// The block in the past at which the chain is read instead of its head.
-    past: OnceLock<Block>,
+    /// The block in the past at which the chain is read instead of its head, and that of the prices.
+    past: OnceLock<(Block, Block)>,
     permits: Arc<Semaphore>,
 }
 
@@ -241,12 +241,24 @@ impl Chain {
     pub(super) async fn go_back(&self, moment: u64) -> Result<Block, MomentError> {
         let block = moment::last_before(&self.client, self.config.id, moment).await?;
         self.index.end_at(block);
-        Ok(*self.past.get_or_init(|| block))
+        Ok(self.past.get_or_init(|| (block, block)).0)
+    }
+
+    /// Reads the chain as it was after the block `read`, with the prices of the block `priced`, from now on.
+    ///
+    /// # Errors
+    /// [`MomentError`] if the chain does not have these blocks.
+    pub(super) async fn go_to(&self, read: ReadBlock, priced: ReadBlock) -> Result<(), MomentError> {
+        let (read, priced) =
+            tokio::try_join!(moment::exactly(&self.client, read), moment::exactly(&self.client, priced))?;
+        self.index.end_at(read);
+        self.past.get_or_init(|| (read, priced));
+        Ok(())
     }
 
     /// The block to read at: the newest one, or that in the past. The answer is recorded in the status.
     pub(super) async fn head(&self) -> Result<Block, Fault> {
-        if let Some(past) = self.past.get() {
+        if let Some((past, _)) = self.past.get() {
             return Ok(*past);
         }
         self.seen.load(&self.client).await;
@@ -268,9 +280,12 @@ impl Chain {
 
     /// How prices in the state after `head` are read.
     fn pricing(&self, head: Block) -> Pricing {
-        let by_clock = self.config.max_head_age.is_some() && self.past.get().is_none() && !self.clock.is_suspected();
+        if let Some((_, priced)) = self.past.get() {
+            return Pricing { at: *priced, now: priced.time, is_doubted: false };
+        }
+        let by_clock = self.config.max_head_age.is_some() && !self.clock.is_suspected();
         let now = if by_clock { head.time.max(now()) } else { head.time };
-        Pricing { at: head.hash, now, is_doubted: self.doubt(head).is_some() }
+        Pricing { at: head, now, is_doubted: self.doubt(head).is_some() }
     }
 
     pub(super) fn status(&self) -> ChainStatus {

@@ -1,6 +1,6 @@
 //! The last block of a chain before a moment in the past, found by the times of blocks.
 
-use assay_domain::ChainId;
+use assay_domain::{B256, ChainId, ReadBlock};
 use assay_evm::{
     client::{Block, Client},
     fault::Fault,
@@ -16,6 +16,12 @@ pub enum MomentError {
     Ahead { chain: ChainId, newest: u64 },
     #[error("chain {chain} did not exist at that moment: its first block is of {first}, Unix seconds")]
     Before { chain: ChainId, first: u64 },
+    #[error("no block of chain {chain} is named")]
+    Unnamed { chain: ChainId },
+    #[error(
+        "chain {chain} has no block {number} of hash {hash}: it was reorganised, or the endpoint is of another chain"
+    )]
+    Gone { chain: ChainId, number: u64, hash: B256 },
     #[error("chain {chain} cannot be read: {fault}")]
     Unread { chain: ChainId, fault: Fault },
 }
@@ -50,6 +56,14 @@ pub(super) async fn last_before(client: &Client, chain: ChainId, moment: u64) ->
         }
     }
     Ok(low)
+}
+
+/// The block of this number and hash in the chain of `client`.
+pub(super) async fn exactly(client: &Client, wanted: ReadBlock) -> Result<Block, MomentError> {
+    let ReadBlock { chain_id: chain, number, hash } = wanted;
+    let found = client.blocks(&[number]).await.map_err(|fault| MomentError::Unread { chain, fault })?;
+    let found = found.into_iter().flatten().find(|block| (block.number, block.hash) == (number, hash));
+    found.ok_or(MomentError::Gone { chain, number, hash })
 }
 
 /// Blocks that a chain with a newer one has, in the order of their numbers and times.

@@ -67,7 +67,7 @@ pub(super) fn untrusted(quotes: &Quotes, positions: &[Position]) -> impl Iterato
 /// What the source of a chain did not list, or all that it lists where the chain has none.
 pub(super) fn listed(discovered: Option<&Discovered>) -> Vec<Unread> {
     let no_source = "no source lists them; configure an explorer or reading.discovery = \"logs\"";
-    let Some(Discovered { listed, found, prices }) = discovered else {
+    let Some(Discovered { listed, found, prices, from: _ }) = discovered else {
         return vec![Unread::new(Part::Transfers, no_source), Unread::new(Part::Nfts, no_source)];
     };
     let mut unread = Vec::new();

@@ -17,10 +17,13 @@ use assay_backtest::{grouped, is_table};
 use assay_domain::{Address, ChainId};
 use clap::{Args, Subcommand};
 
-pub(super) use self::reading::one;
 use self::{
     export::{Counts, Export},
-    past::{days, moment},
+    past::days,
+};
+pub(super) use self::{
+    past::moment,
+    reading::{Reading, one},
 };
 use super::{ConfigFile, Failure};
 

@@ -48,7 +48,7 @@ impl Past {
 }
 
 /// Each moment from `first`, `every` so many seconds, to `until`.
-pub(super) fn moments(first: u64, every: Option<u64>, until: Option<u64>) -> Result<Vec<u64>, Failure> {
+pub(crate) fn moments(first: u64, every: Option<u64>, until: Option<u64>) -> Result<Vec<u64>, Failure> {
     let Some((every, until)) = every.zip(until) else { return Ok(vec![first]) };
     if until < first {
         return Err(Failure::cannot("--until is before --as-of"));
@@ -73,7 +73,7 @@ pub(super) async fn blocks(chains: &Chains) -> Result<Result<Vec<PastBlock>, Cha
 }
 
 /// A date, a time or Unix seconds, as Unix seconds.
-pub(super) fn moment(text: &str) -> Result<u64, String> {
+pub(crate) fn moment(text: &str) -> Result<u64, String> {
     let date = || Some(text.parse::<NaiveDate>().ok()?.and_hms_opt(0, 0, 0)?.and_utc().timestamp());
     let time = || Some(DateTime::parse_from_rfc3339(text).ok()?.timestamp());
     let seconds = text.parse().ok().or_else(date).or_else(time);

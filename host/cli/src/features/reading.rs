@@ -20,7 +20,7 @@ use assay::{app, config::Config};
 const POLL: Duration = Duration::from_millis(250);
 
 /// The chains that are read, and the tasks that read them.
-pub(super) struct Reading {
+pub(crate) struct Reading {
     chains: Chains,
     tasks: TaskTracker,
     stop: CancellationToken,

@@ -9,6 +9,8 @@ const SUBMISSION: u64 = 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Price {
     Score,
+    /// A signed statement of a score.
+    Attestation,
     Report,
     Sandbox,
     Models,
@@ -23,8 +25,9 @@ pub enum Price {
 }
 
 impl Price {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Score,
+        Self::Attestation,
         Self::Report,
         Self::Sandbox,
         Self::Models,
@@ -47,7 +50,7 @@ impl Price {
 
     fn row(self, default: u64) -> (&'static [Scope], u64) {
         match self {
-            Self::Score | Self::Report => (&[Scope::Read], default),
+            Self::Score | Self::Attestation | Self::Report => (&[Scope::Read], default),
             Self::Sandbox | Self::Models | Self::Agents => (&[Scope::Read], 0),
             // A key that may submit may also read the result.
             Self::Status => (&[Scope::Read, Scope::Submit], 0),

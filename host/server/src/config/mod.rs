@@ -3,6 +3,7 @@
 //! section.
 
 mod access;
+mod attestation;
 mod docs;
 mod entry;
 mod http;
@@ -30,6 +31,7 @@ pub use assay_lending::config::MarketConfig;
 pub use assay_store::config::{Backend, Store};
 
 pub use access::{Access, KeyConfig};
+pub use attestation::Attestation;
 pub use docs::Docs;
 pub use http::{Http, Network};
 pub use known::chain_names;
@@ -70,4 +72,5 @@ pub struct Config {
     pub agents: Option<Agents>,
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,
+    pub attestation: Option<Attestation>,
 }

@@ -30,6 +30,8 @@ pub struct Models {
     pub max_calls: u32,
     /// Engines of large models; 0 refuses large models.
     pub large_lanes: u32,
+    /// Whether anyone with a key may download the models, to run them on the features of a score.
+    pub public: bool,
     /// Keys by one of which a model must be signed; without keys, none needs a signature.
     pub trust: Vec<PublicKey>,
     /// Processor time for compiling one component.

@@ -60,20 +60,12 @@ pub struct Reputation {
 impl Reputation {
     /// The account that sends feedback; `None` where `signer` is not a private key.
     pub fn account(&self) -> Option<PrivateKeySigner> {
-        PrivateKeySigner::from_slice(&self.signer_key()?).ok()
-    }
-
-    /// The private key of the account, as 32 bytes.
-    fn signer_key(&self) -> Option<[u8; 32]> {
-        let text = self.signer.expose().trim();
-        let mut key = [0; 32];
-        hex::decode_to_slice(text.strip_prefix("0x").unwrap_or(text), &mut key).ok()?;
-        Some(key).filter(|key| key.iter().any(|byte| *byte != 0))
+        account(&self.signer)
     }
 
     pub(super) fn problems(&self) -> Problems {
         let mut found = Problems::default();
-        found.add_if(self.signer_key().is_none(), "signer", "not a private key: 32 bytes in hex");
+        found.add_if(self.account().is_none(), "signer", "not a private key: 32 bytes in hex");
         for (key, version) in [("credit_model", &self.credit_model), ("sybil_model", &self.sybil_model)] {
             found.add_if(version.parse::<ModelVersion>().is_err(), key, "not a version, such as \"1.0\"");
         }
@@ -103,6 +95,14 @@ impl Reputation {
             most: self.max_transactions,
         }
     }
+}
+
+/// The account of a private key: 32 bytes in hex.
+pub(super) fn account(key: &Secret) -> Option<PrivateKeySigner> {
+    let text = key.expose().trim();
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(text.strip_prefix("0x").unwrap_or(text), &mut bytes).ok()?;
+    PrivateKeySigner::from_slice(&bytes).ok()
 }
 
 fn first_version() -> String {

@@ -37,6 +37,10 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
     if let Some(ipfs) = &config.ipfs {
         found.section("ipfs", ipfs.problems());
     }
+    if let Some(attestation) = &config.attestation {
+        let submits = config.reputation.as_ref().and_then(|reputation| reputation.account());
+        found.section("attestation", attestation.problems(submits.map(|account| account.address())));
+    }
     chains(config, &mut found);
     timeouts(config, &mut found);
     submissions(config, &mut found);

@@ -15,7 +15,9 @@ use super::{
     wire::{ComparisonBody, ModelBody, ModelsBody, OutcomesBody, ShadowBody},
 };
 use crate::{cards, scoring::blocking};
+use assay_domain::Digest;
 use assay_registry::ModelStatus;
+use sha2::{Digest as _, Sha256};
 
 /// The models on the shelf, with state, role and, when one is not in service, the reason.
 #[utoipa::path(
@@ -64,6 +66,43 @@ pub async fn card(
     let page = blocking(move || cards::markdown(app.cards.shelf(), &info, digest, packed.as_deref())).await;
     let page = page.map_err(|error| ApiError::internal("bad_card", error))?.ok_or_else(none)?;
     Ok(([(header::CONTENT_TYPE, "text/markdown; charset=utf-8")], page).into_response())
+}
+
+/// The bytes of a model, so that anyone can run it on the features of a score.
+#[utoipa::path(
+    get, path = "/api/v2/models/{kind}/{version}/component", tag = "models", operation_id = "model_component",
+    params(KindPath, VersionPath),
+    responses(
+        (status = 200, description = "The component", body = Vec<u8>, content_type = "application/wasm"),
+        responses::Component, responses::Validated, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub async fn component(
+    State(app): State<App>,
+    KindPath(kind): KindPath,
+    VersionPath(version): VersionPath,
+) -> Result<Response, ApiError> {
+    if !app.public_models {
+        let words = "This server does not give its models away; its operator can set models.public";
+        return Err(ApiError::coded(StatusCode::FORBIDDEN, "models_not_public", words));
+    }
+    let found = app.rollout.registry().list().into_iter().find_map(|status| {
+        status.info.filter(|info| (info.kind, &info.version) == (kind, &version))?;
+        status.digest.zip(status.file)
+    });
+    let shelf = app.cards.shelf().to_owned();
+    let bytes = blocking(move || {
+        let (digest, file) = found?;
+        let bytes = std::fs::read(shelf.join(file)).ok()?;
+        // Another file may have its name since it was loaded.
+        (Digest(Sha256::digest(&bytes).into()) == digest).then_some(bytes)
+    });
+    let none = || {
+        let detail = format!("The model {kind} {version} is not on the shelf");
+        ApiError::coded(StatusCode::NOT_FOUND, "no_component", detail)
+    };
+    Ok(([(header::CONTENT_TYPE, "application/wasm")], bytes.await.ok_or_else(none)?).into_response())
 }
 
 /// The results of several versions of the credit model for one address, all from the same reading.

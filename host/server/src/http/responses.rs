@@ -177,6 +177,30 @@ pub enum NoScore {
     Unknown(DetailBody),
 }
 
+/// The path of a statement, which only a final score of a chain has.
+#[derive(IntoResponses)]
+pub enum Provisional {
+    /// The score is not final, or a mock
+    #[response(status = 409)]
+    Provisional(DetailBody),
+}
+
+/// The path of the signers of statements.
+#[derive(IntoResponses)]
+pub enum NoSigners {
+    /// This server signs no statements
+    #[response(status = 502)]
+    NotConfigured(DetailBody),
+}
+
+/// The path of a model's bytes.
+#[derive(IntoResponses)]
+pub enum Component {
+    /// No such kind or version is on the shelf
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
 /// Uploads of a component.
 #[derive(IntoResponses)]
 pub enum Upload {

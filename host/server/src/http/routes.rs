@@ -50,6 +50,9 @@ macro_rules! admission {
     (Operation) => {
         Admission::Operation
     };
+    (Public) => {
+        Admission::Public
+    };
     ($price:ident) => {
         Admission::Priced(Price::$price)
     };
@@ -61,7 +64,9 @@ table! {
         POST "/api/v2/score/address/{address}" Score score::post;
         GET "/api/v2/score/" Score [several] score::several::mean;
         GET "/api/v2/score/batch/" Score [several] score::several::batch;
+        POST "/api/v2/score/address/{address}/attestation" Attestation score::attestation::attest;
         GET "/api/v2/score/{id}" Models score::provenance::mine;
+        GET "/api/v2/score/{id}/evidence" Models score::provenance::evidence;
         GET "/api/v2/report/address/{address}" Report report::get;
         POST "/api/v2/report/address/{address}" Report report::enhanced::post;
         GET "/api/v2/report/" Report [several] report::aggregated::aggregated;
@@ -92,6 +97,7 @@ table! {
         GET "/api/v2/models/compare/address/{address}" Score [several] models::compare;
         GET "/api/v2/models/{kind}/report" Models models::report;
         GET "/api/v2/models/{kind}/{version}/card" Models models::card;
+        GET "/api/v2/models/{kind}/{version}/component" Models models::component;
         POST "/api/v2/admin/models" Admin [component] admin::add;
         POST "/api/v2/admin/models/check" Admin [component] check::check;
         GET "/api/v2/admin/models/outcomes" Admin models::outcomes;
@@ -104,6 +110,7 @@ table! {
         GET "/api/v2/admin/keys" Admin keys::list;
         POST "/api/v2/admin/backup" Admin backup::make;
         GET "/api/v2/usage" Usage usage::get;
+        GET "/.well-known/assay-attestation.json" Public score::attestation::signers;
         GET "/healthz" Operation ops::health;
         GET "/readyz" Operation ops::ready;
         GET "/metrics" Operation ops::metrics;

@@ -19,6 +19,7 @@ use assay_store::Store;
 use crate::{
     access::{Access, x402::X402},
     agents::Agents,
+    attestation::Attestor,
     cards::Cards,
     config::{self, Config, Docs, Network},
     outcomes::Outcomes,
@@ -56,6 +57,10 @@ pub struct Inner {
     pub access: Access,
     /// Payment by call; absent when not enabled.
     pub x402: Option<X402>,
+    /// Signs statements of scores; absent when not configured.
+    pub attestor: Option<Attestor>,
+    /// Whether anyone with a key may download the models.
+    pub public_models: bool,
     pub backups: Backups,
     pub metrics: Metrics,
     /// The server was told to stop.
@@ -161,6 +166,8 @@ impl App {
             contradictions,
             access,
             x402,
+            attestor: config.attestation.as_ref().and_then(Attestor::new),
+            public_models: config.models.public,
             backups: Backups {
                 store,
                 folder: config.store.path.with_file_name("backups"),

@@ -62,6 +62,7 @@ pub async fn get(caller: Caller, State(app): State<App>) -> Result<Response, Api
 fn name(price: Price) -> &'static str {
     match price {
         Price::Score => "score",
+        Price::Attestation => "attestation",
         Price::Report => "report",
         Price::Sandbox => "sandbox",
         Price::Models => "models",

@@ -1,8 +1,10 @@
 //! A computed score, as scoring hands it to provenance and to the shadow.
 
+use std::sync::Arc;
+
 use uuid::Uuid;
 
-use assay_domain::{Address, Assessment, Coverage, Freshness, ModelRef, Standing, Time};
+use assay_domain::{Address, Assessment, Coverage, Freshness, ModelRef, Origins, Standing, Time};
 
 /// A score, and everything needed to say where it came from.
 #[derive(Debug, Clone)]
@@ -19,6 +21,8 @@ pub struct Scored {
     /// The id of its record; `None` where provenance is switched off or the queue was full.
     pub record: Option<Uuid>,
     pub basis: Basis,
+    /// The blocks behind it; empty for a mock answer.
+    pub origins: Arc<Origins>,
 }
 
 /// What a score is of, for the claims of its model.

@@ -79,6 +79,7 @@ impl Sandbox {
             fresh,
             record: None,
             basis: Basis::Unknown,
+            origins: Arc::default(),
         })
     }
 

@@ -39,6 +39,19 @@ impl Scoring {
         Ok(self.score_with(&model, subject, ask).await?.0)
     }
 
+    /// As [`Scoring::score`], with the features behind the score.
+    ///
+    /// # Errors
+    /// As [`Scoring::score`].
+    pub async fn score_and_features(
+        &self,
+        subject: &Subject,
+        ask: &Ask<'_>,
+    ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
+        let model = self.credit(ask)?;
+        self.score_with(&model, subject, ask).await
+    }
+
     pub(super) async fn score_with(
         &self,
         model: &CreditModel,
@@ -120,6 +133,7 @@ impl Scoring {
             fresh: self.freshness(snapshot),
             record: slot.as_ref().map(|slot| slot.id),
             basis: Basis::Wallet(Standing::of(&features)),
+            origins: Arc::new(snapshot.origins()),
         });
         if let Some(slot) = slot {
             slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: ask.by.to_owned() });

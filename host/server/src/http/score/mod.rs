@@ -1,5 +1,6 @@
 //! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
 
+pub mod attestation;
 mod claimed;
 pub mod provenance;
 pub mod several;

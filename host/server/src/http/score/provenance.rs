@@ -8,7 +8,7 @@ use crate::http::{
     ApiError, App,
     extract::{Caller, ScorePath},
     responses,
-    wire::{AuditedBody, ProvenanceBody},
+    wire::{AuditedBody, EvidenceBody, ProvenanceBody},
 };
 use assay_store::StoreError;
 
@@ -33,6 +33,27 @@ pub async fn mine(
 ) -> Result<Json<ProvenanceBody>, ApiError> {
     let found = known(app.rollout.provenance(&id, caller.owner()).await)?;
     Ok(Json(ProvenanceBody::new(&id, found)))
+}
+
+/// What a statement of this score commits to: its features and blocks, and where each part of the features came from.
+///
+/// `assay verify` compares it with a statement, runs the model on the features, and reads the chains again.
+#[utoipa::path(
+    get, path = "/api/v2/score/{id}/evidence", tag = "scores", operation_id = "evidence",
+    params(ScorePath),
+    responses(
+        (status = 200, description = "The evidence", body = EvidenceBody),
+        responses::NoScore, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub async fn evidence(
+    caller: Caller,
+    State(app): State<App>,
+    ScorePath(id): ScorePath,
+) -> Result<Json<EvidenceBody>, ApiError> {
+    let found = known(app.rollout.provenance(&id, caller.owner()).await)?;
+    EvidenceBody::new(&id, found).map(Json).map_err(|error| ApiError::internal("serialize", error))
 }
 
 /// The same for an auditor, with the record that `assay replay` reads.

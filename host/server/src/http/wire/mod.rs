@@ -16,6 +16,7 @@ mod report;
 mod scenario;
 mod score;
 mod shadow;
+mod statement;
 mod submission;
 mod summary;
 mod unread;
@@ -39,6 +40,7 @@ pub use report::{
 pub use scenario::{ScenarioBody, ScenariosBody};
 pub use score::{ClaimedRateBody, CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
 pub use shadow::ShadowBody;
+pub use statement::{EvidenceBody, SignersBody, StatementBody};
 pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 pub use unread::sentences;

@@ -8,7 +8,7 @@ mod id;
 mod replay;
 mod writer;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::mpsc;
 use uuid::Uuid;
@@ -100,6 +100,25 @@ impl Rollout {
         Some(self.inner.provenance.secret.bind(scored.record?, owner))
     }
 
+    /// Stores a record of `scored` for at least `lifetime`, and returns its id for `owner`. The record is in the store when
+    /// this returns.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn keep(
+        &self,
+        scored: &Arc<Scored>,
+        inputs: Inputs,
+        owner: &str,
+        lifetime: Duration,
+    ) -> Result<ScoreId, StoreError> {
+        let Provenance { writer, secret, store, .. } = &self.inner.provenance;
+        let unwritten = Unwritten { id: Uuid::new_v4(), scored: Arc::clone(scored), inputs };
+        let id = secret.bind(unwritten.id, owner);
+        writer::write(store, &[unwritten], lifetime.max(writer.lifetime())).await?;
+        Ok(id)
+    }
+
     /// The record of the score, for the `owner` who received this id; `None` for any other.
     ///
     /// # Errors
@@ -155,6 +174,8 @@ impl Unwritten {
             score: assessment.score,
             decile: assessment.decile.get(),
             factors: assessment.factors.iter().map(factor).collect(),
+            blocks: scored.origins.blocks.clone(),
+            sources: scored.origins.sources.clone(),
         }
     }
 }

@@ -25,6 +25,10 @@ impl Writer {
         Self { inbox: Mutex::new(Some(inbox)), lifetime }
     }
 
+    pub fn lifetime(&self) -> Duration {
+        self.lifetime
+    }
+
     pub fn start(&self, store: Store, tasks: &Spawner) {
         let Some(mut inbox) = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let (lifetime, stopping) = (self.lifetime, tasks.stopping());
@@ -48,7 +52,7 @@ impl Writer {
     }
 }
 
-async fn write(store: &Store, waiting: &[Unwritten], lifetime: Duration) -> Result<(), StoreError> {
+pub(super) async fn write(store: &Store, waiting: &[Unwritten], lifetime: Duration) -> Result<(), StoreError> {
     let mut batch = Batch::new();
     for score in waiting {
         batch = batch.put_expiring(&records::served(score.id), &score.record(), lifetime)?;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use assay_domain::{
-    Address, Coverage, ModelPin, Score, Time,
+    Address, Coverage, ModelPin, ReadBlock, Score, Source, Time,
     features::{Features, exact},
 };
 
@@ -28,6 +28,11 @@ pub struct ServedRecord {
     pub score: Score,
     pub decile: u8,
     pub factors: Vec<FactorRecord>,
+    /// The blocks that were read; empty in the oldest records.
+    #[serde(default)]
+    pub blocks: Vec<ReadBlock>,
+    #[serde(default)]
+    pub sources: Vec<Source>,
 }
 
 /// Off-chain assets on top of a score, and the model that added them.

@@ -181,6 +181,7 @@ mod tests {
             fresh: assay_domain::Freshness { read_at: now, life: Duration::ZERO },
             record: None,
             basis: Basis::Unknown,
+            origins: Arc::default(),
         });
         (0..OFFERS).for_each(|_| shadow.offer(&registry, &model, &scored, &features));
         let passed = shadow.counters.take();

@@ -1,0 +1,222 @@
+//! `assay verify`: recomputes a signed statement of a score from its evidence, the model's bytes and the chains.
+
+mod chains;
+mod differences;
+mod model;
+mod report;
+
+use std::{
+    fs::{self, File},
+    io::Read as _,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use assay::config::Config;
+use assay_domain::{Address, ChainId, Secret};
+use assay_statement::{Evidence, Signed, Signers, Statement};
+use clap::Args;
+use serde::de::DeserializeOwned;
+
+use self::report::{Report, Step};
+use super::{ConfigFile, Failure};
+
+/// The largest statement and list of signers, in bytes.
+const STATEMENT: u64 = 256 << 10;
+/// The largest evidence.
+const EVIDENCE: u64 = 32 << 20;
+
+/// Verify a signed statement of a score, and compute the score again
+///
+/// A line tells of each step. Without --evidence only the signature and the term are checked; with --component the model is
+/// run on the features; with --rpc or --config the chains are read again at the blocks of the evidence, which needs
+/// endpoints that keep old state. Nothing else is asked: no server, no store, no explorer, no price API.
+///
+/// Exit codes: 0, every requested step agrees; otherwise that of the first step that does not: 10 statement,
+/// 11 signature, 12 signer, 13 term, 14 evidence, 15 model, 16 chains; 17, the chains could not be read; 2, a file or an
+/// argument cannot be used.
+#[derive(Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Verify {
+    /// The statement: the answer of POST /api/v2/score/address/{address}/attestation
+    statement: PathBuf,
+    /// The answer of GET /api/v2/score/{id}/evidence
+    #[arg(long, value_name = "FILE")]
+    evidence: Option<PathBuf>,
+    /// The bytes of the model
+    #[arg(long, value_name = "FILE", requires = "evidence")]
+    component: Option<PathBuf>,
+    /// The signers of the server: the answer of GET /.well-known/assay-attestation.json
+    #[arg(long, value_name = "FILE")]
+    signers: Option<PathBuf>,
+    /// The only signer to believe
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "signers")]
+    signer: Option<Address>,
+    /// An endpoint with old state, such as 1=https://…; may be repeated. Chains without one are not read
+    #[arg(long = "rpc", value_name = "ID=URL", requires = "evidence")]
+    endpoints: Vec<Endpoint>,
+    /// Moment at which the statement is to hold: Unix seconds or a date; now by default
+    #[arg(long, value_name = "TIME", value_parser = super::features::moment)]
+    at: Option<u64>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    file: ConfigFile,
+}
+
+/// An endpoint of a chain.
+#[derive(Debug, Clone)]
+struct Endpoint {
+    chain: ChainId,
+    url: Secret,
+}
+
+impl FromStr for Endpoint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || "write the id of a chain and a URL, such as 1=https://rpc.example".to_owned();
+        let (chain, url) = text.split_once('=').ok_or_else(wrong)?;
+        let chain = chain.trim().parse().map_err(|_| wrong())?;
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(wrong());
+        }
+        Ok(Self { chain, url: Secret::new(url) })
+    }
+}
+
+pub(super) fn run(verify: &Verify) -> Result<(), Failure> {
+    let signed: Signed = read(&verify.statement, STATEMENT)?;
+    let signers: Option<Signers> = verify.signers.as_deref().map(|file| read(file, STATEMENT)).transpose()?;
+    let evidence: Option<Evidence> = verify.evidence.as_deref().map(|file| read(file, EVIDENCE)).transpose()?;
+    let config = verify.config(evidence.as_ref())?;
+    let mut report = Report::default();
+    match signed.statement() {
+        Err(error) => report.add(Step::Statement, Err(error.to_string())),
+        Ok(statement) => {
+            report.of(&statement, signed.signer());
+            report.add(Step::Statement, Ok("an EAS attestation, version 2, by the schema of a score".to_owned()));
+            report.add(Step::Signature, signature(&signed, &statement));
+            match verify.trusted(&signed, &statement, signers.as_ref()) {
+                Some(found) => report.add(Step::Signer, found),
+                None => report.skip(Step::Signer, "whose key it is was not checked; give --signers or --signer"),
+            }
+            report.add(Step::Term, verify.term(&statement));
+            match &evidence {
+                None => report.skip(Step::Evidence, "not checked; give --evidence"),
+                Some(evidence) => verify.recompute(&mut report, &statement, evidence, config)?,
+            }
+        }
+    }
+    report.finish(verify.json)
+}
+
+fn signature(signed: &Signed, statement: &Statement) -> Result<String, String> {
+    signed.check(statement).map_err(|error| error.to_string())?;
+    Ok(format!("signed by {}", signed.signer()))
+}
+
+impl Verify {
+    /// Whether the signer may be believed; `None` if nobody said who may.
+    fn trusted(
+        &self,
+        signed: &Signed,
+        statement: &Statement,
+        signers: Option<&Signers>,
+    ) -> Option<Result<String, String>> {
+        let (signer, domain) = (signed.signer(), &statement.domain);
+        if let Some(only) = self.signer {
+            let other = format!("{signer}, and only {only} is to be believed");
+            return Some(if signer == only { Ok(format!("{signer}, as given")) } else { Err(other) });
+        }
+        let signers = signers?;
+        let named = (&signers.contract, &signers.contract_version, signers.chain_id);
+        if named != (&domain.contract, &domain.version, domain.chain) {
+            return Some(Err(format!(
+                "the signers sign for {} version {} on chain {}, and the statement is for {} version {} on chain {}",
+                signers.contract,
+                signers.contract_version,
+                signers.chain_id,
+                domain.contract,
+                domain.version,
+                domain.chain
+            )));
+        }
+        let found = signers.check(signer, statement.term.issued);
+        Some(found.map(|()| "listed for this moment".to_owned()).map_err(|error| error.to_string()))
+    }
+
+    fn term(&self, statement: &Statement) -> Result<String, String> {
+        let at = self.at.unwrap_or_else(|| chrono::Utc::now().timestamp().unsigned_abs());
+        let (issued, expires) = (report::time(statement.term.issued), report::time(statement.term.expires));
+        match at {
+            at if at < statement.term.issued => Err(format!("issued {issued}, which is after {}", report::time(at))),
+            at if at >= statement.term.expires => Err(format!("expired {expires}; ask for a new one")),
+            _ => Ok(format!("holds from {issued} to {expires}")),
+        }
+    }
+
+    fn recompute(
+        &self,
+        report: &mut Report,
+        statement: &Statement,
+        evidence: &Evidence,
+        config: Option<Config>,
+    ) -> Result<(), Failure> {
+        let differences = evidence.differences(statement);
+        let agrees = differences.is_empty();
+        let words: Vec<String> = differences.iter().map(ToString::to_string).collect();
+        let agreed = || format!("features, {} blocks and model are those of the statement", evidence.blocks.len());
+        report.add(Step::Evidence, if agrees { Ok(agreed()) } else { Err(words.join("; ")) });
+        match &self.component {
+            None => report.skip(Step::Model, "not run; give --component"),
+            Some(_) if !agrees => report.skip(Step::Model, "not run, because the evidence is of something else"),
+            Some(file) => report.add(Step::Model, model::rerun(&bytes(file, model::largest())?, statement, evidence)),
+        }
+        match config {
+            None => report.skip(Step::Chains, "not read; give --rpc ID=URL for each chain, or --config"),
+            Some(_) if !agrees => report.skip(Step::Chains, "not read, because the evidence is of something else"),
+            Some(config) => chains::reread(report, &config, evidence)?,
+        }
+        Ok(())
+    }
+
+    /// The chains to read again, if any are to be.
+    fn config(&self, evidence: Option<&Evidence>) -> Result<Option<Config>, Failure> {
+        let Some(evidence) = evidence else { return Ok(None) };
+        if self.file.config.is_none() && self.endpoints.is_empty() {
+            return Ok(None);
+        }
+        let mut config = match self.file.config {
+            Some(_) => self.file.load()?,
+            None => chains::shipped(&self.endpoints)?,
+        };
+        for Endpoint { chain, url } in &self.endpoints {
+            let known = config.chains.iter_mut().find(|known| known.id == *chain);
+            let known = known.ok_or_else(|| Failure::cannot(format!("--rpc {chain}=…: --config has no such chain")))?;
+            known.rpc = vec![url.clone()];
+        }
+        let is_wanted = |id| self.endpoints.is_empty() || self.endpoints.iter().any(|endpoint| endpoint.chain == id);
+        let is_read = |id| evidence.blocks.iter().any(|block| block.chain_id == id);
+        config.chains.retain(|chain| is_wanted(chain.id) && is_read(chain.id));
+        Ok(Some(config))
+    }
+}
+
+/// The JSON of a file, of at most `most` bytes.
+fn read<T: DeserializeOwned>(file: &Path, most: u64) -> Result<T, Failure> {
+    let bytes = bytes(file, most)?;
+    serde_json::from_slice(&bytes).map_err(|error| Failure::cannot(format!("{}: {error}", file.display())))
+}
+
+fn bytes(file: &Path, most: u64) -> Result<Vec<u8>, Failure> {
+    let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", file.display()));
+    let size = fs::metadata(file).map_err(cannot)?.len();
+    let mut found = Vec::new();
+    File::open(file).and_then(|opened| opened.take(most + 1).read_to_end(&mut found)).map_err(cannot)?;
+    if found.len() as u64 > most {
+        return Err(Failure::cannot(format!("{} has {size} bytes, and {most} are the most", file.display())));
+    }
+    Ok(found)
+}

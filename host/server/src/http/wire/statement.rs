@@ -1,0 +1,109 @@
+//! Statements and their evidence.
+
+use assay_domain::{ReadBlock, Source};
+use assay_statement::{Signed, Signers, blocks_root, features_digest};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::ProvenanceBody;
+use crate::rollout::{ScoreId, records::ServedRecord};
+
+/// A signed statement of a score: an off-chain attestation of EAS, version 2, and where its evidence is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Statement")]
+pub struct StatementBody {
+    /// `sig` and `signer`, as the SDK of EAS writes and verifies them.
+    #[serde(flatten)]
+    #[schema(value_type = Object)]
+    signed: Signed,
+    /// Id of the score.
+    score_id: String,
+    /// Path of the evidence, for the key that received the statement.
+    evidence: String,
+}
+
+/// What a statement of this score commits to.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "Evidence")]
+pub struct EvidenceBody {
+    #[serde(flatten)]
+    provenance: ProvenanceBody,
+    /// SHA-256 of the features in the canonical form of RFC 8785.
+    features_digest: String,
+    /// Root of the OpenZeppelin standard Merkle tree over (chain id, number, hash) of the blocks.
+    blocks_root: String,
+    /// The blocks at which the chains were read.
+    #[schema(value_type = Vec<BlockBody>)]
+    blocks: Vec<ReadBlock>,
+    /// Where each part of the features came from. What comes from an explorer or a price API cannot be read again.
+    #[schema(value_type = Vec<SourceBody>)]
+    sources: Vec<Source>,
+}
+
+/// A block at which a chain was read.
+#[derive(ToSchema)]
+#[schema(title = "Block")]
+#[expect(dead_code, reason = "the schema of a type without one")]
+pub struct BlockBody {
+    chain_id: u64,
+    number: u64,
+    hash: String,
+}
+
+/// The source of one part of the features on one chain.
+#[derive(ToSchema)]
+#[schema(title = "Source")]
+#[expect(dead_code, reason = "the schema of a type without one")]
+pub struct SourceBody {
+    chain_id: u64,
+    /// `activity`, `holdings`, `prices`, `markets` or `identity`.
+    part: String,
+    /// `chain`, `explorer` or `price_api`.
+    from: String,
+    /// Number of the block at which the chain was asked; absent for other sources.
+    #[schema(nullable = false)]
+    block: Option<u64>,
+}
+
+/// The accounts that sign statements of this server.
+#[derive(ToSchema)]
+#[schema(title = "AttestationSigners", example = json!({
+    "schema": { "uid": "0x…", "text": "uint16 score,…", "resolver": "0x0000000000000000000000000000000000000000", "revocable": false },
+    "contract": "0x4200000000000000000000000000000000000021", "contract_version": "1.0.1", "chain_id": 8453,
+    "signers": [{ "address": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", "revoked": false }]
+}))]
+#[expect(dead_code, reason = "the schema of a type without one")]
+pub struct SignersBody {
+    /// The schema of EAS by which the content is encoded.
+    #[schema(value_type = Object)]
+    schema: Signers,
+    /// The EAS contract for which statements are signed, its version and its chain.
+    contract: String,
+    contract_version: String,
+    chain_id: u64,
+    /// The present signer has no `until`. Statements of an earlier one are valid if they were issued before its `until`;
+    /// those of a revoked one never are.
+    #[schema(value_type = Vec<Object>)]
+    signers: Vec<String>,
+}
+
+impl StatementBody {
+    pub fn new(id: &ScoreId, signed: Signed) -> Self {
+        Self { signed, score_id: id.to_string(), evidence: format!("/api/v2/score/{id}/evidence") }
+    }
+}
+
+impl EvidenceBody {
+    /// # Errors
+    /// The failure of the canonical form.
+    pub fn new(id: &ScoreId, mut record: ServedRecord) -> Result<Self, serde_json::Error> {
+        let (blocks, sources) = (std::mem::take(&mut record.blocks), std::mem::take(&mut record.sources));
+        Ok(Self {
+            features_digest: features_digest(&record.features)?.to_string(),
+            blocks_root: blocks_root(&blocks).to_string(),
+            blocks,
+            sources,
+            provenance: ProvenanceBody::new(id, record),
+        })
+    }
+}

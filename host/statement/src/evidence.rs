@@ -1,0 +1,78 @@
+//! The evidence of a score: what a statement commits to.
+
+use std::fmt;
+
+use assay_domain::{Address, ModelKind, ModelPin, ReadBlock, Score, Source, features::Features};
+use serde::Deserialize;
+
+use crate::{attest::Statement, blocks, canonical};
+
+/// The parts of `GET /api/v2/score/{id}/evidence` that can be checked. The rest of the body describes them.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Evidence {
+    pub address: Address,
+    pub score: Score,
+    pub decile: u8,
+    pub factors: Vec<EvidenceFactor>,
+    pub model: EvidenceModel,
+    pub features: Features,
+    pub blocks: Vec<ReadBlock>,
+    /// Where the features came from.
+    #[serde(default)]
+    pub sources: Vec<Source>,
+}
+
+/// The model behind a score.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct EvidenceModel {
+    pub kind: ModelKind,
+    #[serde(flatten)]
+    pub pin: ModelPin,
+}
+
+/// A factor, as the evidence shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct EvidenceFactor {
+    pub label: String,
+    pub points: i32,
+    #[serde(default)]
+    pub rating: Option<String>,
+    #[serde(default)]
+    pub description: Option<String>,
+    #[serde(default)]
+    pub possible: Option<u32>,
+}
+
+/// A field of the evidence that is not what the statement commits to.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field} is {evidence} in the evidence and {statement} in the statement")]
+pub struct Difference {
+    pub field: &'static str,
+    pub evidence: String,
+    pub statement: String,
+}
+
+impl Evidence {
+    /// How the evidence differs from what `statement` commits to; empty if it is the evidence of it.
+    pub fn differences(&self, statement: &Statement) -> Vec<Difference> {
+        let content = &statement.content;
+        let mut found = Vec::new();
+        let mut compare = |field, evidence: &dyn fmt::Display, statement: &dyn fmt::Display| {
+            let (evidence, statement) = (evidence.to_string(), statement.to_string());
+            if evidence != statement {
+                found.push(Difference { field, evidence, statement });
+            }
+        };
+        compare("address", &self.address, &statement.recipient);
+        compare("score", &self.score.get(), &content.score.get());
+        compare("decile", &self.decile, &content.decile.get());
+        compare("model.kind", &self.model.kind, &ModelKind::Credit);
+        compare("model.version", &self.model.pin.version, &content.version);
+        compare("model.digest", &self.model.pin.digest, &content.model);
+        let features =
+            canonical::digest(&self.features).map_or_else(|error| error.to_string(), |digest| digest.to_string());
+        compare("SHA-256 of features", &features, &content.features);
+        compare("root of blocks", &blocks::root(&self.blocks), &content.blocks);
+        found
+    }
+}

@@ -1,0 +1,19 @@
+//! Signed statements of scores, which a contract can accept and a stranger can recompute.
+//!
+//! A statement is an off-chain attestation of the Ethereum Attestation Service, version 2: an EIP-712 signature over
+//! the recipient, the times, and the [`Content`]. The content commits to the model's bytes, the features and the blocks,
+//! which the evidence of a score shows. No I/O, and no model: `assay verify` runs the model and reads the chains.
+
+mod attest;
+mod blocks;
+mod canonical;
+mod content;
+mod evidence;
+mod signers;
+
+pub use attest::{Domain, NotSigned, Signed, Statement, Term, Unreadable};
+pub use blocks::root as blocks_root;
+pub use canonical::{canonical, digest as features_digest};
+pub use content::{ClaimedRate, Content, SCHEMA, schema_uid};
+pub use evidence::{Difference, Evidence, EvidenceFactor, EvidenceModel};
+pub use signers::{Refused, Schema, Signer, Signers};
