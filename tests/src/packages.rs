@@ -20,6 +20,14 @@ pub fn author_packages() -> Result<PathBuf, Error> {
     installed(root().join("authors"))
 }
 
+/// The second verifier of statements: the SDK of EAS, and what runs a component in Node, installed.
+///
+/// # Errors
+/// When npm is missing or fails.
+pub fn statement_packages() -> Result<PathBuf, Error> {
+    installed(root().join("statements"))
+}
+
 /// The generator of `TypeScript` clients and what its test needs, installed.
 ///
 /// # Errors

@@ -202,6 +202,7 @@ mod tests {
             positions: Vec::new(),
             pools: Vec::new(),
             unread,
+            origin: ChainOrigin::default(),
         }
     }
 

@@ -137,7 +137,8 @@ fn dollars(amounts: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        Activity, Address, AssetClass, EventCounts, PoolEvents, PoolHistory, Position, Protocol, U256, time_from_unix,
+        Activity, Address, AssetClass, ChainOrigin, EventCounts, PoolEvents, PoolHistory, Position, Protocol, U256,
+        time_from_unix,
     };
 
     fn at(chain_id: ChainId, time: u64) -> Option<SeenOn> {
@@ -207,6 +208,7 @@ mod tests {
                 pool(Coverage::Failed, EventCounts::default()),
             ],
             unread: Vec::new(),
+            origin: ChainOrigin::default(),
         };
         let expected = Summary {
             first: at(10, 10),

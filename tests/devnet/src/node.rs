@@ -10,7 +10,7 @@ use crate::process::{End, Guarded, Lines};
 
 /// Historical states in a node's memory; the oldest are dropped first. Seeding mines some 250 blocks; tests and a long
 /// `devnet run` need the rest before the oldest nonces are dropped.
-const STATES_KEPT: &str = "6000";
+const STATES_KEPT: &str = "12000";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -34,6 +34,7 @@ mod sandbox;
 mod scenarios;
 mod shadow;
 mod shipping;
+mod statements;
 mod stopping;
 mod swap;
 mod telemetry;

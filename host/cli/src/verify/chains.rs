@@ -38,12 +38,8 @@ pub(super) fn reread(report: &mut Report, config: &Config, evidence: &Evidence) 
     }
     let snapshot = match snapshot(config, evidence)? {
         Ok(snapshot) => snapshot,
-        Err(gone @ MomentError::Gone { .. }) => {
-            report.add(Step::Chains, Err(gone.to_string()));
-            return Ok(());
-        }
-        Err(error) => {
-            report.add(Step::Reading, Err(error.to_string()));
+        Err((step, why)) => {
+            report.add(step, Err(why));
             return Ok(());
         }
     };
@@ -70,7 +66,7 @@ pub(super) fn reread(report: &mut Report, config: &Config, evidence: &Evidence) 
 }
 
 /// The wallet at the blocks of the evidence.
-fn snapshot(config: &Config, evidence: &Evidence) -> Result<Result<Snapshot, MomentError>, Failure> {
+fn snapshot(config: &Config, evidence: &Evidence) -> Result<Result<Snapshot, (Step, String)>, Failure> {
     let mut config = config.clone();
     // Only the named endpoints are asked.
     config.chains.iter_mut().for_each(|chain| chain.explorer = None);
@@ -83,13 +79,16 @@ fn snapshot(config: &Config, evidence: &Evidence) -> Result<Result<Snapshot, Mom
     runtime.block_on(async {
         let store = Store::open(&store).await.map_err(Failure::cannot)?;
         let reading = Reading::start(&config, &store, Some(evidence.features.as_of));
-        if let Err(error) = reading.chains().go_to(&origins).await {
-            reading.end().await;
-            return Ok(Err(error));
-        }
-        let read = reading.settled(reading.chains(), evidence.address, WAIT).await;
+        let read = match reading.chains().go_to(&origins).await {
+            Err(gone @ MomentError::Gone { .. }) => Err((Step::Chains, gone.to_string())),
+            Err(error) => Err((Step::Reading, error.to_string())),
+            Ok(()) => {
+                let read = reading.settled(reading.chains(), evidence.address, WAIT).await;
+                read.map_err(|why| (Step::Reading, format!("{why} at the blocks of the evidence")))
+            }
+        };
         reading.end().await;
-        read.map(Ok).map_err(|why| Failure { message: why, code: 17 })
+        Ok(read)
     })
 }
 

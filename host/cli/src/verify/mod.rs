@@ -61,8 +61,9 @@ pub(super) struct Verify {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
-    #[command(flatten)]
-    file: ConfigFile,
+    /// Configuration that names the chains and their markets, tokens and feeds; the shipped one by default
+    #[arg(long, value_name = "FILE", requires = "evidence")]
+    config: Option<PathBuf>,
 }
 
 /// An endpoint of a chain.
@@ -185,11 +186,11 @@ impl Verify {
     /// The chains to read again, if any are to be.
     fn config(&self, evidence: Option<&Evidence>) -> Result<Option<Config>, Failure> {
         let Some(evidence) = evidence else { return Ok(None) };
-        if self.file.config.is_none() && self.endpoints.is_empty() {
+        if self.config.is_none() && self.endpoints.is_empty() {
             return Ok(None);
         }
-        let mut config = match self.file.config {
-            Some(_) => self.file.load()?,
+        let mut config = match self.config {
+            Some(_) => ConfigFile { config: self.config.clone() }.load()?,
             None => chains::shipped(&self.endpoints)?,
         };
         for Endpoint { chain, url } in &self.endpoints {

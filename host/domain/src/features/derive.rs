@@ -112,7 +112,7 @@ fn unix(time: Time) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Activity, Address, Coverage, EventCounts, PoolEvents, Protocol, time_from_unix};
+    use crate::{Activity, Address, ChainOrigin, Coverage, EventCounts, PoolEvents, Protocol, time_from_unix};
 
     #[test]
     fn a_lending_event_dates_a_wallet_whose_first_transaction_is_not_found() {
@@ -142,6 +142,7 @@ mod tests {
             positions: Vec::new(),
             pools: vec![pool(800), pool(700)],
             unread: Vec::new(),
+            origin: ChainOrigin::default(),
         };
         assert_eq!(first_transaction(&chain), Some(700));
         chain.activity.first_transaction = Some(Seen { block: 5, time: time_from_unix(900) });

@@ -1,4 +1,5 @@
-//! Compiles the stubs in `contracts/` with the compiler from npm, and keeps what it said in `.compiled`.
+//! Compiles the stubs in `contracts/`, and the contracts of the repository that they import, with the compiler from npm,
+//! and keeps what it said in `.compiled`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::devnet::Error;
 use crate::node;
 
-/// The creation code of every contract in `contracts/{file}`, by name. Blocks.
+/// The creation code of every contract in `contracts/{file}` and in what it imports, by name. Blocks.
 ///
 /// # Errors
 /// When the packages are missing, node cannot be run, or the source has errors.
@@ -45,10 +46,27 @@ fn folder() -> PathBuf {
 /// The file of what was compiled from this source by the compiler and with the packages of the lock file.
 fn kept(source: &str) -> PathBuf {
     let lock = include_bytes!("../../../package-lock.json");
+    let mut digest = Sha256::new().chain_update(lock).chain_update(source);
+    for imported in imported() {
+        digest.update(fs::read(imported).unwrap_or_default());
+    }
     let folder = folder();
     // A folder that cannot be made shows when the file is written.
     let _ = fs::create_dir_all(&folder);
-    folder.join(hex::encode(Sha256::new().chain_update(lock).chain_update(source).finalize()))
+    folder.join(hex::encode(digest.finalize()))
+}
+
+/// The contracts of the repository.
+fn published() -> PathBuf {
+    node::root().join("../contracts")
+}
+
+/// What a stub may import of them, in order.
+fn imported() -> Vec<PathBuf> {
+    let entries = fs::read_dir(published()).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    found.sort();
+    found
 }
 
 fn compiled(file: &str, path: &Path, source: &str) -> Result<BTreeMap<String, Bytes>, Error> {
@@ -63,6 +81,7 @@ fn compiled(file: &str, path: &Path, source: &str) -> Result<BTreeMap<String, By
     command.arg(packages.join("solc/solc.js")).arg("--standard-json");
     // Imports are relative to the contracts, or from the packages.
     command.arg("--base-path").arg(path.with_file_name("")).arg("--include-path").arg(&packages);
+    command.arg("--include-path").arg(published());
     let mut running =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(|e| bad(format!("node: {e}")))?;
     if let Some(mut stdin) = running.stdin.take() {
@@ -78,8 +97,9 @@ fn compiled(file: &str, path: &Path, source: &str) -> Result<BTreeMap<String, By
     if let Some(error) = errors.first() {
         return Err(bad(error["formattedMessage"].to_string()));
     }
-    let contracts = answer["contracts"][file].as_object().into_iter().flatten();
-    contracts
+    let files = answer["contracts"].as_object().into_iter().flatten();
+    files
+        .flat_map(|(_, contracts)| contracts.as_object().into_iter().flatten())
         .map(|(name, contract)| {
             let code = contract["evm"]["bytecode"]["object"].as_str().unwrap_or_default();
             Ok((name.clone(), hex::decode(code).map_err(|e| bad(e.to_string()))?.into()))
