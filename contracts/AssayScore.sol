@@ -28,6 +28,8 @@ library AssayScore {
         address signer;
         /// 300 to 1000.
         uint16 minimumScore;
+        /// Most seconds since the chains were read.
+        uint64 maximumAge;
         /// SHA-256 of the model's bytes; zero accepts any model of the signer.
         bytes32 modelDigest;
     }
@@ -37,11 +39,12 @@ library AssayScore {
     error WrongSigner();
     error Malformed();
     error Sandbox();
+    error TooOld(uint256 asOf, uint64 maximumAge);
     error ScoreTooLow(uint256 score, uint16 minimum);
     error OtherModel(bytes32 modelDigest);
 
     /// keccak256 of the schema, without a resolver and not revocable: `schema.uid` of the server's list of signers.
-    bytes32 internal constant SCHEMA = 0x282a75e1657ff4d381eace7c1cc5720218f57fce35da6209da140d046c67fe70;
+    bytes32 internal constant SCHEMA = 0xfba11b53aee9baf63f6ce7ed6c0d68ca96bca4cf100bbf764e351cb073f1d783;
 
     bytes32 private constant DOMAIN_TYPE =
         keccak256("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)");
@@ -50,7 +53,7 @@ library AssayScore {
         "Attest(uint16 version,bytes32 schema,address recipient,uint64 time,uint64 expirationTime,bool revocable,bytes32 refUID,bytes data,bytes32 salt)"
     );
     /// The words of `data` before its texts.
-    uint256 private constant HEAD = 14 * 32;
+    uint256 private constant HEAD = 15 * 32;
 
     /// The score of `statement.recipient`. Reverts if the statement is not one that `policy` accepts.
     function check(Statement calldata statement, bytes calldata signature, Policy memory policy)
@@ -64,16 +67,18 @@ library AssayScore {
         if (!signed(digest, signature, policy.signer)) revert WrongSigner();
         bytes calldata data = head(statement);
         score = uint256(word(data, 0));
-        if (word(data, 13) != 0) revert Sandbox();
+        if (word(data, 14) != 0) revert Sandbox();
+        uint256 asOf = uint256(word(data, 2));
+        if (block.timestamp > asOf + policy.maximumAge) revert TooOld(asOf, policy.maximumAge);
         if (score < policy.minimumScore) revert ScoreTooLow(score, policy.minimumScore);
-        bytes32 model = word(data, 5);
+        bytes32 model = word(data, 6);
         if (policy.modelDigest != 0 && model != policy.modelDigest) revert OtherModel(model);
     }
 
     /// The claimed rate of the outcome in parts per million and its horizon in days; both are zero without a claim.
     function claimed(Statement calldata statement) internal pure returns (uint256 perMillion, uint256 horizonDays) {
         bytes calldata data = head(statement);
-        return (uint256(word(data, 9)), uint256(word(data, 10)));
+        return (uint256(word(data, 10)), uint256(word(data, 11)));
     }
 
     /// The EIP-712 hash that the signer signs.

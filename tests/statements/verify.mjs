@@ -94,6 +94,7 @@ function verify({ statement: { sig, signer }, evidence }) {
   const decoded = new eas.SchemaEncoder(signers.schema.text).decodeData(message.data);
   const content = Object.fromEntries(decoded.map(({ name, value }) => [name, value.value]));
   agree("coverage", content.coverage, "complete");
+  agree("moment", content.asOf, evidence.features.as_of);
   agree("recipient", message.recipient, evidence.address);
   agree("model", sha256(component), content.modelDigest);
   agree("features", sha256(canonical(evidence.features)), content.featuresDigest);

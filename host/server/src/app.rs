@@ -13,8 +13,10 @@ use crate::{
     agents::Agents,
     cards::Cards,
     config::{self, Config},
+    history::History,
     http,
     outcomes::Outcomes,
+    reading::connect,
     reputation::{Appraiser, Counter, Notices, Rehearsal, Reputation, Submissions},
     rollout::{self, Rollout},
     scoring::{Scenarios, Scoring, Source},
@@ -22,7 +24,7 @@ use crate::{
     telemetry::{Metrics, UPKEEP},
     verify::Contradictions,
 };
-use assay_chain::{AgentRegistries, Chains, Ipfs, config::Snapshots};
+use assay_chain::{AgentRegistries, Chains, Ipfs};
 use assay_outbox::{
     sender::{Registries, Sender},
     slot::Outbox,
@@ -124,26 +126,12 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         notices,
         access: access.clone(),
         x402,
+        history: History::new(config, &store, &tasks.spawner()),
         store,
         metrics,
     };
     let http = http::App::new(config, services);
     Ok(Assembled { http, tasks, readers, access })
-}
-
-/// The configured chains, whose background reads `readers` counts, and which are read as `snapshots` says.
-pub fn connect(
-    config: &Config,
-    snapshots: &Snapshots,
-    store: &Store,
-    readers: &TaskTracker,
-    stop: &CancellationToken,
-) -> Chains {
-    Chains::connect(&config.chains, &config.reading, &config.prices, snapshots, store, readers, stop).with_owners(
-        &config.names,
-        &config.identity,
-        &config.outbound,
-    )
 }
 
 /// The registries of agents, to which the account of `[reputation]` gives feedback.

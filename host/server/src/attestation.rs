@@ -45,6 +45,7 @@ impl Attestor {
         let content = Content {
             score: scored.assessment.score,
             decile: scored.assessment.decile,
+            as_of: features.as_of,
             version: scored.model.version.clone(),
             model: scored.model.digest,
             features: features_digest(features).map_err(|error| error.to_string())?,

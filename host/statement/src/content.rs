@@ -10,7 +10,7 @@ use assay_domain::{B256, Decile, Digest, ModelVersion, Score};
 /// The text of the schema, as the schema registry of EAS keeps it.
 ///
 /// `claimedRate` is in parts per million; without a claim it is 0 and `claimedPopulation` is empty.
-pub const SCHEMA: &str = "uint16 score,uint8 decile,string range,string model,string modelVersion,bytes32 modelDigest,\
+pub const SCHEMA: &str = "uint16 score,uint8 decile,uint64 asOf,string range,string model,string modelVersion,bytes32 modelDigest,\
                           bytes32 featuresDigest,bytes32 blocksRoot,string coverage,uint32 claimedRate,\
                           uint32 claimedDays,string claimedOutcome,string claimedPopulation,bool sandbox";
 
@@ -18,6 +18,7 @@ sol! {
     struct Encoded {
         uint16 score;
         uint8 decile;
+        uint64 asOf;
         string range;
         string model;
         string modelVersion;
@@ -43,6 +44,8 @@ pub fn schema_uid() -> B256 {
 pub struct Content {
     pub score: Score,
     pub decile: Decile,
+    /// The moment that the features describe, in Unix seconds.
+    pub as_of: u64,
     /// Version of the credit model.
     pub version: ModelVersion,
     /// SHA-256 of the model's bytes.
@@ -87,6 +90,7 @@ impl Content {
             // A score has at most four digits.
             score: u16::try_from(self.score.get()).unwrap_or(u16::MAX),
             decile: self.decile.get(),
+            asOf: self.as_of,
             range: self.score.range().as_str().to_owned(),
             model: Self::MODEL.to_owned(),
             modelVersion: self.version.to_string(),
@@ -127,6 +131,7 @@ impl Content {
         let content = Self {
             score,
             decile: Decile::new(found.decile).ok_or_else(|| format!("a decile of {}", found.decile))?,
+            as_of: found.asOf,
             version: found.modelVersion.parse()?,
             model: Digest(found.modelDigest.0),
             features: Digest(found.featuresDigest.0),
@@ -146,6 +151,7 @@ pub(crate) mod tests {
         Content {
             score: Score::new(812).unwrap(),
             decile: Decile::new(7).unwrap(),
+            as_of: 1_789_999_990,
             version: "1.1".parse().unwrap(),
             model: Digest([1; 32]),
             features: Digest([2; 32]),

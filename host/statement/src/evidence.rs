@@ -66,6 +66,7 @@ impl Evidence {
         compare("address", &self.address, &statement.recipient);
         compare("score", &self.score.get(), &content.score.get());
         compare("decile", &self.decile, &content.decile.get());
+        compare("features.as_of", &self.features.as_of, &content.as_of);
         compare("model.kind", &self.model.kind, &ModelKind::Credit);
         compare("model.version", &self.model.pin.version, &content.version);
         compare("model.digest", &self.model.pin.digest, &content.model);

@@ -121,6 +121,10 @@ impl Anvil {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn start_in(order: Order, chain_id: u64, genesis: u64) -> Result<Self, Error> {
+        Self::run(order, chain_id, &["--timestamp", &genesis.to_string()])
+    }
+
+    fn run(order: Order, chain_id: u64, start: &[&str]) -> Result<Self, Error> {
         let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
             ("macos", "aarch64") => "darwin-arm64",
             ("macos", _) => "darwin-amd64",
@@ -133,7 +137,7 @@ impl Anvil {
             return Err(Error::NoBinary(binary));
         }
         let mut command = Command::new(binary);
-        command.args(["--port", "0", "--chain-id", &chain_id.to_string(), "--timestamp", &genesis.to_string()]);
+        command.args(["--port", "0", "--chain-id", &chain_id.to_string()]).args(start);
         // As many transactions in a block as fit.
         command.args(["--no-mining", "--order", order.name(), "--gas-limit", "1000000000"]);
         command.args(["--base-fee", "0", "--disable-min-priority-fee"]);
@@ -144,6 +148,14 @@ impl Anvil {
         let listening = |line: &str| line.strip_prefix("Listening on ").map(|at| format!("http://{}", at.trim()));
         let (process, url) = Guarded::start(&command, End::Kill, Lines::Keep, listening).map_err(Error::Start)?;
         Ok(Self { process, url })
+    }
+
+    /// A copy of the chain at `upstream` that ends with `block`. Blocks until it listens.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn copy(chain_id: u64, upstream: &str, block: u64) -> Result<Self, Error> {
+        Self::run(Order::Arrival, chain_id, &["--fork-url", upstream, "--fork-block-number", &block.to_string()])
     }
 
     pub fn url(&self) -> &str {

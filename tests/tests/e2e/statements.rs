@@ -3,6 +3,7 @@
 
 mod contract;
 mod lasting;
+mod past;
 
 use std::{
     io::Write as _,
@@ -45,8 +46,13 @@ struct Filed {
 impl Filed {
     /// Asks the server for a statement of `wallet`, and for what verifies it.
     async fn of(service: &Service, wallet: impl std::fmt::Display, version: &str) -> Self {
+        let statement = ask(&service.keyed(), wallet, version).await.ok();
+        Self::made(service, statement, version).await
+    }
+
+    /// The same for a statement that the server has made.
+    async fn made(service: &Service, statement: Value, version: &str) -> Self {
         let api = service.keyed();
-        let statement = ask(&api, wallet, version).await.ok();
         let evidence = api.get(statement["evidence"].as_str().expect("a path")).await.ok();
         let signers = api.get("/.well-known/assay-attestation.json").await.ok();
         let component = api.request(reqwest::Method::GET, &format!("/api/v2/models/credit/{version}/component"));

@@ -19,10 +19,12 @@ use super::{
     file::{Known, with_end},
     label::Indexed,
     past::{Label, Past, blocks},
-    reading::{Reading, is_pending},
 };
 use crate::Failure;
-use assay::config::Config;
+use assay::{
+    config::Config,
+    reading::{Reading, is_pending, of_the_past},
+};
 
 /// One export: of now, or of one moment in the past.
 pub(super) struct Export<'a> {
@@ -107,7 +109,7 @@ impl Export<'_> {
             Store::open(&assay_store::config::Store::embedded(scratch.to_path_buf())).await.map_err(Failure::cannot)?;
         let mut younger = Vec::<ChainId>::new();
         loop {
-            let config = past.configuration(self.config, &younger);
+            let config = of_the_past(self.config, &younger);
             if config.chains.is_empty() {
                 return Err(Failure::cannot("no configured chain existed at that moment"));
             }

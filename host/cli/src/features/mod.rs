@@ -21,10 +21,7 @@ use self::{
     export::{Counts, Export},
     past::days,
 };
-pub(super) use self::{
-    past::moment,
-    reading::{Reading, one},
-};
+pub(super) use self::{past::moment, reading::one};
 use super::{ConfigFile, Failure};
 
 /// Threads that read the store and the index. Wallets are read together: without a bound each of them would start a

@@ -1,12 +1,10 @@
 //! Moments in the past: how they are written, and with which configuration chains are read as they were then.
 
-use assay_chain::{Chains, MomentError, PastBlock};
-use assay_domain::{Address, ChainId};
-use chrono::{DateTime, NaiveDate};
-
 use super::Arguments;
 use crate::Failure;
-use assay::config::Config;
+pub(crate) use assay::reading::moment;
+use assay_chain::{Chains, MomentError, PastBlock};
+use assay_domain::{Address, ChainId};
 
 const DAY: u64 = 86_400;
 
@@ -36,15 +34,6 @@ impl Past {
         let within = arguments.within.filter(|_| arguments.outcome.is_some());
         Self { moment, market, label: within.map(|within| Label { within, min_debt }) }
     }
-
-    /// `config` without what tells only of today, and without the chains in `younger`.
-    pub fn configuration(&self, config: &Config, younger: &[ChainId]) -> Config {
-        let mut config = config.clone();
-        config.chains.retain(|chain| !younger.contains(&chain.id));
-        config.chains.iter_mut().for_each(|chain| chain.explorer = None);
-        (config.prices.api, config.prices.fallback) = (None, None);
-        config
-    }
 }
 
 /// Each moment from `first`, `every` so many seconds, to `until`.
@@ -70,17 +59,6 @@ pub(super) async fn blocks(chains: &Chains) -> Result<Result<Vec<PastBlock>, Cha
         }
         Err(error) => Err(Failure::cannot(error)),
     }
-}
-
-/// A date, a time or Unix seconds, as Unix seconds.
-pub(crate) fn moment(text: &str) -> Result<u64, String> {
-    let date = || Some(text.parse::<NaiveDate>().ok()?.and_hms_opt(0, 0, 0)?.and_utc().timestamp());
-    let time = || Some(DateTime::parse_from_rfc3339(text).ok()?.timestamp());
-    let seconds = text.parse().ok().or_else(date).or_else(time);
-    let found = seconds.and_then(|seconds: i64| u64::try_from(seconds).ok());
-    found.ok_or_else(|| {
-        "write a date such as 2025-03-01, a time such as 2025-03-01T12:00:00Z, or Unix seconds".to_owned()
-    })
 }
 
 /// A number of days, as seconds.

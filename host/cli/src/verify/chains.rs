@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, io::Write as _, time::Duration};
 
-use assay::config::{self, Config};
+use assay::{
+    config::{self, Config},
+    reading::{Reading, of_the_past},
+};
 use assay_chain::{MomentError, config::IndexMode};
 use assay_domain::{ChainId, Coverage, Origin, Origins, Snapshot, features};
 use assay_statement::Evidence;
@@ -13,7 +16,7 @@ use super::{
     differences::differences,
     report::{Report, Step},
 };
-use crate::{Failure, features::Reading};
+use crate::Failure;
 
 /// Longest wait for the histories of a wallet.
 const WAIT: Duration = Duration::from_secs(300);
@@ -67,10 +70,8 @@ pub(super) fn reread(report: &mut Report, config: &Config, evidence: &Evidence) 
 
 /// The wallet at the blocks of the evidence.
 fn snapshot(config: &Config, evidence: &Evidence) -> Result<Result<Snapshot, (Step, String)>, Failure> {
-    let mut config = config.clone();
     // Only the named endpoints are asked.
-    config.chains.iter_mut().for_each(|chain| chain.explorer = None);
-    (config.prices.api, config.prices.fallback) = (None, None);
+    let mut config = of_the_past(config, &[]);
     config.reading.index = IndexMode::Off;
     let folder = tempfile::tempdir().map_err(Failure::cannot)?;
     let store = assay_store::config::Store::embedded(folder.path().join("verify.redb"));

@@ -86,7 +86,7 @@ impl Report {
             "address": statement.recipient.to_checksum(None), "score": content.score.get(),
             "decile": content.decile.get(), "range": content.score.range().as_str(),
             "model_version": content.version, "model_digest": content.model.to_string(), "claimed": claimed,
-            "issued": time(statement.term.issued), "expires": time(statement.term.expires),
+            "as_of": time(content.as_of), "issued": time(statement.term.issued), "expires": time(statement.term.expires),
             "signer": signer.to_checksum(None), "uid": statement.uid().to_string()
         }));
     }
@@ -119,12 +119,13 @@ impl Report {
                 let text = |name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
                 let number = |name: &str| of.get(name).and_then(Value::as_u64).unwrap_or_default();
                 print(format!(
-                    "{} has a score of {} ({}, decile {}) by credit {}",
+                    "{} had a score of {} ({}, decile {})\nby credit {} at {}",
                     text("address"),
                     number("score"),
                     text("range"),
                     number("decile"),
-                    text("model_version")
+                    text("model_version"),
+                    text("as_of")
                 ))?;
             }
             for (step, outcome, words) in &self.lines {

@@ -64,6 +64,7 @@ table! {
         POST "/api/v2/score/address/{address}" Score score::post;
         GET "/api/v2/score/" Score [several] score::several::mean;
         GET "/api/v2/score/batch/" Score [several] score::several::batch;
+        GET "/api/v2/score/address/{address}/history" Score [several] score::history::history;
         POST "/api/v2/score/address/{address}/attestation" Attestation score::attestation::attest;
         GET "/api/v2/score/{id}" Models score::provenance::mine;
         GET "/api/v2/score/{id}/evidence" Models score::provenance::evidence;

@@ -22,6 +22,7 @@ use crate::{
     attestation::Attestor,
     cards::Cards,
     config::{self, Config, Docs, Network},
+    history::History,
     outcomes::Outcomes,
     reputation::{Notices, Rehearsal, Reputation},
     rollout::Rollout,
@@ -59,6 +60,7 @@ pub struct Inner {
     pub x402: Option<X402>,
     /// Signs statements of scores; absent when not configured.
     pub attestor: Option<Attestor>,
+    pub history: History,
     /// Whether anyone with a key may download the models.
     pub public_models: bool,
     pub backups: Backups,
@@ -132,6 +134,7 @@ pub struct Services {
     pub notices: Option<Notices>,
     pub access: Access,
     pub x402: Option<X402>,
+    pub history: History,
     pub store: Store,
     pub metrics: Metrics,
 }
@@ -151,6 +154,7 @@ impl App {
             notices,
             access,
             x402,
+            history,
             store,
             metrics,
         } = services;
@@ -167,6 +171,7 @@ impl App {
             access,
             x402,
             attestor: config.attestation.as_ref().and_then(Attestor::new),
+            history,
             public_models: config.models.public,
             backups: Backups {
                 store,

@@ -6,6 +6,7 @@ mod boost;
 mod compare;
 mod error;
 mod identity;
+mod past;
 mod report;
 mod sandbox;
 mod scenario;

@@ -88,7 +88,11 @@ impl Scoring {
         Ok(snapshot)
     }
 
-    pub(super) async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
+    /// The address that `subject` is, or that it names.
+    ///
+    /// # Errors
+    /// [`ScoringError::NotFound`] for a name without one.
+    pub async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
         match subject {
             Subject::Address(address) => Ok(*address),
             Subject::Name(name) => Ok(self.chains.resolve(name).await?),

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use guide::Guide;
+use reqwest::Method;
 use serde_json::json;
 
 use crate::devnet::actors;
@@ -66,6 +67,12 @@ async fn scores(guide: &mut Guide<impl Write>) -> Result<(), Error> {
     guide.say("The same wallet by its name: names are resolved on the chains.")?;
     guide.get(&format!("score/address/{WALLET}.eth")).await?;
     guide.holds("the same score", |named| named["score"] == score["score"])?;
+
+    guide.say("The same score as a signed statement, which a contract can accept and anyone can compute again.")?;
+    guide.send(Method::POST, &format!("score/address/{wallet}/attestation"), json!({})).await?;
+    guide.holds("an attestation of the wallet", |statement| {
+        statement["sig"]["message"]["recipient"] == wallet.to_checksum(None) && statement["evidence"].is_string()
+    })?;
 
     guide.say("The report behind it: tokens, positions, and the lending events of each pool on twelve chains.")?;
     let report = format!("report/address/{wallet}");

@@ -7,7 +7,7 @@ use super::main_chains::{ATTESTER, BASE_REVERSE};
 use super::other_chains::Other;
 use super::{Upstreams, submitter, till};
 use crate::devnet::BASE;
-use crate::devnet::actors::address as wallet;
+use crate::devnet::actors::{address as wallet, private_key};
 
 impl Upstreams {
     /// As [`crate::devnet::Devnet::config_toml`], with every section that the API uses.
@@ -20,6 +20,7 @@ impl Upstreams {
         }
         self.people(&mut toml);
         self.submissions(&mut toml);
+        self.statements(&mut toml);
         toml
     }
 
@@ -54,6 +55,16 @@ impl Upstreams {
             );
         }
         toml.push_str("]\n");
+    }
+
+    /// Statements for the EAS contract on chain 8453, and models that anyone with the key may download.
+    fn statements(&self, toml: &mut String) {
+        let (signer, eas) = (private_key("attester of scores"), self.base.eas.service);
+        let _ = writeln!(
+            toml,
+            "[attestation]\nsigner = \"{signer}\"\nchain = {BASE}\ncontract = \"{eas}\"\ncontract_version = \"1.4.0\""
+        );
+        *toml = toml.replacen("[models]\n", "[models]\npublic = true\n", 1);
     }
 
     fn submissions(&self, toml: &mut String) {

@@ -22,7 +22,7 @@ use super::{
 
 sol! {
     struct Statement { address recipient; uint64 time; uint64 expirationTime; bytes data; bytes32 salt; }
-    struct Policy { address eas; bytes32 easVersion; address signer; uint16 minimumScore; bytes32 modelDigest; }
+    struct Policy { address eas; bytes32 easVersion; address signer; uint16 minimumScore; uint64 maximumAge; bytes32 modelDigest; }
     function open(Statement statement, bytes signature) external returns (uint256 limit);
     function checked(Statement statement, bytes signature, Policy policy) external view returns (uint256);
     function bare(Statement statement, bytes signature, Policy policy) external view returns (uint256);
@@ -32,6 +32,7 @@ sol! {
     error Expired(uint64 expirationTime);
     error WrongSigner();
     error ScoreTooLow(uint256 score, uint16 minimum);
+    error TooOld(uint256 asOf, uint64 maximumAge);
     error OtherModel(bytes32 modelDigest);
 
     function register(string schema, address resolver, bool revocable) external returns (bytes32);
@@ -86,27 +87,17 @@ fn a_contract_accepts_what_the_signer_says_and_names_what_it_refuses() {
         let service = Service::start(&config(&plugins(), chain.url(), &signing(ATTESTER, CHAIN, deployed.service)));
         let one = Filed::of(&service, wallet, "1.1").await;
         let model: B256 = one.evidence["model"]["digest"].as_str().expect("hex").parse().expect("32 bytes");
-        let mut line = |version: &str, by: Address, model: B256| {
-            let arguments = (deployed.service, version.to_owned(), by, model).abi_encode_params();
+        let mut line = |version: &str, by: Address, minimum: u16, model: B256| {
+            let arguments = (deployed.service, version.to_owned(), by, minimum, model).abi_encode_params();
             chain.create([code["CreditLine"].as_ref(), &arguments].concat(), "a credit line")
         };
-        let lender = line("1.4.0", signer, model);
-        let (other_version, other_model) = (line("1.3.0", signer, model), line("1.4.0", signer, B256::ZERO));
-        let stranger = line("1.4.0", wallet, model);
+        let lender = line("1.4.0", signer, 300, model);
+        let (other_version, any_model) = (line("1.3.0", signer, 300, model), line("1.4.0", signer, 300, B256::ZERO));
+        let (stranger, proud) = (line("1.4.0", wallet, 300, model), line("1.4.0", signer, 1_000, model));
+        let picky = line("1.4.0", signer, 300, B256::repeat_byte(1));
         let office = chain.create([code["Office"].as_ref(), &signer.abi_encode()].concat(), "an office");
-        let by_office = chain.create(
-            [code["CreditLine"].as_ref(), &(deployed.service, "1.4.0".to_owned(), office, model).abi_encode_params()]
-                .concat(),
-            "a credit line",
-        );
-        let picky = chain.create(
-            [
-                code["CreditLine"].as_ref(),
-                &(deployed.service, "1.4.0".to_owned(), signer, B256::repeat_byte(1)).abi_encode_params(),
-            ]
-            .concat(),
-            "a credit line",
-        );
+        let arguments = (deployed.service, "1.4.0".to_owned(), office, 300_u16, model).abi_encode_params();
+        let by_office = chain.create([code["CreditLine"].as_ref(), &arguments].concat(), "a credit line");
         let gas = chain.create(code["Gas"].clone(), "a meter");
         chain.arrive().await.expect("a block of now");
 
@@ -117,22 +108,19 @@ fn a_contract_accepts_what_the_signer_says_and_names_what_it_refuses() {
             signature: signature.clone(),
         };
         let good = open(&statement, &signature);
-        if score >= 640 {
-            for accepts in [lender, other_model, by_office] {
-                let limit = call(&chain, wallet, accepts, &good).await.expect("a line of credit");
-                assert_eq!(limit, U256::from((score - 600) * 100_000_000));
-            }
-            chain.queue(wallet, lender, &good);
-            // Each block has its own second.
-            let before = chain.now();
-            until(async || chrono::Utc::now().timestamp().unsigned_abs(), |now| *now > before).await;
-            chain.arrive().await.expect("a block");
-            let limit = call(&chain, wallet, lender, &limitsCall { borrower: wallet }).await.expect("a limit");
-            assert_eq!(limit, U256::from((score - 600) * 100_000_000));
-            reverted::<OtherModel>(call(&chain, wallet, picky, &good).await);
-        } else {
-            reverted::<ScoreTooLow>(call(&chain, wallet, lender, &good).await);
+        for accepts in [lender, any_model, by_office] {
+            let limit = call(&chain, wallet, accepts, &good).await.expect("a line of credit");
+            assert_eq!(limit, U256::from((score - 300) * 100_000_000));
         }
+        chain.queue(wallet, lender, &good);
+        // Each block has its own second.
+        let before = chain.now();
+        until(async || chrono::Utc::now().timestamp().unsigned_abs(), |now| *now > before).await;
+        chain.arrive().await.expect("a block");
+        let limit = call(&chain, wallet, lender, &limitsCall { borrower: wallet }).await.expect("a limit");
+        assert_eq!(limit, U256::from((score - 300) * 100_000_000));
+        reverted::<OtherModel>(call(&chain, wallet, picky, &good).await);
+        reverted::<ScoreTooLow>(call(&chain, wallet, proud, &good).await);
         reverted::<NotYours>(call(&chain, actors::address("another"), lender, &good).await);
         reverted::<WrongSigner>(call(&chain, wallet, other_version, &good).await);
         reverted::<WrongSigner>(call(&chain, wallet, stranger, &good).await);
@@ -169,11 +157,15 @@ fn a_contract_accepts_what_the_signer_says_and_names_what_it_refuses() {
             easVersion: keccak256("1.4.0"),
             signer,
             minimumScore: 300,
+            maximumAge: 86_400,
             modelDigest: model,
         };
         let (s, g) = (statement.clone(), signature.clone());
         let checked = checkedCall { statement: s.clone(), signature: g.clone(), policy: policy.clone() };
         let checked = call(&chain, wallet, gas, &checked).await.expect("gas").to::<u64>();
+        let impatient = Policy { maximumAge: 0, ..policy.clone() };
+        let impatient = checkedCall { statement: s.clone(), signature: g.clone(), policy: impatient };
+        reverted::<TooOld>(call(&chain, wallet, gas, &impatient).await);
         let bare = bareCall { statement: s, signature: g, policy };
         let bare = call(&chain, wallet, gas, &bare).await.expect("gas").to::<u64>();
         println!("the check of a statement costs {checked} gas, a bare ecrecover {bare}");

@@ -15,6 +15,7 @@ use crate::{
         document::EXAMPLE,
         validation::{Place, Violation},
     },
+    reading::moment,
     scoring::MOST_VERSIONS,
 };
 use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, parse_address};
@@ -150,6 +151,68 @@ impl FromRequestParts<App> for Window {
         known
             .map(|hours| Self(Some(hours)))
             .ok_or_else(|| refused("window", format!("give 1h to {MOST_HOURS}h, or days, such as 7d")))
+    }
+}
+
+/// `from`, `to` and `every`: moments in the past, in Unix seconds, the oldest first.
+pub struct Moments(pub Vec<u64>);
+
+parameters!(Moments: optional::<String>("from", "First moment: a date, a time or Unix seconds; a year before `to` by default")
+    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; that by default"),
+    optional::<String>("every", "Days between two moments, such as 7d; 30d by default").example(Some("30d".into())));
+
+/// Most moments of one request.
+const MOST_MOMENTS: usize = 60;
+/// A younger block may not be final.
+const SETTLED: u64 = 3_600;
+const DAY: u64 = 86_400;
+
+impl FromRequestParts<App> for Moments {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let last = |name: &'static str| values(parts, name).last();
+        let read = |name: &'static str| {
+            let text = last(name);
+            text.map(|text| moment(&text).map_err(|why| refused(name, why))).transpose()
+        };
+        let newest = chrono::Utc::now().timestamp().unsigned_abs().saturating_sub(SETTLED);
+        let to = read("to")?.unwrap_or(newest);
+        if to > newest {
+            return Err(refused("to", "less than an hour ago: a younger block may not be final"));
+        }
+        let from = read("from")?.unwrap_or(to.saturating_sub(360 * DAY));
+        if from > to {
+            return Err(refused("from", "after `to`"));
+        }
+        let every = match last("every") {
+            None => 30,
+            Some(text) => {
+                let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
+                days.filter(|days| (1..=3_650).contains(days)).ok_or_else(|| refused("every", "give 1d to 3650d"))?
+            }
+        };
+        let count = (to - from) / (every * DAY) + 1;
+        if count > MOST_MOMENTS as u64 {
+            let words =
+                format!("{count} moments, and {MOST_MOMENTS} are the most in one request; give a longer `every`");
+            return Err(refused("every", words));
+        }
+        Ok(Self((0..count).map(|at| from + at * every * DAY).collect()))
+    }
+}
+
+/// `as_of`: a moment in the past, in Unix seconds.
+pub struct AsOf(pub Option<u64>);
+
+parameters!(AsOf: optional::<String>("as_of", "A point of the history that was read; now by default"));
+
+impl FromRequestParts<App> for AsOf {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let text = values(parts, "as_of").last();
+        text.map(|text| moment(&text).map_err(|why| refused("as_of", why))).transpose().map(Self)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Signed statements of scores, and the document that names their signers.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::State,
@@ -11,21 +13,23 @@ use crate::{
     attestation::Attestor,
     http::{
         ApiError, App,
-        extract::{Asked, Caller, SubjectPath},
+        extract::{AsOf, Asked, Caller, SubjectPath},
         fresh, responses,
         wire::{SignersBody, StatementBody},
     },
-    rollout::Inputs,
-    scoring::{Ask, Source},
+    rollout::{Inputs, Scored},
+    scoring::{Ask, Scoring, Source},
 };
+use assay_domain::{Subject, features::Features};
 
 /// A signed statement of the score of one address, which a contract can accept and a stranger can recompute.
 ///
 /// It is an off-chain attestation of EAS, version 2. It commits to the score, the model's bytes, the features and the
-/// blocks; `evidence` is where these are shown. A score that is not final has no statement, and neither has a mock.
+/// blocks; `evidence` is where these are shown. A score that is not final has no statement, and neither has a mock. With
+/// `as_of` it is of a moment in the past, which the history of the score has read.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}/attestation", tag = "scores", operation_id = "attest_score",
-    params(SubjectPath, Asked),
+    params(SubjectPath, Asked, AsOf),
     responses(
         (
             status = 200, description = "The statement", body = StatementBody,
@@ -41,13 +45,17 @@ pub async fn attest(
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
     Asked(version): Asked,
+    AsOf(moment): AsOf,
 ) -> Result<Response, ApiError> {
     let (attestor, Source::Chains(scoring)) = (attestor(&app)?, &app.source) else {
         let words = "A sandbox signs no statements: its answers are mocks. Ask a server that reads chains";
         return Err(ApiError::coded(StatusCode::CONFLICT, "sandbox", words));
     };
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
-    let (scored, features) = app.charged(&caller, 1, scoring.score_and_features(&subject, &ask)).await?;
+    let (scored, features) = match moment {
+        None => app.charged(&caller, 1, scoring.score_and_features(&subject, &ask)).await?,
+        Some(moment) => caller.pay(&app, past(&app, scoring, (&subject, moment), &ask)).await?,
+    };
     if scored.coverage.is_provisional() {
         let words = "The score is not final: a part of the reading is missing. The field `unread` of the report names it; \
                      try again when `provisional` of the score is false";
@@ -59,6 +67,24 @@ pub async fn attest(
     let id = app.rollout.keep(&scored, inputs, caller.owner(), attestor.valid()).await.map_err(ApiError::store)?;
     let answer = fresh::once(Json(StatementBody::new(&id, signed)));
     Ok(fresh::identified(answer, [Some(id)]))
+}
+
+/// The score at a moment of the history.
+async fn past(
+    app: &App,
+    scoring: &Scoring,
+    (subject, moment): (&Subject, u64),
+    ask: &Ask<'_>,
+) -> Result<(Arc<Scored>, Arc<Features>), ApiError> {
+    let refuse = |error| app.refuse(error);
+    let model = scoring.model(ask).map_err(refuse)?;
+    let wallet = scoring.address(subject).await.map_err(refuse)?;
+    let Some(read) = app.history.known(wallet, moment).await.map_err(ApiError::store)? else {
+        let words = "This moment was not read; ask for the history of the score with it, until it is not pending";
+        return Err(ApiError::coded(StatusCode::CONFLICT, "history_unread", words));
+    };
+    let scored = scoring.past(&model, wallet, &read).map_err(refuse)?;
+    Ok((scored, Arc::new(read.features)))
 }
 
 /// The accounts that sign statements, when each did, and the schema of what they sign.

@@ -2,6 +2,7 @@
 
 pub mod attestation;
 mod claimed;
+pub mod history;
 pub mod provenance;
 pub mod several;
 

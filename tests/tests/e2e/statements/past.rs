@@ -1,0 +1,130 @@
+//! The score over time: each point is what the chains showed then, and has its own statement.
+
+use assay_tests::{
+    devnet::{BASE, ETHEREUM, Rpc},
+    node::Anvil,
+    service::{Service, binary, plugins},
+};
+use serde_json::{Value, json};
+
+use super::{ATTESTER, Filed, PREDEPLOY, configured, devnet, run, signing};
+
+const DAY: u64 = 86_400;
+
+/// The history with these parameters, once nothing is pending.
+async fn history(service: &Service, wallet: &str, query: &str) -> Value {
+    let path = format!("/api/v2/score/address/{wallet}/history?{query}");
+    service.keyed().until(&path, |answer| answer.status != 200 || answer.json()["pending"] == false).await.ok()
+}
+
+/// The features of `wallet` at `moment` on nodes that stand at these blocks, by the command that exports them.
+async fn on_copies(config: &str, wallet: &str, moment: u64, blocks: &Value) -> Value {
+    let (mut config, mut nodes) = (config.to_owned(), Vec::new());
+    for chain in devnet().await.chains() {
+        let block = blocks.as_array().expect("blocks").iter().find(|block| block["chain_id"] == chain.id);
+        let (id, url, number) = (chain.id, chain.url().to_owned(), block.expect("its block")["number"].as_u64());
+        let number = number.expect("a number");
+        let node = tokio::task::spawn_blocking(move || Anvil::copy(id, &url, number)).await.expect("no panic");
+        let node = node.expect("a copy of the chain");
+        let rpc = Rpc::new(node.url()).expect("a client");
+        // The chain is past the moment, and has no other block before it.
+        let _: Value = rpc.request("evm_setNextBlockTimestamp", json!([moment + 1])).await.expect("a time");
+        let _: Value = rpc.request("evm_mine", json!([])).await.expect("a block");
+        config = config.replace(chain.url(), node.url());
+        nodes.push(node);
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("assay.toml"), config.replace("{dir}", ".")).expect("the folder can be written");
+    let mut command = tokio::process::Command::new(binary());
+    command.current_dir(folder.path()).args(["features", "export", "-o", "rows.jsonl", wallet, "--as-of"]);
+    let done = command.arg(moment.to_string()).output().await.expect("assay runs");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let row = std::fs::read_to_string(folder.path().join("rows.jsonl")).expect("a file");
+    serde_json::from_str(row.lines().next().expect("a row")).expect("JSON")
+}
+
+#[test]
+fn each_point_of_a_history_is_what_the_chains_showed_then() {
+    run(async {
+        let config = configured(&plugins(), &signing(ATTESTER, 8453, PREDEPLOY)).await;
+        let config = config.replacen("[models]", "[models]\npublic = true", 1);
+        let service = Service::start(&config);
+        let wallet = devnet().await.wallet("liquidated-serially").address.to_string();
+        let to = chrono::Utc::now().timestamp().unsigned_abs() - 40 * DAY;
+        let query = format!("from={}&to={to}&every=120d&model_version=1.1", to - 360 * DAY);
+        let path = format!("/api/v2/score/address/{wallet}/history?{query}");
+        let first = service.keyed().get(&path).await;
+        assert_eq!(first.ok()["pending"], true, "nothing was read before");
+        assert_eq!(first.headers["assay-units-cost"], "4");
+        let found = history(&service, &wallet, &query).await;
+        assert!(!service.keyed().get(&path).await.headers.contains_key("assay-units-cost"), "a day long it is free");
+        let points = found["points"].as_array().expect("points");
+        assert_eq!(points.len(), 4);
+        for pair in points.windows(2) {
+            let [before, after] = pair else { unreachable!() };
+            let number = |value: &Value| value.as_i64().expect("a number");
+            let change = &after["change"];
+            assert_eq!(number(&change["score"]), number(&after["score"]) - number(&before["score"]));
+            let factors: i64 =
+                change["factors"].as_array().expect("factors").iter().map(|one| number(&one["points"])).sum();
+            assert_eq!(factors + number(&change["rest"]), number(&change["score"]), "{change}");
+        }
+        assert!(points.iter().any(|point| point["change"]["score"] != 0), "{points:?}");
+
+        // A second model needs no second reading, and every point has a statement.
+        let other = history(&service, &wallet, &query.replace("1.1", "1.3")).await;
+        assert_eq!(other["points"][0]["blocks"], points[0]["blocks"]);
+        for (at, point) in points.iter().enumerate() {
+            assert_eq!(point["state"], "scored", "{point}");
+            let moment = to - 360 * DAY + at as u64 * 120 * DAY;
+            let api = service.keyed();
+            let path = format!("/api/v2/score/address/{wallet}/attestation?model_version=1.1&as_of={moment}");
+            let one = Filed::made(&service, api.post(&path, &json!({})).await.ok(), "1.1").await;
+            one.verify(&["--config", &one.config(&config)]).agrees(&["term", "evidence", "model", "chains"]);
+            assert_eq!(one.evidence["score"], point["score"]);
+            assert_eq!(one.evidence["features"]["as_of"], moment);
+            if at % 2 == 0 {
+                let row = on_copies(&config, &wallet, moment, &point["blocks"]).await;
+                for part in ["chains", "markets", "holdings", "identity"] {
+                    assert_eq!(row[part], one.evidence["features"][part], "{part} at {moment}");
+                }
+            }
+        }
+        let unread = format!("/api/v2/score/address/{wallet}/attestation?as_of=2025-01-01");
+        assert_eq!(service.keyed().post(&unread, &json!({})).await.expect(409)["code"], "history_unread");
+    });
+}
+
+#[test]
+fn a_history_says_what_it_cannot_read_and_refuses_what_it_cannot_answer() {
+    run(async {
+        let config = configured(&plugins(), "").await;
+        // The endpoint of the second chain is gone.
+        let base = devnet().await.chains().into_iter().find(|chain| chain.id == BASE).expect("it runs");
+        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let service = Service::start(&config.replace(base.url(), &format!("http://{nobody}")));
+        let wallet = devnet().await.wallet("borrower").address.to_string();
+        let to = chrono::Utc::now().timestamp().unsigned_abs() - 40 * DAY;
+        let found = history(&service, &wallet, &format!("from={to}&to={to}")).await;
+        assert_eq!(found["points"][0]["state"], "unread", "{found}");
+        assert!(found["points"][0]["reason"].as_str().is_some_and(|reason| reason.contains("8453")), "{found}");
+        assert_eq!(ETHEREUM, 1);
+        let api = service.keyed();
+        for (query, words) in [
+            ("from=yesterday", "write a date"),
+            ("to=2100-01-01", "less than an hour ago"),
+            ("from=2026-02-01&to=2026-01-01", "after `to`"),
+            ("every=0d", "1d to 3650d"),
+            ("every=1h", "1d to 3650d"),
+            ("every=1d", "60 are the most"),
+        ] {
+            let refused = api.get(&format!("/api/v2/score/address/{wallet}/history?{query}")).await.expect(422);
+            assert!(refused["detail"][0]["msg"].as_str().is_some_and(|msg| msg.contains(words)), "{query}: {refused}");
+        }
+        let nobody =
+            "/api/v2/score/address/0x00000000000000000000000000000000000beef0/history?from=2026-01-01&to=2026-01-01";
+        let service = Service::start(&config);
+        let found = service.keyed().until(nobody, |answer| answer.json()["pending"] == false).await.ok();
+        assert_eq!(found["points"][0]["state"], "inactive", "{found}");
+    });
+}
