@@ -21,7 +21,7 @@ CALLED = json.loads(pathlib.Path(__file__).with_name("called.json").read_text())
 
 def generate(url, folder):
     config = folder / "config.yml"
-    config.write_text("post_hooks: []\n")
+    config.write_text("post_hooks: []\ncontent_type_overrides: { application/wasm: application/octet-stream }\n")
     program = "from openapi_python_client.cli import app; app()"
     options = ["--url", f"{url}/openapi.json", "--output-path", folder / "client", "--config", config]
     subprocess.run(

@@ -273,6 +273,21 @@ fn a_look_up_on_chains_says_what_is_provisional_and_why() {
     });
 }
 
+#[test]
+fn the_score_over_time_is_read_and_drawn_when_somebody_asks_for_it() {
+    run(async {
+        let service = super::released_on_devnet().await;
+        let wallet = devnet().await.wallet("liquidated-serially").address;
+        let steps = json!([{ "click": "#course" }, { "wait": ".course svg" }]);
+        let views = json!([with_steps(view("look-up", &format!("#/look-up/{wallet}"), "#course"), steps)]);
+        let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        for text in ["Score over time", "The score by credit 1.1 every 30 days", "Which factors changed it"] {
+            assert!(seen.texts["look-up"].contains(text), "{text}: {}", seen.texts["look-up"]);
+        }
+    });
+}
+
 /// The addresses of the files that a page names.
 fn files(page: &str) -> Vec<&str> {
     ["href=\"", "src=\""]

@@ -147,7 +147,7 @@ fn everything_answers_on_what_make_run_starts() {
         let walked = walks(&started, &started.url).await;
         let (said, error) = (String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));
         assert!(walked.status.success(), "{said}{error}");
-        assert!(said.contains("\nAll 14 steps answered as they should."), "{said}");
+        assert!(said.contains("\nAll 15 steps answered as they should."), "{said}");
         assert!(!started.shelf.path().join("tour-9.0.wasm").exists(), "the shelf is as it was");
         let refused: Answer = api.get("/api/v2/score/address/empty.eth").await;
         assert_eq!(refused.status, 404, "{}", refused.text);

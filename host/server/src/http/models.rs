@@ -10,6 +10,7 @@ use axum::{
 
 use super::{
     ApiError, App,
+    admin::Component,
     extract::{Caller, KindPath, SubjectPath, VersionPath, Versions, Window},
     fresh, responses,
     wire::{ComparisonBody, ModelBody, ModelsBody, OutcomesBody, ShadowBody},
@@ -73,7 +74,7 @@ pub async fn card(
     get, path = "/api/v2/models/{kind}/{version}/component", tag = "models", operation_id = "model_component",
     params(KindPath, VersionPath),
     responses(
-        (status = 200, description = "The component", body = Vec<u8>, content_type = "application/wasm"),
+        (status = 200, description = "The component", body = inline(Component), content_type = "application/wasm"),
         responses::Component, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),

@@ -157,8 +157,8 @@ impl FromRequestParts<App> for Window {
 /// `from`, `to` and `every`: moments in the past, in Unix seconds, the oldest first.
 pub struct Moments(pub Vec<u64>);
 
-parameters!(Moments: optional::<String>("from", "First moment: a date, a time or Unix seconds; a year before `to` by default")
-    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; that by default"),
+parameters!(Moments: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by default")
+    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; the start of the day by default"),
     optional::<String>("every", "Days between two moments, such as 7d; 30d by default").example(Some("30d".into())));
 
 /// Most moments of one request.
@@ -177,7 +177,8 @@ impl FromRequestParts<App> for Moments {
             text.map(|text| moment(&text).map_err(|why| refused(name, why))).transpose()
         };
         let newest = chrono::Utc::now().timestamp().unsigned_abs().saturating_sub(SETTLED);
-        let to = read("to")?.unwrap_or(newest);
+        // The start of a day, so that one who asks again asks for the same moments.
+        let to = read("to")?.unwrap_or(newest / DAY * DAY);
         if to > newest {
             return Err(refused("to", "less than an hour ago: a younger block may not be final"));
         }

@@ -59,8 +59,7 @@ pub struct PointBody {
     claims: Option<Vec<ClaimedRateBody>>,
     /// The blocks at which the chains were read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schema(value_type = Vec<BlockBody>)]
-    blocks: Vec<ReadBlock>,
+    blocks: Vec<BlockBody>,
 }
 
 /// The points of a factor, or their change.
@@ -126,7 +125,7 @@ impl PointBody {
     }
 
     pub fn inactive(moment: u64, blocks: Vec<ReadBlock>) -> Self {
-        Self { blocks, ..Self::new(moment, "inactive") }
+        Self { blocks: blocks.into_iter().map(Into::into).collect(), ..Self::new(moment, "inactive") }
     }
 
     pub fn scored(moment: u64, scored: &Scored, claimed: Claimed) -> Self {
@@ -138,7 +137,7 @@ impl PointBody {
             range: Some(assessment.score.range().into()),
             factors: assessment.factors.iter().map(points).collect(),
             claims: ClaimedRateBody::of(claimed).0,
-            blocks: scored.origins.blocks.clone(),
+            blocks: scored.origins.blocks.iter().copied().map(Into::into).collect(),
             ..Self::new(moment, "scored")
         }
     }

@@ -33,17 +33,14 @@ pub struct EvidenceBody {
     /// Root of the OpenZeppelin standard Merkle tree over (chain id, number, hash) of the blocks.
     blocks_root: String,
     /// The blocks at which the chains were read.
-    #[schema(value_type = Vec<BlockBody>)]
-    blocks: Vec<ReadBlock>,
+    blocks: Vec<BlockBody>,
     /// Where each part of the features came from. What comes from an explorer or a price API cannot be read again.
-    #[schema(value_type = Vec<SourceBody>)]
-    sources: Vec<Source>,
+    sources: Vec<SourceBody>,
 }
 
 /// A block at which a chain was read.
-#[derive(ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 #[schema(title = "Block")]
-#[expect(dead_code, reason = "the schema of a type without one")]
 pub struct BlockBody {
     chain_id: u64,
     number: u64,
@@ -51,16 +48,18 @@ pub struct BlockBody {
 }
 
 /// The source of one part of the features on one chain.
-#[derive(ToSchema)]
-#[schema(title = "Source")]
-#[expect(dead_code, reason = "the schema of a type without one")]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(title = "FeatureSource")]
 pub struct SourceBody {
     chain_id: u64,
     /// `activity`, `holdings`, `prices`, `markets` or `identity`.
-    part: String,
+    #[schema(value_type = String)]
+    part: &'static str,
     /// `chain`, `explorer` or `price_api`.
-    from: String,
+    #[schema(value_type = String)]
+    from: &'static str,
     /// Number of the block at which the chain was asked; absent for other sources.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     block: Option<u64>,
 }
@@ -101,9 +100,21 @@ impl EvidenceBody {
         Ok(Self {
             features_digest: features_digest(&record.features)?.to_string(),
             blocks_root: blocks_root(&blocks).to_string(),
-            blocks,
-            sources,
+            blocks: blocks.into_iter().map(Into::into).collect(),
+            sources: sources.into_iter().map(Into::into).collect(),
             provenance: ProvenanceBody::new(id, record),
         })
+    }
+}
+
+impl From<ReadBlock> for BlockBody {
+    fn from(ReadBlock { chain_id, number, hash }: ReadBlock) -> Self {
+        Self { chain_id, number, hash: hash.to_string() }
+    }
+}
+
+impl From<Source> for SourceBody {
+    fn from(Source { chain_id, part, from, block }: Source) -> Self {
+        Self { chain_id, part: part.as_str(), from: from.as_str(), block }
     }
 }

@@ -7,6 +7,7 @@ import { useMe } from "../session.js";
 import { Answer, Raw, Title, values } from "../parts.js";
 import { several } from "../words.js";
 import { Score } from "./score.js";
+import { ScoreCourse } from "./course.js";
 import { History } from "./history.js";
 import { Holdings } from "./holdings.js";
 
@@ -47,6 +48,7 @@ function Subject({ address }) {
   return html`<section aria-label=${`Answers about ${address}`} key=${turn}>
     <${Score} address=${address} origin=${origin} tell=${setOrigin} />
     <${Report} address=${address} origin=${origin} />
+    <${ScoreCourse} address=${address} />
     <p class="faint">
       <button type="button" onClick=${() => setTurn(turn + 1)}>Ask again</button> Asking about an address costs${" "}
       ${several(units, "unit")}.
