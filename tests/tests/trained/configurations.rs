@@ -41,7 +41,7 @@ struct Configuration {
 }
 
 /// What its library cannot save. Any other configuration must be compared or refused.
-const UNSAVED: [&str; 1] = ["cat-categories"];
+const UNSAVED: [&str; 2] = ["cat-leaves", "cat-categories"];
 
 fn one() -> f64 {
     1.0
