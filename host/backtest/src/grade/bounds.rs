@@ -160,7 +160,7 @@ fn claims(grade: &Grade, is_stated: bool) -> Option<Check> {
         Some(Kept::Unknown(why)) => (why, false),
         None => ("it claims nothing".into(), false),
     };
-    let bound = "what it claims holds, in each range with 50 records".into();
+    let bound = "each claim holds, in every range with 50 records".into();
     Some(Check { bound, found, passed })
 }
 
