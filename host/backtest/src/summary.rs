@@ -11,7 +11,7 @@ use crate::{
     source::Unit,
     words::{decimal, ends, grouped, kib, percent, signed},
 };
-use assay_domain::stats::Interval;
+use assay_domain::{ClaimVerdict, stats::Interval};
 
 /// About forty lines of text.
 pub fn summary(report: &Report) -> String {
@@ -194,10 +194,11 @@ fn graded(grade: &Grade, line: &mut impl FnMut(String)) {
             None => what,
         }));
         for range in &claim.ranges {
-            let word = match range.agrees {
-                Some(true) => "as observed",
-                Some(false) => "not as observed",
-                None => "too few to tell",
+            let word = match range.verdict {
+                _ if !range.band.enough => "fewer than 50 records",
+                ClaimVerdict::Holds => "holds",
+                ClaimVerdict::Fails => "fails",
+                ClaimVerdict::NotShown => "not shown",
             };
             let of = |share: f64| decimal(Some(share * 100.0), 1);
             let observed = range.band.rate.map_or("–".into(), of);

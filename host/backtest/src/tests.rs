@@ -6,7 +6,7 @@ use tempfile::NamedTempFile;
 
 use crate::{About, Asked, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
 use assay_domain::{
-    Assessment, Claim, Claims, Decile, Digest, Factor, Population, Range, Rate, Score, features::Features,
+    Assessment, Claim, ClaimVerdict, Claims, Decile, Digest, Factor, Population, Range, Rate, Score, features::Features,
 };
 use assay_registry::{Refusal, ScoreError};
 
@@ -124,7 +124,7 @@ fn what_a_model_claims_is_compared_on_its_population_whatever_the_outcome_is_cal
     let report = within(Some(90));
     let grade = &report.grades[0];
     let [all, owing, other] = &grade.claims[..] else { panic!("{:?}", grade.claims) };
-    assert_eq!((all.by_rule, all.count, all.ranges[0].agrees), (false, 600, Some(false)));
+    assert_eq!((all.by_rule, all.count, all.ranges[0].verdict), (false, 600, ClaimVerdict::Fails));
     assert_eq!((owing.count, owing.not_compared.as_deref()), (0, Some("no record of the file is of this population")));
     assert_eq!(other.not_compared.as_deref(), Some("the outcomes of the file are of 90 days"));
     assert!(report.grades[1].claims.is_empty());
@@ -133,8 +133,11 @@ fn what_a_model_claims_is_compared_on_its_population_whatever_the_outcome_is_cal
     assert!(said.contains("What it claims does not hold: low claims 98.0 % and had 33."), "{said}");
     assert!(said.ends_with("It does not keep the bounds that were stated."), "{said}");
     let page = crate::page(&report).unwrap();
-    for words in ["&lt;lost&gt; within 90 days, of any &amp; all", "calls its outcome “defaulted”", "not as observed"]
-    {
+    for words in [
+        "&lt;lost&gt; within 90 days, of any &amp; all",
+        "calls its outcome “defaulted”",
+        "<b class=\"down\">fails</b>",
+    ] {
         assert!(page.contains(words), "{words}");
     }
     // The claim for 30 days is kept.

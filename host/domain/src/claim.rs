@@ -1,6 +1,8 @@
 //! Claims by population and horizon: what a model's card says of the future of wallets, and to which wallets it applies.
 
-use crate::{Claims, Range, Rate, Standing};
+use serde::Serialize;
+
+use crate::{Claims, Range, Rate, Standing, stats::Interval};
 
 /// The longest horizon: ten years, in days.
 const MOST_DAYS: u32 = 3_650;
@@ -21,6 +23,16 @@ pub enum Population {
     Unread,
     /// Stated only in words: no rule says who belongs to it.
     Words,
+}
+
+/// Whether the claimed rate of a range has held on records with an outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimVerdict {
+    Holds,
+    Fails,
+    /// The records can show neither.
+    NotShown,
 }
 
 /// What a model claims of one wallet.
@@ -48,6 +60,25 @@ impl Claim {
     /// The rate of a range.
     pub fn rate(&self, range: Range) -> Option<Rate> {
         self.claims.rates.iter().find(|rate| rate.range == range).copied()
+    }
+}
+
+impl Rate {
+    /// Compares the claim with an observed rate and its 95 % interval over wallets.
+    ///
+    /// It fails if each rate lies outside of the other's interval. It holds if it does not fail, and the observed
+    /// interval lies within the claimed one, widened to half and twice the claimed rate. An interval that reaches
+    /// further shows neither.
+    pub fn verdict(&self, observed: f64, interval: Interval) -> ClaimVerdict {
+        let claimed = Interval { low: self.low, high: self.high };
+        if !interval.contains(self.estimate) && !claimed.contains(observed) {
+            return ClaimVerdict::Fails;
+        }
+        let (low, high) = (self.low.min(self.estimate / 2.0), self.high.max(self.estimate * 2.0));
+        match low <= interval.low && interval.high <= high {
+            true => ClaimVerdict::Holds,
+            false => ClaimVerdict::NotShown,
+        }
     }
 }
 
@@ -107,6 +138,38 @@ mod tests {
         let rate = Rate { range: Range::Low, low: 0.1, estimate: 0.2, high: 0.3 };
         let (outcome, population_words) = ("liquidated".to_owned(), words.to_owned());
         Claim { population, claims: Claims { outcome, horizon_days, population: population_words, rates: vec![rate] } }
+    }
+
+    #[test]
+    fn a_claim_fails_holds_or_is_not_shown() {
+        use crate::stats::wilson;
+        use ClaimVerdict::{Fails, Holds, NotShown};
+
+        // `fair` and `good` of credit 1.3, within 90 days.
+        let fair = Rate { range: Range::Fair, low: 0.0074, estimate: 0.0243, high: 0.0474 };
+        let good = Rate { range: Range::Good, low: 0.0, estimate: 0.0107, high: 0.0343 };
+        let of = |rate: Rate, bad: u64, wallets: u64| {
+            let interval = wilson(bad, wallets);
+            let overlaps = interval.low <= rate.high && rate.low <= interval.high;
+            (rate.verdict(bad as f64 / wallets as f64, interval), overlaps)
+        };
+        // 6 % where 2.4 % are claimed: that both intervals overlap is no agreement.
+        assert_eq!(of(fair, 12, 200), (Fails, true));
+        assert_eq!(of(fair, 5, 80), (Fails, true));
+        assert_eq!(of(good, 8, 150), (Fails, true));
+        // One of twenty may be chance, as may be none.
+        assert_eq!(of(fair, 1, 20), (NotShown, true));
+        assert_eq!(of(fair, 0, 50), (NotShown, true));
+        // The same rate holds once there are enough wallets.
+        assert_eq!(of(fair, 2, 80), (NotShown, true));
+        assert_eq!(of(fair, 25, 1_000), (Holds, true));
+        assert_eq!(of(good, 0, 400), (Holds, true));
+        // Too high a claim fails too.
+        assert_eq!(of(fair, 0, 400), (Fails, true));
+        assert_eq!(of(fair, 0, 800), (Fails, false));
+        // A claim without a width is compared within half and twice its rate.
+        let exact = Rate { range: Range::Low, low: 0.1, estimate: 0.1, high: 0.1 };
+        assert_eq!((of(exact, 101, 1_000).0, of(exact, 150, 1_000).0), (Holds, Fails));
     }
 
     #[test]

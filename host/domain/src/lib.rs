@@ -30,7 +30,7 @@ mod unread;
 
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
 pub use assessment::{Assessment, Factor, RiskAssessment, Words};
-pub use claim::{Claim, Claimed, Population, claimed};
+pub use claim::{Claim, ClaimVerdict, Claimed, Population, claimed};
 pub use coverage::Coverage;
 pub use exposure::ExposureClass;
 pub use freshness::{Freshness, Lifetimes};

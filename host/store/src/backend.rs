@@ -3,8 +3,8 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use crate::{
-    Admission, Batch, Key, Lease, Metered, OpenError, StoreError, Take, Told, clock::Clock, config, embedded::Embedded,
-    keys::Name, redis::Redis,
+    Admission, Batch, Key, Lease, Metered, OpenError, Page, StoreError, Take, Told, clock::Clock, config,
+    embedded::Embedded, keys::Name, redis::Redis,
 };
 
 #[derive(Clone)]
@@ -52,6 +52,11 @@ impl Backend {
     /// Every record whose key begins with `prefix`, in the order of keys.
     pub async fn scan(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         either!(self, scan(prefix.to_owned()))
+    }
+
+    /// At most `most` records whose key begins with `prefix` and is greater than `after`, in the order of keys.
+    pub async fn page(&self, prefix: &str, after: Option<String>, most: usize) -> Result<Page<Vec<u8>>, StoreError> {
+        either!(self, page(prefix.to_owned(), after, most))
     }
 
     pub async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {

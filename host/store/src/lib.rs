@@ -16,7 +16,7 @@ mod redis;
 mod tests;
 
 use std::{
-    num::NonZeroU32,
+    num::{NonZeroU32, NonZeroUsize},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -42,6 +42,15 @@ pub struct Store {
 pub struct Versioned<T> {
     pub value: Option<T>,
     pub revision: Revision,
+}
+
+/// A part of a family.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    /// Records with what follows the prefix in their keys, in the order of keys.
+    pub records: Vec<(String, T)>,
+    /// The key after which the next page begins; `None` after the last record.
+    pub next: Option<String>,
 }
 
 /// A completed backup.
@@ -151,17 +160,31 @@ impl Store {
     /// # Errors
     /// As [`get`](Self::get), for any record of the family.
     pub async fn list<T: DeserializeOwned>(&self, family: &Family<T>) -> Result<Vec<(String, T)>, StoreError> {
-        let prefix = family.prefix();
-        if !family.is_listed() {
-            return Err(StoreError::Failed {
-                reason: format!("the family {prefix} is not among those that are listed"),
-            });
-        }
+        let prefix = listed(family)?;
         let found = self.backend.scan(prefix).await?;
         found
             .into_iter()
             .map(|(key, bytes)| Ok((key.strip_prefix(prefix).unwrap_or(&key).to_owned(), decode(&key, &bytes)?)))
             .collect()
+    }
+
+    /// At most `most` records of a family with a key after `after`, for a family that is too large for
+    /// [`list`](Self::list). Records written between two pages may be in neither.
+    ///
+    /// # Errors
+    /// As [`list`](Self::list).
+    pub async fn page<T: DeserializeOwned>(
+        &self,
+        family: &Family<T>,
+        after: Option<&str>,
+        most: NonZeroUsize,
+    ) -> Result<Page<T>, StoreError> {
+        let prefix = listed(family)?;
+        let after = after.map(|after| format!("{prefix}{after}"));
+        let found = self.backend.page(prefix, after, most.get()).await?;
+        let rest = |key: &str| key.strip_prefix(prefix).unwrap_or(key).to_owned();
+        let records = found.records.into_iter().map(|(key, bytes)| Ok((rest(&key), decode(&key, &bytes)?)));
+        Ok(Page { records: records.collect::<Result<_, StoreError>>()?, next: found.next.as_deref().map(rest) })
     }
 
     /// # Errors
@@ -276,6 +299,15 @@ impl Store {
     /// The backend's failure.
     pub async fn release(&self, lease: Lease) -> Result<(), StoreError> {
         self.backend.renew(&lease, None).await.map(drop)
+    }
+}
+
+/// The prefix of a family whose keys are in the index.
+fn listed<T>(family: &Family<T>) -> Result<&'static str, StoreError> {
+    let prefix = family.prefix();
+    match family.is_listed() {
+        true => Ok(prefix),
+        false => Err(StoreError::Failed { reason: format!("the family {prefix} is not among those that are listed") }),
     }
 }
 

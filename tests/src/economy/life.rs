@@ -4,7 +4,7 @@ use alloy::primitives::Address;
 
 use super::account::Account;
 use super::borrower::Borrower;
-use super::prices::{self, Prices};
+use super::prices::Prices;
 use super::{START, WEEK};
 use crate::devnet::actors::{self, DEPLOYER, FAUCET, LIQUIDATOR};
 use crate::devnet::life::Act;
@@ -19,13 +19,13 @@ const EVENING: u64 = 72_000;
 /// Collateral below which nothing is left to take, in dollars.
 const NOTHING: f64 = 0.01;
 
-/// Lives through every week, and returns the number of liquidations.
-pub async fn run(chain: &Chain, sender: Sender, borrowers: Vec<Borrower>, seed: u64) -> Result<usize, Error> {
+/// Lives through the week of each price, and returns the number of liquidations.
+pub async fn run(chain: &Chain, sender: Sender, borrowers: Vec<Borrower>, path: Vec<Prices>) -> Result<usize, Error> {
     let wallets = borrowers.iter().map(|borrower| borrower.address).collect();
     let mut life = Life { chain, sender, borrowers, wallets };
     life.fund().await?;
     let mut liquidations = 0;
-    for (week, prices) in (0..).zip(prices::path(seed)) {
+    for (week, prices) in (0..).zip(path) {
         life.price(week, prices).await?;
         life.act(week, prices).await?;
         liquidations += life.liquidate(week).await?;

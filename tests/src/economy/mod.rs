@@ -14,6 +14,7 @@ use alloy::primitives::Address;
 
 pub use account::Account;
 pub use ledger::{Event, Kind, Ledger};
+use prices::Prices;
 
 use crate::devnet::{Chain, ETHEREUM, Error, config, weather};
 
@@ -43,11 +44,25 @@ impl Economy {
     /// # Errors
     /// When a package is missing, or the node or a transaction fails.
     pub async fn start(borrowers: u64, seed: u64) -> Result<Self, Error> {
+        Self::along(borrowers, seed, prices::path(seed, false)).await
+    }
+
+    /// As [`start`](Self::start), through the first fall only; or, if it is calm, without it.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_short(borrowers: u64, seed: u64, is_calm: bool) -> Result<Self, Error> {
+        let [(first, fall), _] = prices::FALLS;
+        let path = prices::path(seed, is_calm).into_iter().take(first as usize + fall.len()).collect();
+        Self::along(borrowers, seed, path).await
+    }
+
+    async fn along(borrowers: u64, seed: u64, path: Vec<Prices>) -> Result<Self, Error> {
         let all = borrower::all(borrowers, seed);
         let addresses = all.iter().map(|borrower| borrower.address).collect();
         let steps = weather::liquidity(ETHEREUM);
         let (chain, sender) = Chain::seeded((ETHEREUM, "Ethereum"), &steps, END, |_, _, _| ()).await?;
-        let liquidations = life::run(&chain, sender, all, seed).await?;
+        let liquidations = life::run(&chain, sender, all, path).await?;
         chain.arrive().await?;
         chain.mine(SETTLING).await?;
         Ok(Self { chain, borrowers: addresses, liquidations })

@@ -21,13 +21,13 @@ pub const FALLS: [(u64, [(f64, f64); 4]); 2] = [
 const GROWTH: f64 = 1.004;
 const NOISE: f64 = 0.025;
 
-/// The prices of every week.
-pub fn path(seed: u64) -> Vec<Prices> {
+/// The prices of every week, with both falls or none.
+pub fn path(seed: u64, is_calm: bool) -> Vec<Prices> {
     let mut dice = Dice(seed);
     let mut now = Prices { ether: WETH.dollars, bitcoin: WBTC.dollars };
     let week = |week| {
         let mut calm = || GROWTH + (dice.share() - 0.5) * 2.0 * NOISE;
-        let (ether, bitcoin) = falling(week).unwrap_or_else(|| (calm(), calm()));
+        let (ether, bitcoin) = falling(week).filter(|_| !is_calm).unwrap_or_else(|| (calm(), calm()));
         now = Prices { ether: now.ether * ether, bitcoin: now.bitcoin * bitcoin };
         now
     };

@@ -192,3 +192,12 @@ fn every_metric_says_what_it_is_and_names_its_unit() {
         }
     });
 }
+
+#[test]
+fn the_alerts_are_raised_as_their_tests_say() {
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../.ops/alerts.test.yml");
+    let done = std::process::Command::new("promtool").args(["test", "rules"]).arg(tests).output();
+    let done = done.expect("promtool comes with Prometheus: run `.ci/setup test`");
+    let [out, error] = [&done.stdout, &done.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(done.status.success(), "{out}\n{error}");
+}

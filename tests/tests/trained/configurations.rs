@@ -40,6 +40,9 @@ struct Configuration {
     unsaved: Option<String>,
 }
 
+/// What its library cannot save. Any other configuration must be compared or refused.
+const UNSAVED: [&str; 2] = ["cat-leaves", "cat-categories"];
+
 fn one() -> f64 {
     1.0
 }
@@ -54,6 +57,8 @@ enum Outcome {
     },
     Refused(String),
     Unsaved(String),
+    /// It packs, and should be refused.
+    Packed,
 }
 
 impl Configuration {
@@ -102,6 +107,10 @@ impl Configuration {
             Ok(packed) => packed,
             Err(fault) => return Outcome::Refused(fault.to_string().replace(&format!("{}/", folder.display()), "")),
         };
+        if self.refused.is_some() {
+            // Its script writes no predictions.
+            return Outcome::Packed;
+        }
         let (data, model) = (Data::new(&packed.data).expect("data"), load(&packed));
         let expected = numbers(&folder.join(format!("{}.csv", self.name)));
         assert_eq!(expected.len(), wallets.len(), "{}", self.name);
@@ -146,7 +155,8 @@ fn ordinary_configurations_are_equal_to_their_origin_or_refused() {
             Outcome::Refused(why) => {
                 (format!("{why} | "), one.refused.as_ref().is_some_and(|words| why.contains(words.as_str())))
             }
-            Outcome::Unsaved(why) => (format!("its library cannot save it: {why} | "), one.refused.is_none()),
+            Outcome::Unsaved(why) => (format!("its library cannot save it: {why} | "), UNSAVED.contains(&&*one.name)),
+            Outcome::Packed => ("it packs | ".to_owned(), false),
         };
         println!("| {} | {} | {result} |", one.origin, one.trained);
         if !holds {

@@ -74,7 +74,7 @@ fn packed_without(folder: &Path, trees: &str, feature: &str) -> Pack {
 }
 
 fn numbers(file: &Path) -> Vec<f64> {
-    let text = fs::read_to_string(file).expect("what the library predicts");
+    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     text.lines().map(|line| line.parse().expect("a number")).collect()
 }
 

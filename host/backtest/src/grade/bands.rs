@@ -1,12 +1,14 @@
 //! Bad rates by range of the score and by tenth of the sample.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
-use super::{Estimate, Scored};
+use super::Scored;
 use crate::{graded::Row, words::RANGES};
 use assay_domain::{
     Score,
-    stats::{DecileRow, Histogram, Interval, Outcomes, wilson},
+    stats::{DecileRow, Histogram, Interval, Outcomes, clustered},
 };
 
 /// A range with fewer records says nothing.
@@ -49,29 +51,29 @@ fn rate((count, bad): (u64, u64)) -> Option<f64> {
     (count > 0).then(|| bad as f64 / count as f64)
 }
 
-/// The interval of the bad rate for each test in `within`. It is drawn over clusters. Where no wallet repeats, Wilson's
-/// interval is as exact. At a rate of 0 or 1 only Wilson's has a width.
-fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, outcomes: &Outcomes, within: &[W]) -> Vec<Option<Interval>> {
-    let wilson = |(count, bad): (u64, u64)| (count > 0).then(|| wilson(bad, count));
-    let counted = within.iter().map(|within| counts(outcomes, within));
-    if scored.clusters.largest() <= 1 {
-        return counted.map(wilson).collect();
+/// The interval of the bad rate over clusters, of which each row has one; `None` without rows.
+pub fn interval(rows: impl Iterator<Item = (u64, bool)>) -> Option<Interval> {
+    let mut clusters = BTreeMap::<u64, (u64, u64)>::new();
+    for (cluster, is_bad) in rows {
+        let (bad, count) = clusters.entry(cluster).or_default();
+        (*bad, *count) = (*bad + u64::from(is_bad), *count + 1);
     }
-    let drawn = scored.clusters.estimates(|weights| {
-        let outcomes = scored.outcomes(weights);
-        within.iter().map(|within| rate(counts(&outcomes, within))).collect()
-    });
-    let interval = |((count, bad), drawn): ((u64, u64), Estimate)| match bad == 0 || bad == count {
-        true => wilson((count, bad)),
-        false => drawn.interval,
+    (!clusters.is_empty()).then(|| clustered(clusters.values().copied()))
+}
+
+/// The interval of the bad rate for each test in `within`.
+fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, within: &[W]) -> Vec<Option<Interval>> {
+    let own = |within: &W| {
+        let own = scored.rows.iter().filter(|row| row.score(scored.index).is_some_and(|score| within(score.get())));
+        interval(own.map(|row| (row.cluster, row.bad)))
     };
-    counted.zip(drawn).map(interval).collect()
+    within.iter().map(own).collect()
 }
 
 pub fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
     let range = |score: u32| Score::new(score).map(Score::range);
     let within = RANGES.map(|(from, _)| move |score: u32| range(score) == range(from));
-    let intervals = intervals(scored, outcomes, &within);
+    let intervals = intervals(scored, &within);
     let named = RANGES.into_iter().zip(&within).zip(intervals);
     named
         .map(|(((_, name), within), interval)| band(scored, name, counts(outcomes, within), interval, within))
@@ -101,10 +103,12 @@ fn band(
     }
 }
 
-/// Whether the bad rate falls from each range with enough records to the next one; `None` where fewer than two have enough.
+/// Whether the bad rate falls from each range with enough records to the next one, or stays at 0; `None` if fewer than
+/// two have enough, or if none of them has a bad record.
 pub fn falls(ranges: &[Band]) -> Option<bool> {
     let rates: Vec<_> = ranges.iter().filter(|band| band.enough).filter_map(|band| band.rate).collect();
-    (rates.len() > 1).then(|| rates.windows(2).all(|pair| matches!(pair, [before, after] if after < before)))
+    let is_fall = |pair: &[f64]| matches!(pair, [before, after] if after < before || *before == 0.0 && *after == 0.0);
+    (rates.len() > 1 && rates.iter().any(|rate| *rate > 0.0)).then(|| rates.windows(2).all(is_fall))
 }
 
 pub fn tenths(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Tenth> {
@@ -112,7 +116,7 @@ pub fn tenths(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Tenth> {
     let within: Vec<_> =
         rows.iter().map(|row| row.from..=row.to).map(|span| move |score| span.contains(&score)).collect();
     rows.into_iter()
-        .zip(intervals(scored, outcomes, &within))
+        .zip(intervals(scored, &within))
         .map(|(row, clustered)| Tenth { clustered, lift: whole.map(|whole| row.bad_rate / whole), row })
         .collect()
 }

@@ -108,7 +108,7 @@ pub fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
         let words = match grade.falls {
             Some(true) => "it falls",
             Some(false) => "it does not fall",
-            None => "fewer than two ranges have 50 records",
+            None => "fewer than two ranges have 50 records, or none of these is bad",
         };
         found.push(Check {
             bound: "the bad rate falls from range to range".into(),
@@ -151,16 +151,16 @@ fn beats(grade: &Grade, name: &str) -> Check {
     }
 }
 
-/// A claim that does not hold fails every verdict; one that cannot be told fails only where the bound was stated.
+/// A claim that fails also fails every verdict. One that is not shown fails only if the bound was stated.
 fn claims(grade: &Grade, is_stated: bool) -> Option<Check> {
     let (found, passed) = match claims::kept(&grade.claims) {
         Some(Kept::No(why)) => (why, false),
         _ if !is_stated => return None,
-        Some(Kept::Yes) => ("they have".into(), true),
+        Some(Kept::Yes) => ("all hold".into(), true),
         Some(Kept::Unknown(why)) => (why, false),
         None => ("it claims nothing".into(), false),
     };
-    let bound = "the claimed and the observed rates have a rate in common, in each range with 50 records".into();
+    let bound = "each claim holds, in every range with 50 records".into();
     Some(Check { bound, found, passed })
 }
 

@@ -7,7 +7,7 @@ use super::{
     bands::{Band, ranges},
 };
 use crate::graded::Row;
-use assay_domain::{Claim, Population, Score, stats::Interval};
+use assay_domain::{Claim, ClaimVerdict, Population, Score, stats::Interval};
 
 /// One claim on the records of its population.
 #[derive(Debug, Clone, Serialize)]
@@ -31,8 +31,8 @@ pub struct ClaimedRange {
     pub band: Band,
     pub claimed: Interval,
     pub estimate: f64,
-    /// Whether the claimed and the observed interval have a rate in common; `None` with too few records.
-    pub agrees: Option<bool>,
+    /// Not shown with fewer than 50 records.
+    pub verdict: ClaimVerdict,
 }
 
 /// Every claim of a model. `horizon` is that of the outcomes of the file.
@@ -55,10 +55,10 @@ fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed
     let bands = if not_compared.is_none() { ranges(&own, &own.once()) } else { Vec::new() };
     let range = |(band, (from, _)): (Band, (u32, &str))| {
         let rate = claim.rate(Score::new(from)?.range())?;
-        let observed = band.interval.filter(|_| band.enough);
-        let agrees = observed.map(|observed| observed.low <= rate.high && rate.low <= observed.high);
+        let observed = band.rate.zip(band.interval).filter(|_| band.enough);
+        let verdict = observed.map_or(ClaimVerdict::NotShown, |(share, interval)| rate.verdict(share, interval));
         let claimed = Interval { low: rate.low, high: rate.high };
-        Some(ClaimedRange { band, claimed, estimate: rate.estimate, agrees })
+        Some(ClaimedRange { band, claimed, estimate: rate.estimate, verdict })
     };
     Claimed {
         outcome: claims.outcome.clone(),
@@ -74,11 +74,11 @@ fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed
 /// What the claims of a model came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
-    /// Every range with enough records agrees.
+    /// Every range with 50 records holds.
     Yes,
-    /// These ranges do not, or no claim is of the time of the file.
+    /// These ranges fail, or no claim is of the time of the file.
     No(String),
-    /// There are too few records to tell, or none of the populations.
+    /// Nothing fails, but the records cannot show that these ranges hold, or none is of a population.
     Unknown(String),
 }
 
@@ -94,15 +94,21 @@ pub fn kept(claims: &[Claimed]) -> Option<Kept> {
             None => Kept::Unknown(first.not_compared.clone().unwrap_or_default()),
         });
     }
-    let ranges = || compared.iter().flat_map(|claim| &claim.ranges);
     let words = |range: &ClaimedRange| {
         let observed = range.band.rate.unwrap_or_default() * 100.0;
         format!("{} claims {:.1} % and had {observed:.1} %", range.band.range, range.estimate * 100.0)
     };
-    let broken: Vec<_> = ranges().filter(|range| range.agrees == Some(false)).map(words).collect();
-    Some(match (broken.is_empty(), ranges().any(|range| range.agrees == Some(true))) {
-        (false, _) => Kept::No(broken.join(", ")),
-        (true, true) => Kept::Yes,
-        (true, false) => Kept::Unknown("no range with a claim has 50 records".to_owned()),
+    let enough = || compared.iter().flat_map(|claim| &claim.ranges).filter(|range| range.band.enough);
+    let of = |verdict| enough().filter(move |range| range.verdict == verdict);
+    let failed: Vec<_> = of(ClaimVerdict::Fails).map(words).collect();
+    let not_shown: Vec<_> = of(ClaimVerdict::NotShown).map(|range| range.band.range).collect();
+    Some(if !failed.is_empty() {
+        Kept::No(failed.join(", "))
+    } else if !not_shown.is_empty() {
+        Kept::Unknown(format!("too wide an interval in {}", not_shown.join(", ")))
+    } else if enough().next().is_none() {
+        Kept::Unknown("no range with a claim has 50 records".to_owned())
+    } else {
+        Kept::Yes
     })
 }

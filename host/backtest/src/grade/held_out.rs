@@ -3,11 +3,14 @@
 
 use serde::Serialize;
 
-use super::Scored;
-use assay_domain::stats::{Interval, Logistic, wilson};
+use super::{Scored, bands::interval};
+use assay_domain::stats::{Interval, Logistic};
 
 const FOLDS: u64 = 5;
 const BINS: usize = 10;
+
+/// The predicted rate, whether the outcome is bad, and the cluster.
+type Predicted = (f64, bool, u64);
 
 /// Predicted and observed rates over all folds.
 #[derive(Debug, Clone, Serialize)]
@@ -32,19 +35,19 @@ pub struct Bin {
 /// `None` where the fit for a fold fails, because there are too few outcomes of one kind.
 pub fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
     let fits: Vec<Logistic> = (0..FOLDS).map(|fold| without(scored, fold)).collect::<Option<_>>()?;
-    let mut predicted: Vec<(f64, bool)> = scored
+    let mut predicted: Vec<Predicted> = scored
         .rows
         .iter()
         .filter_map(|row| {
             let score = row.score(scored.index)?;
             let fit = fits.get(usize::try_from(row.cluster % FOLDS).ok()?)?;
-            Some((fit.probability(f64::from(score.get())), row.bad))
+            Some((fit.probability(f64::from(score.get())), row.bad, row.cluster))
         })
         .collect();
     predicted.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let square = |(expected, bad): &(f64, bool)| (expected - f64::from(u8::from(*bad))).powi(2);
+    let square = |(expected, bad, _): &Predicted| (expected - f64::from(u8::from(*bad))).powi(2);
     let count = predicted.len().max(1) as f64;
-    let rate = predicted.iter().filter(|(_, bad)| *bad).count() as f64 / count;
+    let rate = predicted.iter().filter(|(_, bad, _)| *bad).count() as f64 / count;
     Some(HeldOut {
         folds: FOLDS,
         brier: predicted.iter().map(square).sum::<f64>() / count,
@@ -59,16 +62,16 @@ fn without(scored: &Scored<'_>, fold: u64) -> Option<Logistic> {
     scored.outcomes(&weights).logistic()
 }
 
-fn bins(predicted: &[(f64, bool)]) -> Vec<Bin> {
-    let bin = |rows: &[(f64, bool)]| {
-        let (count, bad) = (rows.len() as u64, rows.iter().filter(|(_, bad)| *bad).count() as u64);
-        Bin {
+fn bins(predicted: &[Predicted]) -> Vec<Bin> {
+    let bin = |rows: &[Predicted]| {
+        let (count, bad) = (rows.len() as u64, rows.iter().filter(|(_, bad, _)| *bad).count() as u64);
+        Some(Bin {
             count,
             bad,
-            expected: rows.iter().map(|(expected, _)| expected).sum::<f64>() / rows.len() as f64,
+            expected: rows.iter().map(|(expected, ..)| expected).sum::<f64>() / rows.len() as f64,
             observed: bad as f64 / count as f64,
-            interval: wilson(bad, count),
-        }
+            interval: interval(rows.iter().map(|(_, bad, cluster)| (*cluster, *bad)))?,
+        })
     };
-    predicted.chunks(predicted.len().div_ceil(BINS).max(1)).map(bin).collect()
+    predicted.chunks(predicted.len().div_ceil(BINS).max(1)).filter_map(bin).collect()
 }

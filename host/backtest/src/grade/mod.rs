@@ -252,6 +252,9 @@ fn cut_off(outcomes: &Outcomes, score: Score) -> CutOff {
 /// speaks against it.
 fn verdict(grade: &Grade) -> String {
     let mut words = capital(&judged(grade));
+    if segments::is_in_sample(&grade.segments) {
+        words += " No record is later than its fit.";
+    }
     let better = grade.baselines.iter().find(|baseline| {
         let interval = baseline.beside.as_ref().and_then(|beside| beside.fairest().difference.interval);
         interval.is_some_and(|interval| interval.high < 0.0)
@@ -259,8 +262,10 @@ fn verdict(grade: &Grade) -> String {
     if let Some(baseline) = better {
         words += &format!(" {} alone ranks better.", baseline.title);
     }
-    if let Some(Kept::No(why)) = claims::kept(&grade.claims) {
-        words += &format!(" What it claims does not hold: {why}.");
+    match claims::kept(&grade.claims) {
+        Some(Kept::No(why)) => words += &format!(" What it claims does not hold: {why}."),
+        Some(Kept::Unknown(why)) => words += &format!(" What it claims is not shown to hold: {why}."),
+        Some(Kept::Yes) | None => {}
     }
     if let Some(cut) = grade.cut_off.as_ref().filter(|cut| cut.accepted == 0) {
         words += &format!(" From {} on it accepts nobody.", cut.score);

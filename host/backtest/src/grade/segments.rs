@@ -15,6 +15,10 @@ use assay_domain::stats::{Edges, psi};
 /// The most segments of a dimension that are shown. They are the largest.
 const MOST: usize = 60;
 
+/// The dimension of the dates through and after those of the fit.
+const FIT: &str = "dates";
+const AFTER: &str = "after";
+
 /// The rows of one month, chain, protocol or value of a column.
 #[derive(Debug, Clone, Serialize)]
 pub struct Segment {
@@ -47,8 +51,8 @@ pub fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
     let reference = Reference::of(scored);
     if let Some(last) = asked.fitted_through {
         let (fitted, after): (Vec<&Row>, Vec<&Row>) = scored.rows.iter().partition(|row| row.as_of <= last);
-        for (name, rows) in [("through", fitted), ("after", after)] {
-            all.push(segment("fitted", format!("{name} {}", day(last)), rows, &reference));
+        for (name, rows) in [("through", fitted), (AFTER, after)] {
+            all.push(segment(FIT, format!("{name} {}", day(last)), rows, &reference));
         }
     }
     for (index, dimension) in asked.by.iter().enumerate() {
@@ -69,6 +73,11 @@ pub fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
         all.extend(largest.into_iter().map(|(name, rows)| segment(by, name.to_owned(), rows, &reference)));
     }
     all
+}
+
+/// Whether the dates of the fit are known, and no row is later.
+pub fn is_in_sample(segments: &[Segment]) -> bool {
+    segments.iter().any(|segment| segment.by == FIT && segment.name.starts_with(AFTER) && segment.count == 0)
 }
 
 /// The rows that segments are compared with.

@@ -85,11 +85,13 @@ fn sample(report: &Report, grade: &Grade) -> String {
 
 fn falls(grade: &Grade) -> &'static str {
     match grade.falls {
-        Some(true) => "It falls from range to range, among the ranges with at least 50 records.",
+        Some(true) => "It falls from range to range, or stays at 0, among the ranges with at least 50 records.",
         Some(false) => {
             "It does not fall from range to range, among the ranges with at least 50 records: a cut-off at such a range is not supported."
         }
-        None => "Fewer than two ranges have 50 records, so this file cannot show whether it falls.",
+        None => {
+            "Fewer than two ranges have 50 records, or none of these is bad, so this file cannot show whether it falls."
+        }
     }
 }
 

@@ -38,7 +38,9 @@ fn table(found: &Value) -> String {
             let day = word(&week["from"]).get(..10).unwrap_or_default();
             let psi = week["psi"].as_f64().map_or("-".to_owned(), |psi| format!("{psi:.3}"));
             let mean = week["mean"].as_f64().unwrap_or_default();
-            let _ = writeln!(text, "  week of {day}  {:>6} scores, mean {mean:.0}, PSI {psi}", week["scores"]);
+            let share = week["share"].as_f64().filter(|share| *share < 1.0);
+            let share = share.map_or(String::new(), |share| format!(" of 1 in {:.0} wallets", 1.0 / share));
+            let _ = writeln!(text, "  week of {day}  {:>6} scores{share}, mean {mean:.0}, PSI {psi}", week["scores"]);
         }
     }
     text
@@ -62,9 +64,10 @@ fn realised(text: &mut String, table: &Value) {
                 format!("{} ({} to {})", rate(&of["estimate"]), rate(&of["low"]), rate(&of["high"]))
             }
         };
-        let verdict = match range["agrees"].as_bool() {
-            Some(true) => "as claimed",
-            Some(false) => "NOT as claimed",
+        let verdict = match range["verdict"].as_str() {
+            Some("holds") => "holds",
+            Some("fails") => "FAILS",
+            Some(_) => "not shown",
             None => "no verdict",
         };
         let _ = writeln!(

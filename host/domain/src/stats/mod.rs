@@ -36,7 +36,7 @@ pub use deciles::DecileRow;
 pub use distance::{ks, wasserstein};
 pub use edges::Edges;
 pub use histogram::Histogram;
-pub use interval::{Interval, wilson};
+pub use interval::{Interval, clustered, wilson};
 pub use joint::{Differences, Joint};
 pub use labelled::Labelled;
 pub use logistic::Logistic;

@@ -1,12 +1,12 @@
 //! Kept scores joined with later liquidations: how often what a model claims has happened, by range.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::liquidations::Liquidations;
-use crate::rollout::records::ObservedScore;
+use crate::rollout::Observation;
 use assay_domain::{
-    Address, Claim, Claims, Population, Range, Rate,
-    stats::{Interval, wilson},
+    Address, Claim, ClaimVerdict, Claims, Population, Range, Rate,
+    stats::{Interval, clustered},
 };
 
 const DAY: u64 = 86_400;
@@ -33,15 +33,15 @@ pub struct RealisedRange {
     /// Scores after which the wallet was liquidated within the horizon.
     pub liquidated: u64,
     pub rate: Option<f64>,
-    /// Wilson's, as if each wallet counted once: the scores of one wallet are not independent.
+    /// Over wallets: the scores of one wallet are not independent.
     pub interval: Option<Interval>,
     pub claimed: Option<Rate>,
-    /// Whether both intervals have a rate in common; `None` with fewer than 50 scores or without a claim.
-    pub agrees: Option<bool>,
+    /// Not shown with fewer than 50 scores; `None` without a claim.
+    pub verdict: Option<ClaimVerdict>,
 }
 
 /// A table for each claim. A model that claims nothing has the wallets that owe, within 30 and 90 days.
-pub fn realised(scores: &[ObservedScore], claims: &[Claim], known: &Liquidations) -> Vec<Realised> {
+pub fn realised(scores: &[Observation], claims: &[Claim], known: &Liquidations) -> Vec<Realised> {
     let own;
     let claims = if claims.is_empty() {
         own = [90, 30].map(unclaimed);
@@ -58,24 +58,32 @@ fn unclaimed(horizon_days: u32) -> Claim {
     Claim { population: Population::Owing { usd: 10.0 }, claims }
 }
 
-fn table(scores: &[ObservedScore], claim: &Claim, known: &Liquidations) -> Realised {
+fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realised {
     let belongs =
-        |found: &&ObservedScore| claim.population == Population::Words || claim.population.contains(&found.standing);
+        |found: &&Observation| claim.population == Population::Words || claim.population.contains(&found.standing);
     let horizon = u64::from(claim.claims.horizon_days) * DAY;
-    let time = |found: &ObservedScore| found.as_of..found.as_of.saturating_add(horizon);
+    let time = |found: &Observation| found.as_of..found.as_of.saturating_add(horizon);
     // One who was liquidated early would count before the others of that day can.
-    let (known_scores, waiting): (Vec<&ObservedScore>, Vec<_>) =
+    let (known_scores, waiting): (Vec<&Observation>, Vec<_>) =
         scores.iter().filter(belongs).partition(|found| time(found).end <= known.until);
     let range = |range: Range| {
-        let own: Vec<_> = known_scores.iter().filter(|found| found.score.range() == range).collect();
-        let wallets = own.iter().map(|found| found.address).collect::<HashSet<Address>>().len() as u64;
-        let liquidated = own.iter().filter(|found| known.has(found.address, &time(found))).count() as u64;
-        let (scores, claimed) = (own.len() as u64, claim.rate(range));
+        // Liquidated and all scores of each wallet.
+        let mut wallets = HashMap::<Address, (u64, u64)>::new();
+        for found in known_scores.iter().filter(|found| found.score.range() == range) {
+            let (liquidated, all) = wallets.entry(found.address).or_default();
+            *liquidated += u64::from(known.has(found.address, &time(found)));
+            *all += 1;
+        }
+        let sum = |of: fn(&(u64, u64)) -> u64| wallets.values().map(of).sum::<u64>();
+        let (liquidated, scores) = (sum(|wallet| wallet.0), sum(|wallet| wallet.1));
         let rate = (scores > 0).then(|| liquidated as f64 / scores as f64);
-        let interval = rate.map(|rate| wilson((rate * wallets as f64).round() as u64, wallets));
-        let agrees = interval.zip(claimed).filter(|_| scores >= ENOUGH);
-        let agrees = agrees.map(|(found, claimed)| found.low <= claimed.high && claimed.low <= found.high);
-        RealisedRange { range, scores, wallets, liquidated, rate, interval, claimed, agrees }
+        let interval = rate.map(|_| clustered(wallets.values().copied()));
+        let claimed = claim.rate(range);
+        let verdict = claimed.map(|claimed| match rate.zip(interval).filter(|_| scores >= ENOUGH) {
+            Some((rate, interval)) => claimed.verdict(rate, interval),
+            None => ClaimVerdict::NotShown,
+        });
+        RealisedRange { range, scores, wallets: wallets.len() as u64, liquidated, rate, interval, claimed, verdict }
     };
     Realised {
         population: claim.claims.population.clone(),
@@ -89,8 +97,7 @@ fn table(scores: &[ObservedScore], claim: &Claim, known: &Liquidations) -> Reali
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_domain::{Digest, ModelPin, Score, Standing, features::Features};
-    use std::collections::HashMap;
+    use assay_domain::{Score, Standing, features::Features};
 
     /// The standing of a wallet that owes 100 dollars.
     fn owing() -> Standing {
@@ -115,8 +122,7 @@ mod tests {
     #[test]
     fn only_a_score_whose_horizon_is_known_counts_and_only_in_its_population() {
         let wallet = |n: u64| Address::left_padding_from(&n.to_be_bytes());
-        let score = |n: u64, day: u64, score: u32, standing: Standing| ObservedScore {
-            model: ModelPin { version: "1.3".parse().unwrap(), digest: Digest([3; 32]) },
+        let score = |n: u64, day: u64, score: u32, standing: Standing| Observation {
             address: wallet(n),
             as_of: day * DAY,
             score: Score::new(score).unwrap(),
@@ -140,7 +146,10 @@ mod tests {
         assert_eq!((table.known, table.waiting, table.horizon_days), (60, 1, 30));
         let low = &table.ranges[0];
         assert_eq!((low.scores, low.wallets, low.liquidated, low.rate), (60, 60, 30, Some(0.5)));
-        assert_eq!((low.agrees, table.ranges[1].scores, table.ranges[1].agrees), (Some(false), 0, None));
+        assert_eq!(
+            (low.verdict, table.ranges[1].scores, table.ranges[1].verdict),
+            (Some(ClaimVerdict::Fails), 0, None)
+        );
         // A model that claims nothing is shown for those who owe.
         let tables = realised(&scores, &[], &known);
         let days: Vec<_> = tables.iter().map(|table| (table.horizon_days, table.known)).collect();

@@ -11,10 +11,10 @@ mod drift;
 mod join;
 pub mod liquidations;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use assay_chain::Chains;
-use assay_domain::{Address, Claim, Digest, ModelKind, ModelRef};
+use assay_domain::{Address, Claim, ClaimVerdict, ModelKind, ModelRef};
 use assay_registry::Role;
 use assay_store::StoreError;
 use tokio::sync::Mutex;
@@ -22,7 +22,7 @@ use tokio::sync::Mutex;
 use crate::{
     cards::{Cards, Described},
     config::Config,
-    rollout::{Rollout, records::ObservedScore},
+    rollout::{Observations, Rollout},
     scoring::blocking,
     tasks::Spawner,
 };
@@ -47,6 +47,8 @@ struct Inner {
     /// Chains that have markets.
     with_markets: Vec<u64>,
     cards: Arc<Cards>,
+    /// One join at a time, which takes some memory.
+    joining: Mutex<()>,
     /// Versions that have a gauge.
     shown: Mutex<Vec<String>>,
 }
@@ -78,7 +80,8 @@ impl Outcomes {
     pub fn new(config: &Config, rollout: Rollout, chains: Chains, cards: Arc<Cards>) -> Self {
         let with_markets = config.chains.iter().filter(|chain| !chain.markets.is_empty()).map(|chain| chain.id);
         let with_markets = with_markets.collect();
-        Self { inner: Arc::new(Inner { rollout, chains, with_markets, cards, shown: Mutex::default() }) }
+        let (joining, shown) = (Mutex::default(), Mutex::default());
+        Self { inner: Arc::new(Inner { rollout, chains, with_markets, cards, joining, shown }) }
     }
 
     /// The outcomes of the scores that are kept.
@@ -86,24 +89,26 @@ impl Outcomes {
     /// # Errors
     /// The store's failure.
     pub async fn joined(&self) -> Result<Joined, StoreError> {
-        let mut by_model = HashMap::<Digest, Vec<ObservedScore>>::new();
-        for found in self.inner.rollout.observed().await? {
-            by_model.entry(found.model.digest).or_default().push(found);
-        }
-        let mut wallets: Vec<Address> = by_model.values().flatten().map(|found| found.address).collect();
+        let _alone = self.inner.joining.lock().await;
+        let roles = self.in_roles();
+        let digests: Vec<_> = roles.iter().map(|(_, model, _)| model.digest).collect();
+        let mut by_model = self.inner.rollout.observed(&digests).await?;
+        let mut wallets: Vec<_> = by_model.values().flat_map(|of| &of.scores).map(|found| found.address).collect();
         wallets.sort_unstable();
         wallets.dedup();
         let (known, reason) = match self.liquidations(wallets).await {
             Ok(known) => (Some(known), None),
             Err(why) => (None, Some(why.to_string())),
         };
-        let mut models = Vec::new();
-        for (described, model, role) in self.in_roles() {
+        let known_until = known.as_ref().map(|known| known.until);
+        let mut own = Vec::new();
+        for (described, model, role) in roles {
             let scores = by_model.remove(&model.digest).unwrap_or_default();
             let claims = self.inner.cards.claims(&model, || Some(described)).await;
-            models.push(of_model(model, role, &scores, &claims, known.as_ref()));
+            own.push((model, role, scores, claims));
         }
-        Ok(Joined { known_until: known.map(|known| known.until), reason, models })
+        let join = move || own.into_iter().map(|own| of_model(own, known.as_ref())).collect();
+        Ok(Joined { known_until, reason, models: blocking(join).await })
     }
 
     /// Credit champion and challengers, the champion first.
@@ -159,7 +164,7 @@ impl Outcomes {
             let psi = drift::newest(&of.weeks).unwrap_or(f64::NAN);
             metrics::gauge!("assay_outcome_psi", "version" => version.clone()).set(psi);
             let ranges = of.realised.iter().flat_map(|table| &table.ranges);
-            let broken = ranges.filter(|range| range.agrees == Some(false)).count();
+            let broken = ranges.filter(|range| range.verdict == Some(ClaimVerdict::Fails)).count();
             metrics::gauge!("assay_outcome_claims_broken", "version" => version.clone()).set(broken as f64);
         }
         *shown = versions;
@@ -167,12 +172,10 @@ impl Outcomes {
 }
 
 fn of_model(
-    model: ModelRef,
-    role: Role,
-    scores: &[ObservedScore],
-    claims: &[Claim],
+    (model, role, observed, claims): (ModelRef, Role, Observations, Arc<[Claim]>),
     known: Option<&Liquidations>,
 ) -> OfModel {
+    let scores = &observed.scores;
     let mut wallets: Vec<_> = scores.iter().map(|found| found.address).collect();
     wallets.sort_unstable();
     wallets.dedup();
@@ -181,7 +184,7 @@ fn of_model(
         role,
         scores: scores.len() as u64,
         wallets: wallets.len() as u64,
-        realised: known.map(|known| join::realised(scores, claims, known)).unwrap_or_default(),
-        weeks: drift::weeks(scores),
+        realised: known.map(|known| join::realised(scores, &claims, known)).unwrap_or_default(),
+        weeks: drift::weeks(&observed),
     }
 }

@@ -27,7 +27,7 @@ use recorded::RecordedRoles;
 
 pub use audit::{AuditEntry, Move};
 pub use fleet::StageError;
-pub use observed::WEEK;
+pub use observed::{Observation, Observations, WEEK};
 pub use promotion::Review;
 pub use provenance::{Inputs, ReplayError, Replayed, ScoreId, Slot, replay, served};
 pub use recorded::stored_roles;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 pub use audit::{AuditEnd, AuditRecord};
-pub use observed::{ObservedRecord, ObservedScore};
+pub use observed::{ObservedRecord, ObservedScore, SampleRecord};
 pub use served::{BoostRecord, FactorRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 

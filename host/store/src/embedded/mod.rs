@@ -9,7 +9,7 @@ mod open;
 mod overlay;
 mod writer;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{ops::Bound, path::PathBuf, sync::Arc, time::Duration};
 
 use redb::{Database, ReadableDatabase, TableDefinition};
 
@@ -18,7 +18,7 @@ use self::{
     writer::{Records, Writer},
 };
 use crate::{
-    BackupError, Copied, Key, Lease, OpenError, StoreError, Take,
+    BackupError, Copied, Key, Lease, OpenError, Page, StoreError, Take,
     batch::{Batch, Change, Condition},
     clock::{Clock, millis},
     decode, encode,
@@ -99,17 +99,30 @@ impl Embedded {
     }
 
     pub(super) async fn scan(&self, prefix: String) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.page(prefix, None, usize::MAX).await.map(|page| page.records)
+    }
+
+    pub(super) async fn page(
+        &self,
+        prefix: String,
+        after: Option<String>,
+        most: usize,
+    ) -> Result<Page<Vec<u8>>, StoreError> {
         self.reading(move |database, now| {
-            let records = database.begin_read()?.open_table(RECORDS)?;
-            let mut found = Vec::new();
-            for entry in records.range(prefix.as_str()..)? {
+            let table = database.begin_read()?.open_table(RECORDS)?;
+            let begin = after.as_deref().map_or(Bound::Included(prefix.as_str()), Bound::Excluded);
+            let mut records = Vec::new();
+            for entry in table.range::<&str>((begin, Bound::Unbounded))? {
                 let (key, value) = entry?;
                 if !key.value().starts_with(&prefix) {
                     break;
                 }
-                found.extend(unexpired(value.value(), now).map(|bytes| (key.value().to_owned(), bytes)));
+                records.extend(unexpired(value.value(), now).map(|bytes| (key.value().to_owned(), bytes)));
+                if records.len() >= most {
+                    return Ok(Page { records, next: Some(key.value().to_owned()) });
+                }
             }
-            Ok(found)
+            Ok(Page { records, next: None })
         })
         .await
     }

@@ -37,7 +37,7 @@ use self::{
     units::Wanted,
 };
 use crate::{
-    Admission, Key, Lease, Metered, OpenError, StoreError, Take,
+    Admission, Key, Lease, Metered, OpenError, Page, StoreError, Take,
     batch::{Batch, Change},
     clock::millis,
     config,
@@ -117,28 +117,41 @@ impl Redis {
 
     /// Not a snapshot where the family is longer than a page.
     pub(super) async fn scan(&self, prefix: String) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let (mut found, mut after) = (Vec::new(), None);
+        loop {
+            let mut page = self.page(prefix.clone(), after, PAGE).await?;
+            found.append(&mut page.records);
+            after = page.next;
+            if after.is_none() {
+                return Ok(found);
+            }
+        }
+    }
+
+    /// Has fewer than `most` records if some have expired.
+    pub(super) async fn page(
+        &self,
+        prefix: String,
+        after: Option<String>,
+        most: usize,
+    ) -> Result<Page<Vec<u8>>, StoreError> {
         let (index, name) = ([self.inner.naming.index()], self.inner.naming.together(""));
         // No byte of UTF-8 is 0xff.
         let end = [b"(", prefix.as_bytes(), b"\xff"].concat();
-        let (mut found, mut begin) = (Vec::new(), format!("[{prefix}"));
-        loop {
-            let script = &self.inner.scripts.list;
-            let answer = script.run(&self.inner.link, self.patience(), &index, |command| {
-                command.arg(&begin).arg(&end).arg(PAGE).arg(&name);
-            });
-            let mut page = parse::<Vec<Vec<u8>>>(answer.await.map_err(unread)?)?.into_iter();
-            let text = |bytes: Vec<u8>| {
-                String::from_utf8(bytes).map_err(|_| failed("the index of families holds what is no text"))
-            };
-            let last = text(page.next().unwrap_or_default())?;
-            while let (Some(key), Some(record)) = (page.next(), page.next()) {
-                found.push((text(key)?, record));
-            }
-            if last.is_empty() {
-                return Ok(found);
-            }
-            begin = format!("({last}");
+        let begin = after.map_or_else(|| format!("[{prefix}"), |after| format!("({after}"));
+        let answer = self.inner.scripts.list.run(&self.inner.link, self.patience(), &index, |command| {
+            command.arg(&begin).arg(&end).arg(most).arg(&name);
+        });
+        let mut page = parse::<Vec<Vec<u8>>>(answer.await.map_err(unread)?)?.into_iter();
+        let text = |bytes: Vec<u8>| {
+            String::from_utf8(bytes).map_err(|_| failed("the index of families holds what is no text"))
+        };
+        let last = text(page.next().unwrap_or_default())?;
+        let mut records = Vec::new();
+        while let (Some(key), Some(record)) = (page.next(), page.next()) {
+            records.push((text(key)?, record));
         }
+        Ok(Page { records, next: Some(last).filter(|last| !last.is_empty()) })
     }
 
     pub(super) async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {

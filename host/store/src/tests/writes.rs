@@ -1,6 +1,6 @@
 //! Reads of written records, batches, compare-and-swap, expiry, lists.
 
-use std::time::Duration;
+use std::{num::NonZeroUsize, time::Duration};
 
 use super::*;
 use crate::{Batch, Revision, StoreError};
@@ -85,6 +85,33 @@ async fn a_family_lists_its_own_records_in_order() {
         let listed = store.list(&keys).await.unwrap();
         assert_eq!(listed.iter().map(|(_, record)| record.name.as_str()).collect::<Vec<_>>(), ["1", "2", "3"]);
         assert_eq!(listed[0].0, hex::encode([1; 32]));
+    }
+}
+
+#[tokio::test]
+async fn a_family_is_read_in_pages() {
+    for store in each().await {
+        let hours: Family<u32> = Family::listed("observed/");
+        for (hour, process) in [(7, "a"), (7, "b"), (8, "a"), (9, "a"), (9, "c")] {
+            store.put(&hours.key(format_args!("{hour}/{process}")), &hour).await.unwrap();
+        }
+        store.put(&Family::<u32>::listed("open/").key("0"), &0).await.unwrap();
+        let (mut found, mut after, mut pages) = (Vec::new(), None, 0);
+        loop {
+            let page = store.page(&hours, after.as_deref(), NonZeroUsize::new(2).unwrap()).await.unwrap();
+            assert!(page.records.len() <= 2);
+            found.extend(page.records.into_iter().map(|(key, hour)| format!("{key}={hour}")));
+            pages += 1;
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, ["7/a=7", "7/b=7", "8/a=8", "9/a=9", "9/c=9"]);
+        assert_eq!(pages, 3);
+        let rest = store.page(&hours, Some("8/a"), NonZeroUsize::new(9).unwrap()).await.unwrap();
+        assert_eq!(rest.records.len(), 2);
+        assert!(rest.next.is_none());
     }
 }
 

@@ -71,7 +71,7 @@ pub async fn keep(rows: &[Row], folder: &Path, config: &str) {
     }
     for (hour, scores) in hours {
         let key = records::observed(i64::try_from(hour).expect("an hour"), "test");
-        store.put(&key, &ObservedRecord { scores }).await.expect("it is written");
+        store.put(&key, &ObservedRecord { scores, ..ObservedRecord::default() }).await.expect("it is written");
     }
 }
 
@@ -94,19 +94,17 @@ pub async fn check(api: &Caller, ledger: &Ledger, rows: &[Row]) -> Value {
         let dates: BTreeSet<u64> = rows.iter().map(|row| row.features.as_of / 604_800).collect();
         assert_eq!(weeks.len(), dates.len());
     }
-    // About fifty wallets a week: an index of so few scores would be chance, so none is given.
-    let weeks = models.iter().flat_map(|model| model["weeks"].as_array().expect("weeks"));
-    assert!(weeks.clone().all(|week| week["psi"].is_null()), "{:?}", weeks.collect::<Vec<_>>());
     let metrics = api.get("/metrics").await.text;
-    let gauge = |name: &str| {
-        let line = metrics.lines().find(|line| line.starts_with(name) && line.contains("version=\"1.3\""));
-        line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok())
-            .unwrap_or_else(|| panic!("{name}: {metrics}"))
-    };
     let ranges = models[1]["realised"].as_array().expect("tables").iter().flat_map(|table| table["ranges"].as_array());
-    let broken = ranges.flatten().filter(|range| range["agrees"] == false).count();
-    assert!((gauge("assay_outcome_claims_broken") - broken as f64).abs() < 1e-9, "{broken}");
+    let broken = ranges.flatten().filter(|range| range["verdict"] == "fails").count();
+    assert!((gauge(&metrics, "assay_outcome_claims_broken") - broken as f64).abs() < 1e-9, "{broken}");
     found
+}
+
+/// A gauge of version 1.3.
+pub fn gauge(metrics: &str, name: &str) -> f64 {
+    let line = metrics.lines().find(|line| line.starts_with(name) && line.contains("version=\"1.3\""));
+    line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).unwrap_or_else(|| panic!("{name}: {metrics}"))
 }
 
 /// One table beside a count of its own.
@@ -136,5 +134,24 @@ fn joined(table: &Value, index: usize, until: u64, ledger: &Ledger, rows: &[Row]
             (&json!(own().count()), &json!(wallets.len()), &json!(liquidated)),
             "{range}"
         );
+        assert_eq!(range["verdict"], judged(range), "{range}");
     }
+}
+
+/// What the server must say of a claim, by the intervals that it shows.
+fn judged(range: &Value) -> Value {
+    let (claimed, of) = (&range["claimed"], |value: &Value| value.as_f64().expect("a rate"));
+    if claimed.is_null() {
+        return Value::Null;
+    }
+    if range["scores"].as_u64() < Some(50) {
+        return json!("not_shown");
+    }
+    let [low, rate, high] = ["low", "rate", "high"].map(|name| of(&range[name]));
+    let [least, estimate, most] = ["low", "estimate", "high"].map(|name| of(&claimed[name]));
+    if !(low..=high).contains(&estimate) && !(least..=most).contains(&rate) {
+        return json!("fails");
+    }
+    let is_within = low >= least.min(estimate / 2.0) && high <= most.max(estimate * 2.0);
+    json!(if is_within { "holds" } else { "not_shown" })
 }

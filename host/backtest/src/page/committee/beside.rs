@@ -7,6 +7,7 @@ use crate::{
     report::Report,
     words::{decimal, grouped, signed},
 };
+use assay_domain::ClaimVerdict;
 
 fn cell(estimate: Estimate) -> String {
     format!("{}<small>{}</small>", decimal(estimate.value, 3), range(estimate.interval, 3))
@@ -61,12 +62,19 @@ pub fn external(grade: &Grade) -> String {
     table("Beside another score", &HEAD, &rows(&format!("column {}", esc(&other.column)), &other.beside))
 }
 
+/// How a claim is judged, before the tables.
+const RULE: &str = "<p>A claim fails if each rate lies outside of the other's interval. It holds if it does not fail, \
+                    and the observed interval lies within the claimed one, widened to half and twice the claimed \
+                    rate. Otherwise the file shows neither. Observed intervals are over wallets, and none counts more \
+                    than once.</p>\n";
+
 /// Every claim of the model with its own table.
 pub fn claims(report: &Report, grade: &Grade) -> String {
     if grade.claims.is_empty() {
         return "<p>The model claims no rate, so nothing here is a promise that was kept or broken.</p>\n".into();
     }
-    grade.claims.iter().map(|claim| one(report, claim)).collect()
+    let rule = if grade.claims.iter().any(|claim| claim.not_compared.is_none()) { RULE } else { "" };
+    rule.to_owned() + &grade.claims.iter().map(|claim| one(report, claim)).collect::<String>()
 }
 
 fn one(report: &Report, claim: &Claimed) -> String {
@@ -86,22 +94,23 @@ fn one(report: &Report, claim: &Claimed) -> String {
         false => format!("The population is stated only in words, so all {} records are taken.", grouped(claim.count)),
     };
     let row = |range: &ClaimedRange| {
-        let agrees = match range.agrees {
-            Some(true) => "as observed",
-            Some(false) => "<b class=\"down\">not as observed</b>",
-            None => "fewer than 50 records",
+        let verdict = match range.verdict {
+            _ if !range.band.enough => "not shown<small>fewer than 50 records</small>",
+            ClaimVerdict::Holds => "<b class=\"up\">holds</b>",
+            ClaimVerdict::Fails => "<b class=\"down\">fails</b>",
+            ClaimVerdict::NotShown => "not shown<small>too wide an interval</small>",
         };
         vec![
             range.band.range.to_owned(),
+            verdict.to_owned(),
             format!("{}<small>{} bad</small>", grouped(range.band.count), grouped(range.band.bad)),
             decimal(range.band.rate.map(|rate| rate * 100.0), 1),
             hundred(range.band.interval),
             decimal(Some(range.estimate * 100.0), 1),
             hundred(Some(range.claimed)),
-            agrees.to_owned(),
         ]
     };
-    let head = ["Range", "Records", "Observed, %", "95 % interval, %", "Claimed, %", "95 % interval, %", ""];
+    let head = ["Range", "Verdict", "Records", "Observed, %", "95 % interval, %", "Claimed, %", "95 % interval, %"];
     let rows: Vec<_> = claim.ranges.iter().map(row).collect();
     format!("<p>{what}. {of}{other_word}</p>\n") + &table("Claimed and observed", &head, &rows)
 }

@@ -30,7 +30,7 @@ pub fn checks(grade: &Grade) -> String {
     let rows: Vec<_> = grade.checks.iter().map(row).collect();
     wrap(
         &format!("Verdict on {}: {}", esc(&grade.model), if passed { "pass" } else { "fail" }),
-        "The bounds that were stated before this run, with --bounds; claims that do not hold fail without being asked for.",
+        "The bounds that were stated before this run, with --bounds; claims that fail count without being asked for.",
         &table("Bounds", &["Bound", "Found", "Verdict"], &rows),
     )
 }
@@ -49,7 +49,8 @@ pub fn ranges(grade: &Grade) -> String {
         ]
     };
     let rows: Vec<_> = grade.ranges.iter().map(row).collect();
-    table("By range", &["Range", "Records", "Share", "Bad", "Bad rate", "95 % interval, %"], &rows) + &dollars(grade)
+    let caption = "By range; the intervals are Wilson's over wallets, for as many as the spread between them supports";
+    table(caption, &["Range", "Records", "Share", "Bad", "Bad rate", "95 % interval, %"], &rows) + &dollars(grade)
 }
 
 /// The debt at the dates of the records, and how much of it went bad.

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::{Moment, RangeName, ReferenceBody, model::RateBody};
 use crate::outcomes::{Joined, OfModel, Realised, RealisedRange, Week};
-use assay_domain::{stats::Interval, time_from_unix};
+use assay_domain::{ClaimVerdict, stats::Interval, time_from_unix};
 
 /// The kept scores of credit champion and challengers joined with the liquidations after them.
 #[derive(Debug, Serialize, ToSchema)]
@@ -62,13 +62,14 @@ pub struct RealisedRangeBody {
     liquidated: u64,
     /// Null without scores.
     rate: Option<f64>,
-    /// The 95 % interval, as if each wallet counted once.
+    /// The 95 % interval over wallets; none counts more than once.
     low: Option<f64>,
     high: Option<f64>,
     /// What the model claims; null where it claims nothing.
     claimed: Option<RateBody>,
-    /// Whether both intervals have a rate in common; null with fewer than 50 scores or without a claim.
-    agrees: Option<bool>,
+    /// `holds`, `fails` or `not_shown`; null without a claim. With fewer than 50 scores it is `not_shown`.
+    #[schema(value_type = Option<String>)]
+    verdict: Option<ClaimVerdict>,
 }
 
 /// The scores of one week.
@@ -78,6 +79,8 @@ pub struct WeekBody {
     #[schema(value_type = String, format = DateTime)]
     from: Moment,
     scores: u64,
+    /// The share of the scored wallets whose scores are kept: 1, or a half, a quarter and so on if there are too many.
+    share: f64,
     mean: Option<f64>,
     /// Population stability index against the first week with 500 scores; null with fewer.
     psi: Option<f64>,
@@ -97,8 +100,13 @@ impl From<Joined> for OutcomesBody {
 
 impl From<OfModel> for ModelOutcomesBody {
     fn from(OfModel { model, role, scores, wallets, realised, weeks }: OfModel) -> Self {
-        let week =
-            |Week { from, scores, mean, psi }: Week| WeekBody { from: Moment(time_from_unix(from)), scores, mean, psi };
+        let week = |Week { from, scores, share, mean, psi }: Week| WeekBody {
+            from: Moment(time_from_unix(from)),
+            scores,
+            share,
+            mean,
+            psi,
+        };
         Self {
             model: model.into(),
             role: role.as_str(),
@@ -118,10 +126,10 @@ impl From<Realised> for RealisedBody {
 
 impl From<RealisedRange> for RealisedRangeBody {
     fn from(found: RealisedRange) -> Self {
-        let RealisedRange { range, scores, wallets, liquidated, rate, interval, claimed, agrees } = found;
+        let RealisedRange { range, scores, wallets, liquidated, rate, interval, claimed, verdict } = found;
         let end = |end: fn(Interval) -> f64| interval.map(end);
         let (low, high) = (end(|interval| interval.low), end(|interval| interval.high));
         let claimed = claimed.map(Into::into);
-        Self { range: range.into(), scores, wallets, liquidated, rate, low, high, claimed, agrees }
+        Self { range: range.into(), scores, wallets, liquidated, rate, low, high, claimed, verdict }
     }
 }

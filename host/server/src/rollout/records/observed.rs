@@ -8,6 +8,9 @@ use assay_domain::{Address, ModelPin, Score, Standing};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ObservedRecord {
     pub scores: Vec<ObservedScore>,
+    /// Of which wallets the process keeps scores, for each model and week of which it does not keep all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<SampleRecord>,
 }
 
 /// One model's score of one wallet.
@@ -20,4 +23,14 @@ pub struct ObservedScore {
     pub score: Score,
     /// What decides to which populations the wallet belonged.
     pub standing: Standing,
+}
+
+/// The share of the wallets that one model's scores are kept of in one week.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    pub model: ModelPin,
+    /// Weeks since the epoch.
+    pub week: u64,
+    /// How often all wallets were halved.
+    pub halvings: u32,
 }

@@ -53,8 +53,9 @@ function Realised({ table }) {
             ${row.claimed ? percent(row.claimed.estimate) + between(row.claimed.low, row.claimed.high) : NOT_KNOWN}
           </td>
           <td>
-            ${row.agrees === true && html`<${Mark} kind="good">as claimed</${Mark}>`}
-            ${row.agrees === false && html`<${Mark} kind="bad">not as claimed</${Mark}>`}
+            ${row.verdict === "holds" && html`<${Mark} kind="good">holds</${Mark}>`}
+            ${row.verdict === "fails" && html`<${Mark} kind="bad">fails</${Mark}>`}
+            ${row.verdict === "not_shown" && html`<span class="faint">not shown</span>`}
           </td>
         </tr>`,
     );
@@ -66,10 +67,10 @@ function Realised({ table }) {
 function Weeks({ weeks }) {
   const kind = (psi) => (psi > SIGNIFICANT ? "bad" : psi > INVESTIGATE ? "warn" : "good");
   const rows = weeks.map(
-    ({ from, scores, mean, psi }) =>
+    ({ from, scores, share, mean, psi }) =>
       html`<tr>
         <th scope="row">${day(from)}</th>
-        <td class="figure">${count(scores)}</td>
+        <td class="figure">${count(scores)}${share < 1 && ` (${percent(share)} of the wallets)`}</td>
         <td class="figure">${count(mean)}</td>
         <td class="figure">${psi === null ? NOT_KNOWN : html`<${Mark} kind=${kind(psi)}>${number(psi)}</${Mark}>`}</td>
       </tr>`,
