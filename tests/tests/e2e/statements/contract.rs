@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{
     ATTESTER, Filed,
     lasting::{CHAIN, config},
-    run, signing,
+    run, second, signing,
 };
 
 sol! {
@@ -73,6 +73,54 @@ fn reverted<E: SolError>(found: Result<U256, String>) {
     assert!(said.contains(&alloy::hex::encode(E::SELECTOR)), "{}: {said}", E::SIGNATURE);
 }
 
+/// 1,000, or 3 where the test is to be quick.
+fn crowd() -> usize {
+    if std::env::var_os("ASSAY_SOAK").is_some() { 1_000 } else { 3 }
+}
+
+#[test]
+fn many_statements_are_verified_by_the_command_the_second_verifier_and_a_contract() {
+    run(async {
+        let mut chain = Small::start(CHAIN).await.expect("a chain");
+        let (deployed, code) =
+            (eas::deploy(&mut chain).await.expect("EAS"), stubs("Statements.sol").await.expect("code"));
+        let wallets: Vec<_> = (0..crowd()).map(|n| actors::address(&format!("wallet {n}"))).collect();
+        for (n, wallet) in wallets.iter().enumerate() {
+            let value = U256::from(n + 1) * U256::from(1_000_000_000_000_u64);
+            chain.queue_payment(*wallet, actors::address("another"), value).await.expect("the node answers");
+        }
+        chain.mine().await.expect("a block");
+        let gas = chain.create(code["Gas"].clone(), "a meter");
+        chain.mine().await.expect("a block");
+        let settings = config(&plugins(), chain.url(), &signing(ATTESTER, CHAIN, deployed.service));
+        let service = Service::start(&settings);
+        let mut filed = Vec::new();
+        for wallet in wallets {
+            filed.push(Filed::of(&service, wallet, "1.1").await);
+        }
+        chain.arrive().await.expect("a block of now");
+        let signer = actors::address(ATTESTER);
+        for one in &filed {
+            one.verify(&[]).agrees(&["signature", "signer", "evidence", "model"]);
+            one.verify(&["--config", &one.config(&settings)]).agrees(&["model", "chains"]);
+            let (statement, signature) = parts(&one.statement);
+            let policy = Policy {
+                eas: deployed.service,
+                easVersion: keccak256("1.4.0"),
+                signer,
+                minimumScore: 300,
+                maximumAge: 86_400,
+                modelDigest: B256::ZERO,
+            };
+            call(&chain, signer, gas, &checkedCall { statement, signature, policy }).await.expect("it is accepted");
+        }
+        let both: Vec<_> = filed.iter().map(|one| (&one.statement, &one.evidence)).collect();
+        let said = second(&filed[0].path("signers"), &filed[0].path("component"), &both);
+        assert_eq!(said, vec!["ok"; both.len()]);
+        println!("{} statements are verified by all", both.len());
+    });
+}
+
 #[test]
 fn a_contract_accepts_what_the_signer_says_and_names_what_it_refuses() {
     run(async {
@@ -99,6 +147,10 @@ fn a_contract_accepts_what_the_signer_says_and_names_what_it_refuses() {
         let arguments = (deployed.service, "1.4.0".to_owned(), office, 300_u16, model).abi_encode_params();
         let by_office = chain.create([code["CreditLine"].as_ref(), &arguments].concat(), "a credit line");
         let gas = chain.create(code["Gas"].clone(), "a meter");
+        // A statement for another chain, by the same signer.
+        let elsewhere = signing(ATTESTER, CHAIN + 1, deployed.service);
+        let elsewhere = Service::start(&config(&plugins(), chain.url(), &elsewhere));
+        let (theirs, by) = parts(&Filed::of(&elsewhere, wallet, "1.1").await.statement);
         chain.arrive().await.expect("a block of now");
 
         let score = one.evidence["score"].as_u64().expect("a score");
@@ -124,6 +176,7 @@ fn a_contract_accepts_what_the_signer_says_and_names_what_it_refuses() {
         reverted::<NotYours>(call(&chain, actors::address("another"), lender, &good).await);
         reverted::<WrongSigner>(call(&chain, wallet, other_version, &good).await);
         reverted::<WrongSigner>(call(&chain, wallet, stranger, &good).await);
+        reverted::<WrongSigner>(call(&chain, wallet, lender, &open(&theirs, &by)).await);
         // Every bit of the statement and of the signature is signed.
         let flip = |bytes: &Bytes, at: usize| {
             let mut bytes = bytes.to_vec();

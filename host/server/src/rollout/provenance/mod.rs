@@ -10,6 +10,7 @@ mod writer;
 
 use std::{sync::Arc, time::Duration};
 
+use chrono::Utc;
 use tokio::sync::mpsc;
 use uuid::Uuid;
 
@@ -100,8 +101,8 @@ impl Rollout {
         Some(self.inner.provenance.secret.bind(scored.record?, owner))
     }
 
-    /// Stores a record of `scored` for at least `lifetime`, and returns its id for `owner`. The record is in the store when
-    /// this returns.
+    /// Stores a record of `scored` for at least `lifetime`, unless it has one that lasts as long, and returns its id for
+    /// `owner`. The record is in the store when this returns.
     ///
     /// # Errors
     /// The store's failure.
@@ -113,6 +114,12 @@ impl Rollout {
         lifetime: Duration,
     ) -> Result<ScoreId, StoreError> {
         let Provenance { writer, secret, store, .. } = &self.inner.provenance;
+        let lasts = scored.at + writer.lifetime() >= Utc::now() + lifetime;
+        if let Some(record) = scored.record.filter(|_| lasts)
+            && store.get(&records::served(record)).await?.is_some()
+        {
+            return Ok(secret.bind(record, owner));
+        }
         let unwritten = Unwritten { id: Uuid::new_v4(), scored: Arc::clone(scored), inputs };
         let id = secret.bind(unwritten.id, owner);
         writer::write(store, &[unwritten], lifetime.max(writer.lifetime())).await?;
