@@ -308,7 +308,8 @@ impl Signed {
     }
 }
 
-fn checksum<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok, S::Error> {
+/// Writes an address with its EIP-55 checksum: the SDK of EAS compares addresses as texts.
+pub(crate) fn checksum<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&address.to_checksum(None))
 }
 

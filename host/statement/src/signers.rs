@@ -4,7 +4,7 @@ use assay_domain::{Address, B256, ChainId, Time, time_from_unix};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    attest::Domain,
+    attest::{Domain, checksum},
     content::{SCHEMA, schema_uid},
 };
 
@@ -13,6 +13,7 @@ use crate::{
 pub struct Signers {
     pub schema: Schema,
     /// The EAS contract for which statements are signed.
+    #[serde(serialize_with = "checksum")]
     pub contract: Address,
     pub contract_version: String,
     pub chain_id: ChainId,
@@ -31,6 +32,7 @@ pub struct Schema {
 /// One signer. Statements of its time stay valid after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signer {
+    #[serde(serialize_with = "checksum")]
     pub address: Address,
     /// The end of its time; absent for the present signer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
