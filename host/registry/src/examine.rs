@@ -81,6 +81,7 @@ pub(crate) fn class(bytes: &[u8], limits: &Limits) -> Result<Class, LoadError> {
     }
     signature::check(bytes, &limits.trust)?;
     whole(bytes)?;
+    world::named(bytes)?;
     bounds::within(bytes)?;
     Class::of(&Declared::of(bytes)?, limits)
 }

@@ -106,14 +106,25 @@ pub(super) fn parse(output: &[u8]) -> Option<Result<Made, LoadError>> {
     })
 }
 
-#[cfg(unix)]
+/// The child has used its processor time.
 pub(super) fn out_of_time(status: ExitStatus) -> bool {
-    /// The signal of a process that has used its processor time.
+    /// The signal of that limit.
     const SIGXCPU: i32 = 24;
-    std::os::unix::process::ExitStatusExt::signal(&status) == Some(SIGXCPU)
+    signal(status) == Some(SIGXCPU)
+}
+
+/// The child was killed from outside, such as by the kernel when memory runs out.
+pub(super) fn killed(status: ExitStatus) -> bool {
+    const SIGKILL: i32 = 9;
+    signal(status) == Some(SIGKILL)
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
 #[cfg(not(unix))]
-pub(super) fn out_of_time(_: ExitStatus) -> bool {
-    false
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
 }
