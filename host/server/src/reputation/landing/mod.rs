@@ -174,7 +174,7 @@ impl Landing<'_> {
 
     /// The call that gives this feedback; `None` before there is a document.
     fn call(&self, record: &SubmissionRecord, feedback: &FeedbackRecord) -> Option<TransactionCall> {
-        let document = record.document.as_ref()?;
+        let document = record.document_of(feedback.tag)?;
         let data = Sender::feedback_call(&Feedback {
             agent_id: record.agent_id,
             tag: feedback.tag,
