@@ -36,11 +36,10 @@ pub(crate) enum Command {
 /// A file copy sends an event for each block: the loader waits for this time without events, at most `SETTLE`.
 const QUIET: Duration = Duration::from_millis(40);
 const SETTLE: Duration = Duration::from_millis(250);
-/// The largest file that is not compiled in the background: five times a model as cargo builds it. The time to compile a
-/// file grows with its size.
+/// The largest file that is not compiled in the background: five times a model as cargo builds it. The time to compile
+/// a file grows with its size.
 const SMALL: u64 = 256 << 10;
-/// Bytes of small files that are compiled before [`Registry::open`](crate::Registry::open) returns, which takes about one
-/// second.
+/// Bytes of small files that are compiled before [`Registry::open`](crate::Registry::open) returns: about one second.
 const AT_START: u64 = 512 << 10;
 /// How often the shelf is read without an event: network folders send no events for changes by other hosts.
 const POLL: Duration = Duration::from_secs(2);
