@@ -1,14 +1,12 @@
 //! The WIT world of a component: its imports, and the one model interface that it exports.
 
-use wasmparser::{Parser, Payload};
+use wasmparser::{BinaryReaderError, Parser, Payload};
 use wasmtime::{
     Engine,
     component::{Component, types::ComponentItem},
 };
-use wit_component::metadata;
-use wit_parser::{WorldItem, WorldKey};
 
-use crate::{LoadError, encode};
+use crate::LoadError;
 use assay_domain::ModelKind;
 
 /// A major version of the contract between host and models.
@@ -59,45 +57,23 @@ pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
     ty.imports(engine).filter(|(_, import)| needed(&import.ty)).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The world that the exports of a file name, found without compiling it; `None` for a core module whose exports only
-/// the encoder knows.
-pub(crate) fn named(bytes: &[u8]) -> Result<Option<World>, LoadError> {
-    let names = if encode::is_core_module(bytes) { encoded(bytes) } else { exported(bytes)? };
-    names.map(|names| among(&names.iter().map(String::as_str).collect::<Vec<_>>())).transpose()
-}
-
-/// The names that a component exports.
-fn exported(bytes: &[u8]) -> Result<Option<Vec<String>>, LoadError> {
+/// The world that the exports of a component name, found without compiling it.
+pub(crate) fn named(component: &[u8]) -> Result<World, LoadError> {
+    let invalid = |error: BinaryReaderError| LoadError::Invalid(error.to_string());
     let (mut depth, mut names) = (0_usize, Vec::new());
-    for payload in Parser::new(0).parse_all(bytes) {
-        match payload.map_err(|error| LoadError::Invalid(error.to_string()))? {
+    for payload in Parser::new(0).parse_all(component) {
+        match payload.map_err(invalid)? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentExportSection(exports) if depth == 0 => {
                 for export in exports {
-                    names.push(export.map_err(|error| LoadError::Invalid(error.to_string()))?.name.name.to_owned());
+                    names.push(export.map_err(invalid)?.name.name);
                 }
             }
             _ => {}
         }
     }
-    Ok(Some(names))
-}
-
-/// The names that the component of a core module exports, from the WIT in the module. `None` for a module with imports:
-/// the encoder's error names them.
-fn encoded(bytes: &[u8]) -> Option<Vec<String>> {
-    let imports = |payload| matches!(payload, Ok(Payload::ImportSection(imports)) if imports.count() > 0);
-    if Parser::new(0).parse_all(bytes).any(imports) {
-        return None;
-    }
-    let (_, bound) = metadata::decode(bytes).ok()?;
-    let exports = &bound.resolve.worlds.get(bound.world)?.exports;
-    let name = |(key, item): (&WorldKey, &WorldItem)| match item {
-        WorldItem::Interface { id, .. } => bound.resolve.id_of(*id),
-        _ => Some(bound.resolve.name_world_key(key)),
-    };
-    exports.iter().map(name).collect()
+    among(&names)
 }
 
 /// The one model interface of the exports. Other exports, which some toolchains add, are ignored.

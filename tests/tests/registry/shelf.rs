@@ -158,17 +158,14 @@ fn compiler(folder: &Path, script: &str) -> Limits {
 }
 
 #[tokio::test]
-async fn a_file_without_a_model_is_refused_before_it_is_compiled() {
+async fn a_component_without_a_model_is_refused_before_it_is_compiled() {
     let shelf = TempDir::new().unwrap();
     put(shelf.path(), "component", &wat::parse_str("(component (core module (func (nop))))").unwrap());
-    put(shelf.path(), "module", &wat::parse_str("(module (func (export \"score\") (nop)))").unwrap());
     // The compiler always fails.
     let settings = Settings { watch: false, limits: compiler(shelf.path(), "exit 1"), ..Settings::new(shelf.path()) };
     let registry = Registry::open(settings).unwrap();
-    for file in ["component.wasm", "module.wasm"] {
-        let (state, reason) = status(&registry, file).unwrap();
-        assert_eq!((state, reason.unwrap().0.as_str()), (State::Failed, "wrong_world"), "{file}");
-    }
+    let (state, reason) = status(&registry, "component.wasm").unwrap();
+    assert_eq!((state, reason.unwrap().0.as_str()), (State::Failed, "wrong_world"));
 }
 
 #[tokio::test]

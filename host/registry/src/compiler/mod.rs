@@ -15,7 +15,7 @@ use std::{
 
 use wasmtime::Engine;
 
-use crate::{EncodeError, LoadError, encode, engine::Runtime, linked::text};
+use crate::{EncodeError, LoadError, encode, engine::Runtime, linked::text, world};
 pub use child::Job;
 
 /// The child process that compiles, and its limits.
@@ -48,6 +48,10 @@ pub(crate) fn compile(bytes: &[u8], runtime: &Runtime) -> Result<Made, LoadError
 
 fn here(bytes: &[u8], engine: &Engine) -> Result<Made, LoadError> {
     let component = encode::to_component(bytes)?;
+    // Before the time of the compiler is spent. The exports of a core module are known only now.
+    if let Err(LoadError::WrongWorld(exports)) = world::named(&component) {
+        return Err(LoadError::WrongWorld(exports));
+    }
     let code = engine.precompile_component(&component).map_err(|error| LoadError::Invalid(text(&error)))?;
     Ok(Made { code, component_bytes: component.len() })
 }
