@@ -19,6 +19,9 @@ pub(crate) struct Catalogue {
     pub roles: Roles,
     /// See [`crate::Settings::first_champions`].
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
+    /// Files that were on the shelf at the start are still being compiled. While a champion may be among them, no other
+    /// version answers in its place.
+    pub starting: bool,
 }
 
 /// One file of the shelf, at the last scan.
@@ -59,13 +62,20 @@ impl Catalogue {
     pub fn champion(&self, kind: ModelKind) -> Option<&Entry> {
         let Some(version) = self.roles.champion(kind) else { return self.first(kind) };
         let by_role = self.models.get(&(kind, version.clone()));
+        if by_role.is_none() && self.starting {
+            return None;
+        }
         by_role.filter(|entry| entry.out_of_service.is_none()).or_else(|| self.instead_of(kind, version))
     }
 
     /// Of a kind that has no champion: the configured version, or the highest.
     fn first(&self, kind: ModelKind) -> Option<&Entry> {
-        let configured = self.first_champions.get(&kind).and_then(|version| self.in_service(kind, version).ok());
-        configured.or_else(|| self.highest(kind, None))
+        let configured = self.first_champions.get(&kind);
+        let loaded = configured.and_then(|version| self.in_service(kind, version).ok());
+        if configured.is_some() && loaded.is_none() && self.starting {
+            return None;
+        }
+        loaded.or_else(|| self.highest(kind, None))
     }
 
     /// The highest version in service below `version`, so that a newer one does not become champion by a failure; the
@@ -87,6 +97,15 @@ impl Catalogue {
 
     pub fn of(&self, kind: ModelKind) -> impl DoubleEndedIterator<Item = &Entry> {
         self.models.values().filter(move |entry| entry.model.kind() == kind)
+    }
+
+    /// Ends the start when no file is left to be compiled.
+    pub fn note_start(&mut self) {
+        let is_compiling = |file: &File| match &file.outcome {
+            Outcome::Failed { rejected, .. } => rejected.error == LoadError::Compiling,
+            Outcome::Loaded(_) => false,
+        };
+        self.starting = self.starting && self.files.values().any(is_compiling);
     }
 
     /// Makes a version the champion of each kind that has none.

@@ -82,6 +82,9 @@ pub(crate) fn class(bytes: &[u8], limits: &Limits) -> Result<Class, LoadError> {
     signature::check(bytes, &limits.trust)?;
     whole(bytes)?;
     bounds::within(bytes)?;
+    if !encode::is_core_module(bytes) {
+        world::named(bytes)?;
+    }
     Class::of(&Declared::of(bytes)?, limits)
 }
 

@@ -9,7 +9,8 @@
 //! | `shared`, `catalogue`, `loader`, `admit`, `background`, `shelf` | the loaded models, and the threads that follow the files |
 //! | `supervise`, `reason`, `tally` | counts of calls, and models that fail and go out of service |
 //! | `examine`, `whole`, `bounds`, `world`, `contract`, `encode`, `selftest`, `samples` | from bytes to a model |
-//! | `compiler`, `compiled`, `attempts` | compiled code, kept for the next start, and files that ended the server |
+//! | `compiler`, `compiled` | compiled code, kept for the next start |
+//! | `attempts`, `rejections` | files that ended the server, and files that were refused |
 //! | `model`, `deciles`, `answer`, `mock` | one call of a model, and the checks of its answer |
 //! | `signature` | who signed a file |
 //! | `check`, `hints`, `trial`, `dump`, `written` | for model authors: every problem, one call after the other, its traces |
@@ -56,6 +57,7 @@ mod notes;
 mod price;
 mod reason;
 mod registry;
+mod rejections;
 mod roles;
 mod samples;
 mod scan;

@@ -59,6 +59,13 @@ pub enum LoadError {
     Compiler(String),
     #[error("the process that compiles cannot be started: {0}")]
     CompilerStart(String),
+    #[error("it could not be compiled: {0}. Try it again when this machine has free processor time and memory")]
+    CompilerStopped(String),
+    /// The refusal of an earlier check.
+    #[error("{message}")]
+    Remembered { code: &'static str, message: String },
+    #[error("other files are being checked, and the check of this one has not begun. Try it again in a moment")]
+    Busy,
     #[error(
         "the server ended {deaths} times in a row while it loaded this file, so it does not load it again. Correct the \
          model, or remove loading/{note} beside the store and restart to try it once more"
@@ -71,7 +78,7 @@ pub enum LoadError {
          models.large_lanes = 1 (host/docs/models.md says what they cost)"
     )]
     NeedsLarge { has: String, advice: &'static str },
-    #[error("it is a large model, and compiled in the background: it is ready in a minute or two")]
+    #[error("it is a large file, and compiled in the background: it is ready in a minute or two")]
     Compiling,
     #[error("this machine has no room for the engines of {class} models: {reason}")]
     NoEngine { class: Class, reason: String },
@@ -138,6 +145,9 @@ impl LoadError {
             Self::TooComplex(_) => "too_complex",
             Self::Compiler(_) => "compiler_limits",
             Self::CompilerStart(_) => "compiler_start",
+            Self::CompilerStopped(_) => "compiler_stopped",
+            Self::Remembered { code, .. } => code,
+            Self::Busy => "busy",
             Self::SetAside { .. } => "set_aside",
             Self::TooDemanding { .. } => "too_demanding",
             Self::NeedsLarge { .. } => "needs_large",
@@ -162,7 +172,15 @@ impl LoadError {
 
     /// True if the file causes the error; false if this host does.
     pub fn is_file_fault(&self) -> bool {
-        let by_host = matches!(self, Self::Read(_) | Self::Write(_) | Self::CompilerStart(_) | Self::Closed);
+        let by_host = matches!(
+            self,
+            Self::Read(_)
+                | Self::Write(_)
+                | Self::CompilerStart(_)
+                | Self::CompilerStopped(_)
+                | Self::Busy
+                | Self::Closed
+        );
         !by_host && !matches!(self, Self::Compiling | Self::NoEngine { .. })
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::{
     Class, LoadError, RoleError,
     admit::{Admitted, enter},
-    background::{Background, Job, Source},
+    background::{Background, Job, Source, Upload},
     catalogue::{File, Key, Outcome, Rejected},
     examine::{self, Examined},
     shared::Shared,
@@ -26,7 +26,7 @@ pub(crate) enum Command {
     /// The shelf changed.
     Changed,
     Rescan(oneshot::Sender<()>),
-    Add(Vec<u8>, oneshot::Sender<Result<ModelRef, LoadError>>),
+    Add(Vec<u8>, Upload),
     Remove(Key, oneshot::Sender<Result<(), RoleError>>),
     /// A large file was examined in the background.
     Examined(Box<(Job, Result<Examined, LoadError>)>),
@@ -36,10 +36,15 @@ pub(crate) enum Command {
 /// A file copy sends an event for each block: the loader waits for this time without events, at most `SETTLE`.
 const QUIET: Duration = Duration::from_millis(40);
 const SETTLE: Duration = Duration::from_millis(250);
+/// The largest file that is not compiled in the background: five times a model as cargo builds it. The time to compile
+/// a file grows with its size.
+const SMALL: u64 = 256 << 10;
+/// Bytes of small files that are compiled before [`Registry::open`](crate::Registry::open) returns: about one second.
+const AT_START: u64 = 512 << 10;
 /// How often the shelf is read without an event: network folders send no events for changes by other hosts.
 const POLL: Duration = Duration::from_secs(2);
 
-/// Loads the shelf once, then starts the loader thread.
+/// Loads the shelf once, or only its small files, then starts the loader thread.
 pub(crate) fn start(
     shared: Arc<Shared>,
     commands: mpsc::Sender<Command>,
@@ -52,9 +57,13 @@ pub(crate) fn start(
         tracing::warn!(%error, "the shelf cannot be watched: it is read every two seconds");
     }
     let poll = watcher.is_some().then_some(POLL);
-    let mut loader = Loader { shared, inbox, waiting: VecDeque::new(), background: None };
-    // Large models too: the roles may name one, and no other may answer in its place until it is compiled.
-    loader.scan();
+    let patient = shared.settings.patient;
+    let mut loader = Loader { shared, inbox, waiting: VecDeque::new(), background: None, inline: u64::MAX };
+    if patient {
+        loader.scan();
+    } else {
+        loader.begin();
+    }
     thread::Builder::new().name("model-loader".into()).spawn(move || {
         let examine = {
             let shared = Arc::clone(&loader.shared);
@@ -67,6 +76,12 @@ pub(crate) fn start(
             Ok(background) => loader.background = Some(background),
             Err(error) => tracing::warn!(%error, "large models are compiled while others wait to be loaded"),
         }
+        if !patient {
+            // Files that were compiled or refused before do not wait for those that were not.
+            loader.inline = 0;
+            loader.scan();
+            loader.inline = SMALL;
+        }
         loader.run(poll);
         drop(watcher);
     })
@@ -77,8 +92,10 @@ struct Loader {
     inbox: mpsc::Receiver<Command>,
     /// Commands that came while the shelf settled.
     waiting: VecDeque<Command>,
-    /// For large models; `None` at the start of the server, and where there is no thread for it.
+    /// Examines large files; `None` at the start of the server, and if its thread cannot be started.
     background: Option<Background>,
+    /// Size of the largest unknown file that is compiled on this thread.
+    inline: u64,
 }
 
 impl Loader {
@@ -101,7 +118,7 @@ impl Loader {
                     self.scan();
                     let _ = reply.send(());
                 }
-                Ok(Command::Add(bytes, reply)) => self.add(bytes, reply),
+                Ok(Command::Add(bytes, upload)) => self.add(bytes, upload),
                 Ok(Command::Examined(examined)) => {
                     let (job, found) = *examined;
                     self.finish(job, found);
@@ -120,6 +137,53 @@ impl Loader {
                 Err(_) => return,
             }
         }
+    }
+
+    /// Loads the small files, smallest first, and lists the others as not compiled yet.
+    fn begin(&self) {
+        let files = match self.shared.shelf.files() {
+            Ok(files) => files,
+            Err(error) => return tracing::error!(%error, "the shelf cannot be read"),
+        };
+        let mut files: Vec<(String, Stamp)> = files.into_iter().collect();
+        files.sort_by_key(|(_, stamp)| stamp.size);
+        let mut room = AT_START;
+        for (name, stamp) in files {
+            match self.admit_at_start(&name, stamp, &mut room) {
+                Some(outcome) => self.record(&name, stamp, outcome),
+                None => self.postpone(name),
+            }
+        }
+        self.shared.publish(&mut self.shared.catalogue(), "shelf");
+    }
+
+    /// `None` for a file that is large, or must be compiled and does not fit into `room`.
+    fn admit_at_start(&self, name: &str, stamp: Stamp, room: &mut u64) -> Option<Result<Admitted, Box<Rejected>>> {
+        if stamp.size > SMALL {
+            return None;
+        }
+        let bytes = match self.read(name) {
+            Ok(bytes) => bytes,
+            Err(rejected) => return Some(Err(rejected)),
+        };
+        if !self.shared.knows(&examine::digest(&bytes)) {
+            *room = room.checked_sub(stamp.size)?;
+        }
+        Some(self.shared.admit(&bytes))
+    }
+
+    /// Lists a file that the loader thread reads later.
+    fn postpone(&self, name: String) {
+        let rejected = Box::new(Rejected { digest: None, info: None, error: LoadError::Compiling });
+        let mut catalogue = self.shared.catalogue();
+        let outcome = Outcome::Failed { rejected, replaced: None };
+        catalogue.files.insert(name, File { stamp: Stamp::UNREAD, outcome });
+        catalogue.starting = true;
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, Box<Rejected>> {
+        let bytes = self.shared.shelf.read(name, self.shared.settings.limits.largest_file());
+        bytes.map_err(|error| Box::new(Rejected { digest: None, info: None, error }))
     }
 
     /// Scans again while a withdrawn version makes another file loadable.
@@ -156,8 +220,8 @@ impl Loader {
 
     /// Reads one file and records the outcome. The caller publishes all files of a scan at once.
     fn load(&self, name: &str, stamp: Stamp) {
-        let outcome = match self.shared.shelf.read(name, self.shared.settings.limits.largest_file()) {
-            Err(error) => Err(Box::new(Rejected { digest: None, info: None, error })),
+        let outcome = match self.read(name) {
+            Err(rejected) => Err(rejected),
             Ok(bytes) => match self.defer(bytes, Source::Shelf { name: name.to_owned(), stamp }) {
                 Ok(digest) => Err(Box::new(Rejected { digest: Some(digest), info: None, error: LoadError::Compiling })),
                 Err(Job { bytes, .. }) => self.shared.admit(&bytes),
@@ -187,21 +251,26 @@ impl Loader {
     fn defer(&self, bytes: Vec<u8>, source: Source) -> Result<Digest, Job> {
         let digest = examine::digest(&bytes);
         let job = Job { digest, bytes, source };
-        let limits = &self.shared.settings.limits;
         match &self.background {
-            Some(background)
-                if self.shared.loaded(&digest).is_none() && examine::class(&job.bytes, limits) == Ok(Class::Large) =>
-            {
-                background.add(job).map(|()| digest)
+            Some(background) if self.shared.loaded(&digest).is_none() && self.is_long(&job) => {
+                background.add(job);
+                Ok(digest)
             }
             _ => Err(job),
         }
     }
 
+    /// Whether a file takes long to compile.
+    fn is_long(&self, job: &Job) -> bool {
+        !self.shared.knows(&job.digest)
+            && (job.bytes.len() as u64 > self.inline
+                || examine::class(&job.bytes, &self.shared.settings.limits) == Ok(Class::Large))
+    }
+
     /// Loads what was examined in the background.
     fn finish(&self, Job { digest, bytes, source }: Job, found: Result<Examined, LoadError>) {
         match source {
-            Source::Upload(reply) => drop(reply.send(self.put(&bytes, self.shared.accept(digest, found)))),
+            Source::Upload(upload) => drop(upload.reply.send(self.put(&bytes, self.shared.accept(digest, found)))),
             Source::Shelf { name, stamp } => {
                 // A file that replaced this one meanwhile is examined by itself.
                 if self.shared.catalogue().files.get(&name).is_none_or(|file| file.stamp != stamp) {
@@ -216,13 +285,11 @@ impl Loader {
         }
     }
 
-    fn add(&self, bytes: Vec<u8>, reply: oneshot::Sender<Result<ModelRef, LoadError>>) {
-        match self.defer(bytes, Source::Upload(reply)) {
-            Ok(_) => {}
-            Err(Job { bytes, source: Source::Upload(reply), .. }) => {
-                drop(reply.send(self.put(&bytes, self.shared.admit(&bytes))));
-            }
-            Err(_) => {}
+    fn add(&self, bytes: Vec<u8>, upload: Upload) {
+        if let Err(Job { bytes, source: Source::Upload(upload), .. }) = self.defer(bytes, Source::Upload(upload))
+            && upload.turn.take()
+        {
+            drop(upload.reply.send(self.put(&bytes, self.shared.admit(&bytes))));
         }
     }
 
@@ -279,7 +346,7 @@ impl Loader {
 /// Logs and counts a file that does not load.
 fn count(file: &str, error: &LoadError) {
     if *error == LoadError::Compiling {
-        return tracing::info!(file, "a large model is compiled in the background");
+        return tracing::info!(file, "a large file is compiled in the background");
     }
     tracing::warn!(file, code = error.code(), %error, "file is no model");
     metrics::counter!("assay_model_load_failures_total", "code" => error.code()).increment(1);

@@ -1,8 +1,10 @@
 //! The registry: the handle through which others read models, change roles, and add or remove models.
 
 use std::{
+    pin::pin,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread,
+    time::Duration,
 };
 
 use arc_swap::Guard;
@@ -10,7 +12,9 @@ use tokio::sync::{oneshot, watch};
 
 use crate::{
     ActiveModels, CheckReport, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService,
-    RoleError, Roles, ScoreError, Settings, check,
+    RoleError, Roles, ScoreError, Settings,
+    background::{Turn, Upload},
+    check,
     loader::{self, Command},
     shared::Shared,
     status,
@@ -26,7 +30,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Loads the shelf and then watches it. This compiles every model, so it does not run on an async thread.
+    /// Loads the shelf, and then watches it. Without [`Settings::patient`] it waits only for small files. This compiles
+    /// models, so it does not run on an async thread.
     ///
     /// # Errors
     /// [`OpenError`]. A file that is not a model is no error: [`Registry::list`] lists it.
@@ -205,7 +210,24 @@ impl Registry {
     /// # Errors
     /// The first problem; the shelf does not change.
     pub async fn add(&self, bytes: Vec<u8>) -> Result<ModelRef, LoadError> {
-        self.ask(|reply| Command::Add(bytes, reply)).await.unwrap_or(Err(LoadError::Closed))
+        let upload = |reply| Command::Add(bytes, Upload { reply, turn: Turn::default() });
+        self.ask(upload).await.unwrap_or(Err(LoadError::Closed))
+    }
+
+    /// As [`Registry::add`], if the check begins within `patience`.
+    ///
+    /// # Errors
+    /// As [`Registry::add`], or [`LoadError::Busy`].
+    pub async fn add_within(&self, bytes: Vec<u8>, patience: Duration) -> Result<ModelRef, LoadError> {
+        let turn = Turn::default();
+        let upload = |reply| Command::Add(bytes, Upload { reply, turn: turn.clone() });
+        let mut added = pin!(self.ask(upload));
+        let answer = match tokio::time::timeout(patience, &mut added).await {
+            Ok(answer) => answer,
+            Err(_) if turn.take() => return Err(LoadError::Busy),
+            Err(_) => added.await,
+        };
+        answer.unwrap_or(Err(LoadError::Closed))
     }
 
     /// What [`Registry::add`] would say of `bytes`, with everything that is wrong and the cost of calls. The shelf does not

@@ -21,6 +21,9 @@ pub struct Settings {
     /// The champion of a kind without a stored one. A kind that is not named, or whose version is not on the shelf, gets
     /// its highest version.
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
+    /// [`crate::Registry::open`] returns when every file is loaded or listed with its error. If false, it waits only
+    /// for small files, and the others follow in the background.
+    pub patient: bool,
     /// False for a registry that reads the shelf only on [`crate::Registry::rescan`].
     pub watch: bool,
     pub limits: Limits,
@@ -35,6 +38,7 @@ impl Settings {
             attempts: None,
             roles: Roles::default(),
             first_champions: BTreeMap::new(),
+            patient: true,
             watch: true,
             limits: Limits::default(),
         }

@@ -17,6 +17,7 @@ use crate::{
     engine::Purpose,
     engines::Engines,
     examine::{self, Examined},
+    rejections::Rejections,
     shadow_engine::ShadowEngine,
     shelf::Shelf,
 };
@@ -27,6 +28,7 @@ pub(crate) struct Shared {
     pub engines: Engines,
     pub shelf: Shelf,
     pub compiled: Option<Compiled>,
+    rejections: Option<Rejections>,
     pub this: Weak<Self>,
     catalogue: Mutex<Catalogue>,
     active: ArcSwap<ActiveModels>,
@@ -48,10 +50,12 @@ impl Shared {
             Compiled::open(folder).map_err(|reason| OpenError::Compiled { folder: folder.clone(), reason })
         };
         let compiled = settings.compiled.as_ref().map(open).transpose()?;
+        let rejections = settings.attempts.as_ref().map(|folder| Rejections::open(folder, &engines));
         Ok(Arc::new_cyclic(|this| Self {
             engines,
             shelf,
             compiled,
+            rejections,
             this: Weak::clone(this),
             catalogue: Mutex::new(Catalogue {
                 roles: settings.roles.clone(),
@@ -86,6 +90,7 @@ impl Shared {
     /// Publishes the active models of the catalogue in one atomic store. Returns whether a withdrawn model freed its
     /// version for another file.
     pub fn publish(&self, catalogue: &mut Catalogue, cause: &'static str) -> bool {
+        catalogue.note_start();
         catalogue.fill_vacancies();
         let withdrawn = catalogue.sweep();
         for (kind, version) in &withdrawn {
@@ -112,16 +117,29 @@ impl Shared {
         !withdrawn.is_empty()
     }
 
+    /// Whether an earlier check has kept the code of a file, or the reason of its refusal.
+    pub fn knows(&self, digest: &Digest) -> bool {
+        self.compiled.as_ref().is_some_and(|compiled| compiled.has(&self.engines.names, digest))
+            || self.rejections.as_ref().is_some_and(|kept| kept.of(digest).is_some())
+    }
+
     /// Examines a file, with a note that outlives this process if the file ends it.
     pub fn examine(&self, bytes: &[u8], digest: &Digest) -> Result<Examined, LoadError> {
         let compiled = self.compiled.as_ref();
         // Code in the folder was loaded before.
         let known = compiled.is_some_and(|compiled| compiled.has(&self.engines.names, digest));
+        if let Some(rejected) = self.rejections.as_ref().filter(|_| !known).and_then(|kept| kept.of(digest)) {
+            return Err(rejected);
+        }
         let notes = self.settings.attempts.as_deref().filter(|_| !known);
         let attempt = notes.map(|folder| Attempt::begin(folder, digest)).transpose()?;
         let found = panic::catch_unwind(AssertUnwindSafe(|| examine::examine(bytes, &self.engines, compiled)));
         drop(attempt);
-        found.map_err(|_| LoadError::Invalid("it makes the compiler fail".to_owned()))
+        let found = found.map_err(|_| LoadError::Invalid("it makes the compiler fail".to_owned()))?;
+        if let Some((kept, problem)) = self.rejections.as_ref().zip(found.problems.first()) {
+            kept.keep(digest, problem);
+        }
+        Ok(found)
     }
 
     pub fn shadow_copy(&self, model: &Model) -> Result<Arc<Model>, String> {

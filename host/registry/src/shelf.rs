@@ -15,10 +15,15 @@ use crate::LoadError;
 /// Identifies the content of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
-    size: u64,
+    pub size: u64,
     modified: Option<SystemTime>,
     /// A moved file keeps its time but has a new inode.
     inode: u64,
+}
+
+impl Stamp {
+    /// Of a file that was not read yet.
+    pub const UNREAD: Self = Self { size: 0, modified: None, inode: 0 };
 }
 
 pub(crate) struct Shelf {

@@ -1,5 +1,6 @@
 //! The WIT world of a component: its imports, and the one model interface that it exports.
 
+use wasmparser::{BinaryReaderError, Parser, Payload};
 use wasmtime::{
     Engine,
     component::{Component, types::ComponentItem},
@@ -56,13 +57,34 @@ pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
     ty.imports(engine).filter(|(_, import)| needed(&import.ty)).map(|(name, _)| name.to_owned()).collect()
 }
 
+/// The world that the exports of a component name, found without compiling it.
+pub(crate) fn named(component: &[u8]) -> Result<World, LoadError> {
+    let invalid = |error: BinaryReaderError| LoadError::Invalid(error.to_string());
+    let (mut depth, mut names) = (0_usize, Vec::new());
+    for payload in Parser::new(0).parse_all(component) {
+        match payload.map_err(invalid)? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            Payload::ComponentExportSection(exports) if depth == 0 => {
+                for export in exports {
+                    names.push(export.map_err(invalid)?.name.name);
+                }
+            }
+            _ => {}
+        }
+    }
+    among(&names)
+}
+
 /// The one model interface of the exports. Other exports, which some toolchains add, are ignored.
 pub(crate) fn world(component: &Component, engine: &Engine) -> Result<World, LoadError> {
-    let ty = component.component_type();
-    let exports: Vec<&str> = ty.exports(engine).map(|(name, _)| name).collect();
+    among(&component.component_type().exports(engine).map(|(name, _)| name).collect::<Vec<_>>())
+}
+
+fn among(exports: &[&str]) -> Result<World, LoadError> {
     let mut found = Vec::new();
     let mut other = None;
-    for name in &exports {
+    for name in exports {
         let Some((interface, version)) = name.strip_prefix("assay:model/").and_then(|name| name.split_once('@')) else {
             continue;
         };
@@ -78,6 +100,6 @@ pub(crate) fn world(component: &Component, engine: &Engine) -> Result<World, Loa
             Err(LoadError::SeveralKinds(found.into_iter().chain([last]).map(|world| world.interface).collect()))
         }
         (None, _, Some(other)) => Err(LoadError::OtherGeneration(other)),
-        (None, _, None) => Err(LoadError::WrongWorld(exports.into_iter().map(str::to_owned).collect())),
+        (None, _, None) => Err(LoadError::WrongWorld(exports.iter().map(|name| (*name).to_owned()).collect())),
     }
 }

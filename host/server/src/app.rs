@@ -223,6 +223,7 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
         limits: config.models.limits(),
         compiled: Some(compiled.unwrap_or_else(|| beside("compiled"))),
         attempts: Some(beside("loading")),
+        patient: false,
         ..assay_registry::Settings::new(&config.models.shelf)
     };
     let open = move || match Registry::open(settings.clone()) {

@@ -57,9 +57,11 @@ pub fn slow_to_compile() -> Vec<u8> {
 /// The end of a loop that may start over.
 const TURNS: &str = "(br_if 0 (local.get 0)))";
 
-/// A component with one function of this body.
+/// A component with one function of this body. It exports the name of a model, and nothing of it.
 fn in_component(body: &str) -> Vec<u8> {
-    wat::parse_str(format!("(component (core module (func (param i32) {body})))")).expect("a component")
+    let model = "(component $empty) (instance $model (instantiate $empty)) \
+                 (export \"assay:model/credit@1.0.0\" (instance $model))";
+    wat::parse_str(format!("(component (core module (func (param i32) {body})) {model})")).expect("a component")
 }
 
 /// A component that many levels deep.

@@ -367,5 +367,14 @@ async fn the_documentation_shows_the_configured_address_and_signs_in_with_the_co
         assert_eq!(document.text.contains("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"), !is_filled);
         let setup = service.anonymous().get("/docs/swagger-initializer.js").await;
         assert_eq!((setup.status, setup.text.contains(KEY)), (StatusCode::OK, is_filled));
+        assert!(setup.text.contains("\"persistAuthorization\": false"), "{}", setup.text);
+        for file in ["", "index.html", "swagger-initializer.js", "swagger-ui-bundle.js"] {
+            let headers = service.anonymous().get(&format!("/docs/{file}")).await.headers;
+            let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+            for rule in ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'"] {
+                assert!(policy.contains(rule), "{file}: {policy}");
+            }
+            assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff", "{file}");
+        }
     }
 }

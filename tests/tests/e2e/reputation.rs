@@ -49,12 +49,19 @@ pub(super) async fn confirmed(api: &Caller, status_url: &str) -> Value {
     body
 }
 
+/// The document of feedback on IPFS.
+fn document(world: &World, held: &Held) -> Option<Vec<u8>> {
+    world.ipfs.block(held.uri.strip_prefix("ipfs://")?)
+}
+
 /// Compares a confirmed submission with the chain and IPFS: one feedback for each tag, with the values of the status
-/// and the hash of the document, and no other feedback with its URI.
+/// and a document of its own, and no other feedback of this submission.
 pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str]) {
-    let uri = status["feedback_uri"].as_str().expect("a URI");
-    let document = world.ipfs.block(uri.strip_prefix("ipfs://").expect("an IPFS URI")).expect("the document is there");
-    let ours: Vec<&Held> = held.iter().filter(|held| held.uri == uri).collect();
+    let of_it = |held: &&Held| {
+        let body = document(world, held).and_then(|document| serde_json::from_slice::<Value>(&document).ok());
+        body.is_some_and(|body| body["submissionId"] == status["submission_id"])
+    };
+    let ours: Vec<&Held> = held.iter().filter(of_it).collect();
     let mut given: Vec<&str> = ours.iter().map(|held| held.tag1.as_str()).collect();
     given.sort_unstable();
     let mut wanted = tags.to_vec();
@@ -68,7 +75,12 @@ pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str])
             [["creditScore", "sybilRisk", "identityCount"].iter().position(|tag| *tag == held.tag1).expect("a tag")];
         assert_eq!(json!(held.value), status["scores"][field], "{held:?} {status}");
         assert_eq!((held.decimals, held.tag2.as_str(), held.client), (0, "1.0", world.signer.address()));
+        let document = document(world, held).expect("the document is there");
         assert_eq!(held.hash, keccak256(&document));
+        let body: Value = serde_json::from_slice(&document).expect("JSON");
+        assert_eq!((&body["tag1"], &body["value"]), (&json!(held.tag1), &json!(held.value)));
+        assert_eq!((&body["valueDecimals"], &body["tag2"]), (&json!(held.decimals), &json!(held.tag2)));
+        assert_eq!(held.uri == status["feedback_uri"], held.tag1 == tags[0], "the first tag's is shown");
         let transactions = status["transactions"].as_array().expect("a list");
         let transaction = transactions.iter().find(|one| one["tag1"] == held.tag1.as_str()).expect("its transaction");
         assert_eq!(transaction["transaction_hash"], held.transaction.to_string());

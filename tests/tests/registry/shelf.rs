@@ -119,3 +119,160 @@ async fn compiled_code_is_kept_and_a_damaged_copy_is_not_used() {
         }
     }
 }
+
+/// The bytes of a model with a custom section of `size` bytes.
+fn padded(model: &[u8], size: usize) -> Vec<u8> {
+    let mut bytes = model.to_vec();
+    bytes.push(0);
+    let mut rest = size;
+    loop {
+        let low = (rest & 0x7f) as u8;
+        rest >>= 7;
+        bytes.push(if rest == 0 { low } else { low | 0x80 });
+        if rest == 0 {
+            break;
+        }
+    }
+    bytes.push(3);
+    bytes.extend(b"pad");
+    bytes.resize(bytes.len() + size - 4, 0);
+    bytes
+}
+
+/// Size of the padding of a file that is compiled in the background.
+const LARGE: usize = 300 << 10;
+
+fn status(registry: &Registry, file: &str) -> Option<(State, Option<(String, String)>)> {
+    let found = registry.list().into_iter().find(|status| status.file.as_deref() == Some(file))?;
+    Some((found.state, found.reason.map(|reason| (reason.code.to_owned(), reason.message))))
+}
+
+/// Limits with a script as compiler.
+fn compiler(folder: &Path, script: &str) -> Limits {
+    use std::os::unix::fs::PermissionsExt as _;
+    let program = folder.join("compiler");
+    fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    let compiler = assay_registry::Compiler { program, time: std::time::Duration::from_secs(60), memory: 1 << 30 };
+    Limits { compiler: Some(compiler), ..Limits::default() }
+}
+
+#[tokio::test]
+async fn a_component_without_a_model_is_refused_before_it_is_compiled() {
+    let shelf = TempDir::new().unwrap();
+    put(shelf.path(), "component", &wat::parse_str("(component (core module (func (nop))))").unwrap());
+    // The compiler always fails.
+    let settings = Settings { watch: false, limits: compiler(shelf.path(), "exit 1"), ..Settings::new(shelf.path()) };
+    let registry = Registry::open(settings).unwrap();
+    let (state, reason) = status(&registry, "component.wasm").unwrap();
+    assert_eq!((state, reason.unwrap().0.as_str()), (State::Failed, "wrong_world"));
+}
+
+#[tokio::test]
+async fn a_refused_file_is_not_compiled_again() {
+    let (shelf, notes) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    // It exports the interface of a model without its functions.
+    let differs = "(component (component $empty) (instance $i (instantiate $empty)) \
+                   (export \"assay:model/credit@1.0.0\" (instance $i)))";
+    put(shelf.path(), "a", &wat::parse_str(differs).unwrap());
+    let settings = Settings { watch: false, attempts: Some(notes.path().to_owned()), ..Settings::new(shelf.path()) };
+    let first = status(&Registry::open(settings.clone()).unwrap(), "a.wasm").unwrap();
+    assert_eq!(first.1.as_ref().unwrap().0, "type_mismatch");
+    let again = status(&Registry::open(settings.clone()).unwrap(), "a.wasm").unwrap();
+    assert_eq!(first, again);
+    let note = fs::read_dir(notes.path()).unwrap().next().unwrap().unwrap().path();
+    // The message comes from the note.
+    let words = fs::read_to_string(&note).unwrap();
+    fs::write(&note, words.lines().take(2).chain(["a note"]).collect::<Vec<_>>().join("\n")).unwrap();
+    let noted = status(&Registry::open(settings.clone()).unwrap(), "a.wasm").unwrap();
+    assert_eq!(noted.1.unwrap(), ("type_mismatch".to_owned(), "a note".to_owned()));
+    fs::remove_file(note).unwrap();
+    assert_eq!(status(&Registry::open(settings).unwrap(), "a.wasm").unwrap(), first);
+}
+
+#[tokio::test]
+async fn a_start_compiles_half_a_megabyte_of_small_files_smallest_first() {
+    const FILES: usize = 8;
+    let (shelf, kept) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    for n in 0..FILES {
+        put(shelf.path(), &format!("a{n}"), &padded(&Credit::new(&format!("2.{n}")).build(), 180 << 10));
+    }
+    put(shelf.path(), "small", &Credit::new("1.0").build());
+    // It refuses three files at once, then waits for the test before each further one.
+    let (pipe, calls) = (kept.path().join("pipe"), kept.path().join("calls"));
+    make_pipe(&pipe);
+    let script = format!(
+        "echo >> {calls}; [ $(wc -l < {calls}) -le 3 ] || read line < {}; exit 1",
+        pipe.display(),
+        calls = calls.display()
+    );
+    let limits = compiler(kept.path(), &script);
+    let settings = Settings { watch: false, patient: false, limits, ..Settings::new(shelf.path()) };
+    let registry = Registry::open(settings).unwrap();
+    let in_state = |state| registry.list().into_iter().filter(|status| status.state == state).count();
+    assert_eq!((in_state(State::Failed), in_state(State::Compiling)), (3, 6));
+    assert_eq!(status(&registry, "small.wasm").unwrap().0, State::Failed);
+    for left in (0..6).rev() {
+        release(&pipe);
+        while in_state(State::Compiling) > left {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn small_models_answer_while_a_large_file_is_compiled() {
+    let (shelf, kept) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let settings = Settings {
+        watch: false,
+        patient: false,
+        compiled: Some(kept.path().join("code")),
+        ..Settings::new(shelf.path())
+    };
+    put(shelf.path(), "small", &Credit::new("1.0").build());
+    drop(Registry::open(settings.clone()).unwrap());
+    // From here the compiler waits until the test writes to its pipe.
+    let pipe = kept.path().join("pipe");
+    make_pipe(&pipe);
+    let limits = compiler(kept.path(), &format!("read line < {}; exit 1", pipe.display()));
+    put(shelf.path(), "large", &padded(&Credit::new("1.1").build(), LARGE));
+
+    let registry = Registry::open(Settings { limits: limits.clone(), ..settings.clone() }).unwrap();
+    assert_eq!(champion(&registry), "1.0");
+    assert_eq!(status(&registry, "large.wasm").unwrap().0, State::Compiling);
+    // The background thread compiles the file of the shelf, so the upload gives up.
+    let upload = padded(&Credit::new("1.2").build(), LARGE);
+    let refused = registry.add_within(upload, std::time::Duration::from_millis(10)).await.unwrap_err();
+    assert_eq!(refused.code(), "busy");
+    assert_eq!(registry.add_within(Credit::new("1.0").build(), IN_TIME).await.unwrap().version, v("1.0"));
+    release(&pipe);
+    while status(&registry, "large.wasm").unwrap().0 == State::Compiling {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(status(&registry, "large.wasm").unwrap().1.unwrap().0, "compiler_limits");
+    drop(registry);
+
+    // No other version replaces a champion that is being compiled.
+    fs::write(shelf.path().join("large.wasm"), padded(&Credit::new("1.3").build(), LARGE)).unwrap();
+    let mut roles = assay_registry::Roles::default();
+    roles.promote(KIND, &v("1.3"));
+    let registry = Registry::open(Settings { limits, roles, ..settings }).unwrap();
+    assert!(matches!(registry.champion::<CreditModel>(), Err(ScoreError::NoChampion(KIND))));
+    release(&pipe);
+    while registry.champion::<CreditModel>().is_err() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(champion(&registry), "1.0", "the file is no model, so another version answers");
+}
+
+/// Longer than any check of a small model.
+const IN_TIME: std::time::Duration = std::time::Duration::from_secs(60);
+
+fn make_pipe(path: &Path) {
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+/// Lets one compiler continue.
+fn release(pipe: &Path) {
+    fs::write(pipe, "go\n").unwrap();
+}

@@ -16,7 +16,7 @@ use super::{
     standing,
 };
 use crate::sender::{AccountView, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus};
-use assay_domain::{Address, B256};
+use assay_domain::{Address, B256, Time};
 
 /// How long this process remembers that it sent a transaction.
 const REMEMBERED: Duration = Duration::from_secs(600);
@@ -29,12 +29,15 @@ pub struct Outbox {
     /// When this process sent which transaction, and the answer. Without it a transaction is sent once more, which is
     /// harmless.
     sent: Arc<Mutex<HashMap<B256, (Instant, SendOutcome)>>>,
+    /// The newest block, and when this process first saw it.
+    newest: Arc<Mutex<Option<(B256, Time)>>>,
 }
 
 /// One look at the chain, and the nonces in use.
 pub struct Round<'a> {
     outbox: &'a Outbox,
     view: AccountView,
+    head_since: Time,
     statuses: HashMap<B256, TransactionStatus>,
     held: BTreeSet<u64>,
 }
@@ -73,7 +76,7 @@ pub enum Next {
 
 impl Outbox {
     pub fn new(sender: Sender, rules: Rules) -> Self {
-        Self { sender, rules, sent: Arc::default() }
+        Self { sender, rules, sent: Arc::default(), newest: Arc::default() }
     }
 
     pub fn sender(&self) -> &Sender {
@@ -101,7 +104,17 @@ impl Outbox {
         let statuses = used.into_iter().zip(mined).chain(waiting.into_iter().zip(pooled)).collect();
         let held = slots.iter().map(|slot| slot.nonce).collect();
         self.remembered(|sent| sent.retain(|_, (at, _)| at.elapsed() < REMEMBERED));
-        Ok(Round { outbox: self, view, statuses, held })
+        let head_since = self.first_seen(view.head.hash);
+        Ok(Round { outbox: self, view, head_since, statuses, held })
+    }
+
+    /// When this process first saw the newest block `hash`.
+    fn first_seen(&self, hash: B256) -> Time {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        match *newest {
+            Some((known, since)) if known == hash => since,
+            _ => newest.insert((hash, Utc::now())).1,
+        }
     }
 
     /// Sends a transaction that is stored.
@@ -129,6 +142,11 @@ impl Outbox {
 impl Round<'_> {
     pub fn view(&self) -> &AccountView {
         &self.view
+    }
+
+    /// When this process first saw the newest block.
+    pub fn head_since(&self) -> Time {
+        self.head_since
     }
 
     /// Nonces that can still be taken.

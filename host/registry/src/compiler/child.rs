@@ -30,6 +30,8 @@ pub struct Job {
 const CODE: u8 = b'c';
 const NOT_ENCODABLE: u8 = b'e';
 const INVALID: u8 = b'i';
+/// No export is a model; the exports follow, one a line.
+const WRONG_WORLD: u8 = b'w';
 
 impl Job {
     pub(super) fn new(compiler: &Compiler, runtime: &Runtime) -> Self {
@@ -60,6 +62,7 @@ impl Job {
             Ok(Made { code, component_bytes }) => (CODE, component_bytes, code),
             Err(LoadError::Encode(error)) => (NOT_ENCODABLE, 0, error.reason().to_owned().into_bytes()),
             Err(LoadError::Invalid(error)) => (INVALID, 0, error.into_bytes()),
+            Err(LoadError::WrongWorld(exports)) => (WRONG_WORLD, 0, exports.join("\n").into_bytes()),
             Err(error) => return Err(io::Error::other(error)),
         };
         let mut output = io::stdout().lock();
@@ -102,18 +105,30 @@ pub(super) fn parse(output: &[u8]) -> Option<Result<Made, LoadError>> {
         CODE => Ok(Made { code: rest.to_owned(), component_bytes: usize::try_from(u64::from_le_bytes(*size)).ok()? }),
         NOT_ENCODABLE => Err(EncodeError::new(words()).into()),
         INVALID => Err(LoadError::Invalid(words())),
+        WRONG_WORLD => Err(LoadError::WrongWorld(words().lines().map(str::to_owned).collect())),
         _ => return None,
     })
 }
 
-#[cfg(unix)]
+/// The child has used its processor time.
 pub(super) fn out_of_time(status: ExitStatus) -> bool {
-    /// The signal of a process that has used its processor time.
+    /// The signal of that limit.
     const SIGXCPU: i32 = 24;
-    std::os::unix::process::ExitStatusExt::signal(&status) == Some(SIGXCPU)
+    signal(status) == Some(SIGXCPU)
+}
+
+/// The child was killed from outside, such as by the kernel when memory runs out.
+pub(super) fn killed(status: ExitStatus) -> bool {
+    const SIGKILL: i32 = 9;
+    signal(status) == Some(SIGKILL)
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
 }
 
 #[cfg(not(unix))]
-pub(super) fn out_of_time(_: ExitStatus) -> bool {
-    false
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
 }

@@ -15,7 +15,7 @@ use std::{
 
 use wasmtime::Engine;
 
-use crate::{EncodeError, LoadError, encode, engine::Runtime, linked::text};
+use crate::{EncodeError, LoadError, encode, engine::Runtime, linked::text, world};
 pub use child::Job;
 
 /// The child process that compiles, and its limits.
@@ -48,6 +48,10 @@ pub(crate) fn compile(bytes: &[u8], runtime: &Runtime) -> Result<Made, LoadError
 
 fn here(bytes: &[u8], engine: &Engine) -> Result<Made, LoadError> {
     let component = encode::to_component(bytes)?;
+    // Before the time of the compiler is spent. The exports of a core module are known only now.
+    if let Err(LoadError::WrongWorld(exports)) = world::named(&component) {
+        return Err(LoadError::WrongWorld(exports));
+    }
     let code = engine.precompile_component(&component).map_err(|error| LoadError::Invalid(text(&error)))?;
     Ok(Made { code, component_bytes: component.len() })
 }
@@ -74,7 +78,7 @@ impl Compiler {
         let status = child.wait().map_err(failed)?;
         match child::parse(&output).filter(|_| status.success()) {
             Some(answer) => answer,
-            None => Err(LoadError::Compiler(self.explain(status, in_time))),
+            None => Err(self.explain(status, in_time)),
         }
     }
 
@@ -101,10 +105,21 @@ impl Compiler {
         })
     }
 
-    fn explain(&self, status: ExitStatus, in_time: bool) -> String {
-        if !in_time || child::out_of_time(status) {
-            return format!("it takes more than {} s of processor time", self.time.as_secs());
+    fn explain(&self, status: ExitStatus, in_time: bool) -> LoadError {
+        let seconds = self.time.as_secs();
+        if child::out_of_time(status) {
+            return LoadError::Compiler(format!("it takes more than {seconds} s of processor time"));
         }
-        format!("it takes more than {} MiB of memory, or makes the compiler fail ({status})", self.memory >> 20)
+        if !in_time {
+            let clock = self.time.saturating_mul(PATIENCE).as_secs();
+            return LoadError::CompilerStopped(format!("it got less than {seconds} s of processor time in {clock} s"));
+        }
+        if child::killed(status) {
+            return LoadError::CompilerStopped(
+                "the system killed the compiler, as it does when memory runs out".to_owned(),
+            );
+        }
+        let memory = self.memory >> 20;
+        LoadError::Compiler(format!("it takes more than {memory} MiB of memory, or makes the compiler fail ({status})"))
     }
 }

@@ -40,6 +40,7 @@ async fn fixture() -> Fixture {
             decimals: 6,
             domain_name: None,
             domain_version: "2".into(),
+            offer_v2: true,
             base_url: None,
             valid: Duration::from_secs(300),
             settle: Duration::from_secs(20),

@@ -54,6 +54,8 @@ pub struct X402 {
     /// Name in the asset's EIP-712 domain; that of USDC on the network where absent.
     pub domain_name: Option<String>,
     pub domain_version: String,
+    /// Whether responses have the terms of version 2 of the protocol. Clients of both versions prefer them.
+    pub offer_v2: bool,
     /// Public URL of the API; the request's `Host` where absent.
     pub base_url: Option<Url>,
     /// Lifetime of a payer's signature.

@@ -167,9 +167,9 @@ impl ApiError {
         };
         let error = error.with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         // Base 64 is always a valid header value.
-        match HeaderValue::try_from(demand.required) {
-            Ok(required) => error.with_header(HeaderName::from_static("payment-required"), required),
-            Err(_) => error,
+        match demand.required.and_then(|required| HeaderValue::try_from(required).ok()) {
+            Some(required) => error.with_header(HeaderName::from_static("payment-required"), required),
+            None => error,
         }
     }
 

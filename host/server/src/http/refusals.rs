@@ -106,6 +106,10 @@ impl From<LoadError> for ApiError {
             LoadError::VersionTaken { .. } => StatusCode::CONFLICT,
             LoadError::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             LoadError::Closed => StatusCode::SERVICE_UNAVAILABLE,
+            LoadError::Busy | LoadError::CompilerStopped(_) => {
+                return Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), capital(&error.to_string()))
+                    .retry_after(WHILE);
+            }
             _ if error.is_file_fault() => StatusCode::UNPROCESSABLE_ENTITY,
             _ => return Self::internal(error.code(), error),
         };

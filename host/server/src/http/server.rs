@@ -4,7 +4,13 @@ mod peers;
 
 use std::{io, net::IpAddr, pin::pin, sync::Arc, time::Duration};
 
-use axum::Router;
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::StatusCode,
+    middleware::{self, Next},
+    response::{IntoResponse, Response},
+};
 use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -19,6 +25,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::ServiceExt;
 
 use self::peers::Peers;
+use super::ApiError;
 use crate::config::{self, Network};
 
 /// The address of the peer of a connection.
@@ -38,7 +45,7 @@ pub struct Bounds {
     pub headers: Duration,
     /// Longest time in which a client reads nothing of a response.
     pub write: Duration,
-    /// Largest head of a request, in bytes; hyper answers 431 beyond it.
+    /// Largest head of a request, in bytes; beyond it 431.
     pub head: usize,
     /// Longest wait for requests in flight when the server stops.
     pub drain: Duration,
@@ -63,6 +70,7 @@ impl From<&config::Http> for Bounds {
 /// # Errors
 /// When the listener cannot be used.
 pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel: CancellationToken) -> io::Result<()> {
+    let router = router.layer(middleware::from_fn_with_state(bounds.head, bound_head));
     let connections = TaskTracker::new();
     let kill = CancellationToken::new();
     let room = Arc::new(Semaphore::new(bounds.connections));
@@ -121,6 +129,19 @@ async fn accept(
             }
         }
     }
+}
+
+/// Refuses a head above the limit. hyper refuses one that does not fit into its buffer, but a head that arrives at once
+/// may have twice that size.
+async fn bound_head(State(most): State<usize>, request: Request, next: Next) -> Response {
+    let line = request.method().as_str().len() + request.uri().to_string().len() + " ".len() + " HTTP/1.1\r\n".len();
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    let size = line + headers.sum::<usize>() + "\r\n".len();
+    if size <= most {
+        return next.run(request).await;
+    }
+    let detail = format!("The request line and headers have {size} bytes, and at most {most} are taken; send less");
+    ApiError::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail).into_response()
 }
 
 /// A connection, counted as long as it is open.
@@ -289,6 +310,15 @@ mod tests {
         let mut status = [0; 12];
         second.read_exact(&mut status).await.unwrap();
         assert!(matches!(&status, b"HTTP/1.1 431" | b"HTTP/1.1 414"), "{:?}", String::from_utf8_lossy(&status));
+        // A head of exactly the bound is answered, and one with a byte more is refused, also if it arrives at once.
+        let lines = "GET /much HTTP/1.1\r\nhost: assay\r\na: \r\n\r\n";
+        for (more, expected) in [(0, b"HTTP/1.1 200"), (1, b"HTTP/1.1 431"), (HEAD / 8, b"HTTP/1.1 431")] {
+            let mut other = TcpStream::connect(fixture.address).await.unwrap();
+            let padding = "b".repeat(HEAD - lines.len() + more);
+            other.write_all(lines.replace("a: ", &format!("a: {padding}")).as_bytes()).await.unwrap();
+            other.read_exact(&mut status).await.unwrap();
+            assert_eq!(&status, expected, "{more}: {}", String::from_utf8_lossy(&status));
+        }
         fixture.finish.add_permits(1);
         fixture.client.read_exact(&mut status).await.unwrap();
         fixture.cancel.cancel();

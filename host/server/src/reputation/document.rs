@@ -1,14 +1,15 @@
-//! The feedback document, with everything that does not fit on the chain. Its bytes depend on the record alone and
+//! The feedback documents, with everything that does not fit on the chain. Their bytes depend only on the record and
 //! follow RFC 8785: fields in the order of their names, no spaces, whole numbers.
 //!
-//! ERC-8004 asks for one value: the fields at the top are of the first tag, and `feedback` has all tags.
+//! ERC-8004 asks for one value, so each tag has its own document. `feedback` has all tags of the submission, and
+//! `settlement` the payment that bought it; both fields are beyond ERC-8004.
 
 use alloy::primitives::keccak256;
 use serde::Serialize;
 
 use super::records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, SubmissionRecord};
 use assay_chain::cid;
-use assay_domain::{Address, ModelPin, Tag, Time};
+use assay_domain::{Address, B256, ModelPin, Tag, Time};
 
 // The fields of each struct stand in the order of their names.
 
@@ -16,14 +17,16 @@ use assay_domain::{Address, ModelPin, Tag, Time};
 #[serde(rename_all = "camelCase")]
 struct Document<'a> {
     agent_id: u64,
-    agent_registry: String,
-    client_address: String,
-    created_at: String,
+    agent_registry: &'a str,
+    client_address: &'a str,
+    created_at: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     endpoint: &'a str,
-    feedback: Vec<Entry<'a>>,
-    subject: Subject,
-    submission_id: String,
+    feedback: &'a [Entry<'a>],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    settlement: Option<&'a Settled>,
+    subject: &'a Subject,
+    submission_id: &'a str,
     tag1: Tag,
     tag2: &'a str,
     value: u32,
@@ -43,6 +46,13 @@ struct Entry<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+struct Settled {
+    payer: String,
+    transaction: String,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Subject {
     address: String,
     coverage: Coverage,
@@ -57,41 +67,75 @@ struct Coverage {
     identity: &'static str,
 }
 
-/// The feedback of each tag of `record`.
-pub fn feedback(record: &SubmissionRecord, scores: &ScoresRecord) -> Vec<FeedbackRecord> {
-    let entry = |tag: &Tag| {
-        let (value, version) = match tag {
-            Tag::CreditScore => (scores.credit_score, scores.credit_model.version.to_string()),
-            Tag::SybilRisk => (scores.sybil_score.into(), scores.sybil_model.version.to_string()),
-            Tag::IdentityCount => (scores.identity_count, scores.identity_scheme.clone()),
-        };
-        FeedbackRecord { tag: *tag, value, version, slot: None, landed: None, lost: Vec::new() }
-    };
-    record.tags.iter().map(entry).collect()
+/// The payment that bought a submission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settlement {
+    pub chain: u64,
+    pub payer: Address,
+    /// The transaction that moved the money.
+    pub transaction: B256,
 }
 
-/// The document about `scores`, with its CID and hash.
+/// The feedback of each tag of `record`, with its document.
 ///
 /// # Errors
 /// Why there is none: the submission has no tags.
-pub fn document(record: &SubmissionRecord, scores: &ScoresRecord, endpoint: &str) -> Result<DocumentRecord, String> {
-    let feedback = feedback(record, scores);
-    let first = feedback.first().ok_or("a submission without tags")?;
-    let document = Document {
-        agent_id: record.agent_id,
-        agent_registry: account(record.chain, record.identity_registry),
-        client_address: account(record.chain, record.client),
-        created_at: moment(record.created_at),
-        endpoint,
-        feedback: feedback.iter().map(|one| entry(one, scores)).collect(),
-        subject: subject(record, scores),
-        submission_id: record.id.to_string(),
-        tag1: first.tag,
-        tag2: &first.version,
-        value: first.value,
-        value_decimals: 0,
+pub fn feedback(
+    record: &SubmissionRecord,
+    scores: &ScoresRecord,
+    settlement: Option<Settlement>,
+    endpoint: &str,
+) -> Result<Vec<FeedbackRecord>, String> {
+    let mut feedback: Vec<_> = record.tags.iter().map(|tag| valued(*tag, scores)).collect();
+    if feedback.is_empty() {
+        return Err("a submission without tags".to_owned());
+    }
+    let settlement = settlement.map(|Settlement { chain, payer, transaction }| Settled {
+        payer: account(chain, payer),
+        transaction: transaction.to_string(),
+    });
+    let (registry, client) = (account(record.chain, record.identity_registry), account(record.chain, record.client));
+    let (created_at, id, subject) = (moment(record.created_at), record.id.to_string(), subject(record, scores));
+    let documents: Vec<_> = {
+        let entries: Vec<_> = feedback.iter().map(|one| entry(one, scores)).collect();
+        let document = |one: &FeedbackRecord| {
+            written(&Document {
+                agent_id: record.agent_id,
+                agent_registry: &registry,
+                client_address: &client,
+                created_at: &created_at,
+                endpoint,
+                feedback: &entries,
+                settlement: settlement.as_ref(),
+                subject: &subject,
+                submission_id: &id,
+                tag1: one.tag,
+                tag2: &one.version,
+                value: one.value,
+                value_decimals: 0,
+            })
+        };
+        feedback.iter().map(document).collect::<Result<_, _>>()?
     };
-    let text = serde_json::to_string(&document).map_err(|error| error.to_string())?;
+    for (one, document) in feedback.iter_mut().zip(documents) {
+        one.document = Some(document);
+    }
+    Ok(feedback)
+}
+
+/// The value of a tag, without a document.
+fn valued(tag: Tag, scores: &ScoresRecord) -> FeedbackRecord {
+    let (value, version) = match tag {
+        Tag::CreditScore => (scores.credit_score, scores.credit_model.version.to_string()),
+        Tag::SybilRisk => (scores.sybil_score.into(), scores.sybil_model.version.to_string()),
+        Tag::IdentityCount => (scores.identity_count, scores.identity_scheme.clone()),
+    };
+    FeedbackRecord { tag, value, version, document: None, slot: None, landed: None, lost: Vec::new() }
+}
+
+/// A document with its CID and hash.
+fn written(document: &Document<'_>) -> Result<DocumentRecord, String> {
+    let text = serde_json::to_string(document).map_err(|error| error.to_string())?;
     Ok(DocumentRecord { cid: cid(text.as_bytes()), hash: keccak256(&text), text })
 }
 
@@ -153,36 +197,55 @@ mod tests {
         }
     }
 
+    fn documents(record: &SubmissionRecord, settlement: Option<Settlement>) -> Vec<DocumentRecord> {
+        let feedback = feedback(record, &sample::scores(), settlement, "https://assay.example").unwrap();
+        feedback.into_iter().map(|one| one.document.unwrap()).collect()
+    }
+
     #[test]
-    fn a_document_has_what_erc_8004_asks_for_and_every_tag() {
-        let (record, scores) = (sample::pending(), sample::scores());
-        let made = document(&record, &scores, "https://assay.example").unwrap();
-        let body: Value = serde_json::from_str(&made.text).unwrap();
-        assert_eq!(body["agentRegistry"], "eip155:8453:0x00000000000000000000000000000000000000A1");
-        assert_eq!(body["clientAddress"], "eip155:8453:0x00000000000000000000000000000000000000C1");
-        assert_eq!((&body["agentId"], &body["value"], &body["valueDecimals"]), (&7.into(), &812.into(), &0.into()));
-        assert_eq!(body["createdAt"], "2026-01-15T10:30:00Z");
-        let tags: Vec<_> = body["feedback"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|one| (one["tag1"].clone(), one["value"].clone()))
-            .collect();
-        assert_eq!(
-            tags,
-            [("creditScore".into(), 812.into()), ("sybilRisk".into(), 9.into()), ("identityCount".into(), 2.into())]
-        );
-        assert_eq!(body["subject"]["coverage"]["creditEvents"], "partial");
-        assert_eq!(made.text, canonical(&body));
-        assert_eq!((made.hash, made.cid), (keccak256(&made.text), cid(made.text.as_bytes())));
+    fn each_tag_has_a_document_of_its_value_that_erc_8004_asks_for() {
+        let record = sample::pending();
+        let made = documents(&record, None);
+        let expected = [("creditScore", 812), ("sybilRisk", 9), ("identityCount", 2)];
+        assert_eq!(made.len(), expected.len());
+        for (made, (tag, value)) in made.iter().zip(expected) {
+            let body: Value = serde_json::from_str(&made.text).unwrap();
+            assert_eq!(
+                (&body["tag1"], &body["value"], &body["valueDecimals"]),
+                (&tag.into(), &value.into(), &0.into())
+            );
+            assert_eq!(body["agentRegistry"], "eip155:8453:0x00000000000000000000000000000000000000A1");
+            assert_eq!(body["clientAddress"], "eip155:8453:0x00000000000000000000000000000000000000C1");
+            assert_eq!((&body["agentId"], &body["createdAt"]), (&7.into(), &"2026-01-15T10:30:00Z".into()));
+            assert_eq!(body["submissionId"], record.id.to_string());
+            let all = body["feedback"].as_array().unwrap().iter();
+            let all: Vec<_> = all.map(|one| (one["tag1"].as_str().unwrap(), one["value"].as_u64().unwrap())).collect();
+            assert_eq!(all, expected);
+            assert_eq!(body["subject"]["coverage"]["creditEvents"], "partial");
+            assert_eq!(body["settlement"], Value::Null);
+            assert_eq!(made.text, canonical(&body));
+            assert_eq!((made.hash, made.cid.as_str()), (keccak256(&made.text), cid(made.text.as_bytes()).as_str()));
+        }
+    }
+
+    #[test]
+    fn a_payment_is_named_in_every_document() {
+        let settlement =
+            Settlement { chain: 8453, payer: Address::with_last_byte(0xd1), transaction: B256::with_last_byte(0xe1) };
+        for made in documents(&sample::pending(), Some(settlement)) {
+            let body: Value = serde_json::from_str(&made.text).unwrap();
+            assert_eq!(body["settlement"]["payer"], account(8453, settlement.payer));
+            assert_eq!(body["settlement"]["transaction"], settlement.transaction.to_string());
+            assert_eq!(made.text, canonical(&body));
+        }
     }
 
     #[test]
     fn the_same_record_makes_the_same_bytes_and_another_submission_others() {
-        let (record, scores) = (sample::pending(), sample::scores());
-        assert_eq!(document(&record, &scores, "").unwrap(), document(&record, &scores, "").unwrap());
+        let record = sample::pending();
+        assert_eq!(documents(&record, None), documents(&record, None));
         let other = SubmissionRecord { id: uuid::Uuid::new_v4(), ..record.clone() };
-        assert_ne!(document(&record, &scores, "").unwrap().cid, document(&other, &scores, "").unwrap().cid);
-        assert!(document(&SubmissionRecord { tags: vec![], ..record }, &scores, "").is_err());
+        assert_ne!(documents(&record, None)[0].cid, documents(&other, None)[0].cid);
+        assert!(feedback(&SubmissionRecord { tags: vec![], ..record }, &sample::scores(), None, "").is_err());
     }
 }

@@ -1,10 +1,16 @@
-//! From an accepted submission to its document on IPFS: everything before the first transaction.
+//! From an accepted submission to its documents on IPFS: everything before the first transaction.
 
 use chrono::Utc;
+use futures::future::try_join_all;
 
 use super::{
-    Barred, Event, NoAppraisal, Reputation, document,
+    Barred, Event, NoAppraisal, Reputation,
+    document::{self, Settlement},
     records::{Stage, Start, SubmissionRecord},
+};
+use crate::access::{
+    records::Payer,
+    x402::records::{PaymentState, payment},
 };
 use assay_chain::IpfsError;
 use assay_store::{Lease, Lost, StoreError};
@@ -67,18 +73,38 @@ impl Reputation {
             }
             Err(NoAppraisal::Never(why)) => return Event::Refused(why),
         };
-        match document::document(record, &scores, &self.inner.settings.endpoint) {
-            Ok(document) => Event::Scored { feedback: document::feedback(record, &scores), scores, document },
+        let settlement = match self.settlement(record).await {
+            Ok(settlement) => settlement,
+            Err(error) => return Event::Retry(error.to_string()),
+        };
+        match document::feedback(record, &scores, settlement, &self.inner.settings.endpoint) {
+            Ok(feedback) => Event::Scored { scores, feedback },
             Err(why) => Event::Refused(why),
         }
     }
 
+    /// The payment that bought it.
+    async fn settlement(&self, record: &SubmissionRecord) -> Result<Option<Settlement>, StoreError> {
+        let Payer::Payment(id) = &record.payer else { return Ok(None) };
+        let payment = self.inner.store.get(&payment(id)).await?;
+        Ok(payment.and_then(|payment| match payment.state {
+            PaymentState::Settled { transaction, .. } => {
+                Some(Settlement { chain: id.chain, payer: id.from, transaction })
+            }
+            PaymentState::Open | PaymentState::Refused { .. } => None,
+        }))
+    }
+
     async fn upload(&self, record: &SubmissionRecord) -> Result<Event, String> {
-        let Some(document) = &record.document else {
+        let documents: Option<Vec<_>> = record.tags.iter().map(|tag| record.document_of(*tag)).collect();
+        let Some(mut documents) = documents else {
             return Ok(Event::Refused("The feedback document is missing".into()));
         };
-        match self.inner.ipfs.place(document.text.as_bytes(), &document.cid).await {
-            Ok(()) => {}
+        // An older version wrote one document for all tags.
+        documents.dedup();
+        let places = documents.into_iter().map(|one| self.inner.ipfs.place(one.text.as_bytes(), &one.cid));
+        match try_join_all(places).await {
+            Ok(_) => {}
             Err(error @ IpfsError::TooLarge(_)) => return Ok(Event::Refused(error.to_string())),
             Err(error) => return Err(error.to_string()),
         }

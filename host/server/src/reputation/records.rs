@@ -107,6 +107,7 @@ pub struct SubmissionRecord {
     pub trouble: Option<String>,
     #[serde(default)]
     pub scores: Option<ScoresRecord>,
+    /// The document of all tags, in records of older versions; otherwise each tag has its own.
     #[serde(default)]
     pub document: Option<DocumentRecord>,
     /// The start of its transactions; absent before the document is on IPFS.
@@ -124,6 +125,19 @@ pub struct SubmissionRecord {
     /// Its units or payment stay spent if it fails: the scores were computed, and the registry refused the feedback.
     #[serde(default)]
     pub charged: bool,
+}
+
+impl SubmissionRecord {
+    /// The document of a tag, once scored.
+    pub fn document_of(&self, tag: Tag) -> Option<&DocumentRecord> {
+        let own = self.feedback.iter().find(|feedback| feedback.tag == tag)?.document.as_ref();
+        own.or(self.document.as_ref())
+    }
+
+    /// The document of the first tag.
+    pub fn first_document(&self) -> Option<&DocumentRecord> {
+        self.tags.first().and_then(|tag| self.document_of(*tag))
+    }
 }
 
 /// The answers of the models.
@@ -177,6 +191,9 @@ pub struct FeedbackRecord {
     pub value: u32,
     /// Of the model that made the value.
     pub version: String,
+    /// Absent in records of older versions; see [`SubmissionRecord::document_of`].
+    #[serde(default)]
+    pub document: Option<DocumentRecord>,
     #[serde(default)]
     pub slot: Option<SlotRecord>,
     #[serde(default)]
@@ -192,4 +209,31 @@ pub struct RetryRecord {
     pub submission: Uuid,
     /// The digest of the request.
     pub request: B256,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::reputation::{document, sample};
+
+    #[test]
+    fn a_submission_of_an_older_version_has_one_document_for_all_tags() {
+        let feedback = document::feedback(&sample::pending(), &sample::scores(), None, "").unwrap();
+        let document = feedback[0].document.clone().unwrap();
+        let now = SubmissionRecord { stage: Stage::Submitting, feedback, ..sample::pending() };
+        let mut old = serde_json::to_value(&now).unwrap();
+        old["document"] = serde_json::to_value(&document).unwrap();
+        for feedback in old["feedback"].as_array_mut().unwrap() {
+            assert_ne!(feedback.as_object_mut().unwrap().remove("document"), Some(Value::Null));
+        }
+        assert_eq!(old["feedback"][0]["tag"], json!("creditScore"));
+        let read: SubmissionRecord = serde_json::from_value(old).unwrap();
+        for tag in Tag::ALL {
+            assert_eq!(read.document_of(tag), Some(&document));
+        }
+        assert_eq!(read.first_document(), Some(&document));
+        assert_ne!(now.document_of(Tag::SybilRisk), now.document_of(Tag::CreditScore));
+    }
 }

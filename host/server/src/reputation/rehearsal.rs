@@ -133,14 +133,13 @@ fn completed(request: &Request, scores: ScoresRecord, now: Time) -> Result<Submi
         ..request.record(registries, client, now)
     };
     let id = record.id;
-    record.document = Some(document::document(&record, &scores, "")?);
     let landed = |(n, feedback): (usize, FeedbackRecord)| {
         let hash = keccak256(format!("{id} {}", feedback.tag));
         // Each in a block of its own.
         let landed = LandedRecord { hash, block: head + 1 + n as u64, gas_used: GAS + u64::from(hash.0[0]) * 16 };
         FeedbackRecord { landed: Some(landed), ..feedback }
     };
-    record.feedback = document::feedback(&record, &scores).into_iter().enumerate().map(landed).collect();
+    record.feedback = document::feedback(&record, &scores, None, "")?.into_iter().enumerate().map(landed).collect();
     record.scores = Some(scores);
     if request.address == FAILING {
         (record.stage, record.error) = (Stage::Failed, Some(FAILURE.to_owned()));
@@ -164,6 +163,7 @@ fn as_of(mut record: SubmissionRecord, now: Time) -> SubmissionRecord {
     }
     if stage < Stage::Uploading {
         (record.scores, record.document) = (None, None);
+        record.feedback.iter_mut().for_each(|feedback| feedback.document = None);
     }
     if stage < Stage::Submitting {
         record.start = None;
@@ -200,7 +200,7 @@ mod tests {
             (
                 record.stage.as_str(),
                 record.scores.is_some(),
-                record.document.is_some(),
+                record.first_document().is_some(),
                 record.start.is_some(),
                 landed,
                 record.error.is_some(),

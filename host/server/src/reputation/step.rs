@@ -9,7 +9,7 @@ mod tests;
 
 use std::time::Duration;
 
-use super::records::{DocumentRecord, FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
+use super::records::{FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
 use crate::access::records::Payer;
 use assay_domain::{Tag, Time};
 use assay_outbox::slot::{LandedRecord, SignedRecord, SlotRecord};
@@ -30,33 +30,19 @@ pub enum Event {
     Begun,
     Scored {
         scores: ScoresRecord,
-        document: DocumentRecord,
+        /// With their documents.
         feedback: Vec<FeedbackRecord>,
     },
-    /// The document is on IPFS and pinned.
+    /// The documents are on IPFS and pinned.
     Placed(Start),
     /// A transaction was signed for a tag that had none.
-    Signed {
-        tag: Tag,
-        nonce: u64,
-        signed: SignedRecord,
-    },
+    Signed { tag: Tag, nonce: u64, signed: SignedRecord },
     /// Another transaction was signed with the same nonce.
-    Replaced {
-        tag: Tag,
-        signed: SignedRecord,
-    },
+    Replaced { tag: Tag, signed: SignedRecord },
     /// The feedback is on the chain, with enough confirmations.
-    Landed {
-        tag: Tag,
-        landed: LandedRecord,
-    },
+    Landed { tag: Tag, landed: LandedRecord },
     /// The nonce of the tag is used for good, and no transaction with it gave feedback.
-    NonceSpent {
-        tag: Tag,
-        nonce: u64,
-        by: SpentBy,
-    },
+    NonceSpent { tag: Tag, nonce: u64, by: SpentBy },
     /// It waits for this, which is no failure; `None`: nothing is in its way.
     Waits(Option<String>),
     /// A step failed and may succeed later.
@@ -102,8 +88,8 @@ pub fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: D
 fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
     match (next.stage, event) {
         (Stage::Pending, Event::Begun) => advance(next, Stage::Scoring, now),
-        (Stage::Scoring, Event::Scored { scores, document, feedback }) => {
-            (next.scores, next.document, next.feedback) = (Some(scores), Some(document), feedback);
+        (Stage::Scoring, Event::Scored { scores, feedback }) => {
+            (next.scores, next.feedback) = (Some(scores), feedback);
             advance(next, Stage::Uploading, now)
         }
         (Stage::Uploading, Event::Placed(start)) => {

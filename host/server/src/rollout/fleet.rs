@@ -18,6 +18,9 @@ use assay_store::{Batch, StoreError};
 /// Time between two reads of what the other hosts have stored.
 const POLL: Duration = Duration::from_secs(1);
 
+/// Maximum wait of an upload for the start of its check.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Why a component was not put on the shelf.
 #[derive(Debug, thiserror::Error)]
 pub enum StageError {
@@ -119,13 +122,14 @@ impl Rollout {
     pub(super) async fn put_on_shelves(&self, bytes: Vec<u8>) -> Result<ModelRef, StageError> {
         let registry = &self.inner.registry;
         if !self.inner.store.is_shared() {
-            return Ok(registry.add(bytes).await?);
+            return Ok(registry.add_within(bytes, PATIENCE).await?);
         }
-        let _recorded = self.inner.recorded.lock().await;
+        let recorded = tokio::time::timeout(PATIENCE, self.inner.recorded.lock()).await;
+        let _recorded = recorded.map_err(|_| LoadError::Busy)?;
         let (text, own, active) = (hex::encode(&bytes), digest(&bytes), registry.active());
         let is_new =
             !ModelKind::ALL.into_iter().any(|kind| active.loaded(kind).iter().any(|model| model.digest() == own));
-        let model = registry.add(bytes).await?;
+        let model = registry.add_within(bytes, PATIENCE).await?;
         let shared = self.share(&model, &text).await;
         if shared.is_err()
             && is_new

@@ -94,6 +94,12 @@ fn a_submission_is_accepted_scored_documented_and_confirmed_on_both_paths() {
             assert_eq!((&body["agentId"], &body["endpoint"]), (&json!(1), &json!("https://assay.example")));
             assert_eq!(body["feedback"].as_array().expect("a list").len(), expected.len());
             assert_eq!(body["subject"]["address"], subject(1).to_string());
+            for tag in &expected {
+                let own = api.get(&format!("{feedback_path}/{id}?tag={tag}")).await;
+                assert_eq!(own.headers["x-feedback-hash"], keccak256(&own.text).to_string());
+                assert_eq!((&own.ok()["tag1"], own.json()["settlement"].is_null()), (&json!(tag), true));
+            }
+            api.get(&format!("{feedback_path}/{id}?tag=other")).await.expect(422);
             assert_eq!(
                 api.get(&format!("{}/{id}", status_path.replace("/1", "/2"))).await.expect(404),
                 json!({ "detail": "Submission not found" })

@@ -117,6 +117,25 @@ fn the_public_clients_pay_in_both_versions_and_their_submissions_are_confirmed()
     });
 }
 
+#[test]
+fn clients_that_registered_only_version_1_pay_if_version_2_is_not_offered() {
+    run(async {
+        let till = Till::start().await;
+        let (service, api) = serve(&till, "offer_v2 = false").await;
+        let asked = api.post(PATH, &json!({ "address": subject(1) })).await;
+        assert_eq!((&asked.expect(402)["x402Version"], asked.headers.get("payment-required")), (&json!(1), None));
+        let url = format!("{}{PATH}", service.base());
+        for payments in 0..2 {
+            let body = json!({ "address": subject(payments) });
+            let said = match payments {
+                0 => npm_client(1, &url, &till.payer, &body).await,
+                _ => pypi_client(1, &url, &till.payer, &body).await,
+            };
+            paid(&till, &said, "base", payments).await;
+        }
+    });
+}
+
 /// Asserts that a client's output is an accepted submission, and that the only transfer since `before` paid for it.
 pub(super) async fn paid(till: &Till, said: &Value, network: &str, before: usize) {
     assert_eq!((&said["status"], &said["body"]["status"]), (&json!(202), &json!("pending")), "{said}");

@@ -40,6 +40,11 @@ fn fifty_replays_at_once_are_one_transfer_and_one_submission() {
         assert_eq!(pay(&api, &header, 1).await.expect(202)["submission_id"].to_string(), *ids.first().expect("one"));
         let other = pay(&api, &header, 2).await;
         assert_eq!(other.expect(402)["error"], "invalid_exact_evm_nonce_already_used");
+        let id = ids.first().expect("one").trim_matches('"').to_owned();
+        let document = api.get(&format!("/api/v2/agents/1/reputation/feedback/{id}")).await;
+        let settlement = &document.ok()["settlement"];
+        assert_eq!(settlement["transaction"].to_string(), *hashes.first().expect("one"));
+        assert_eq!(settlement["payer"], format!("eip155:8453:{}", till.order().authorization.from));
         println!("50 replays at once: {} submission, {} transfer", ids.len(), till.transfers().await.len());
     });
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use chrono::Utc;
 use futures::{StreamExt, stream::FuturesUnordered};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     Refused, X402, reason,
@@ -14,8 +15,8 @@ use super::{
     verify::unix_now,
 };
 use assay_domain::{B256, U256};
-use assay_outbox::payment::{AuthorizationUse, Facilitator, PaymentError, Settlement};
-use assay_store::{Lease, Lost};
+use assay_outbox::payment::{AuthorizationUse, Facilitator, FacilitatorError, PaymentError, Settlement};
+use assay_store::{Lease, Lost, StoreError};
 
 /// How long the lease of a lost worker delays its successor on another host.
 const LEASE: Duration = Duration::from_secs(8);
@@ -48,9 +49,9 @@ impl X402 {
                 Err(error) => return error.into(),
             };
             let idle = open.is_empty();
-            for record in rota.due(open, Instant::now()) {
+            for (record, leave) in rota.due(open, Instant::now()) {
                 let id = record.id;
-                asking.push(async move { (id, self.follow(lease, record).await) });
+                asking.push(async move { (id, self.follow(lease, record, &leave).await) });
             }
             let pause = if idle { Duration::from_secs(1) } else { POLL };
             tokio::select! {
@@ -64,8 +65,9 @@ impl X402 {
         }
     }
 
-    /// Does what is next for one payment.
-    async fn follow(&self, lease: &Lease, mut record: PaymentRecord) -> Result<(), Lost> {
+    /// Takes the next step of one payment. Cancelling `leave` ends its call of the facilitator if the chain shows the
+    /// outcome.
+    async fn follow(&self, lease: &Lease, mut record: PaymentRecord, leave: &CancellationToken) -> Result<(), Lost> {
         let before = record.clone();
         if !self.seen_on_chain(&mut record).await && record.next_at <= Utc::now() {
             let (Some(facilitator), Some(order)) = (&self.inner.facilitator, record.order.clone()) else {
@@ -78,7 +80,7 @@ impl X402 {
             if !self.save(lease, &mut record, None).await? {
                 return Err(Lost::Lease);
             }
-            self.ask(facilitator, &order, &mut record).await;
+            self.ask(facilitator, &order, &mut record, leave).await;
         }
         if record.trouble != before.trouble
             && let Some(trouble) = &record.trouble
@@ -113,7 +115,17 @@ impl X402 {
                     return true;
                 }
                 // A used authorization may lack confirmations: its events show the outcome later.
-                return standing.used;
+                if standing.used {
+                    return true;
+                }
+                match self.promised_before(record).await {
+                    Ok(promised) if standing.balance >= promised.saturating_add(authorization.value) => return false,
+                    Ok(_) => {
+                        record.trouble =
+                            Some("the payer's balance does not cover it and the payer's earlier payments now".into())
+                    }
+                    Err(error) => record.trouble = Some(error.to_string()),
+                }
             }
             Ok((AuthorizationUse::Unknown, ..)) => {
                 record.trouble = Some("the node does not show how the payment was used".into());
@@ -126,8 +138,30 @@ impl X402 {
         true
     }
 
-    async fn ask(&self, facilitator: &Facilitator, order: &OrderRecord, record: &mut PaymentRecord) {
-        let settlement = match facilitator.settle(order.version, &order.payload, &order.requirements).await {
+    /// The sum of the payer's earlier payments that the facilitator may be settling.
+    async fn promised_before(&self, record: &PaymentRecord) -> Result<U256, StoreError> {
+        let before = |other: &&PaymentRecord| {
+            other.attempts > 0 && (other.claimed_at, other.id.nonce) < (record.claimed_at, record.id.nonce)
+        };
+        let open = self.open_beside(&record.id).await?;
+        let values = open.iter().filter(before).map(|other| other.authorization.value);
+        Ok(values.fold(U256::ZERO, U256::saturating_add))
+    }
+
+    async fn ask(
+        &self,
+        facilitator: &Facilitator,
+        order: &OrderRecord,
+        record: &mut PaymentRecord,
+        leave: &CancellationToken,
+    ) {
+        let call = facilitator.settle(order.version, &order.payload, &order.requirements);
+        let answer = match self.inner.asset {
+            Some(_) => leave.run_until_cancelled(call).await.unwrap_or(Err(FacilitatorError::Unreachable)),
+            // Only its answer shows the outcome.
+            None => call.await,
+        };
+        let settlement = match answer {
             Ok(settlement) => settlement,
             Err(error) => {
                 tracing::warn!(payer = %record.id.from, nonce = %record.id.nonce, %error, "a payment may or may not have been settled");

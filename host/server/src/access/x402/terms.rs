@@ -23,14 +23,16 @@ pub struct Terms {
     pub network: &'static str,
     pub decimals: u8,
     pub valid_seconds: u64,
+    /// Whether responses have the terms of the second version.
+    offers_v2: bool,
 }
 
 /// A response with 402: the body of the first version, and the header of the second.
 #[derive(Debug, Clone)]
 pub struct Demand {
     pub body: DemandBody,
-    /// The value of `PAYMENT-REQUIRED`.
-    pub required: String,
+    /// The value of `PAYMENT-REQUIRED`, if the second version is offered. Clients that find it ignore the body.
+    pub required: Option<String>,
 }
 
 /// The fields are those of the first version.
@@ -54,6 +56,7 @@ impl Terms {
             network,
             decimals: config.decimals,
             valid_seconds: config.valid.as_secs(),
+            offers_v2: config.offer_v2,
         })
     }
 
@@ -108,7 +111,7 @@ impl Terms {
         let accepts = vec![self.requirements(Version::One, resource)];
         Demand {
             body: DemandBody { x402_version: 1, error: error(Version::One), accepts, detail },
-            required: header::encode(&required),
+            required: self.offers_v2.then(|| header::encode(&required)),
         }
     }
 }
@@ -129,6 +132,7 @@ mod tests {
                 network: "base",
                 decimals,
                 valid_seconds: 300,
+                offers_v2: true,
             };
             terms.price()
         };

@@ -19,5 +19,5 @@ pub use notice::Notice;
 pub use paging::{Paging, SearchQuery};
 pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};
 pub use payment::{Offered, Payer};
-pub use query::{AddressList, AsOf, Asked, IncludeFactors, Moments, SubjectList, Versions, Window};
+pub use query::{AddressList, AsOf, Asked, AskedTag, IncludeFactors, Moments, SubjectList, Versions, Window};
 pub use submission::{RetryKey, SubmissionPath};

@@ -18,7 +18,7 @@ use crate::{
     reading::moment,
     scoring::MOST_VERSIONS,
 };
-use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, parse_address};
+use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, Tag, UnknownTag, parse_address};
 
 /// `include_factors`, false by default.
 pub struct IncludeFactors(pub bool);
@@ -90,6 +90,24 @@ impl FromRequestParts<App> for Asked {
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
         let Some(text) = values(parts, "model_version").last() else { return Ok(Self(None)) };
         text.parse().map(|version| Self(Some(version))).map_err(|why: String| refused("model_version", why))
+    }
+}
+
+/// `tag`: the tag whose feedback document is requested; the first of the submission by default.
+pub struct AskedTag(pub Option<Tag>);
+
+parameters!(AskedTag: limited(
+    optional::<String>("tag", "The tag whose document is returned; the first of the submission by default")
+        .example(Some(Tag::CreditScore.as_str().into())),
+    |schema| schema.enum_values = Some(Tag::ALL.map(|tag| tag.as_str().into()).to_vec()),
+));
+
+impl FromRequestParts<App> for AskedTag {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        let Some(text) = values(parts, "tag").last() else { return Ok(Self(None)) };
+        text.parse().map(|tag| Self(Some(tag))).map_err(|why: UnknownTag| refused("tag", why))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The document of a submission, byte for byte as it is on IPFS.
+//! The documents of a submission, byte for byte as they are on IPFS.
 
 use axum::{
     extract::State,
@@ -9,7 +9,7 @@ use axum::{
 use super::status::find;
 use crate::http::{
     ApiError, App,
-    extract::{AgentPath, SubmissionPath},
+    extract::{AgentPath, AskedTag, SubmissionPath},
     responses,
 };
 
@@ -20,10 +20,11 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
 
 /// The feedback document of a submission; free.
 ///
-/// The bytes are those on IPFS. `X-Feedback-Hash` is their Keccak-256, which is also on the chain.
+/// Each tag has its own document, with its value at the top and the values of all tags in `feedback`. The bytes are
+/// those on IPFS. `X-Feedback-Hash` is their Keccak-256, which is also on the chain.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", tag = "reputation", operation_id = "agent_feedback_document",
-    params(AgentPath, SubmissionPath),
+    params(AgentPath, SubmissionPath, AskedTag),
     responses(
         (status = 200, description = "The document", body = Value),
         responses::OfSubmission, responses::Validated, responses::Keyed,
@@ -34,11 +35,16 @@ pub async fn feedback(
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,
+    AskedTag(tag): AskedTag,
 ) -> Result<Response, ApiError> {
     let record = find(&app, agent_id, id).await?;
-    let none =
-        || ApiError::new(StatusCode::NOT_FOUND, "The feedback document of this submission has not been written yet");
-    let document = record.document.ok_or_else(none)?;
+    let none = |detail: String| ApiError::new(StatusCode::NOT_FOUND, detail);
+    if let Some(tag) = tag.filter(|tag| !record.tags.contains(tag)) {
+        return Err(none(format!("This submission has no feedback for {tag}")));
+    }
+    let found = tag.map_or_else(|| record.first_document(), |tag| record.document_of(tag));
+    let unwritten = || none("The feedback document of this submission has not been written yet".to_owned());
+    let document = found.cloned().ok_or_else(unwritten)?;
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::CACHE_CONTROL, FOR_EVER);

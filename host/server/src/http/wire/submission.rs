@@ -62,7 +62,7 @@ pub struct SubmissionBody {
     pub scores: Option<SubmittedScores>,
     /// The confirmed transactions, one for each tag.
     pub transactions: Vec<FeedbackTransactionBody>,
-    /// Null until the document is stored.
+    /// The document of the first tag, which has the values of all tags; null until it is stored.
     pub feedback_uri: Option<String>,
     /// Why it failed, and whether the units were refunded.
     pub error: Option<String>,
@@ -118,7 +118,7 @@ impl SubmissionBody {
             identity_count: scores.identity_count,
         });
         let landed = record.feedback.iter().filter_map(|feedback| Some((feedback.tag, feedback.landed?)));
-        let document = record.document.as_ref().filter(|_| record.start.is_some());
+        let document = record.first_document().filter(|_| record.start.is_some());
         Self {
             submission_id: record.id,
             agent_id: record.agent_id,

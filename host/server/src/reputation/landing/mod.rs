@@ -6,12 +6,17 @@
 
 mod receipt;
 
+use std::time::Duration;
+
+use chrono::Utc;
+
 use super::{
     Barred, Event, Reputation,
     records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
     step::SpentBy,
 };
 use crate::access::x402::records::PaymentRecord;
+use assay_domain::Time;
 use assay_outbox::{
     sender::{Feedback, Sender, SenderError, registry_reason},
     slot::{Ended, Next, Round, SlotRecord, TransactionCall, Unopened},
@@ -20,6 +25,8 @@ use assay_store::{Lease, Lost};
 
 /// The most gas of one feedback, which takes about 200,000.
 const MOST_GAS: u64 = 1_000_000;
+/// Time without a new block after which a waiting submission says so.
+const SILENCE: Duration = Duration::from_secs(60);
 
 /// One look at the chain, and the work that follows from it.
 struct Landing<'a> {
@@ -104,7 +111,7 @@ impl Landing<'_> {
         }
         let event = match obstacle {
             Some(error) => Event::Retry(error.to_string()),
-            None => Event::Waits(paused),
+            None => Event::Waits(paused.or_else(|| silence(&record, self.round.head_since(), Utc::now()))),
         };
         self.advance(&mut record, event).await?;
         // The time limit may have passed without any other event.
@@ -174,7 +181,7 @@ impl Landing<'_> {
 
     /// The call that gives this feedback; `None` before there is a document.
     fn call(&self, record: &SubmissionRecord, feedback: &FeedbackRecord) -> Option<TransactionCall> {
-        let document = record.document.as_ref()?;
+        let document = record.document_of(feedback.tag)?;
         let data = Sender::feedback_call(&Feedback {
             agent_id: record.agent_id,
             tag: feedback.tag,
@@ -196,6 +203,19 @@ impl Landing<'_> {
     }
 }
 
+/// Why transactions that were sent long ago are not mined: there is no new block.
+fn silence(record: &SubmissionRecord, head_since: Time, now: Time) -> Option<String> {
+    let sent =
+        slots(std::slice::from_ref(record)).filter_map(|slot| slot.signed.last()).map(|signed| signed.at).max()?;
+    let quiet = now.signed_duration_since(sent.max(head_since)).to_std().unwrap_or_default();
+    (quiet >= SILENCE).then(|| {
+        format!(
+            "The node shows no new block since {}; the transactions are sent and wait for one",
+            head_since.format("%F %T UTC")
+        )
+    })
+}
+
 /// Where the document is.
 fn uri(document: &DocumentRecord) -> String {
     format!("ipfs://{}", document.cid)
@@ -204,4 +224,34 @@ fn uri(document: &DocumentRecord) -> String {
 /// Why nothing is submitted that the registry would revert.
 pub(super) fn by_registry(reason: &str) -> String {
     format!("the Reputation Registry refuses the feedback: {reason}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reputation::{document, sample};
+    use assay_domain::{B256, time_from_unix};
+    use assay_outbox::slot::SignedRecord;
+
+    #[test]
+    fn a_submission_says_that_there_is_no_new_block_after_a_minute() {
+        let mut record = sample::pending();
+        record.feedback = document::feedback(&record, &sample::scores(), None, "").unwrap();
+        let said = |record: &SubmissionRecord, head, now| silence(record, time_from_unix(head), time_from_unix(now));
+        assert_eq!(said(&record, 0, 1_000), None, "nothing is sent");
+        let signed = SignedRecord {
+            hash: B256::ZERO,
+            raw: alloy::primitives::Bytes::new(),
+            max_fee: 1,
+            priority_fee: 1,
+            at: time_from_unix(1_000),
+            cancels: false,
+        };
+        record.feedback[0].slot = Some(SlotRecord { nonce: 0, signed: vec![signed] });
+        assert_eq!(said(&record, 100, 1_059), None, "sent less than a minute ago");
+        assert_eq!(said(&record, 1_030, 1_089), None, "a block came less than a minute ago");
+        let words = said(&record, 1_030, 1_090).unwrap();
+        assert!(words.contains("since 1970-01-01 00:17:10 UTC"), "{words}");
+        assert_eq!(said(&record, 1_030, 2_000), Some(words), "the words stay the same");
+    }
 }

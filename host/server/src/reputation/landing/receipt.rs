@@ -16,7 +16,7 @@ impl Landing<'_> {
         tag: Tag,
         nonce: u64,
     ) -> Result<Option<Event>, SenderError> {
-        let (Some(start), Some(document)) = (record.start, &record.document) else { return Ok(None) };
+        let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
         let (sender, view) = (self.reputation.inner.outbox.sender(), self.round.view());
         let GivenFeedback::Complete(given) =
             sender.feedback_since(record.agent_id, start.block, start.given, view.settled).await?

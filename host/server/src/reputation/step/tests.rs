@@ -25,8 +25,7 @@ fn signed(n: u8, cancels: bool) -> SignedRecord {
 
 fn scored() -> Event {
     let (record, scores) = (pending(), scores());
-    let document = document::document(&record, &scores, "").unwrap();
-    Event::Scored { feedback: document::feedback(&record, &scores), scores, document }
+    Event::Scored { feedback: document::feedback(&record, &scores, None, "").unwrap(), scores }
 }
 
 fn landed() -> LandedRecord {
