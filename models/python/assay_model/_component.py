@@ -158,9 +158,11 @@ class _Model:
         store.set_fuel(_FUEL)
         store.set_limits(memory_size=_MEMORY)
         try:
-            found = self.linker.instantiate(store, self.component).get_func(store, self.functions[function])
+            instance = self.linker.instantiate(store, self.component)
         except wasmtime.WasmtimeError as error:
             raise AssayError(f"the model does not start: {error}. `assay model check` says more") from error
+        index = self.functions[function]
+        found = None if index is None else instance.get_func(store, index)
         if found is None:
             raise AssayError(f"the model has no function {function}: `assay model check` says more")
         return store, found

@@ -80,10 +80,9 @@ def _margins(estimator: Any, library: str, table: pandas.DataFrame, file: Path) 
         # Some of its errors have all figures of the model.
         raise AssayError(f"skl2onnx cannot convert {type(estimator).__name__}: {error!s:.300}") from error
     file.write_bytes(model.SerializeToString())
-    if hasattr(estimator, "feature_names_in_"):
-        single = pandas.DataFrame(single, columns=table.columns)
     predict = estimator.decision_function if hasattr(estimator, "decision_function") else estimator.predict
-    return predict(single)
+    named = hasattr(estimator, "feature_names_in_")
+    return predict(pandas.DataFrame(single, columns=table.columns) if named else single)
 
 
 def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None = None) -> Path:

@@ -33,7 +33,7 @@ def run(*arguments: str | os.PathLike[str]) -> str:
 
     Raises AssayError with its last words if it fails.
     """
-    command = [_find(), *map(os.fspath, arguments)]
+    command = [_find(), *(os.fspath(argument) for argument in arguments)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode != 0:
         said = done.stderr.strip().removeprefix("assay: ") or done.stdout.strip()

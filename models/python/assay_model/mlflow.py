@@ -36,7 +36,7 @@ class _Scorer:
         if isinstance(wallets, pandas.DataFrame):
             # A column that a wallet does not have is NaN in a data frame.
             rows = wallets.to_dict("records")
-            wallets = [{name: value for name, value in row.items() if not _absent(value)} for row in rows]
+            wallets = [{str(name): value for name, value in row.items() if not _absent(value)} for row in rows]
         return score(self.component, wallets)
 
 
