@@ -89,9 +89,10 @@ fn plain_c_is_served() {
     let python = python::interpreter().expect("Python");
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target"];
     passes(Command::new(&python).args(install).arg(packages.path()).arg("ziglang==0.17.1"));
-    let text = "python3 -m ziglang cc -target wasm32-freestanding -Os -nostdlib -Wl,--no-entry,-z,stack-size=8192 -s boost.c -o core.wasm";
+    let text = "python3 -m ziglang cc -target wasm32-freestanding -Os -nostdlib \
+                -Wl,--no-entry,-zstack-size=8192 -s boost.c -o raw.wasm";
     passes(line(&python, text).current_dir(place.path()).env("PYTHONPATH", packages.path()));
-    let mut module = fs::read(place.path().join("core.wasm")).expect("a module");
+    let mut module = fs::read(place.path().join("raw.wasm")).expect("a module");
     // What `wasm-tools component embed` does.
     let (resolve, package) = contract("v1");
     let world = resolve.select_world(&[package], Some("score-boost")).expect("the world");
