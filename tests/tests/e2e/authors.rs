@@ -11,7 +11,7 @@ use assay_tests::{
     authors,
     devnet::actors::address as wallet,
     features, python,
-    service::{Service, binary, plugins, sandbox_config, shelf_copy},
+    service::{KEY, Service, binary, plugins, sandbox_config, shelf_copy},
 };
 use serde_json::json;
 
@@ -164,6 +164,66 @@ fn trees_of_the_template_are_trained_rated_and_compared() {
     std::fs::copy(folder.join("mine.wasm"), shelf.join("mine.wasm")).expect("a file");
     let text = said(&assay(&folder, &["model", "card", "0.1"]));
     assert!(text.contains("# credit 0.1") && text.contains("## Purpose\n\nTo try a template."), "{text}");
+}
+
+/// A version in development replaces itself on a server, unless it is the champion; any other version never changes.
+#[tokio::test]
+async fn a_version_in_development_replaces_itself() {
+    let (place, shelf) = (tempfile::tempdir().expect("a folder"), shelf_copy());
+    let service =
+        Service::start_in(tempfile::tempdir().expect("a folder"), &sandbox_config(shelf.path()), &["--sandbox"]);
+    let api = service.keyed();
+    let remote = |arguments: &[&str]| {
+        let mut command = Command::new(binary());
+        command.arg("model").args(arguments).args(["--server", service.base(), "--key-from", "ASSAY_TEST_KEY"]);
+        said(&command.env("ASSAY_TEST_KEY", KEY).current_dir(place.path()).output().expect("assay runs"))
+    };
+    said(&assay(place.path(), &["model", "new", "mine", "--lang", "scorecard"]));
+    let declared = |key: &str, value: &str| {
+        let path = place.path().join("mine/model.toml");
+        let text = std::fs::read_to_string(&path).expect("the declaration");
+        let line = text.lines().find(|line| line.starts_with(&format!("{key} = "))).expect("the key");
+        std::fs::write(&path, text.replacen(line, &format!("{key} = \"{value}\""), 1)).expect("the declaration");
+    };
+    let titles = async |version: &str| {
+        let models = api.get("/api/v2/models").await.ok()["models"].clone();
+        let of = |one: &&serde_json::Value| one["kind"] == "credit" && one["version"] == version;
+        models.as_array().expect("models").iter().filter(of).map(|one| one["title"].clone()).collect::<Vec<_>>()
+    };
+
+    let dev = ["dev", "mine", "--once"];
+    let (off, on) = ("credit 0.1 is off the shelf of the server", "credit 0.1 is on the shelf of the server");
+    let text = remote(&dev);
+    assert!(text.contains(on) && !text.contains(off), "{text}");
+    declared("title", "another");
+    let text = remote(&dev);
+    assert!(text.contains(off) && text.contains(on), "{text}");
+    assert_eq!(titles("0.1").await, ["another"]);
+    let text = remote(&dev);
+    assert!(text.contains(on) && !text.contains(off), "{text}");
+
+    remote(&["promote", "credit", "0.1", "--why", "to try it"]);
+    declared("title", "a third");
+    let text = remote(&dev);
+    assert!(text.contains("champion") && !text.contains(on), "{text}");
+    assert_eq!(titles("0.1").await, ["another"]);
+    let text = remote(&["unpublish", "credit", "0.1"]);
+    assert!(text.contains("champion"), "{text}");
+
+    declared("version", "7.0");
+    let text = remote(&dev);
+    assert!(text.contains("credit 7.0 is on the shelf"), "{text}");
+    declared("title", "a fourth");
+    let text = remote(&dev);
+    assert!(text.contains("7.0") && text.contains("(409)"), "{text}");
+    assert_eq!(titles("7.0").await, ["a third"]);
+    let text = remote(&["unpublish", "credit", "7.0"]);
+    assert_eq!(text, "credit 7.0 is off the shelf of the server\n");
+    assert!(titles("7.0").await.is_empty());
+    let last = &api.get("/api/v2/admin/audit?limit=1").await.ok()["entries"][0];
+    assert_eq!(last["action"], "remove", "{last}");
+    let text = remote(&["unpublish", "credit", "7.0"]);
+    assert!(text.contains("(404)"), "{text}");
 }
 
 /// A card that the author packed is what the API shows.

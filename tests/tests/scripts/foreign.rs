@@ -90,7 +90,7 @@ fn plain_c_is_served() {
     let install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target"];
     passes(Command::new(&python).args(install).arg(packages.path()).arg("ziglang==0.17.1"));
     let text = "python3 -m ziglang cc -target wasm32-freestanding -Os -nostdlib \
-                -Wl,--no-entry,-zstack-size=8192 -s boost.c -o raw.wasm";
+                -Wl,--no-entry,-z,stack-size=8192 -s boost.c -o raw.wasm";
     passes(line(&python, text).current_dir(place.path()).env("PYTHONPATH", packages.path()));
     let mut module = fs::read(place.path().join("raw.wasm")).expect("a module");
     // What `wasm-tools component embed` does.

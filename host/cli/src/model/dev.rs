@@ -9,8 +9,10 @@ use std::{
 
 use assay_registry::{CheckReport, Limits, SampleScore};
 use notify::{RecursiveMode, Watcher as _};
+use reqwest::Method;
+use serde_json::Value;
 
-use super::{publish, read, workshop};
+use super::{publish, read, unpublish, workshop};
 use crate::{Failure, print, remote::Remote};
 
 /// An editor writes several files; the build waits until it is quiet for this long.
@@ -65,9 +67,29 @@ fn round(
     }
     let text = changes_of(scores, &report);
     print(text.trim_end())?;
+    let published = match remote {
+        Some(remote) => retire(remote, &report).and_then(|()| publish(remote, bytes)),
+        None => Ok(()),
+    };
     *scores = report.scores;
-    match remote {
-        Some(remote) => publish(remote, bytes),
+    published
+}
+
+/// Takes an earlier build of a version in development off the shelf of the server.
+fn retire(remote: &Remote, report: &CheckReport) -> Result<(), Failure> {
+    let Some(info) = report.model.as_ref().filter(|info| info.version.to_string().starts_with("0.")) else {
+        return Ok(());
+    };
+    let (kind, version, digest) = (info.kind.as_str(), info.version.to_string(), report.digest.to_string());
+    let listed = remote.ask(Method::GET, "/api/v2/models", None)?;
+    let models = listed.get("models").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let has = |model: &Value, field: &str, text: &str| model.get(field).and_then(Value::as_str) == Some(text);
+    let earlier = |model: &&Value| {
+        let loaded = has(model, "kind", kind) && has(model, "version", &version) && !has(model, "role", "none");
+        loaded && !has(model, "digest", &digest)
+    };
+    match models.iter().find(earlier) {
+        Some(_) => unpublish(remote, info.kind, &info.version),
         None => Ok(()),
     }
 }
