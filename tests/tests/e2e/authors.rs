@@ -1,8 +1,9 @@
 //! What the author of a model tries beside a server.
 
 use std::{
+    io::{BufRead as _, BufReader, Write as _},
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use assay_backtest::Record;
@@ -224,6 +225,33 @@ async fn a_version_in_development_replaces_itself() {
     assert_eq!(last["action"], "remove", "{last}");
     let text = remote(&["unpublish", "credit", "7.0"]);
     assert!(text.contains("(404)"), "{text}");
+}
+
+/// `dev` builds after a change, and takes other scores as golden if the author says so.
+#[test]
+fn golden_wallets_follow_the_author() {
+    let place = tempfile::tempdir().expect("a folder");
+    said(&assay(place.path(), &["model", "new", "mine", "--lang", "scorecard"]));
+    let (declaration, golden) = (place.path().join("mine/model.toml"), place.path().join("mine/golden.txt"));
+    let [text, before] = [&declaration, &golden].map(|path| std::fs::read_to_string(path).expect("a file"));
+    let mut command = Command::new(binary());
+    command.current_dir(place.path()).args(["model", "dev", "mine"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut dev = command.spawn().expect("assay runs");
+    let mut lines = BufReader::new(dev.stdout.take().expect("its output")).lines().map_while(Result::ok);
+    let mut says = |words: &str| assert!(lines.by_ref().any(|line| line.contains(words)), "{words}");
+    says("the 2 golden wallets keep their scores");
+    says("waiting for a change");
+    std::fs::write(&declaration, text.replace("points = [0, 60, 120, 240]", "points = [0, 60, 130, 240]"))
+        .expect("a file");
+    says("of wallets.jsonl scores ");
+    says("waiting for a change");
+    assert_eq!(std::fs::read_to_string(&golden).expect("a file"), before);
+    dev.stdin.as_mut().expect("its input").write_all(b"a\n").expect("it reads");
+    says("golden.txt: the scores of 2 wallets");
+    says("waiting for a change");
+    dev.kill().expect("it runs");
+    dev.wait().expect("it ends");
+    assert_ne!(std::fs::read_to_string(&golden).expect("a file"), before);
 }
 
 /// A card that the author packed is what the API shows.
