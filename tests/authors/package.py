@@ -132,6 +132,7 @@ for words, wallet in [
     ("wallet 1.as_of is None", {}),
     ("wallet 1.chains[0] has no coverage", one | {"chains": [{"chain_id": 1}]}),
     ("has the unknown field transfer", one | {"chains": [chain | {"transfer": 1}]}),
+    ("has the unknown field events", one | {"chains": [chain | {"events": []}]}),
     ("wallet 1.chains[0].counterparties is 4294967296, and must be a whole number below 4294967296",
      one | {"chains": [chain | {"counterparties": 1 << 32}]}),
     ("wallet 1.chains[0].coverage is 'good'", one | {"chains": [chain | {"coverage": "good"}]}),

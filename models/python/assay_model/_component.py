@@ -91,7 +91,9 @@ def _record(of: model.RecordType) -> Lower:
     fields = [
         (name, name.replace("-", "_"), isinstance(kind, model.OptionType), _lower(kind)) for name, kind in of.fields
     ]
-    known = {name for _, name, _, _ in fields} | _NEWER
+    known = {name for _, name, _, _ in fields}
+    if "feeds_score" in known:
+        known |= _NEWER
 
     def record(value: Any, at: str) -> model.Record:
         if not isinstance(value, Mapping):
@@ -134,7 +136,8 @@ class _Model:
         except OSError as error:
             raise AssayError(f"{path} cannot be read: {error}") from error
         except wasmtime.WasmtimeError as error:
-            raise AssayError(f"{path} is not a component that wasmtime loads: {error}") from error
+            raise AssayError(f"{path} is not a component that wasmtime loads: {error}. Of a core module, "
+                             "`assay model pack` makes one") from error
         exports = list(self.component.type.exports(self.engine))
         found = [name for name in exports if name.startswith("assay:model/credit@")]
         if not found:
@@ -175,6 +178,12 @@ class _Model:
             raise AssayError(f"{at}: the model failed. `assay model try` says where: {error}") from error
 
 
+def _put(row: dict[str, Any], label: str, points: int) -> None:
+    if label in row:
+        raise AssayError(f"two columns would be named {label!r}: give the factor another label")
+    row[label] = points
+
+
 def score(component: str | os.PathLike[str], wallets: Wallets) -> pandas.DataFrame:
     """Scores wallets with a component, which wasmtime runs.
 
@@ -203,12 +212,14 @@ def score(component: str | os.PathLike[str], wallets: Wallets) -> pandas.DataFra
                              "1000 and a decile 1 to 10. `assay model check` says more")
         row["score"], row["decile"] = given["score"], given["decile"]
         if "factors" in given:
-            row |= {factor.label: factor.points for factor in given["factors"]}
+            for factor in given["factors"]:
+                _put(row, factor.label, factor.points)
             continue
         # Of wit/v2: the labels are those of `explain`, the same for all wallets.
         if labels is None:
             labels = [factor.label for factor in loaded.ask("explain", lowered, at)]
-        row |= dict(zip(labels, given["points"], strict=True))
+        for label, points in zip(labels, given["points"], strict=True):
+            _put(row, label, points)
     frame = pandas.DataFrame(rows, columns=None if rows else ["id", "score", "decile", "refused"])
     counts = [name for name in frame.columns if name not in ("id", "refused")]
     return frame.astype({name: "Int64" for name in counts})
