@@ -38,7 +38,9 @@ const RUST: [Text; 3] = [
     (".cargo/config.toml", include_str!("../templates/rust/config.toml")),
     ("README.md", include_str!("../templates/rust/README.md")),
 ];
-const JAVASCRIPT: [Text; 2] = [
+const JAVASCRIPT: [Text; 4] = [
+    ("assay.d.ts", include_str!("../templates/javascript/assay.d.ts")),
+    ("jsconfig.json", include_str!("../templates/javascript/jsconfig.json")),
     ("package.json", include_str!("../templates/javascript/package.json")),
     ("README.md", include_str!("../templates/javascript/README.md")),
 ];
@@ -174,6 +176,36 @@ mod tests {
             let sees_features = matches!(kind, ModelKind::Credit | ModelKind::Sybil);
             assert_eq!(readme.contains("--features wallets.jsonl"), sees_features, "{language:?} {kind}");
             assert_eq!(of("wallets.jsonl").is_some(), sees_features, "{language:?} {kind}");
+        }
+    }
+
+    #[test]
+    fn the_types_of_javascript_have_the_fields_of_the_contract() {
+        let (contract, types) = (
+            include_str!("../../../wit/v1/types.wit").replace('%', ""),
+            include_str!("../templates/javascript/assay.d.ts"),
+        );
+        let fields = |text: &str, begin: &str| -> Vec<String> {
+            let (_, rest) = text.split_once(begin).unwrap_or_else(|| panic!("{begin}"));
+            let lines = rest.split('}').next().unwrap().lines();
+            let names = lines.filter_map(|line| line.trim().split_once(": ").filter(|(name, _)| !name.contains(' ')));
+            names.map(|(name, _)| name.replace('-', "").to_lowercase()).collect()
+        };
+        for record in [
+            "model-info",
+            "chain-features",
+            "market-features",
+            "holding",
+            "attestation",
+            "features",
+            "factor",
+            "off-chain",
+        ] {
+            let camel: String =
+                record.split('-').map(|part| format!("{}{}", part[..1].to_uppercase(), &part[1..])).collect();
+            let contract = fields(&contract, &format!("record {record} {{"));
+            assert_eq!(contract, fields(types, &format!("interface {camel} {{")), "{record}");
+            assert!(!contract.is_empty());
         }
     }
 

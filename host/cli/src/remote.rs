@@ -95,6 +95,9 @@ impl Remote {
                 |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));
             let answer = request.send().await.map_err(no_answer)?;
             let status = answer.status();
+            if status == reqwest::StatusCode::NO_CONTENT {
+                return Ok(Value::Null);
+            }
             let body: Value = answer.json().await.map_err(no_answer)?;
             if status.is_success() {
                 return Ok(body);

@@ -1,8 +1,9 @@
 //! What the author of a model tries beside a server.
 
 use std::{
+    io::{BufRead as _, BufReader, Write as _},
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
 };
 
 use assay_backtest::Record;
@@ -11,7 +12,7 @@ use assay_tests::{
     authors,
     devnet::actors::address as wallet,
     features, python,
-    service::{Service, binary, plugins, sandbox_config, shelf_copy},
+    service::{KEY, Service, binary, plugins, sandbox_config, shelf_copy},
 };
 use serde_json::json;
 
@@ -168,6 +169,93 @@ fn trees_of_the_template_are_trained_rated_and_compared() {
     std::fs::copy(folder.join("mine.wasm"), shelf.join("mine.wasm")).expect("a file");
     let text = said(&assay(&folder, &["model", "card", "0.1"]));
     assert!(text.contains("# credit 0.1") && text.contains("## Purpose\n\nTo try a template."), "{text}");
+}
+
+/// A version in development replaces itself on a server, unless it is the champion; any other version never changes.
+#[tokio::test]
+async fn a_version_in_development_replaces_itself() {
+    let (place, shelf) = (tempfile::tempdir().expect("a folder"), shelf_copy());
+    let service =
+        Service::start_in(tempfile::tempdir().expect("a folder"), &sandbox_config(shelf.path()), &["--sandbox"]);
+    let api = service.keyed();
+    let remote = |arguments: &[&str]| {
+        let mut command = Command::new(binary());
+        command.arg("model").args(arguments).args(["--server", service.base(), "--key-from", "ASSAY_TEST_KEY"]);
+        said(&command.env("ASSAY_TEST_KEY", KEY).current_dir(place.path()).output().expect("assay runs"))
+    };
+    said(&assay(place.path(), &["model", "new", "mine", "--lang", "scorecard"]));
+    let declared = |key: &str, value: &str| {
+        let path = place.path().join("mine/model.toml");
+        let text = std::fs::read_to_string(&path).expect("the declaration");
+        let line = text.lines().find(|line| line.starts_with(&format!("{key} = "))).expect("the key");
+        std::fs::write(&path, text.replacen(line, &format!("{key} = \"{value}\""), 1)).expect("the declaration");
+    };
+    let titles = async |version: &str| {
+        let models = api.get("/api/v2/models").await.ok()["models"].clone();
+        let of = |one: &&serde_json::Value| one["kind"] == "credit" && one["version"] == version;
+        models.as_array().expect("models").iter().filter(of).map(|one| one["title"].clone()).collect::<Vec<_>>()
+    };
+
+    let dev = ["dev", "mine", "--once"];
+    let (off, on) = ("credit 0.1 is off the shelf of the server", "credit 0.1 is on the shelf of the server");
+    let text = remote(&dev);
+    assert!(text.contains(on) && !text.contains(off), "{text}");
+    declared("title", "another");
+    let text = remote(&dev);
+    assert!(text.contains(off) && text.contains(on), "{text}");
+    assert_eq!(titles("0.1").await, ["another"]);
+    let text = remote(&dev);
+    assert!(text.contains(on) && !text.contains(off), "{text}");
+
+    remote(&["promote", "credit", "0.1", "--why", "to try it"]);
+    declared("title", "a third");
+    let text = remote(&dev);
+    assert!(text.contains("champion") && !text.contains(on), "{text}");
+    assert_eq!(titles("0.1").await, ["another"]);
+    let text = remote(&["unpublish", "credit", "0.1"]);
+    assert!(text.contains("champion"), "{text}");
+
+    declared("version", "7.0");
+    let text = remote(&dev);
+    assert!(text.contains("credit 7.0 is on the shelf"), "{text}");
+    declared("title", "a fourth");
+    let text = remote(&dev);
+    assert!(text.contains("7.0") && text.contains("(409)"), "{text}");
+    assert_eq!(titles("7.0").await, ["a third"]);
+    let text = remote(&["unpublish", "credit", "7.0"]);
+    assert_eq!(text, "credit 7.0 is off the shelf of the server\n");
+    assert!(titles("7.0").await.is_empty());
+    let last = &api.get("/api/v2/admin/audit?limit=1").await.ok()["entries"][0];
+    assert_eq!(last["action"], "remove", "{last}");
+    let text = remote(&["unpublish", "credit", "7.0"]);
+    assert!(text.contains("(404)"), "{text}");
+}
+
+/// `dev` builds after a change, and takes other scores as golden if the author says so.
+#[test]
+fn golden_wallets_follow_the_author() {
+    let place = tempfile::tempdir().expect("a folder");
+    said(&assay(place.path(), &["model", "new", "mine", "--lang", "scorecard"]));
+    let (declaration, golden) = (place.path().join("mine/model.toml"), place.path().join("mine/golden.txt"));
+    let [text, before] = [&declaration, &golden].map(|path| std::fs::read_to_string(path).expect("a file"));
+    let mut command = Command::new(binary());
+    command.current_dir(place.path()).args(["model", "dev", "mine"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut dev = command.spawn().expect("assay runs");
+    let mut lines = BufReader::new(dev.stdout.take().expect("its output")).lines().map_while(Result::ok);
+    let mut says = |words: &str| assert!(lines.by_ref().any(|line| line.contains(words)), "{words}");
+    says("the 2 golden wallets keep their scores");
+    says("waiting for a change");
+    std::fs::write(&declaration, text.replace("points = [0, 60, 120, 240]", "points = [0, 60, 130, 240]"))
+        .expect("a file");
+    says("of wallets.jsonl scores ");
+    says("waiting for a change");
+    assert_eq!(std::fs::read_to_string(&golden).expect("a file"), before);
+    dev.stdin.as_mut().expect("its input").write_all(b"a\n").expect("it reads");
+    says("golden.txt: the scores of 2 wallets");
+    says("waiting for a change");
+    dev.kill().expect("it runs");
+    dev.wait().expect("it ends");
+    assert_ne!(std::fs::read_to_string(&golden).expect("a file"), before);
 }
 
 /// A card that the author packed is what the API shows.

@@ -48,6 +48,24 @@ fn changed(script: Script, folder: &Path, function: (&str, &str), mistakes: &str
     text.lines().count()
 }
 
+/// `tsc` accepts each template, and names a field that does not exist.
+#[test]
+fn templates_in_javascript_have_types() {
+    let compiler = packages::client_packages().expect("TypeScript").join(".bin/tsc");
+    let misspelt =
+        [(ModelKind::Credit, "feedsScore"), (ModelKind::Boost, "totalAssetUsd"), (ModelKind::Sybil, "identity")];
+    for (kind, field) in misspelt {
+        let (_place, folder) = template(Language::JavaScript, kind, Script::JavaScript, "");
+        passes(Command::new(&compiler).args(["-p", "jsconfig.json"]).current_dir(&folder));
+        let source = folder.join("model.js");
+        let text = fs::read_to_string(&source).expect("the model");
+        fs::write(&source, text.replace(&format!(".{field}"), &format!(".{field}s"))).expect("the model");
+        let refused = Command::new(&compiler).args(["-p", "jsconfig.json"]).current_dir(&folder).output().expect("tsc");
+        let said = String::from_utf8_lossy(&refused.stdout);
+        assert!(!refused.status.success() && said.contains(&format!("Property '{field}s' does not exist")), "{said}");
+    }
+}
+
 #[test]
 fn boost_and_sybil_models_in_javascript_answer_as_those_in_rust() {
     let packages = packages::author_packages().expect("the toolchain");

@@ -2,6 +2,7 @@
 //! say where they stopped.
 
 mod credit;
+mod foreign;
 mod kinds;
 
 use std::{

@@ -1,6 +1,7 @@
 //! Models without code answer as the libraries that trained them, on 2,000 wallets of every shape.
 
 mod configurations;
+mod wheel;
 
 use std::{
     fs,

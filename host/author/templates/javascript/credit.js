@@ -3,6 +3,7 @@
 /** More events of a kind say nothing new. */
 const MOST = 1_000_000;
 
+/** @returns {import('./assay.js').ModelInfo} */
 export function describe() {
   return {
     kind: 'credit',
@@ -13,13 +14,19 @@ export function describe() {
   };
 }
 
+/**
+ * @param {import('./assay.js').Features} features
+ * @returns {import('./assay.js').Assessment | import('./assay.js').Refusal}
+ */
 export function score(features) {
   // A market that could not be read is left out. It does not count as zero.
   const markets = features.markets.filter((one) => one.feedsScore && one.coverage !== 'failed');
+  /** @param {'repay' | 'liquidation'} kind */
   const count = (kind) => Math.min(markets.reduce((sum, market) => sum + (market[kind] ?? 0), 0), MOST);
   const [repaid, liquidated] = [count('repay'), count('liquidation')];
   const points = Math.min(Math.max(repaid * 50 - liquidated * 200, 0), 700);
   const score = 300 + points;
+  /** @type {import('./assay.js').Factor} */
   const factor = {
     label: 'Repayment History',
     rating: score >= 750 ? 'good' : 'low',
@@ -30,6 +37,7 @@ export function score(features) {
   return { score, decile: decile(score), factors: [factor] };
 }
 
+/** @param {number} score */
 export function decile(score) {
   return Math.min(Math.floor((score - 300) / 70) + 1, 10);
 }

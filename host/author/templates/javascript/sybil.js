@@ -3,6 +3,7 @@
 /** More transactions say nothing new. */
 const MOST = 1_000_000;
 
+/** @returns {import('./assay.js').ModelInfo} */
 export function describe() {
   return {
     kind: 'sybil',
@@ -13,11 +14,16 @@ export function describe() {
   };
 }
 
+/**
+ * @param {import('./assay.js').Features} features
+ * @returns {import('./assay.js').RiskAssessment}
+ */
 export function risk(features) {
   // A chain that could not be read is left out. It does not count as zero.
   const read = features.chains.filter((chain) => chain.coverage !== 'failed');
   const sent = Math.min(read.reduce((sum, chain) => sum + chain.transactions, 0), MOST);
   const attested = features.identity.length;
+  /** @type {import('./assay.js').Factor} */
   const factor = {
     label: 'Identity',
     rating: attested > 0 ? 'good' : 'low',
@@ -28,6 +34,11 @@ export function risk(features) {
   return { risk: judge(attested, read.length, sent), factors: [factor] };
 }
 
+/**
+ * @param {number} attested
+ * @param {number} read
+ * @param {number} sent
+ */
 function judge(attested, read, sent) {
   if (attested > 0) return 10;
   if (read === 0) return 50;

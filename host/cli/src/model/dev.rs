@@ -2,44 +2,80 @@
 //! shows how the scores of the sample wallets change.
 
 use std::{
+    io::BufRead as _,
     path::Path,
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    thread,
     time::Duration,
 };
 
 use assay_registry::{CheckReport, Limits, SampleScore};
 use notify::{RecursiveMode, Watcher as _};
+use reqwest::Method;
+use serde_json::Value;
 
-use super::{publish, read, workshop};
+use super::{publish, read, unpublish, workshop};
 use crate::{Failure, print, remote::Remote};
 
 /// An editor writes several files; the build waits until it is quiet for this long.
 const QUIET: Duration = Duration::from_millis(200);
 
+/// Why the model is built again.
+#[derive(PartialEq, Eq)]
+enum Cause {
+    Change,
+    /// The author takes the scores as golden.
+    Accept,
+}
+
 /// Runs until it is interrupted. `once` ends after the first build, with its outcome.
 pub fn run(folder: &Path, limits: &Limits, remote: Option<&Remote>, once: bool) -> Result<(), Failure> {
-    let (changed, changes) = mpsc::channel();
+    let (caused, causes) = mpsc::channel();
+    let changed = caused.clone();
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let Ok(event) = event else { return };
         if !event.kind.is_access() && event.paths.iter().any(|path| is_source(path)) {
             // The receiver ends with this command.
-            let _ = changed.send(());
+            let _ = changed.send(Cause::Change);
         }
     })
     .map_err(Failure::cannot)?;
     watcher.watch(folder, RecursiveMode::Recursive).map_err(Failure::cannot)?;
-    let mut scores = Vec::new();
+    if !once {
+        thread::spawn(|| listen(caused));
+    }
+    let (mut scores, mut accept) = (Vec::new(), false);
     loop {
-        let outcome = round(folder, limits, remote, &mut scores);
+        let outcome = round(folder, limits, remote, &mut scores, accept);
         if once {
             return outcome;
         }
         if let Err(failure) = outcome {
             print(format!("not built: {}", failure.message))?;
         }
-        print("waiting for a change")?;
-        changes.recv().map_err(Failure::cannot)?;
-        while !matches!(changes.recv_timeout(QUIET), Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected)) {}
+        print("waiting for a change, or for `a` and Enter, which takes the scores as golden")?;
+        accept = next(&causes)?;
+    }
+}
+
+/// Reads what the author types.
+#[expect(clippy::needless_pass_by_value, reason = "the thread owns it")]
+fn listen(caused: Sender<Cause>) {
+    let lines = std::io::stdin().lock().lines().map_while(Result::ok);
+    for _ in lines.filter(|line| line.trim() == "a") {
+        // The receiver ends with this command.
+        let _ = caused.send(Cause::Accept);
+    }
+}
+
+/// Waits for a cause, and until it is quiet after it. Returns whether the author takes the scores as golden.
+fn next(causes: &Receiver<Cause>) -> Result<bool, Failure> {
+    let mut accept = causes.recv().map_err(Failure::cannot)? == Cause::Accept;
+    loop {
+        match causes.recv_timeout(QUIET) {
+            Ok(cause) => accept |= cause == Cause::Accept,
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(accept),
+        }
     }
 }
 
@@ -56,8 +92,9 @@ fn round(
     limits: &Limits,
     remote: Option<&Remote>,
     scores: &mut Vec<SampleScore>,
+    accept: bool,
 ) -> Result<(), Failure> {
-    let file = workshop::build(folder, workshop::How::default())?;
+    let file = workshop::build(folder, workshop::How { accept, ..workshop::How::default() })?;
     let bytes = read(&file, limits)?;
     let report = assay_registry::check(&bytes, limits).map_err(Failure::cannot)?;
     if !report.ok {
@@ -65,9 +102,29 @@ fn round(
     }
     let text = changes_of(scores, &report);
     print(text.trim_end())?;
+    let published = match remote {
+        Some(remote) => retire(remote, &report).and_then(|()| publish(remote, bytes)),
+        None => Ok(()),
+    };
     *scores = report.scores;
-    match remote {
-        Some(remote) => publish(remote, bytes),
+    published
+}
+
+/// Takes an earlier build of a version in development off the shelf of the server.
+fn retire(remote: &Remote, report: &CheckReport) -> Result<(), Failure> {
+    let Some(info) = report.model.as_ref().filter(|info| info.version.to_string().starts_with("0.")) else {
+        return Ok(());
+    };
+    let (kind, version, digest) = (info.kind.as_str(), info.version.to_string(), report.digest.to_string());
+    let listed = remote.ask(Method::GET, "/api/v2/models", None)?;
+    let models = listed.get("models").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let has = |model: &Value, field: &str, text: &str| model.get(field).and_then(Value::as_str) == Some(text);
+    let earlier = |model: &&Value| {
+        let loaded = has(model, "kind", kind) && has(model, "version", &version) && !has(model, "role", "none");
+        loaded && !has(model, "digest", &digest)
+    };
+    match models.iter().find(earlier) {
+        Some(_) => unpublish(remote, info.kind, &info.version),
         None => Ok(()),
     }
 }

@@ -123,7 +123,18 @@ pub enum Command {
         #[command(flatten)]
         server: Server,
     },
+    /// Take a version off the shelf of a running server; the champion cannot be taken off
+    Unpublish {
+        #[arg(value_parser = kind)]
+        kind: ModelKind,
+        version: ModelVersion,
+        #[command(flatten)]
+        server: Server,
+    },
     /// Build and check a model after each change of its files; with --server, also publish it
+    ///
+    /// A version that begins with 0 is in development: it replaces the one of that number on the server, which loses its
+    /// role as a challenger. Any other version never changes.
     Dev {
         #[arg(default_value = ".")]
         folder: PathBuf,
@@ -224,6 +235,10 @@ fn remote(command: Command) -> Result<(), Failure> {
             let bytes = read(&file, &config.models.limits())?;
             publish(&server.reach(&config)?, bytes)
         }
+        Command::Unpublish { kind, version, server } => {
+            let config = server.file.load()?;
+            unpublish(&server.reach(&config)?, kind, &version)
+        }
         Command::Promote { kind, version, why, force, server } => {
             let body = json!({ "version": version, "why": why, "force": force });
             change_roles(&server, Method::PUT, kind, "champion", &body)
@@ -249,6 +264,12 @@ fn publish(remote: &Remote, bytes: Vec<u8>) -> Result<(), Failure> {
         text("version"),
         text("digest")
     ))
+}
+
+/// Takes a version off the shelf of a server.
+fn unpublish(remote: &Remote, kind: ModelKind, version: &ModelVersion) -> Result<(), Failure> {
+    remote.ask(Method::DELETE, &format!("/api/v2/admin/models/{kind}/{version}"), None)?;
+    print(format!("{kind} {version} is off the shelf of the server"))
 }
 
 /// The limits of the configuration, for a model that nobody signed yet.

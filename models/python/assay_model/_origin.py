@@ -1,0 +1,123 @@
+"""Fitted estimators: the file that a component is packed from, and what the estimator predicts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+
+from . import _table
+from ._program import AssayError, run
+from ._wallets import Wallets, as_file
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+# The end of the file that each library saves.
+_ENDS = {"lightgbm": ".txt", "xgboost": ".json", "catboost": ".onnx", "sklearn": ".onnx"}
+
+
+def _library(estimator: Any) -> str:
+    modules = [kind.__module__.partition(".")[0] for kind in type(estimator).__mro__]
+    for module in modules:
+        if module in _ENDS:
+            return module
+    raise AssayError(
+        f"{type(estimator).__name__} of {modules[0]} cannot be packed: fit an estimator of LightGBM, XGBoost, CatBoost "
+        "or scikit-learn, or declare a scorecard"
+    )
+
+
+def _margins(estimator: Any, library: str, table: pandas.DataFrame, file: Path) -> numpy.ndarray:
+    """Saves the estimator to `file`, and returns the margin that it predicts for each wallet."""
+    x = table.to_numpy()
+    # ONNX has figures of single precision.
+    single = x.astype(numpy.float32)
+    if library == "lightgbm":
+        booster = getattr(estimator, "booster_", estimator)
+        booster.save_model(file)
+        return booster.predict(x, raw_score=True)
+    if library == "xgboost":
+        estimator.save_model(file)
+        if hasattr(estimator, "get_booster"):
+            named = hasattr(estimator, "feature_names_in_")
+            return estimator.predict(table.reset_index(drop=True) if named else x, output_margin=True)
+        import xgboost
+
+        return estimator.predict(xgboost.DMatrix(x, feature_names=estimator.feature_names), output_margin=True)
+    if library == "catboost":
+        names = estimator.feature_names_
+        # ONNX keeps no names, and numbers stand for those that an array does not have.
+        if names != list(table.columns) and names != [str(at) for at in range(len(names))]:
+            raise AssayError(f"it was fitted to {', '.join(names)}, and not to {', '.join(table.columns)}")
+        try:
+            estimator.save_model(str(file), format="onnx")
+        except Exception as error:
+            why = f"CatBoost cannot save it as ONNX: {error}. Fit it to whole numbers: y.astype(int)"
+            raise AssayError(why) from error
+        return estimator.predict(single, prediction_type="RawFormulaVal")
+    try:
+        import skl2onnx
+        from skl2onnx.common.data_types import FloatTensorType
+    except ImportError as error:
+        raise AssayError("skl2onnx is missing: pip install 'assay-model[scikit-learn]'") from error
+    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    is_classifier = hasattr(final, "classes_")
+    try:
+        model = skl2onnx.to_onnx(
+            estimator,
+            initial_types=[("x", FloatTensorType([None, x.shape[1]]))],
+            options={id(final): {"zipmap": False}} if is_classifier else None,
+            target_opset={"": 15, "ai.onnx.ml": 3},
+        )
+    except Exception as error:
+        # Some of its errors have all figures of the model.
+        raise AssayError(f"skl2onnx cannot convert {type(estimator).__name__}: {error!s:.300}") from error
+    file.write_bytes(model.SerializeToString())
+    predict = estimator.decision_function if hasattr(estimator, "decision_function") else estimator.predict
+    named = hasattr(estimator, "feature_names_in_")
+    return predict(pandas.DataFrame(single, columns=table.columns) if named else single)
+
+
+def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None = None) -> Path:
+    """Packs a fitted estimator of LightGBM, XGBoost, CatBoost or scikit-learn as a component, and returns its path.
+
+    `folder` has the `model.toml`, as `assay model new --lang trees` makes it. The estimator must be fitted to the
+    columns of `features(folder / "model.toml", …)`. This writes the file that `trees` names, the one that `table`
+    names, and predictions.csv. Then `assay model build` makes the component and compares it with the estimator on each
+    of `wallets`: those of the training, in history.jsonl of the folder if they are not given.
+
+    Raises AssayError if the estimator cannot be packed, or if the component would predict something else.
+    """
+    folder = Path(folder)
+    declaration = folder / "model.toml"
+    try:
+        declared = tomllib.loads(declaration.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise AssayError(f"{declaration} cannot be read: {error}") from error
+    library = _library(estimator)
+    trees = declared.get("trees")
+    if not isinstance(trees, str) or not trees.endswith(_ENDS[library]):
+        raise AssayError(f'{declaration} has trees = {trees!r}: write trees = "model{_ENDS[library]}" for {library}')
+    with as_file(folder / "history.jsonl" if wallets is None else wallets) as file:
+        text = _table.text(declaration, file)
+        if isinstance(declared.get("table"), str):
+            (folder / declared["table"]).write_text(text, encoding="utf-8")
+        table = _table.read(text).drop(columns="outcome")
+        try:
+            margins = numpy.asarray(_margins(estimator, library, table, folder / trees), dtype=numpy.float64)
+        except AssayError:
+            raise
+        except Exception as error:
+            # Each library has its own.
+            raise AssayError(f"the estimator does not take the features of {declaration}: {error}") from error
+        predictions = folder / "predictions.csv"
+        numpy.savetxt(predictions, margins.reshape(-1), header="margin", comments="", fmt="%.17g")
+        print(run("model", "build", folder, "--expect", predictions, "--features", file), end="")
+    return folder / f"{folder.resolve().name}.wasm"
