@@ -11,6 +11,7 @@ use crate::{
         x402::{Local, X402},
     },
     agents::Agents,
+    attestation::Attestor,
     cards::Cards,
     config::{self, Config},
     history::History,
@@ -89,6 +90,9 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let agents = Agents::new(config, agent_registries(config, &chains), &store, &tasks.spawner());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());
+    let cards = Arc::new(Cards::new(&config.models.shelf));
+    let attestation = config.attestation.as_ref();
+    let attestor = attestation.and_then(|config| Attestor::new(config, cards.clone(), registry.clone())).map(Arc::new);
     let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &config.scoring);
     let (source, x402, reputation, rehearsal) = if config.sandbox {
         let rehearsal = Rehearsal::new(store.clone(), X402::rehearsed(&config.access.x402, &store));
@@ -96,7 +100,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     } else {
         let sender = sender(config, &chains);
         let x402 = sender.as_ref().and_then(|sender| x402(config, &chains, &store, sender));
-        let reputation = sender.and_then(|sender| reputation(config, sender, &scoring, &store, x402.as_ref()));
+        let appraiser = |config: &config::Reputation| Appraiser::new(scoring.clone(), config, attestor.clone());
+        let reputation = sender.and_then(|sender| reputation(config, sender, appraiser, &store, x402.as_ref()));
         (Source::Chains(scoring.clone()), x402, reputation, None)
     };
     if let Some(reputation) = &reputation {
@@ -104,7 +109,6 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     }
     let notices = notices(config, reputation.as_ref(), rehearsal.as_ref(), &tasks);
     x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
-    let cards = Arc::new(Cards::new(&config.models.shelf));
     let outcomes = Outcomes::new(config, rollout.clone(), chains.clone(), cards.clone());
     outcomes.start(&tasks.spawner());
     let access = Access::new(&config.access, store.clone());
@@ -126,6 +130,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         notices,
         access: access.clone(),
         x402,
+        attestor,
         history: History::new(config, &store, &tasks.spawner()),
         store,
         metrics,
@@ -159,12 +164,12 @@ fn x402(config: &Config, chains: &Chains, store: &Store, sender: &Sender) -> Opt
 fn reputation(
     config: &Config,
     sender: Sender,
-    scoring: &Scoring,
+    appraiser: impl FnOnce(&config::Reputation) -> Option<Appraiser>,
     store: &Store,
     x402: Option<&X402>,
 ) -> Option<Reputation> {
     let (reputation, ipfs) = (config.reputation.as_ref()?, config.ipfs.as_ref()?);
-    let appraiser = Appraiser::new(scoring.clone(), reputation)?;
+    let appraiser = appraiser(reputation)?;
     let outbox = Outbox::new(sender, reputation.rules());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local = local.map(|x402| Local::new(x402.clone(), outbox.clone()));

@@ -2,11 +2,16 @@
 
 use alloy::signers::local::PrivateKeySigner;
 use chrono::{SubsecRound as _, Utc};
-use std::time::Duration;
+use serde::Serialize;
+use std::{sync::Arc, time::Duration};
 
-use crate::{config, rollout::Scored};
-use assay_domain::{B256, Claimed, features::Features};
-use assay_statement::{ClaimedRate, Content, Domain, Signed, Signers, Statement, Term, blocks_root, features_digest};
+use crate::{cards::Cards, config, rollout::Scored};
+use assay_domain::{B256, Claimed, Factor, features::Features};
+use assay_registry::Registry;
+use assay_statement::{
+    ClaimedRate, Content, Domain, Evidence, EvidenceFactor, EvidenceModel, Signed, Signers, Statement, Term,
+    blocks_root, features_digest,
+};
 
 /// Signs statements with the key of `[attestation]`.
 pub struct Attestor {
@@ -14,14 +19,23 @@ pub struct Attestor {
     domain: Domain,
     valid: Duration,
     signers: Signers,
+    cards: Arc<Cards>,
+    registry: Arc<Registry>,
+}
+
+/// A statement with what it commits to.
+#[derive(Debug, Clone, Serialize)]
+pub struct Stated {
+    pub statement: Signed,
+    pub evidence: Evidence,
 }
 
 impl Attestor {
     /// `None` if the key is not a private key, which the check of the configuration reports.
-    pub fn new(config: &config::Attestation) -> Option<Self> {
+    pub fn new(config: &config::Attestation, cards: Arc<Cards>, registry: Arc<Registry>) -> Option<Self> {
         let (key, domain) = (config.account()?, config.domain());
         let signers = Signers::new(&domain, config.signers());
-        Some(Self { key, domain, valid: config.valid, signers })
+        Some(Self { key, domain, valid: config.valid, signers, cards, registry })
     }
 
     /// Every signer of this server, for those who verify statements.
@@ -38,7 +52,8 @@ impl Attestor {
     ///
     /// # Errors
     /// Words for the log: features without canonical text, no random numbers, or the signer's failure.
-    pub fn attest(&self, scored: &Scored, features: &Features, claimed: &Claimed) -> Result<Signed, String> {
+    pub async fn attest(&self, scored: &Scored, features: &Features) -> Result<Signed, String> {
+        let claimed = self.cards.claimed(&self.registry, scored).await;
         let issued = Utc::now().trunc_subsecs(0).timestamp().unsigned_abs();
         let mut salt = B256::ZERO;
         getrandom::fill(&mut salt.0).map_err(|error| error.to_string())?;
@@ -50,7 +65,7 @@ impl Attestor {
             model: scored.model.digest,
             features: features_digest(features).map_err(|error| error.to_string())?,
             blocks: blocks_root(&scored.origins.blocks),
-            claimed: first(claimed),
+            claimed: first(&claimed),
         };
         let statement = Statement {
             domain: self.domain.clone(),
@@ -60,6 +75,34 @@ impl Attestor {
             salt,
         };
         statement.sign(&self.key).map_err(|error| error.to_string())
+    }
+
+    /// The same with the evidence.
+    ///
+    /// # Errors
+    /// As [`Attestor::attest`].
+    pub async fn state(&self, scored: &Scored, features: &Features) -> Result<Stated, String> {
+        Ok(Stated { statement: self.attest(scored, features).await?, evidence: evidence(scored, features) })
+    }
+}
+
+fn evidence(scored: &Scored, features: &Features) -> Evidence {
+    let factor = |Factor { label, points, words }: &Factor| EvidenceFactor {
+        label: label.clone(),
+        points: *points,
+        rating: words.as_ref().map(|words| words.rating.as_str().to_owned()),
+        description: words.as_ref().map(|words| words.description.clone()),
+        possible: words.as_ref().map(|words| words.possible),
+    };
+    Evidence {
+        address: scored.address,
+        score: scored.assessment.score,
+        decile: scored.assessment.decile.get(),
+        factors: scored.assessment.factors.iter().map(factor).collect(),
+        model: EvidenceModel { kind: scored.model.kind, pin: (&scored.model).into() },
+        features: features.clone(),
+        blocks: scored.origins.blocks.clone(),
+        sources: scored.origins.sources.clone(),
     }
 }
 

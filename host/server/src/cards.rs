@@ -11,13 +11,16 @@ use std::{
     time::SystemTime,
 };
 
-use assay_domain::{Claim, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate};
-use assay_registry::LARGEST_CARD;
+use assay_domain::{Claim, Claimed, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate};
+use assay_registry::{LARGEST_CARD, Registry};
 use config::{Config, File, FileFormat};
 use moka::future::Cache;
 use serde::Deserialize;
 
-use crate::scoring::blocking;
+use crate::{
+    rollout::{Basis, Scored},
+    scoring::blocking,
+};
 
 /// Models whose claims are kept.
 const KEPT: u64 = 256;
@@ -209,6 +212,25 @@ pub struct Cards {
 }
 
 impl Cards {
+    /// What the model of `scored` claims of the wallet.
+    pub async fn claimed(&self, registry: &Registry, scored: &Scored) -> Claimed {
+        if matches!(scored.basis, Basis::Unknown) {
+            return Claimed::Nothing;
+        }
+        let model = &scored.model;
+        let info = || {
+            let loaded = registry.version_of(model.kind, &model.version);
+            let loaded = loaded.filter(|loaded| loaded.digest() == model.digest)?;
+            Some((loaded.info().clone(), loaded.notes().card.clone()))
+        };
+        let claims = self.claims(model, info).await;
+        match scored.basis {
+            Basis::Wallet(standing) => assay_domain::claimed(&claims, &standing, scored.assessment.score.range()),
+            _ if claims.is_empty() => Claimed::Nothing,
+            _ => Claimed::Outside("No rate is claimed for a score with off-chain assets.".to_owned()),
+        }
+    }
+
     pub fn new(shelf: &Path) -> Self {
         Self { shelf: shelf.to_owned(), kept: Cache::new(KEPT) }
     }

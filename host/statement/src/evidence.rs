@@ -3,12 +3,12 @@
 use std::fmt;
 
 use assay_domain::{Address, ModelKind, ModelPin, ReadBlock, Score, Source, features::Features};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{attest::Statement, blocks, canonical};
 
 /// The parts of `GET /api/v2/score/{id}/evidence` that can be checked. The rest of the body describes them.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     pub address: Address,
     pub score: Score,
@@ -23,7 +23,7 @@ pub struct Evidence {
 }
 
 /// The model behind a score.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceModel {
     pub kind: ModelKind,
     #[serde(flatten)]
@@ -31,15 +31,15 @@ pub struct EvidenceModel {
 }
 
 /// A factor, as the evidence shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvidenceFactor {
     pub label: String,
     pub points: i32,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rating: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub possible: Option<u32>,
 }
 

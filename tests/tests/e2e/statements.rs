@@ -4,6 +4,7 @@
 mod contract;
 mod lasting;
 mod past;
+mod submission;
 
 use std::{
     io::Write as _,

@@ -59,7 +59,7 @@ pub struct Inner {
     /// Payment by call; absent when not enabled.
     pub x402: Option<X402>,
     /// Signs statements of scores; absent when not configured.
-    pub attestor: Option<Attestor>,
+    pub attestor: Option<Arc<Attestor>>,
     pub history: History,
     /// Whether anyone with a key may download the models.
     pub public_models: bool,
@@ -134,6 +134,7 @@ pub struct Services {
     pub notices: Option<Notices>,
     pub access: Access,
     pub x402: Option<X402>,
+    pub attestor: Option<Arc<Attestor>>,
     pub history: History,
     pub store: Store,
     pub metrics: Metrics,
@@ -154,6 +155,7 @@ impl App {
             notices,
             access,
             x402,
+            attestor,
             history,
             store,
             metrics,
@@ -170,7 +172,7 @@ impl App {
             contradictions,
             access,
             x402,
-            attestor: config.attestation.as_ref().and_then(Attestor::new),
+            attestor,
             history,
             public_models: config.models.public,
             backups: Backups {

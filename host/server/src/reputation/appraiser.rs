@@ -1,7 +1,10 @@
 //! The scores of a submission, by the model versions that the configuration pins.
 
+use std::sync::Arc;
+
 use super::records::{Coverages, ScoresRecord};
 use crate::{
+    attestation::{Attestor, Stated},
     config,
     scoring::{Appraisal, AppraisalError, IDENTITY_SCHEME, Scoring, ScoringError},
 };
@@ -26,19 +29,32 @@ pub struct Appraiser {
     scoring: Scoring,
     credit: ModelVersion,
     sybil: ModelVersion,
+    attestor: Option<Arc<Attestor>>,
 }
 
 impl Appraiser {
     /// `None` if the configuration names no versions.
-    pub fn new(scoring: Scoring, config: &config::Reputation) -> Option<Self> {
-        Some(Self { scoring, credit: config.credit_model.parse().ok()?, sybil: config.sybil_model.parse().ok()? })
+    pub fn new(scoring: Scoring, config: &config::Reputation, attestor: Option<Arc<Attestor>>) -> Option<Self> {
+        let (credit, sybil) = (config.credit_model.parse().ok()?, config.sybil_model.parse().ok()?);
+        Some(Self { scoring, credit, sybil, attestor })
     }
 
+    /// The scores, and, where statements are configured, that of the credit score.
+    ///
     /// # Errors
     /// [`NoAppraisal`].
-    pub(super) async fn appraise(&self, address: Address) -> Result<ScoresRecord, NoAppraisal> {
+    pub(super) async fn appraise(&self, address: Address) -> Result<(ScoresRecord, Option<Stated>), NoAppraisal> {
         let appraised = self.scoring.appraisal(address, &self.credit, &self.sybil).await;
-        appraised.map_err(no_appraisal).and_then(complete)
+        let mut appraisal = appraised.map_err(no_appraisal)?;
+        let basis = appraisal.basis.take();
+        let scores = complete(appraisal)?;
+        let stated = match (&self.attestor, &basis) {
+            (Some(attestor), Some((scored, features))) => {
+                Some(attestor.state(scored, features).await.map_err(NoAppraisal::NotYet)?)
+            }
+            _ => None,
+        };
+        Ok((scores, stated))
     }
 }
 

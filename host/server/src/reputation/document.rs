@@ -1,17 +1,17 @@
-//! The feedback documents, with everything that does not fit on the chain. Their bytes depend only on the record and
-//! follow RFC 8785: fields in the order of their names, no spaces, whole numbers.
+//! The feedback documents, with everything that does not fit on the chain. Their bytes follow RFC 8785.
 //!
-//! ERC-8004 asks for one value, so each tag has its own document. `feedback` has all tags of the submission, and
-//! `settlement` the payment that bought it; both fields are beyond ERC-8004.
+//! ERC-8004 asks for one value, so each tag has its own document. `feedback` has all tags of the submission, `settlement`
+//! the payment that bought it, and `stated` of the credit score its signed statement and the evidence, by which anyone
+//! computes the score again; these fields are beyond ERC-8004.
 
 use alloy::primitives::keccak256;
 use serde::Serialize;
 
+use crate::attestation::Stated;
+
 use super::records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, SubmissionRecord};
 use assay_chain::cid;
 use assay_domain::{Address, B256, ModelPin, Tag, Time};
-
-// The fields of each struct stand in the order of their names.
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -25,6 +25,8 @@ struct Document<'a> {
     feedback: &'a [Entry<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
     settlement: Option<&'a Settled>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stated: Option<&'a Stated>,
     subject: &'a Subject,
     submission_id: &'a str,
     tag1: Tag,
@@ -76,6 +78,16 @@ pub struct Settlement {
     pub transaction: B256,
 }
 
+/// What a document says beside the scores.
+#[derive(Debug, Default)]
+pub struct Beside<'a> {
+    pub settlement: Option<Settlement>,
+    /// Of the credit score.
+    pub stated: Option<Stated>,
+    /// Empty where none is configured.
+    pub endpoint: &'a str,
+}
+
 /// The feedback of each tag of `record`, with its document.
 ///
 /// # Errors
@@ -83,14 +95,13 @@ pub struct Settlement {
 pub fn feedback(
     record: &SubmissionRecord,
     scores: &ScoresRecord,
-    settlement: Option<Settlement>,
-    endpoint: &str,
+    Beside { settlement, stated, endpoint }: &Beside<'_>,
 ) -> Result<Vec<FeedbackRecord>, String> {
     let mut feedback: Vec<_> = record.tags.iter().map(|tag| valued(*tag, scores)).collect();
     if feedback.is_empty() {
         return Err("a submission without tags".to_owned());
     }
-    let settlement = settlement.map(|Settlement { chain, payer, transaction }| Settled {
+    let settlement = settlement.as_ref().map(|&Settlement { chain, payer, transaction }| Settled {
         payer: account(chain, payer),
         transaction: transaction.to_string(),
     });
@@ -107,6 +118,7 @@ pub fn feedback(
                 endpoint,
                 feedback: &entries,
                 settlement: settlement.as_ref(),
+                stated: stated.as_ref().filter(|_| one.tag == Tag::CreditScore),
                 subject: &subject,
                 submission_id: &id,
                 tag1: one.tag,
@@ -135,7 +147,7 @@ fn valued(tag: Tag, scores: &ScoresRecord) -> FeedbackRecord {
 
 /// A document with its CID and hash.
 fn written(document: &Document<'_>) -> Result<DocumentRecord, String> {
-    let text = serde_json::to_string(document).map_err(|error| error.to_string())?;
+    let text = serde_json_canonicalizer::to_string(document).map_err(|error| error.to_string())?;
     Ok(DocumentRecord { cid: cid(text.as_bytes()), hash: keccak256(&text), text })
 }
 
@@ -198,7 +210,12 @@ mod tests {
     }
 
     fn documents(record: &SubmissionRecord, settlement: Option<Settlement>) -> Vec<DocumentRecord> {
-        let feedback = feedback(record, &sample::scores(), settlement, "https://assay.example").unwrap();
+        let feedback = feedback(
+            record,
+            &sample::scores(),
+            &Beside { settlement, endpoint: "https://assay.example", ..Beside::default() },
+        )
+        .unwrap();
         feedback.into_iter().map(|one| one.document.unwrap()).collect()
     }
 

@@ -5,7 +5,7 @@ use futures::future::try_join_all;
 
 use super::{
     Barred, Event, NoAppraisal, Reputation,
-    document::{self, Settlement},
+    document::{self, Beside, Settlement},
     records::{Stage, Start, SubmissionRecord},
 };
 use crate::access::{
@@ -61,7 +61,7 @@ impl Reputation {
     }
 
     async fn score(&self, record: &SubmissionRecord) -> Event {
-        let scores = match self.inner.appraiser.appraise(record.address).await {
+        let (scores, stated) = match self.inner.appraiser.appraise(record.address).await {
             Ok(scores) => scores,
             Err(NoAppraisal::NotYet(why)) => return Event::Retry(why),
             Err(NoAppraisal::Unread(what)) => {
@@ -77,7 +77,8 @@ impl Reputation {
             Ok(settlement) => settlement,
             Err(error) => return Event::Retry(error.to_string()),
         };
-        match document::feedback(record, &scores, settlement, &self.inner.settings.endpoint) {
+        let beside = Beside { settlement, stated, endpoint: &self.inner.settings.endpoint };
+        match document::feedback(record, &scores, &beside) {
             Ok(feedback) => Event::Scored { scores, feedback },
             Err(why) => Event::Refused(why),
         }

@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_submission_of_an_older_version_has_one_document_for_all_tags() {
-        let feedback = document::feedback(&sample::pending(), &sample::scores(), None, "").unwrap();
+        let feedback = document::feedback(&sample::pending(), &sample::scores(), &document::Beside::default()).unwrap();
         let document = feedback[0].document.clone().unwrap();
         let now = SubmissionRecord { stage: Stage::Submitting, feedback, ..sample::pending() };
         let mut old = serde_json::to_value(&now).unwrap();

@@ -139,7 +139,11 @@ fn completed(request: &Request, scores: ScoresRecord, now: Time) -> Result<Submi
         let landed = LandedRecord { hash, block: head + 1 + n as u64, gas_used: GAS + u64::from(hash.0[0]) * 16 };
         FeedbackRecord { landed: Some(landed), ..feedback }
     };
-    record.feedback = document::feedback(&record, &scores, None, "")?.into_iter().enumerate().map(landed).collect();
+    record.feedback = document::feedback(&record, &scores, &document::Beside::default())?
+        .into_iter()
+        .enumerate()
+        .map(landed)
+        .collect();
     record.scores = Some(scores);
     if request.address == FAILING {
         (record.stage, record.error) = (Stage::Failed, Some(FAILURE.to_owned()));

@@ -1,8 +1,14 @@
 //! The scores of an address that go on a chain: by pinned models, with the coverage of the data behind them.
 
+use std::sync::Arc;
+
+use chrono::Utc;
+
 use super::{Scoring, ScoringError, identity};
+use crate::rollout::{Basis, Scored};
 use assay_domain::{
-    Address, Coverage, ModelKind, ModelRef, ModelVersion, Part, Time, UnreadByChain, features::features,
+    Address, Coverage, ModelKind, ModelRef, ModelVersion, Part, Standing, Time, UnreadByChain,
+    features::{Features, features},
 };
 use assay_registry::{CreditModel, Model, OfKind, SybilModel};
 
@@ -28,6 +34,8 @@ pub struct Appraisal {
     pub identity_coverage: Coverage,
     /// What was not read of all that the scores use, by chain.
     pub unread: UnreadByChain,
+    /// The credit score with what it was computed from; absent for a mock.
+    pub basis: Option<(Scored, Features)>,
 }
 
 /// Why there is no appraisal.
@@ -54,8 +62,21 @@ impl Scoring {
         let snapshot = self.active(address).await?;
         let features = features(&snapshot);
         let reference = |model: &Model| model.reference().clone();
+        let assessment = credit.score(&features).map_err(ScoringError::from)?;
+        let score = assessment.score.get();
+        let scored = Scored {
+            address,
+            assessment,
+            model: reference(&credit),
+            at: Utc::now(),
+            coverage: snapshot.score_coverage(),
+            fresh: self.freshness(&snapshot),
+            record: None,
+            basis: Basis::Wallet(Standing::of(&features)),
+            origins: Arc::new(snapshot.origins()),
+        };
         Ok(Appraisal {
-            credit: credit.score(&features).map_err(ScoringError::from)?.score.get(),
+            credit: score,
             credit_model: reference(&credit),
             sybil: sybil.risk(&features).map_err(ScoringError::from)?.risk,
             sybil_model: reference(&sybil),
@@ -65,6 +86,7 @@ impl Scoring {
             events_coverage: snapshot.events_coverage(),
             identity_coverage: snapshot.identity_coverage(),
             unread: snapshot.unread().filter(|(_, unread)| is_used(&unread.part)).collect(),
+            basis: Some((scored, features)),
         })
     }
 

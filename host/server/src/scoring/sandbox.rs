@@ -156,6 +156,7 @@ impl Sandbox {
             events_coverage: Coverage::Complete,
             identity_coverage: Coverage::Complete,
             unread: Vec::new(),
+            basis: None,
         })
     }
 

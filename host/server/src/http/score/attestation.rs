@@ -61,8 +61,7 @@ pub async fn attest(
                      try again when `provisional` of the score is false";
         return Err(ApiError::coded(StatusCode::CONFLICT, "provisional", words).retry_after(5));
     }
-    let claimed = app.claimed(&scored).await;
-    let signed = attestor.attest(&scored, &features, &claimed).map_err(|why| ApiError::internal("attestation", why))?;
+    let signed = attestor.attest(&scored, &features).await.map_err(|why| ApiError::internal("attestation", why))?;
     let inputs = Inputs { features, boost: None, asked_by: caller.name().to_owned() };
     let id = app.rollout.keep(&scored, inputs, caller.owner(), attestor.valid()).await.map_err(ApiError::store)?;
     let answer = fresh::once(Json(StatementBody::new(&id, signed)));
@@ -99,7 +98,7 @@ pub async fn signers(State(app): State<App>) -> Result<Response, ApiError> {
 }
 
 fn attestor(app: &App) -> Result<&Attestor, ApiError> {
-    app.attestor.as_ref().ok_or_else(|| {
+    app.attestor.as_deref().ok_or_else(|| {
         let words = "This server signs no statements; its operator can configure [attestation]";
         ApiError::coded(StatusCode::BAD_GATEWAY, "attestation_not_configured", words)
     })

@@ -2,28 +2,14 @@
 
 use crate::{
     http::{state::Inner, wire::ScoreBody},
-    rollout::{Basis, Scored},
+    rollout::Scored,
 };
-use assay_domain::{Claimed, claimed};
+use assay_domain::Claimed;
 
 impl Inner {
     /// What the model of `scored` claims of the wallet.
     pub async fn claimed(&self, scored: &Scored) -> Claimed {
-        if matches!(scored.basis, Basis::Unknown) {
-            return Claimed::Nothing;
-        }
-        let model = &scored.model;
-        let info = || {
-            let loaded = self.rollout.registry().version_of(model.kind, &model.version);
-            let loaded = loaded.filter(|loaded| loaded.digest() == model.digest)?;
-            Some((loaded.info().clone(), loaded.notes().card.clone()))
-        };
-        let claims = self.cards.claims(model, info).await;
-        match scored.basis {
-            Basis::Wallet(standing) => claimed(&claims, &standing, scored.assessment.score.range()),
-            _ if claims.is_empty() => Claimed::Nothing,
-            _ => Claimed::Outside("No rate is claimed for a score with off-chain assets.".to_owned()),
-        }
+        self.cards.claimed(self.rollout.registry(), scored).await
     }
 
     /// The body of a score; with `factors` also what the model claims.

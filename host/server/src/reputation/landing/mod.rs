@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn a_submission_says_that_there_is_no_new_block_after_a_minute() {
         let mut record = sample::pending();
-        record.feedback = document::feedback(&record, &sample::scores(), None, "").unwrap();
+        record.feedback = document::feedback(&record, &sample::scores(), &document::Beside::default()).unwrap();
         let said = |record: &SubmissionRecord, head, now| silence(record, time_from_unix(head), time_from_unix(now));
         assert_eq!(said(&record, 0, 1_000), None, "nothing is sent");
         let signed = SignedRecord {

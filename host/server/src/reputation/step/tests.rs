@@ -25,7 +25,7 @@ fn signed(n: u8, cancels: bool) -> SignedRecord {
 
 fn scored() -> Event {
     let (record, scores) = (pending(), scores());
-    Event::Scored { feedback: document::feedback(&record, &scores, None, "").unwrap(), scores }
+    Event::Scored { feedback: document::feedback(&record, &scores, &document::Beside::default()).unwrap(), scores }
 }
 
 fn landed() -> LandedRecord {
