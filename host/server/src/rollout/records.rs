@@ -8,7 +8,7 @@ mod shadow;
 
 use assay_domain::{Digest, ModelKind, ModelPin, ModelRef, ModelVersion};
 use assay_store::{Family, Key};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use uuid::Uuid;
 
 pub use audit::{AuditEnd, AuditRecord};
@@ -44,6 +44,11 @@ pub fn component_bytes(digest: &Digest) -> Key<String> {
 
 /// The provenance of a served score.
 pub fn served(id: Uuid) -> Key<ServedRecord> {
+    Family::spread("score/").key(id.simple())
+}
+
+/// The same record, to see whether it is there.
+pub fn served_at_all(id: Uuid) -> Key<IgnoredAny> {
     Family::spread("score/").key(id.simple())
 }
 

@@ -116,7 +116,7 @@ impl Rollout {
         let Provenance { writer, secret, store, .. } = &self.inner.provenance;
         let lasts = scored.at + writer.lifetime() >= Utc::now() + lifetime;
         if let Some(record) = scored.record.filter(|_| lasts)
-            && store.get(&records::served(record)).await?.is_some()
+            && store.get(&records::served_at_all(record)).await?.is_some()
         {
             return Ok(secret.bind(record, owner));
         }
