@@ -1,8 +1,8 @@
 //! The scored wallets: an ordinary one, and one that is active on every chain of a large host.
 
 use assay_domain::{
-    Activity, Address, AssetClass, ChainId, ChainSnapshot, Coverage, EventCounts, PoolEvents, PoolHistory, Position,
-    Protocol, Seen, Snapshot, TokenBalance, U256,
+    Activity, Address, AssetClass, ChainId, ChainOrigin, ChainSnapshot, Coverage, EventCounts, PoolEvents, PoolHistory,
+    Position, Protocol, Seen, Snapshot, TokenBalance, U256,
     features::{Features, features},
     time_from_unix,
 };
@@ -64,6 +64,7 @@ fn chain(chain_id: ChainId, markets: u8) -> ChainSnapshot {
         positions: (0..markets).map(|index| position(chain_id, index)).collect(),
         pools: (0..markets).map(|index| pool(chain_id, index)).collect(),
         unread: Vec::new(),
+        origin: ChainOrigin::default(),
     }
 }
 

@@ -263,6 +263,6 @@ mod tests {
         assert_eq!(documents(&record, None), documents(&record, None));
         let other = SubmissionRecord { id: uuid::Uuid::new_v4(), ..record.clone() };
         assert_ne!(documents(&record, None)[0].cid, documents(&other, None)[0].cid);
-        assert!(feedback(&SubmissionRecord { tags: vec![], ..record }, &sample::scores(), None, "").is_err());
+        assert!(feedback(&SubmissionRecord { tags: vec![], ..record }, &sample::scores(), &Beside::default()).is_err());
     }
 }
