@@ -122,7 +122,7 @@ impl X402 {
                     Ok(promised) if standing.balance >= promised.saturating_add(authorization.value) => return false,
                     Ok(_) => {
                         record.trouble =
-                            Some("the payer's balance does not cover it and the payer's earlier payments now".into())
+                            Some("the payer's balance does not cover it and the payer's earlier payments now".into());
                     }
                     Err(error) => record.trouble = Some(error.to_string()),
                 }
