@@ -109,8 +109,8 @@ pub(super) fn check(database: &Database, store: &Path) -> Result<(), OpenError> 
     match last.filter(|last| last.store == acknowledged.store && last.number < acknowledged.number) {
         None => Ok(()),
         Some(last) => Err(damaged(format!(
-            "it ends with write {}, and write {} was acknowledged; if this is an older copy, or the writes since may be \
-             lost, remove {}",
+            "it ends with write {}, and write {} was acknowledged; if this is an older copy, or the later writes may \
+             be lost, remove {}",
             last.number,
             acknowledged.number,
             path(store).display()

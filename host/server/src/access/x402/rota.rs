@@ -37,8 +37,8 @@ struct Look {
 }
 
 impl Rota {
-    /// The payments of `open` to look at now: new ones first, then those that have waited longest. The token of a payment
-    /// is cancelled when another payment needs its place.
+    /// The payments of `open` to look at now: new ones first, then those that have waited longest. The token of a
+    /// payment is cancelled when another payment needs its place.
     pub fn due(&mut self, open: Vec<PaymentRecord>, now: Instant) -> Vec<(PaymentRecord, CancellationToken)> {
         let known: HashSet<PaymentId> = open.iter().map(|record| record.id).collect();
         self.looks.retain(|id, _| known.contains(id));
