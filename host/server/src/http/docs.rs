@@ -24,8 +24,8 @@ const SETUP: &str = "swagger-initializer.js";
 /// Runs before the page is made: removes the key that older versions stored.
 const FORGET: &str = "try { localStorage.removeItem(\"authorized\"); } catch { /* Storage is disabled. */ }\n";
 
-/// As the console's: only files of this server, no inline script, no frame around it. Swagger UI also sets inline styles
-/// and has icons in its style sheet.
+/// As the console's: only files of this server, no inline script, no frame around it. Swagger UI also sets inline
+/// styles and has icons in its style sheet.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

@@ -8,7 +8,7 @@ use std::{
 
 use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 
-use super::{EXPIRY, RECORDS, examine::examine, open};
+use super::{EXPIRY, RECORDS, acknowledged, examine::examine, open};
 use crate::{BackupError, Copied, OpenError};
 
 /// Records of one transaction of a copy; it limits the memory.
@@ -83,7 +83,7 @@ pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Opti
         if stood {
             settle(path, &aside).map_err(|error| unusable(&aside, error))?;
         }
-        settle(&draft, path).map_err(|error| unusable(path, error))?;
+        acknowledged::forget(path).and_then(|()| settle(&draft, path)).map_err(|error| unusable(path, error))?;
         Ok(stood.then_some(aside))
     });
     if outcome.is_err() {

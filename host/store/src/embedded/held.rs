@@ -100,7 +100,7 @@ impl Held {
     }
 
     /// Lets `write` use the database, and stops writes where it failed.
-    pub(super) fn write(&self, write: impl FnOnce(&Database) -> Result<(), redb::Error>) -> Result<(), StoreError> {
+    pub(super) fn write<R>(&self, write: impl FnOnce(&Database) -> Result<R, redb::Error>) -> Result<R, StoreError> {
         let (opened, outcome) = {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
             (current.opened, write(current.state.writable()?))

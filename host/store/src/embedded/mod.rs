@@ -1,5 +1,6 @@
 //! The embedded backend: one redb file, read concurrently and written by one thread. Only this folder names redb.
 
+mod acknowledged;
 pub(super) mod backup;
 #[cfg(test)]
 mod damage;
@@ -14,6 +15,7 @@ use std::{ops::Bound, path::PathBuf, sync::Arc, time::Duration};
 use redb::{Database, ReadableDatabase, TableDefinition};
 
 use self::{
+    acknowledged::Acknowledged,
     held::Held,
     writer::{Records, Writer},
 };
@@ -51,7 +53,9 @@ impl Embedded {
             Err(panic) => return Err(OpenError::Damaged { path: named.clone(), reason: panic.to_string() }),
         };
         let held = Arc::new(Held::new(named.clone(), database));
-        let writer = Arc::new(Writer::start(held.clone(), clock.clone()).map_err(|error| unusable(error.to_string()))?);
+        let acknowledged = Acknowledged::open(&named);
+        let writer = Writer::start(held.clone(), acknowledged, clock.clone());
+        let writer = Arc::new(writer.map_err(|error| unusable(error.to_string()))?);
         let this = Self { held, writer, clock };
         this.end_leases().await.map_err(|error| unusable(error.to_string()))?;
         Ok(this)

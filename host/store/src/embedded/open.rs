@@ -9,7 +9,7 @@ use std::{
 use redb::{Database, DatabaseError};
 
 use super::{
-    CACHE_BYTES, EXPIRY, FORMAT, META, RECORDS,
+    CACHE_BYTES, EXPIRY, FORMAT, META, RECORDS, acknowledged,
     examine::{examine, refusal},
 };
 use crate::OpenError;
@@ -34,7 +34,7 @@ pub(super) fn open(path: &Path) -> Result<Database, OpenError> {
 
 /// Opens a file that was checked before the first change to it, and writes to it: a full disk refuses that.
 pub(super) fn existing(path: &Path) -> Result<Database, OpenError> {
-    drop(examine(path)?);
+    acknowledged::check(&examine(path)?, path)?;
     let opened = redb::Builder::new().set_cache_size(CACHE_BYTES).open(path);
     let database = opened.map_err(|error| refusal(path, error))?;
     prove(&database).map_err(|error| OpenError::Unusable { path: path.to_owned(), reason: error.to_string() })?;

@@ -12,7 +12,13 @@ use std::{
 use redb::{Database, ReadableTable, StorageError, Table};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{EXPIRY, RECORDS, failed, held::Held, unexpired};
+use super::{
+    EXPIRY, RECORDS,
+    acknowledged::{Acknowledged, Write},
+    failed,
+    held::Held,
+    unexpired,
+};
 use crate::{
     StoreError,
     clock::{Clock, millis},
@@ -39,7 +45,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(held: Arc<Held>, clock: Clock) -> io::Result<Self> {
+    pub(super) fn start(held: Arc<Held>, acknowledged: Acknowledged, clock: Clock) -> io::Result<Self> {
         let (jobs, mut waiting) = mpsc::channel::<Job>(BATCH);
         let thread = thread::Builder::new().name("store".into()).spawn(move || {
             while let Some(first) = next(&held, &mut waiting) {
@@ -49,7 +55,7 @@ impl Writer {
                 {
                     batch.push(job);
                 }
-                run(&held, &clock, batch);
+                run(&held, &acknowledged, &clock, batch);
             }
         })?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
@@ -108,7 +114,7 @@ fn next(held: &Held, waiting: &mut mpsc::Receiver<Job>) -> Option<Job> {
     waiting.blocking_recv()
 }
 
-fn run(held: &Held, clock: &Clock, batch: Vec<Job>) {
+fn run(held: &Held, acknowledged: &Acknowledged, clock: &Clock, batch: Vec<Job>) {
     metrics::histogram!("assay_store_batch_writes").record(batch.len() as f64);
     held.resume();
     let mut waiting = batch.into_iter();
@@ -123,21 +129,31 @@ fn run(held: &Held, clock: &Clock, batch: Vec<Job>) {
                 error => error,
             }
         });
-    if let Err(error) = &outcome {
-        answers.extend(waiting.map(|job| job(Err(error.clone()))));
-    }
+    let outcome = match outcome {
+        Ok(write) => {
+            if let Some(write) = write {
+                acknowledged.note(write);
+            }
+            Ok(())
+        }
+        Err(error) => {
+            answers.extend(waiting.map(|job| job(Err(error.clone()))));
+            Err(error)
+        }
+    };
     for answer in answers {
         answer(outcome.clone());
     }
 }
 
+/// Returns the write that was committed; `None` if nothing changed.
 fn transact(
     database: &Database,
     now: u64,
     waiting: &mut impl Iterator<Item = Job>,
     answers: &mut Vec<Answer>,
     committing: &Cell<bool>,
-) -> Result<(), redb::Error> {
+) -> Result<Option<Write>, redb::Error> {
     let writing = database.begin_write()?;
     let mut records = Records {
         records: writing.open_table(RECORDS)?,
@@ -155,13 +171,17 @@ fn transact(
     match broken {
         Some(error) => Err(error),
         None if changed => {
+            let write = Write::count(&writing)?;
             let started = Instant::now();
             committing.set(true);
             writing.commit()?;
             metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
-            Ok(())
+            Ok(Some(write))
         }
-        None => Ok(writing.abort()?),
+        None => {
+            writing.abort()?;
+            Ok(None)
+        }
     }
 }
 

@@ -42,5 +42,5 @@ async fn a_backup_writes_over_nothing_and_leaves_nothing_half_made() {
     assert!(store.back_up(&below).await.is_err());
     let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["assay.redb", "taken"]);
+    assert_eq!(names, ["assay.redb", "assay.redb.last", "taken"]);
 }

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::records::PaymentRecord;
 use assay_domain::{Address, PaymentId};
 
-/// Maximum number of concurrent looks.
-const AT_ONCE: usize = 64;
+/// Maximum number of concurrent first looks.
+const NEW: usize = 48;
 /// Maximum number of concurrent looks at payments of one payer.
 const OF_PAYER: usize = 4;
 /// Maximum number of concurrent looks at payments that an earlier look did not settle.
@@ -37,8 +37,8 @@ struct Look {
 }
 
 impl Rota {
-    /// The payments of `open` to look at now: new ones first, then those that have waited longest. The token of a payment
-    /// is cancelled when another payment needs its place.
+    /// The payments of `open` to look at now: new ones first, then those that have waited longest. The token of a
+    /// payment is cancelled when another payment needs its place.
     pub fn due(&mut self, open: Vec<PaymentRecord>, now: Instant) -> Vec<(PaymentRecord, CancellationToken)> {
         let known: HashSet<PaymentId> = open.iter().map(|record| record.id).collect();
         self.looks.retain(|id, _| known.contains(id));
@@ -58,12 +58,12 @@ impl Rota {
         new.retain(&mut has_lane);
         again.retain(&mut has_lane);
         let is_again = |id: &PaymentId| self.looks.contains_key(id);
-        let free_again = AGAIN.saturating_sub(self.busy.keys().filter(|id| is_again(id)).count());
+        let busy_again = self.busy.keys().filter(|id| is_again(id)).count();
+        let free_again = AGAIN.saturating_sub(busy_again);
+        let free_new = NEW.saturating_sub(self.busy.len() - busy_again);
         self.make_room(again.len().saturating_sub(free_again), is_again, now);
-        again.truncate(free_again);
-        let free = AT_ONCE.saturating_sub(self.busy.len());
-        self.make_room(new.len().saturating_sub(free), |_| true, now);
-        let due: Vec<_> = new.into_iter().take(free.saturating_sub(again.len())).chain(again).take(free).collect();
+        self.make_room(new.len().saturating_sub(free_new), |id| !is_again(id), now);
+        let due: Vec<_> = new.into_iter().take(free_new).chain(again.into_iter().take(free_again)).collect();
         due.into_iter().map(|record| self.begin(record, now)).collect()
     }
 
@@ -151,11 +151,10 @@ mod tests {
         assert_eq!(due.iter().map(|(record, _)| record.id.from).collect::<Vec<_>>(), [Address::with_last_byte(2)]);
 
         // One payer for each place.
-        let (mut rota, crowd) =
-            (Rota::default(), (0..AT_ONCE as u8).map(|payer| payment(payer, 0)).collect::<Vec<_>>());
+        let (mut rota, crowd) = (Rota::default(), (0..NEW as u8).map(|payer| payment(payer, 0)).collect::<Vec<_>>());
         let tokens: Vec<_> =
             rota.due(crowd.clone(), start).into_iter().map(|(record, leave)| (record.id, leave)).collect();
-        assert_eq!(tokens.len(), AT_ONCE);
+        assert_eq!(tokens.len(), NEW);
         let late: Vec<_> = crowd.into_iter().chain([payment(200, 0)]).collect();
         let gone = || tokens.iter().filter(|(_, leave)| leave.is_cancelled()).map(|(id, _)| *id).collect::<Vec<_>>();
         assert!(rota.due(late.clone(), start).is_empty() && gone().is_empty(), "a quick look is not cancelled");
@@ -175,7 +174,10 @@ mod tests {
         let cancelled = || begun.iter().filter(|(_, leave)| leave.is_cancelled()).count();
         assert!(rota.due(asked.clone(), start).is_empty());
         assert_eq!(cancelled(), 0);
-        assert!(rota.due(asked, start + SLOW).is_empty());
+        assert!(rota.due(asked.clone(), start + SLOW).is_empty());
         assert_eq!(cancelled(), 1);
+        // Second looks take no place of a payment that was not looked at yet.
+        let due = rota.due(asked.into_iter().chain([payment(200, 0)]).collect(), start + SLOW);
+        assert_eq!(due.iter().map(|(record, _)| record.id.from).collect::<Vec<_>>(), [Address::with_last_byte(200)]);
     }
 }
