@@ -172,7 +172,7 @@ fn revoke(file: &ConfigFile, name: &str) -> Result<(), Failure> {
 }
 
 /// Runs `work` on the configured store.
-fn with_store<T>(
+pub(super) fn with_store<T>(
     file: &ConfigFile,
     work: impl AsyncFnOnce(Access, Config) -> Result<T, Failure>,
 ) -> Result<T, Failure> {

@@ -4,10 +4,12 @@
 mod backtest;
 mod check_config;
 mod compile;
+mod endpoint;
 mod features;
 mod first_party;
 mod health;
 mod index;
+mod init;
 mod key;
 mod meter;
 mod model;
@@ -36,6 +38,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Write a configuration for the chains at some endpoints, and make an admin key
+    Init(init::Init),
     /// Serve the API
     Serve(serve::Serve),
     /// Check whether the server on this machine is ready, for the health check of a container
@@ -111,6 +115,7 @@ impl Failure {
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Command::Init(init) => init::run(init),
         Command::Serve(serve) => serve::run(serve),
         Command::Health(health) => health::run(&health),
         Command::CheckConfig { file, live } => check_config::run(&file, live),

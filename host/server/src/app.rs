@@ -1,6 +1,11 @@
 //! Builds a server from its configuration. The binary, the tests and the benchmarks start the same server here.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -187,7 +192,19 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     for missing in assembled.http.missing_models() {
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }
-    tracing::info!(%address, sandbox = config.sandbox, chains = config.chains.len(), "listening");
+    let lacks = assembled.http.lacks().await;
+    lacks.iter().for_each(|what| tracing::warn!("{what}"));
+    let url = local_url(address);
+    tracing::info!(
+        %address,
+        version = env!("CARGO_PKG_VERSION"),
+        sandbox = config.sandbox,
+        chains = config.chains.len(),
+        console = format_args!("{url}/console"),
+        %url,
+        warnings = (!lacks.is_empty()).then(|| lacks.join("; ")),
+        "listening"
+    );
     let (leaving, closing) = (assembled.http.stopping.clone(), CancellationToken::new());
     let notice = config.http.drain_notice;
     let leave = async {
@@ -202,6 +219,16 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
     assembled.stop().await;
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The URL of a server at `address`, for a browser on this machine.
+fn local_url(address: SocketAddr) -> String {
+    let ip = match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("http://{}", SocketAddr::new(ip, address.port()))
 }
 
 /// Notices of submissions, where there are any.

@@ -18,6 +18,7 @@ mod generations;
 mod hostile;
 mod identity;
 mod index;
+mod init;
 mod keys;
 mod killed;
 mod lenders;

@@ -12,11 +12,10 @@ use assay_statement::Evidence;
 use assay_store::Store;
 
 use super::{
-    Endpoint,
     differences::differences,
     report::{Report, Step},
 };
-use crate::Failure;
+use crate::{Failure, endpoint::Endpoint};
 
 /// Longest wait for the histories of a wallet.
 const WAIT: Duration = Duration::from_secs(300);

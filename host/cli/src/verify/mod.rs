@@ -9,17 +9,16 @@ use std::{
     fs::{self, File},
     io::Read as _,
     path::{Path, PathBuf},
-    str::FromStr,
 };
 
 use assay::config::Config;
-use assay_domain::{Address, ChainId, Secret};
+use assay_domain::Address;
 use assay_statement::{Evidence, Signed, Signers, Statement};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
 use self::report::{Report, Step};
-use super::{ConfigFile, Failure};
+use super::{ConfigFile, Failure, endpoint::Endpoint};
 
 /// The largest statement and list of signers, in bytes.
 const STATEMENT: u64 = 256 << 10;
@@ -64,27 +63,6 @@ pub(super) struct Verify {
     /// Configuration that names the chains and their markets, tokens and feeds; the shipped one by default
     #[arg(long, value_name = "FILE", requires = "evidence")]
     config: Option<PathBuf>,
-}
-
-/// An endpoint of a chain.
-#[derive(Debug, Clone)]
-struct Endpoint {
-    chain: ChainId,
-    url: Secret,
-}
-
-impl FromStr for Endpoint {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || "write the id of a chain and a URL, such as 1=https://rpc.example".to_owned();
-        let (chain, url) = text.split_once('=').ok_or_else(wrong)?;
-        let chain = chain.trim().parse().map_err(|_| wrong())?;
-        if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err(wrong());
-        }
-        Ok(Self { chain, url: Secret::new(url) })
-    }
 }
 
 pub(super) fn run(verify: &Verify) -> Result<(), Failure> {

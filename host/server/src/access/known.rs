@@ -1,11 +1,11 @@
 //! Every key that a server accepts, without its text.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::atomic::Ordering};
 
 use assay_domain::{Scope, Time};
 use assay_store::StoreError;
 
-use super::{Access, Caller, KeyUsage};
+use super::{Access, Caller, KeyUsage, records::API_KEYS};
 
 /// A key of the configuration, or a minted key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,19 @@ impl Access {
         }
         known.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(known)
+    }
+
+    /// Whether there is any key. A minted key that was found once is believed to be still there: this is called often.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the records cannot be read.
+    pub async fn has_keys(&self) -> Result<bool, StoreError> {
+        if !self.configured.is_empty() || self.any_minted.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        let found = !self.store.list(&API_KEYS).await?.is_empty();
+        self.any_minted.store(found, Ordering::Relaxed);
+        Ok(found)
     }
 
     fn minted_key(&self, KeyUsage { record, used }: KeyUsage) -> KnownKey {

@@ -16,7 +16,13 @@ mod reservation;
 mod tests;
 pub mod x402;
 
-use std::{collections::HashMap, net::IpAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    num::NonZeroU32,
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
 
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
@@ -64,6 +70,8 @@ pub struct Admitted {
 #[derive(Clone)]
 pub struct Access {
     configured: Arc<HashMap<KeyHash, Arc<Caller>>>,
+    /// Whether a minted key was ever found in the store.
+    any_minted: Arc<AtomicBool>,
     minted: Cache<KeyHash, Option<Arc<Caller>>>,
     /// Minted keys that were valid a short time ago.
     seen: Cache<KeyHash, ()>,
@@ -85,6 +93,7 @@ impl Access {
             .collect();
         Self {
             configured: Arc::new(configured),
+            any_minted: Arc::default(),
             minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFETIME).build(),
             seen: Cache::builder().max_capacity(LOOKUPS).time_to_idle(SEEN_LIFETIME).build(),
             default_cost: config.default_cost,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Environment, File, FileFormat};
+use config::{Environment, File, FileFormat, builder::{ConfigBuilder, DefaultState}};
 
 use super::{Config, Problem, known, validate};
 
@@ -34,19 +34,57 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
         builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
     }
     let environment = Environment::with_prefix("ASSAY").prefix_separator("__").separator("__").try_parsing(true);
-    let mut config: Config = builder
-        .add_source(environment)
-        .build()
-        .and_then(config::Config::try_deserialize)
-        // An error about all chains names its keys itself.
-        .map_err(|error| {
-            ConfigError::Invalid(without_values(error.to_string().trim_end_matches(" for key `chains`")))
-        })?;
+    let (parsed, unset) = parse(builder.add_source(environment));
+    let mut config = match parsed {
+        Ok(config) => config,
+        Err(what) if unset.is_empty() => return Err(ConfigError::Invalid(what)),
+        Err(what) => {
+            let rest = Problem { key: "configuration".to_owned(), what };
+            return Err(ConfigError::Problems(unset.into_iter().chain([rest]).collect()));
+        }
+    };
     if config.reading.index_path.as_os_str().is_empty() {
         config.reading.index_path = config.store.path.with_file_name("index");
     }
-    let problems = validate::problems(&config);
+    let mut problems = validate::problems(&config);
+    // The value of an unset variable is unknown, so nothing else is wrong with it.
+    problems.retain(|problem| unset.iter().all(|unset| unset.key != problem.key));
+    let problems: Vec<_> = unset.into_iter().chain(problems).collect();
     if problems.is_empty() { Ok(config) } else { Err(ConfigError::Problems(problems)) }
+}
+
+/// The configuration, or why it cannot be parsed; and each value that names an unset environment variable, for which
+/// some text stands in the configuration.
+fn parse(mut builder: ConfigBuilder<DefaultState>) -> (Result<Config, String>, Vec<Problem>) {
+    // An error about all chains names its keys itself.
+    let words =
+        |error: &config::ConfigError| without_values(error.to_string().trim_end_matches(" for key `chains`"));
+    let mut unset: Vec<Problem> = Vec::new();
+    loop {
+        let values = match builder.clone().build() {
+            Ok(values) => values,
+            Err(error) => return (Err(words(&error)), unset),
+        };
+        let error = match values.clone().try_deserialize() {
+            Ok(config) => return (Ok(config), unset),
+            Err(error) => error,
+        };
+        let named = unset_variable(&values, &error).filter(|(key, _)| unset.iter().all(|known| known.key != *key));
+        let Some((key, variable)) = named else { return (Err(words(&error)), unset) };
+        builder = match builder.set_override(&key, format!("unset {variable} at {key}")) {
+            Ok(builder) => builder,
+            Err(_) => return (Err(words(&error)), unset),
+        };
+        unset.push(Problem { key, what: format!("environment variable {variable} is not set; set it, or write the value") });
+    }
+}
+
+/// The key at which `error` is, and the unset environment variable that it names.
+fn unset_variable(values: &config::Config, error: &config::ConfigError) -> Option<(String, String)> {
+    let config::ConfigError::At { key: Some(key), .. } = error else { return None };
+    let key = dotted(key);
+    let variable = values.get_string(&key).ok()?.strip_prefix('$')?.to_owned();
+    std::env::var(&variable).is_err().then_some((key, variable))
 }
 
 /// The loader's message without values from the file: a quoted line, or a text of the wrong type, may be a secret.
@@ -143,6 +181,26 @@ mod tests {
             assert!(error.contains(part), "{part} not in {error}");
         }
         assert!(!error.contains("k3y"), "{error}");
+    }
+
+    #[test]
+    fn unset_variables_hide_no_other_problem() {
+        let text = "[http]\nmax_addresses = 0\n[store]\nbackend = \"redis\"\nurl = \"$ASSAY_TEST_UNSET_A\"\n\
+                    [[access.keys]]\nname = \"a\"\nkey = \"$ASSAY_TEST_UNSET_B\"\nscopes = []\n\
+                    [[chains]]\nid = 1\nrpc = [\"http://node.example\", \"$ASSAY_TEST_UNSET_C\"]\n";
+        let error = load_text(text).unwrap_err().to_string();
+        for part in [
+            "configuration has 5 problem(s)",
+            "store.url: environment variable ASSAY_TEST_UNSET_A is not set",
+            "access.keys[0].key: environment variable ASSAY_TEST_UNSET_B is not set",
+            "chains[0].rpc[1]: environment variable ASSAY_TEST_UNSET_C is not set",
+            "http.max_addresses: 0",
+            "access.keys[0].scopes",
+        ] {
+            assert!(error.contains(part), "{part} not in {error}");
+        }
+        let error = load_text(&format!("{text}finalty = 1\n")).unwrap_err().to_string();
+        assert!(error.contains("ASSAY_TEST_UNSET_A is not set") && error.contains("finalty"), "{error}");
     }
 
     #[test]

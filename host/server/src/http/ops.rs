@@ -11,20 +11,21 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
+use crate::scoring::Source;
 use assay_domain::ModelKind;
 
 /// Kinds of model without which some path of this API cannot answer.
 const NEEDED: [ModelKind; 3] = [ModelKind::Credit, ModelKind::Boost, ModelKind::Sandbox];
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Health", example = json!({ "status": "ok" }))]
+#[schema(as = Health, example = json!({ "status": "ok" }))]
 pub struct HealthBody {
     #[schema(value_type = String)]
     status: &'static str,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Readiness", example = json!({ "status": "ready", "reasons": [] }))]
+#[schema(as = Readiness, example = json!({ "status": "ready", "reasons": [] }))]
 pub struct ReadyBody {
     /// `ready` or `not_ready`.
     #[schema(value_type = String)]
@@ -42,10 +43,24 @@ impl App {
         let active = self.rollout.registry().active();
         NEEDED.into_iter().filter_map(|kind| active.champion_of(kind).err()).map(|error| error.to_string()).collect()
     }
+
+    /// The chains and keys that the server lacks. It is ready without them, and refuses most requests.
+    pub async fn lacks(&self) -> Vec<&'static str> {
+        let chain = !self.reads_chains && matches!(self.source, Source::Chains(_));
+        // A store that cannot be read is reported by itself.
+        let key = !self.access.has_keys().await.unwrap_or(true);
+        [chain.then_some(NO_CHAIN), key.then_some(NO_KEY)].into_iter().flatten().collect()
+    }
 }
 
+/// The chains that are missing, in words that say what to do.
+const NO_CHAIN: &str = "no chain is configured, so scores and reports answer 502; add [[chains]] to the configuration, \
+                        or write one with `assay init`";
+/// The keys that are missing.
+const NO_KEY: &str = "there is no API key, so every request is refused with 401; make one with `assay key mint`";
+
 /// The process is alive.
-#[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "health", responses((status = 200, description = "Alive", body = HealthBody)))]
+#[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "get_health", responses((status = 200, description = "Alive", body = HealthBody)))]
 pub async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }
@@ -53,7 +68,7 @@ pub async fn health() -> Json<HealthBody> {
 /// The server can answer, and will go on to: a model of every kind it needs is in service, records can be written, and
 /// nobody told it to stop.
 #[utoipa::path(
-    get, path = "/readyz", tag = "operation", operation_id = "ready",
+    get, path = "/readyz", tag = "operation", operation_id = "get_readiness",
     responses(
         (status = 200, description = "Ready", body = ReadyBody),
         (status = 503, description = "Not ready", body = ReadyBody),
@@ -63,7 +78,8 @@ pub async fn ready(State(app): State<App>) -> Response {
     let mut reasons = app.missing_models();
     reasons.extend(app.rollout.store_fault());
     reasons.extend(app.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
-    let mut warnings = app.scoring.chain_warnings();
+    let mut warnings: Vec<_> = app.lacks().await.into_iter().map(str::to_owned).collect();
+    warnings.extend(app.scoring.chain_warnings());
     warnings.extend(app.contradictions.words());
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons, warnings }).into_response();
@@ -73,7 +89,7 @@ pub async fn ready(State(app): State<App>) -> Response {
 
 /// Metrics as Prometheus reads them.
 #[utoipa::path(
-    get, path = "/metrics", tag = "operation", operation_id = "metrics",
+    get, path = "/metrics", tag = "operation", operation_id = "get_metrics",
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")),
 )]
 pub async fn metrics(State(app): State<App>) -> Response {

@@ -1,6 +1,6 @@
 //! Every metric of the process, with its unit and its help text.
 
-use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram};
 
 /// Names and help texts of counters.
 const COUNTERS: &[(&str, &str)] = &[
@@ -93,6 +93,7 @@ const COUNTERS: &[(&str, &str)] = &[
 const GAUGES: &[(&str, Unit, &str)] = &[
     ("process_resident_memory_bytes", Unit::Bytes, "Resident memory"),
     ("process_open_fds", Unit::Count, "Open file descriptors"),
+    ("assay_build_info", Unit::Count, "Always 1; the version of the server is a label"),
     ("assay_uptime_seconds", Unit::Seconds, "Time since the server started"),
     ("assay_http_connections", Unit::Count, "Open connections"),
     ("assay_http_requests_in_flight", Unit::Count, "Requests in flight, by method and route"),
@@ -192,10 +193,27 @@ const HISTOGRAMS: &[(&str, Unit, &str)] = &[
     ("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store, or of one write to Redis"),
 ];
 
-/// Registers every help text with the recorder.
+/// Counters without labels. They start at 0, so that their first increment is a change that an alert sees.
+const WITHOUT_LABELS: &[&str] = &[
+    "assay_rates_alone_total",
+    "assay_reads_completed_total",
+    "assay_store_reconnects_total",
+    "assay_store_retries_total",
+    "assay_score_records_dropped_total",
+    "assay_score_records_lost_total",
+    "assay_shadow_dropped_total",
+    "assay_outcome_records_dropped_total",
+    "assay_transactions_replaced_total",
+    "assay_nonces_lost_total",
+];
+
+/// Registers every help text with the recorder, and the counters that have no labels.
 pub(super) fn describe() {
     for (name, help) in COUNTERS {
         describe_counter!(*name, Unit::Count, *help);
+    }
+    for name in WITHOUT_LABELS {
+        counter!(*name).absolute(0);
     }
     for (name, unit, help) in GAUGES {
         describe_gauge!(*name, *unit, *help);

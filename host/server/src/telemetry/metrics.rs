@@ -46,6 +46,7 @@ impl Metrics {
             .set_buckets_for_metric(Matcher::Suffix("_writes".into()), &COUNTS)?
             .install_recorder()?;
         catalogue::describe();
+        gauge!("assay_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
         Ok(COLLECTED.get_or_init(|| Self { recorder, started: Instant::now() }).clone())
     }
 
@@ -137,6 +138,8 @@ mod tests {
             "process_resident_memory_bytes ",
             "process_open_fds ",
             "assay_uptime_seconds ",
+            concat!("assay_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
+            "assay_nonces_lost_total 0",
         ] {
             assert!(text.contains(line), "{line} not in\n{text}");
         }

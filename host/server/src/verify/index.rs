@@ -23,15 +23,20 @@ pub(super) fn words(chain: &ChainConfig, reading: &Reading, head: Block) -> Opti
         return Some(format!("its market index {so_far} and has all final blocks"));
     }
     let blocks = settled.saturating_sub(next).saturating_add(1);
-    // Transfers between wallets and cTokens are two more queries.
-    let with_ctokens = chain.markets.iter().any(|market| market.protocol == Protocol::LenderBV2);
-    let queries = blocks.div_ceil(reading.log_range).saturating_mul(if with_ctokens { 3 } else { 1 });
+    let queries = queries(chain, blocks, reading.log_range);
     let time = match u64::from(reading.index_per_second) {
         0 => String::new(),
         rate => format!(", {} minutes at reading.index_per_second", queries.div_ceil(rate).div_ceil(60)),
     };
     let range = reading.log_range;
     Some(format!("its market index {so_far}; {blocks} more are some {queries} log queries of {range} blocks{time}"))
+}
+
+/// The log queries for `blocks` of the markets of `chain`, at `range` blocks each.
+pub(super) fn queries(chain: &ChainConfig, blocks: u64, range: u64) -> u64 {
+    // Transfers between wallets and cTokens are two more queries.
+    let with_ctokens = chain.markets.iter().any(|market| market.protocol == Protocol::LenderBV2);
+    blocks.div_ceil(range.max(1)).saturating_mul(if with_ctokens { 3 } else { 1 })
 }
 
 /// The last block that the folder has of the chain.

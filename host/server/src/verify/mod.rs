@@ -8,6 +8,7 @@ mod identity;
 mod index;
 mod market;
 mod signer;
+mod survey;
 mod watch;
 
 use alloy::primitives::Bytes;
@@ -26,6 +27,7 @@ use assay_evm::{
 use assay_outbox::payment;
 
 use claim::{Claim, claims, identity_services, registries};
+pub use survey::{Depth, LogQueries, LogRange, Survey, survey};
 pub use watch::Contradictions;
 
 /// One contradiction between the configuration and the chain.
