@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use config::{Environment, File, FileFormat, builder::{ConfigBuilder, DefaultState}};
+use config::{
+    Environment, File, FileFormat,
+    builder::{ConfigBuilder, DefaultState},
+};
 
 use super::{Config, Problem, known, validate};
 
@@ -57,8 +60,7 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
 /// some text stands in the configuration.
 fn parse(mut builder: ConfigBuilder<DefaultState>) -> (Result<Config, String>, Vec<Problem>) {
     // An error about all chains names its keys itself.
-    let words =
-        |error: &config::ConfigError| without_values(error.to_string().trim_end_matches(" for key `chains`"));
+    let words = |error: &config::ConfigError| without_values(error.to_string().trim_end_matches(" for key `chains`"));
     let mut unset: Vec<Problem> = Vec::new();
     loop {
         let values = match builder.clone().build() {
@@ -75,7 +77,10 @@ fn parse(mut builder: ConfigBuilder<DefaultState>) -> (Result<Config, String>, V
             Ok(builder) => builder,
             Err(_) => return (Err(words(&error)), unset),
         };
-        unset.push(Problem { key, what: format!("environment variable {variable} is not set; set it, or write the value") });
+        unset.push(Problem {
+            key,
+            what: format!("environment variable {variable} is not set; set it, or write the value"),
+        });
     }
 }
 
