@@ -288,7 +288,10 @@ async fn models_are_listed_put_on_the_shelf_and_taken_off() {
 #[tokio::test]
 async fn operators_and_readers_find_what_they_need_without_a_key() {
     let server = Server::start(false).await;
-    assert_eq!(server.public("/readyz").await.json(), json!({ "status": "ready", "reasons": [] }));
+    let ready = server.public("/readyz").await.json();
+    assert_eq!((&ready["status"], &ready["reasons"]), (&json!("ready"), &json!([])));
+    let warned = ready["warnings"][0].as_str().is_some_and(|said| said.contains("no chain is configured"));
+    assert!(warned && ready["warnings"].as_array().is_some_and(|all| all.len() == 1), "{ready}");
     assert_eq!(server.public("/healthz").await.json()["status"], "ok");
     let metrics = server.public("/metrics").await.text;
     assert!(

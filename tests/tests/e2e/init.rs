@@ -56,7 +56,7 @@ fn a_folder_with_nothing_in_it_becomes_a_server_that_answers() {
             Reply::Error { code: -32000, message: message.into() }
         });
         let folder = TempDir::new().expect("a folder");
-        let url = format!("{}/s3cret", proxy.url);
+        let url = format!("{}/?key=s3cret", proxy.url);
         let arguments = [rpc(1, &url), rpc(1, node.url())].concat();
         let (code, out, err) = init(folder.path(), &arguments).await;
         assert_eq!(code, Some(0), "{out}\n{err}");

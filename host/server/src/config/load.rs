@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use config::{
-    Environment, File, FileFormat,
+    Environment, File, FileFormat, ValueKind,
     builder::{ConfigBuilder, DefaultState},
 };
 
@@ -72,15 +72,43 @@ fn parse(mut builder: ConfigBuilder<DefaultState>) -> (Result<Config, String>, V
             Err(error) => error,
         };
         let named = unset_variable(&values, &error).filter(|(key, _)| unset.iter().all(|known| known.key != *key));
-        let Some((key, variable)) = named else { return (Err(words(&error)), unset) };
+        let Some((key, variable)) = named else {
+            // The loader stops at its first error, before it has seen every variable.
+            let mut rest = Vec::new();
+            unset_variables(&values.cache, "", &mut rest);
+            rest.retain(|(key, _)| unset.iter().all(|known| known.key != *key));
+            unset.extend(rest.into_iter().map(|(key, variable)| unset_problem(key, &variable)));
+            return (Err(words(&error)), unset);
+        };
         builder = match builder.set_override(&key, format!("unset {variable} at {key}")) {
             Ok(builder) => builder,
             Err(_) => return (Err(words(&error)), unset),
         };
-        unset.push(Problem {
-            key,
-            what: format!("environment variable {variable} is not set; set it, or write the value"),
-        });
+        unset.push(unset_problem(key, &variable));
+    }
+}
+
+fn unset_problem(key: String, variable: &str) -> Problem {
+    Problem { key, what: format!("environment variable {variable} is not set; set it, or write the value") }
+}
+
+/// Every text below `value` that is the name of an unset environment variable, with its key.
+fn unset_variables(value: &config::Value, key: &str, found: &mut Vec<(String, String)>) {
+    match &value.kind {
+        ValueKind::Table(fields) => {
+            let below = |name: &String| if key.is_empty() { name.clone() } else { format!("{key}.{name}") };
+            fields.iter().for_each(|(name, value)| unset_variables(value, &below(name), found));
+        }
+        ValueKind::Array(items) => {
+            items.iter().enumerate().for_each(|(at, item)| unset_variables(item, &format!("{key}[{at}]"), found));
+        }
+        ValueKind::String(text) => {
+            let is_name =
+                |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let name = text.strip_prefix('$').filter(is_name).filter(|name| std::env::var(name).is_err());
+            found.extend(name.map(|name| (key.to_owned(), name.to_owned())));
+        }
+        _ => {}
     }
 }
 

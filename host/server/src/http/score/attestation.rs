@@ -90,7 +90,6 @@ async fn past(
 #[utoipa::path(
     get, path = "/.well-known/assay-attestation.json", tag = "scores", operation_id = "attestation_signers",
     responses((status = 200, description = "The signers", body = SignersBody), responses::NoSigners),
-    security(()),
 )]
 pub async fn signers(State(app): State<App>) -> Result<Response, ApiError> {
     let signers = attestor(&app)?.signers();
