@@ -44,7 +44,9 @@ fn a_statement_outlives_blocks_models_and_keys_and_not_a_reorganisation() {
         // The wallet and the chain move on by ten thousand blocks.
         chain.queue_payment(wallet, actors::address("another"), U256::from(1_000)).await.expect("the node answers");
         chain.mine().await.expect("a block");
-        let _: Value = chain.rpc.request("anvil_mine", json!(["0x2710", "0xc"])).await.expect("blocks");
+        for _ in 0..20 {
+            let _: Value = chain.rpc.request("anvil_mine", json!(["0x1f4", "0xc"])).await.expect("five hundred blocks");
+        }
         one.verify(&read).agrees(&["chains"]);
 
         // Another champion, and the model gone from the shelf.
