@@ -15,6 +15,11 @@ use super::{ATTESTER, Filed, PREDEPLOY, run, signing};
 
 pub(super) const CHAIN: u64 = 31_337;
 
+/// 10,000 blocks, or 1,000 where the test is to be quick.
+fn blocks() -> u32 {
+    if std::env::var_os("ASSAY_SOAK").is_some() { 10_000 } else { 1_000 }
+}
+
 /// A server on one chain without lenders.
 pub(super) fn config(shelf: &Path, rpc: &str, attestation: &str) -> String {
     format!(
@@ -41,10 +46,10 @@ fn a_statement_outlives_blocks_models_and_keys_and_not_a_reorganisation() {
         let read = ["--config", &chains, "--rpc", &endpoint];
         one.verify(&read).agrees(&["signer", "model", "chains"]);
 
-        // The wallet and the chain move on by ten thousand blocks.
+        // The wallet and the chain move on.
         chain.queue_payment(wallet, actors::address("another"), U256::from(1_000)).await.expect("the node answers");
         chain.mine().await.expect("a block");
-        for _ in 0..20 {
+        for _ in 0..blocks() / 500 {
             let _: Value = chain.rpc.request("anvil_mine", json!(["0x1f4", "0xc"])).await.expect("five hundred blocks");
         }
         one.verify(&read).agrees(&["chains"]);
