@@ -154,7 +154,7 @@ impl Chains {
         try_join_all(found).await
     }
 
-    /// Reads each chain at its block in `origins`, from now on. The caller reads no wallet before this call.
+    /// Pins each chain to its block in `origins`. Call this before any wallet is read.
     ///
     /// # Errors
     /// [`MomentError`] of the first chain that does not have its block, or cannot be read.
@@ -216,7 +216,8 @@ impl Chains {
         self.snapshot(wallet).await
     }
 
-    /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read next.
+    /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read
+    /// next.
     ///
     /// # Errors
     /// [`NameError`] where the name has none, or that is unknown.

@@ -170,7 +170,7 @@ fn cost(survey: &Survey) -> String {
     }
 }
 
-/// The narrowest range of logs whose limit no endpoint names, so that the configuration has to.
+/// The narrowest log range, if an endpoint limits ranges without naming the limit: the configuration must set it.
 fn narrowest(surveys: &[Survey]) -> Option<u64> {
     let unnamed = surveys.iter().filter_map(|survey| match survey.logs {
         LogRange::Blocks { width, named: false } => Some(width),

@@ -1,5 +1,5 @@
-//! The `assay` binary: a module for each command. Results go to standard output, an error goes to standard error as one message. The exit
-//! code is 0 for success, 1 where the answer is no, and 2 where the command could not run.
+//! The `assay` binary: a module for each command. Results go to standard output, an error goes to standard error as one
+//! message. The exit code is 0 for success, 1 where the answer is no, and 2 where the command could not run.
 
 mod backtest;
 mod check_config;

@@ -1,4 +1,5 @@
-//! Claims by population and horizon: what a model's card says of the future of wallets, and to which wallets it applies.
+//! Claims by population and horizon: what a model's card says of the future of wallets, and to which wallets it
+//! applies.
 
 use serde::Serialize;
 

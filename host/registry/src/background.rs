@@ -34,7 +34,7 @@ pub(crate) struct Upload {
     pub turn: Turn,
 }
 
-/// Decides once whether an upload is checked: its caller may give up before the check begins, not after.
+/// Whether a queued upload is checked or abandoned. A caller can give up only before the check begins.
 #[derive(Clone, Default)]
 pub(crate) struct Turn(Arc<AtomicBool>);
 
@@ -61,7 +61,7 @@ struct Waiting {
 }
 
 impl Background {
-    /// Does `work` on each job, until `work` returns false.
+    /// Calls `work` for each job until it returns false.
     pub fn start(work: impl Fn(Job) -> bool + Send + 'static) -> io::Result<Self> {
         let queue = Arc::new(Queue::default());
         let jobs = Arc::clone(&queue);

@@ -230,8 +230,8 @@ impl Registry {
         answer.unwrap_or(Err(LoadError::Closed))
     }
 
-    /// What [`Registry::add`] would say of `bytes`, with everything that is wrong and the cost of calls. The shelf does not
-    /// change. This compiles and measures, so it does not run on an async thread.
+    /// What [`Registry::add`] would say of `bytes`, with everything that is wrong and the cost of calls. The shelf does
+    /// not change. This compiles and measures, so it does not run on an async thread.
     ///
     /// # Errors
     /// Where this machine cannot run models at all.

@@ -18,8 +18,8 @@ pub struct Settings {
     pub attempts: Option<PathBuf>,
     /// The stored roles.
     pub roles: Roles,
-    /// The champion of a kind without a stored one. A kind that is not named, or whose version is not on the shelf, gets
-    /// its highest version.
+    /// The champion of a kind without a stored one. A kind that is not named, or whose version is not on the shelf,
+    /// gets its highest version.
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
     /// [`crate::Registry::open`] returns when every file is loaded or listed with its error. If false, it waits only
     /// for small files, and the others follow in the background.
@@ -56,8 +56,8 @@ pub struct Limits {
     pub table: usize,
     /// The most stack of a guest, in bytes. 512 KiB, a quarter of the stack of a worker thread.
     pub stack: usize,
-    /// The processor time of a call. 20 ms, a thousand times the need of a good model. On a busy machine a call may last
-    /// up to ten times as long.
+    /// The processor time of a call. 20 ms, a thousand times the need of a good model. On a busy machine a call may
+    /// last up to ten times as long.
     pub deadline: Duration,
     /// The longest a whole self-test may take. 3 s.
     pub self_test: Duration,

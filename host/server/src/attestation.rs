@@ -6,11 +6,11 @@ use serde::Serialize;
 use std::{sync::Arc, time::Duration};
 
 use crate::{cards::Cards, config, rollout::Scored};
-use assay_domain::{B256, Claimed, Factor, features::Features};
+use assay_domain::{B256, Claimed, features::Features};
 use assay_registry::Registry;
 use assay_statement::{
-    ClaimedRate, Content, Domain, Evidence, EvidenceFactor, EvidenceModel, Signed, Signers, Statement, Term,
-    blocks_root, features_digest,
+    ClaimedRate, Content, Domain, Evidence, EvidenceModel, Signed, Signers, Statement, Term, blocks_root,
+    features_digest,
 };
 
 /// Signs statements with the key of `[attestation]`.
@@ -48,7 +48,7 @@ impl Attestor {
         self.valid
     }
 
-    /// The statement of `scored`, which was computed from `features`.
+    /// Signs a statement of `scored`, which was computed from `features`.
     ///
     /// # Errors
     /// Words for the log: features without canonical text, no random numbers, or the signer's failure.
@@ -87,18 +87,11 @@ impl Attestor {
 }
 
 fn evidence(scored: &Scored, features: &Features) -> Evidence {
-    let factor = |Factor { label, points, words }: &Factor| EvidenceFactor {
-        label: label.clone(),
-        points: *points,
-        rating: words.as_ref().map(|words| words.rating.as_str().to_owned()),
-        description: words.as_ref().map(|words| words.description.clone()),
-        possible: words.as_ref().map(|words| words.possible),
-    };
     Evidence {
         address: scored.address,
         score: scored.assessment.score,
         decile: scored.assessment.decile.get(),
-        factors: scored.assessment.factors.iter().map(factor).collect(),
+        factors: scored.assessment.factors.iter().map(Into::into).collect(),
         model: EvidenceModel { kind: scored.model.kind, pin: (&scored.model).into() },
         features: features.clone(),
         blocks: scored.origins.blocks.clone(),

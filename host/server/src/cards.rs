@@ -240,8 +240,8 @@ impl Cards {
         &self.shelf
     }
 
-    /// What `model` claims. A card that cannot be used claims nothing, and is logged. `info` is asked only if the card was
-    /// not read before.
+    /// What `model` claims. A card that cannot be used claims nothing, and is logged. `info` is asked only if the card
+    /// was not read before.
     pub async fn claims(&self, model: &ModelRef, info: impl FnOnce() -> Option<Described>) -> Arc<[Claim]> {
         let file = path(&self.shelf, model.kind, &model.version);
         let changed = blocking(move || fs::metadata(file).and_then(|found| found.modified()).ok()).await;

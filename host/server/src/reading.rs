@@ -1,5 +1,5 @@
-//! The configured chains, and wallets read on them outside of requests: each until nothing of it is pending, now or at a
-//! moment in the past.
+//! The configured chains, and wallets read on them outside of requests: each until nothing of it is pending, now or at
+//! a moment in the past.
 
 use std::{
     sync::Arc,
@@ -63,8 +63,8 @@ impl Reading {
         }
     }
 
-    /// What the chains say of `wallet` as soon as nothing is pending, at the latest after `wait`. The first read is one of
-    /// `together`; a later one is of a newer block.
+    /// What the chains say of `wallet` as soon as nothing is pending, at the latest after `wait`. The first read is one
+    /// of `together`; a later one is of a newer block.
     ///
     /// # Errors
     /// Words, where no chain can be read.
@@ -125,8 +125,8 @@ pub fn moment(text: &str) -> Result<u64, String> {
     })
 }
 
-/// What the chains showed of `wallet` at `moment`, in Unix seconds, read with its own store. Chains that did not exist then
-/// are left out.
+/// What the chains showed of `wallet` at `moment`, in Unix seconds, read with its own store. Chains that did not exist
+/// then are left out.
 ///
 /// # Errors
 /// Words, if a chain cannot be read at that moment.

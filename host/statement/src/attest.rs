@@ -308,7 +308,7 @@ impl Signed {
     }
 }
 
-/// Writes an address with its EIP-55 checksum: the SDK of EAS compares addresses as texts.
+/// Writes an address with its EIP-55 checksum: the EAS SDK compares addresses as text.
 pub(crate) fn checksum<S: Serializer>(address: &Address, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&address.to_checksum(None))
 }

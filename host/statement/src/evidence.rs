@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_domain::{Address, ModelKind, ModelPin, ReadBlock, Score, Source, features::Features};
+use assay_domain::{Address, Factor, ModelKind, ModelPin, ReadBlock, Score, Source, features::Features};
 use serde::{Deserialize, Serialize};
 
 use crate::{attest::Statement, blocks, canonical};
@@ -41,6 +41,19 @@ pub struct EvidenceFactor {
     pub description: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub possible: Option<u32>,
+}
+
+impl From<&Factor> for EvidenceFactor {
+    fn from(Factor { label, points, words }: &Factor) -> Self {
+        let words = words.as_ref();
+        Self {
+            label: label.clone(),
+            points: *points,
+            rating: words.map(|words| words.rating.as_str().to_owned()),
+            description: words.map(|words| words.description.clone()),
+            possible: words.map(|words| words.possible),
+        }
+    }
 }
 
 /// A field of the evidence that is not what the statement commits to.

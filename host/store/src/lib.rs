@@ -258,16 +258,15 @@ impl Store {
     }
 
     /// Counts a request against `rate` per `window`, together with all hosts. Used requests return evenly over the
-    /// window. `None` where the caller must count by itself: in a store of one host, and while the servers do not answer
-    /// in time.
+    /// window. `None` where the caller must count by itself: in a store of one host, and while the servers do not
+    /// answer in time.
     pub async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         self.backend.admit(key, rate, window).await
     }
 
-    /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount up to a limit from a counter, in
-    /// one write: `key` and counter must be able to share a batch. Nothing is taken for a refused request. `None` where
-    /// the caller must do both by itself.
-    /// `told` is called as [`take_then`](Self::take_then) calls it.
+    /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount up to a limit from a counter,
+    /// in one write: `key` and counter must be able to share a batch. Nothing is taken for a refused request. `None`
+    /// where the caller must do both by itself. `told` is called as [`take_then`](Self::take_then) calls it.
     pub fn admit_and_take(
         &self,
         (key, rate, window): (&Key<u64>, NonZeroU32, Duration),

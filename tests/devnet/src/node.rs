@@ -142,8 +142,8 @@ impl Anvil {
         command.args(["--no-mining", "--order", order.name(), "--gas-limit", "1000000000"]);
         command.args(["--base-fee", "0", "--disable-min-priority-fee"]);
         command.args(["--accounts", "0", "--auto-impersonate"]);
-        // Reading a wallet's first transaction needs its nonce at old blocks. Old states stay in memory: the default writes
-        // them into the home directory, and drops the oldest.
+        // Reading a wallet's first transaction needs its nonce at old blocks. Old states stay in memory: the default
+        // writes them into the home directory, and drops the oldest.
         command.args(["--prune-history", STATES_KEPT]);
         let listening = |line: &str| line.strip_prefix("Listening on ").map(|at| format!("http://{}", at.trim()));
         let (process, url) = Guarded::start(&command, End::Kill, Lines::Keep, listening).map_err(Error::Start)?;

@@ -1,6 +1,7 @@
 //! An economy to fit models on: a chain with the real Aave v3 contracts, on which borrowers of different leverage and
-//! assets live through two falls of prices. They repay, borrow more, close and open loans; a liquidator takes what falls
-//! below the threshold. A seed repeats every event with its block and amount; the order within a block may differ.
+//! assets live through two falls of prices. They repay, borrow more, close and open loans; a liquidator takes what
+//! falls below the threshold. A seed repeats every event with its block and amount; the order within a block may
+//! differ.
 
 mod account;
 mod borrower;

@@ -11,8 +11,8 @@ pub struct Prices {
     pub bitcoin: f64,
 }
 
-/// The first week of a fall, and what remains of the prices of ether and bitcoin after each of its weeks. The second fall
-/// is another one than the first: bitcoin falls as deep as ether.
+/// The first week of a fall, and what remains of the prices of ether and bitcoin after each of its weeks. The second
+/// fall is another one than the first: bitcoin falls as deep as ether.
 pub const FALLS: [(u64, [(f64, f64); 4]); 2] = [
     (21, [(0.84, 0.89), (0.79, 0.84), (0.82, 0.87), (0.92, 0.95)]),
     (56, [(0.87, 0.85), (0.80, 0.79), (0.82, 0.81), (0.92, 0.92)]),

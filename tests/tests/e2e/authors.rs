@@ -111,9 +111,9 @@ fn trees_of_the_template_are_trained_rated_and_compared() {
     assert!(text.contains("mine is a credit model in trees"), "{text}");
     let ignored = std::fs::read_to_string(folder.join(".gitignore")).expect("a file");
     assert!(ignored.lines().any(|line| line == "*.key"), "{ignored}");
-    // Eight months, of which the newest two are held back; two wallets of a person have one cluster; every tenth outcome
-    // is not known yet.
-    // A features file has only finite figures, and more than half of the generated wallets have others.
+    // Eight months, of which the newest two are held back; two wallets of a person have one cluster; every tenth
+    // outcome is not known yet. A features file has only finite figures, and more than half of the generated wallets
+    // have others.
     let finite = |features: &Features| Record::new(None, None, features.clone()).write().is_ok();
     let wallets: Vec<_> = features::generate_v2(11, 2_400).into_iter().filter(finite).take(800).collect();
     assert_eq!(wallets.len(), 800);

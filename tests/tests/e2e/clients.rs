@@ -1,5 +1,5 @@
-//! Typed clients that public tools generate from the server's own document: they need no patch, call every operation and
-//! decode every answer, errors too.
+//! Typed clients that public tools generate from the server's own document: they need no patch, call every operation
+//! and decode every answer, errors too.
 
 use std::{collections::BTreeMap, path::Path, process::Stdio};
 
@@ -16,8 +16,8 @@ use tokio::{
 
 use crate::{devnet, released_on_devnet, run};
 
-/// What a generated client did: the statuses of each operation, with a key and with a wrong one, and the answers that it
-/// could not decode or that the document does not declare.
+/// What a generated client did: the statuses of each operation, with a key and with a wrong one, and the answers that
+/// it could not decode or that the document does not declare.
 #[derive(Debug, Deserialize)]
 struct Called {
     calls: BTreeMap<String, Vec<u16>>,

@@ -1,5 +1,5 @@
-//! From a chain to a champion: an index, an export with outcomes, a fit on the time before a fall of prices, a component,
-//! a backtest on that fall, a challenger, and a promotion; all of it by the real binary.
+//! From a chain to a champion: an index, an export with outcomes, a fit on the time before a fall of prices, a
+//! component, a backtest on that fall, a challenger, and a promotion; all of it by the real binary.
 
 mod drift;
 mod outcomes;
@@ -145,7 +145,8 @@ fn stated(desk: &Desk, export: &str) -> String {
     said(&mut program)
 }
 
-/// The model challenges, is promoted on what the shadow saw, and answers. What became of earlier scores is joined first.
+/// The model challenges, is promoted on what the shadow saw, and answers. What became of earlier scores is joined
+/// first.
 async fn promoted(desk: Desk, economy: &Economy, config: &str, (ledger, scored): (&Ledger, &[outcomes::Row])) {
     let model = desk.path("model.wasm");
     let service = Service::start_in(desk.0, &format!("{config}{ALWAYS}"), &[]);

@@ -1,5 +1,5 @@
-//! Signed statements of scores: made by the server, recomputed by `assay verify` and by a second verifier, accepted by a
-//! contract.
+//! Signed statements of scores: made by the server, recomputed by `assay verify` and by a second verifier, accepted by
+//! a contract.
 
 mod contract;
 mod lasting;

@@ -124,7 +124,7 @@ fn the_wheel_has_the_tables_and_scores_of_the_host() {
     notebook(&python, place.path(), &records);
 }
 
-/// The notebook of the package, in the folder of the template of trees after its train.py.
+/// Runs the package's notebook in the folder of the tree template, after its train.py.
 fn notebook(python: &Path, place: &Path, records: &[Record]) {
     let folder = place.join("mine");
     said(Command::new(binary()).current_dir(place).args(["model", "new", "mine", "--lang", "trees"]));

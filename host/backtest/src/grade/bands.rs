@@ -61,7 +61,7 @@ pub fn interval(rows: impl Iterator<Item = (u64, bool)>) -> Option<Interval> {
     (!clusters.is_empty()).then(|| clustered(clusters.values().copied()))
 }
 
-/// The interval of the bad rate for each test in `within`.
+/// The interval of the bad rate, for each entry of `within`.
 fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, within: &[W]) -> Vec<Option<Interval>> {
     let own = |within: &W| {
         let own = scored.rows.iter().filter(|row| row.score(scored.index).is_some_and(|score| within(score.get())));

@@ -75,8 +75,8 @@ fn baseline(value: &str) -> Result<&'static str, String> {
     found.ok_or_else(|| format!("beats needs one of {}, as in beats=health_factor", known.join(", ")))
 }
 
-/// The AUC and the KS pass if they reach their bounds on a sample with enough bad outcomes. The interval of the AUC must
-/// also be above chance.
+/// The AUC and the KS pass if they reach their bounds on a sample with enough bad outcomes. The interval of the AUC
+/// must also be above chance.
 pub fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
     let mut found = Vec::new();
     let enough = grade.bad >= ENOUGH_BAD;

@@ -1,5 +1,5 @@
-//! Calibration on records that the fit does not see: the clusters are split into five folds, and a logistic curve that is
-//! fitted to four of them predicts the fifth.
+//! Calibration on records that the fit does not see: the clusters are split into five folds, and a logistic curve that
+//! is fitted to four of them predicts the fifth.
 
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! One chain's part of a snapshot. A read loads what earlier reads stored while it asks for the head, and begins the
 //! search for the first transaction of a new wallet; [`plan`] lists the questions that the histories share; [`rounds`]
-//! asks everything in the state after the head; [`assemble`] makes the snapshot from the answers; [`clock`] says whether
-//! the head is old.
+//! asks everything in the state after the head; [`assemble`] makes the snapshot from the answers; [`clock`] says
+//! whether the head is old.
 
 mod ahead;
 mod assemble;
@@ -52,8 +52,8 @@ pub(super) use setup::Setup;
 /// Reads of a chain's state at one time. Reads that run together share the endpoints' capacity, so that with a thousand
 /// of them none would end before all do; further ones wait.
 const MAX_READS: u32 = 32;
-/// Requests a second that one read of state can use. An endpoint that takes fewer is read for one wallet after the other:
-/// several at once would all end late.
+/// Requests a second that one read of state can use. An endpoint that takes fewer is read for one wallet after the
+/// other: several at once would all end late.
 const PER_READ: f64 = 10.0;
 
 /// One configured chain.

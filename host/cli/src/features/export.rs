@@ -101,8 +101,8 @@ impl Export<'_> {
         Ok(Counts { written, failed, left_out: (given - all) as u64 })
     }
 
-    /// The chains as they were at the moment of `past`, read with a store of their own at `scratch`. Adds the population
-    /// to `addresses`.
+    /// The chains as they were at the moment of `past`, read with a store of their own at `scratch`. Adds the
+    /// population to `addresses`.
     async fn go_back(&self, past: &Past, scratch: &Path, addresses: &mut Vec<String>) -> Result<Rows, Failure> {
         let _ = fs::remove_file(scratch);
         let store =

@@ -1,5 +1,5 @@
-//! `assay features`: exports the features of addresses to a file that `assay backtest` reads, as they are now or as they
-//! were at moments in the past.
+//! `assay features`: exports the features of addresses to a file that `assay backtest` reads, as they are now or as
+//! they were at moments in the past.
 
 mod export;
 mod file;
@@ -32,8 +32,8 @@ const BLOCKING: usize = 8;
 pub enum Command {
     /// Read addresses on the configured chains and add their features to a file
     ///
-    /// Rows that are already in the file are left out, so that an interrupted export continues. With an embedded store or
-    /// an index, stop the server first.
+    /// Rows that are already in the file are left out, so that an interrupted export continues. With an embedded store
+    /// or an index, stop the server first.
     ///
     /// With --as-of each chain is read at its last block before that moment, which needs endpoints that keep old state
     /// (archive endpoints). Explorers and price APIs are not asked, because they tell only of today; names are those of

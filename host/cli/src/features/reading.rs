@@ -9,7 +9,8 @@ use assay_store::Store;
 use crate::Failure;
 use assay::{config::Config, reading::Reading};
 
-/// One wallet as the chains show it now, read with a store of its own, so that a server may be running. Nothing is kept.
+/// One wallet as the chains show it now, read with a store of its own, so that a server may be running. Nothing is
+/// kept.
 ///
 /// # Errors
 /// [`Failure`] where no chain is configured or can be read, and where a name has no address.

@@ -1,5 +1,5 @@
-//! `assay model dev`: builds, checks and, where a server is named, publishes a model after each change of its files, and
-//! shows how the scores of the sample wallets change.
+//! `assay model dev`: builds, checks and, where a server is named, publishes a model after each change of its files,
+//! and shows how the scores of the sample wallets change.
 
 use std::{
     io::BufRead as _,

@@ -133,8 +133,8 @@ pub enum Command {
     },
     /// Build and check a model after each change of its files; with --server, also publish it
     ///
-    /// A version that begins with 0 is in development: it replaces the one of that number on the server, which loses its
-    /// role as a challenger. Any other version never changes.
+    /// A version that begins with 0 is in development: it replaces the one of that number on the server, which loses
+    /// its role as a challenger. Any other version never changes.
     Dev {
         #[arg(default_value = ".")]
         folder: PathBuf,

@@ -7,12 +7,12 @@ use serde_json::Value;
 pub(super) struct Difference {
     /// In words: the field, what it was and what it is.
     pub words: String,
-    /// Set if it rests on something that cannot be read again: an explorer or a price API.
+    /// The source, if it cannot be read again: an explorer or a price API.
     pub excuse: Option<Origin>,
 }
 
-/// The fields of `was` that differ in `is`, for the chains in `read`. What concerns all chains is compared only if each chain
-/// was read.
+/// The fields of `was` that differ in `is`, for the chains in `read`. What concerns all chains is compared only if each
+/// chain was read.
 pub(super) fn differences(
     was: &Features,
     is: &Features,

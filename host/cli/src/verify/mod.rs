@@ -27,12 +27,12 @@ const EVIDENCE: u64 = 32 << 20;
 
 /// Verify a signed statement of a score, and compute the score again
 ///
-/// A line tells of each step. Without --evidence only the signature and the term are checked; with --component the model is
-/// run on the features; with --rpc or --config the chains are read again at the blocks of the evidence, which needs
-/// endpoints that keep old state. Nothing else is asked: no server, no store, no explorer, no price API.
+/// A line tells of each step. Without --evidence only the signature and the term are checked; with --component the
+/// model is run on the features; with --rpc or --config the chains are read again at the blocks of the evidence, which
+/// needs endpoints that keep old state. Nothing else is asked: no server, no store, no explorer, no price API.
 ///
-/// Exit codes: 0, every requested step agrees; otherwise that of the first step that does not: 10 statement,
-/// 11 signature, 12 signer, 13 term, 14 evidence, 15 model, 16 chains; 17, the chains could not be read; 2, a file or an
+/// Exit codes: 0, every requested step agrees; otherwise that of the first step that does not: 10 statement, 11
+/// signature, 12 signer, 13 term, 14 evidence, 15 model, 16 chains; 17, the chains could not be read; 2, a file or an
 /// argument cannot be used.
 #[derive(Args)]
 #[command(verbatim_doc_comment)]

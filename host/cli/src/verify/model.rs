@@ -1,6 +1,6 @@
 //! The model, run again on the features of the evidence.
 
-use assay_domain::{Digest, Factor};
+use assay_domain::Digest;
 use assay_registry::{CreditModel, Limits, OfKind as _, standalone};
 use assay_statement::{Evidence, EvidenceFactor, Statement};
 use sha2::{Digest as _, Sha256};
@@ -40,19 +40,9 @@ pub(super) fn rerun(bytes: &[u8], statement: &Statement, evidence: &Evidence) ->
             content.decile.get()
         ));
     }
-    let factors: Vec<EvidenceFactor> = assessment.factors.into_iter().map(factor).collect();
+    let factors: Vec<EvidenceFactor> = assessment.factors.iter().map(Into::into).collect();
     if factors != evidence.factors {
         return Err("the model gives other factors than the evidence".to_owned());
     }
     Ok(format!("credit {} gives {score}, decile {decile} and {} factors again", content.version, factors.len()))
-}
-
-fn factor(Factor { label, points, words }: Factor) -> EvidenceFactor {
-    let (mut rating, mut description, mut possible) = (None, None, None);
-    if let Some(words) = words {
-        rating = Some(words.rating.as_str().to_owned());
-        description = Some(words.description);
-        possible = Some(words.possible);
-    }
-    EvidenceFactor { label, points, rating, description, possible }
 }

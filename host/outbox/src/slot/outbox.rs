@@ -1,5 +1,5 @@
-//! The transactions of the account, carried out: one look at the chain for all nonces, and the next transaction of each.
-//! The caller stores what is signed before it sends it.
+//! The transactions of the account, carried out: one look at the chain for all nonces, and the next transaction of
+//! each. The caller stores what is signed before it sends it.
 
 use std::{
     collections::{BTreeSet, HashMap},

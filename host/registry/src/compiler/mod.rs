@@ -1,6 +1,7 @@
 //! From bytes to compiled code: in a child process with limits of time and memory, or in this process.
 //!
-//! A file can keep a compiler busy for minutes, or take all memory, so a server compiles in a child: only the child ends.
+//! A file can keep a compiler busy for minutes, or take all memory, so a server compiles in a child: only the child
+//! ends.
 
 mod child;
 

@@ -208,8 +208,8 @@ impl Access {
         price.cost(self.default_cost)
     }
 
-    /// Reserves `units` for a call, before its work. Only a metered caller and more than 0 units reach the store. When the
-    /// caller of this function is dropped, the units are refunded after they were taken.
+    /// Reserves `units` for a call, before its work. Only a metered caller and more than 0 units reach the store. When
+    /// the caller of this function is dropped, the units are refunded after they were taken.
     ///
     /// # Errors
     /// [`AccessError::UnitsExhausted`] when the key has fewer units left; [`AccessError::Store`] when the store fails.

@@ -112,7 +112,7 @@ fn unset_variables(value: &config::Value, key: &str, found: &mut Vec<(String, St
     }
 }
 
-/// The key at which `error` is, and the unset environment variable that it names.
+/// The key that caused `error`, and the unset environment variable that its value names.
 fn unset_variable(values: &config::Config, error: &config::ConfigError) -> Option<(String, String)> {
     let config::ConfigError::At { key: Some(key), .. } = error else { return None };
     let key = dotted(key);

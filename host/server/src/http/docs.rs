@@ -14,7 +14,8 @@ use serde_json::json;
 use super::{ApiError, App, fresh};
 
 static PAGE: LazyLock<Arc<utoipa_swagger_ui::Config<'static>>> = LazyLock::new(|| {
-    // A relative address also works behind a proxy's prefix. No validator: it would send the document to another server.
+    // A relative address also works behind a proxy's prefix. No validator: it would send the document to another
+    // server.
     Arc::new(utoipa_swagger_ui::Config::from("../openapi.json").validator_url("none").persist_authorization(false))
 });
 

@@ -161,8 +161,8 @@ pub async fn report(
 /// What became of the wallets that credit champion and challengers scored: realised against claimed rates of
 /// liquidations by range, and the shift of the scores by week.
 ///
-/// Scores are kept for `scoring.outcome_days`, of each model the first of a wallet in a week. Liquidations come from the
-/// index of markets. Metrics of the same are computed every hour.
+/// Scores are kept for `scoring.outcome_days`, of each model the first of a wallet in a week. Liquidations come from
+/// the index of markets. Metrics of the same are computed every hour.
 #[utoipa::path(
     get, path = "/api/v2/admin/models/outcomes", tag = "admin", operation_id = "model_outcomes",
     responses((status = 200, description = "The outcomes", body = OutcomesBody), responses::Keyed),

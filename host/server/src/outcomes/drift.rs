@@ -1,4 +1,5 @@
-//! The scores of each week beside those of the first: a shift says that the wallets have changed, or what is read of them.
+//! The scores of each week beside those of the first: a shift says that the wallets have changed, or what is read of
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -7,8 +8,8 @@ use assay_domain::stats::{Edges, Histogram, psi};
 
 /// Bins of the stability index, each with a tenth of the first week's scores.
 const BINS: u32 = 10;
-/// With fewer scores in one of the two weeks the index is chance: without any drift its mean is 0.53 at 50 scores a week,
-/// 0.09 at 200 and 0.04 at 500.
+/// With fewer scores in one of the two weeks the index is chance: without any drift its mean is 0.53 at 50 scores a
+/// week, 0.09 at 200 and 0.04 at 500.
 const ENOUGH: u64 = 500;
 
 /// The scores of one week.

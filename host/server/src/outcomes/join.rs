@@ -136,8 +136,8 @@ mod tests {
             rates: vec![low],
         };
         let claim = Claim { population: Population::Owing { usd: 10.0 }, claims };
-        // Sixty wallets on day 1: every second is liquidated on day 30, its last, and one more on day 31. Wallet 1 is scored
-        // again on day 80, of which the index does not know the end. One owes nothing.
+        // Sixty wallets on day 1: every second is liquidated on day 30, its last, and one more on day 31. Wallet 1 is
+        // scored again on day 80, of which the index does not know the end. One owes nothing.
         let mut scores: Vec<_> = (0..60).map(|n| score(n, 1, 500, owing())).collect();
         scores.extend([score(1, 80, 700, owing()), score(99, 1, 500, Standing::default())]);
         let liquidated = (0..30).map(|n| (wallet(2 * n), vec![31 * DAY - 1])).chain([(wallet(1), vec![31 * DAY])]);

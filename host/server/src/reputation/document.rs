@@ -1,8 +1,8 @@
 //! The feedback documents, with everything that does not fit on the chain. Their bytes follow RFC 8785.
 //!
-//! ERC-8004 asks for one value, so each tag has its own document. `feedback` has all tags of the submission, `settlement`
-//! the payment that bought it, and `stated` of the credit score its signed statement and the evidence, by which anyone
-//! computes the score again; these fields are beyond ERC-8004.
+//! ERC-8004 asks for one value, so each tag has its own document. `feedback` has all tags of the submission,
+//! `settlement` the payment that bought it, and `stated` of the credit score its signed statement and the evidence, by
+//! which anyone computes the score again; these fields are beyond ERC-8004.
 
 use alloy::primitives::keccak256;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! The scores of champion and challengers, kept for a later comparison with what happened: of each model the first score
-//! of a wallet in a week. They are stored by hour and process, so that hosts share them and a list stays short.
+//! The scores of champion and challengers, kept for a later comparison with what happened: of each model the first
+//! score of a wallet in a week. They are stored by hour and process, so that hosts share them and a list stays short.
 //!
 //! A process keeps at most [`MOST`] scores of a model and week. If more wallets are scored, it keeps those of every
 //! second wallet, then of every fourth, and so on. The address decides, so all weeks, hosts and models keep the same

@@ -1,5 +1,6 @@
 //! The records of rollout: roles, uploaded components, the audit log, the measurements of the shadow, the provenance of
-//! served scores, and the scores that wait for their outcome. Their JSON is a format: a field may be added as optional, never renamed or retyped.
+//! served scores, and the scores that wait for their outcome. Their JSON is a format: a field may be added as optional,
+//! never renamed or retyped.
 
 mod audit;
 mod observed;
@@ -47,7 +48,7 @@ pub fn served(id: Uuid) -> Key<ServedRecord> {
     Family::spread("score/").key(id.simple())
 }
 
-/// The same record, to see whether it is there.
+/// The key of the same record, to test whether it exists without parsing it.
 pub fn served_at_all(id: Uuid) -> Key<IgnoredAny> {
     Family::spread("score/").key(id.simple())
 }

@@ -1,5 +1,5 @@
-//! The database in use. After a failure of the file it is opened again: first for reading alone, and for writing as soon
-//! as a write succeeds.
+//! The database in use. After a failure of the file it is opened again: first for reading alone, and for writing as
+//! soon as a write succeeds.
 
 use std::{
     path::PathBuf,

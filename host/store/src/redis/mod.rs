@@ -232,8 +232,8 @@ impl Redis {
         }
     }
 
-    /// The answer to a write that replicas have, where writes wait for them. One that was lost with its master is written
-    /// again, on the next one.
+    /// The answer to a write that replicas have, where writes wait for them. One that was lost with its master is
+    /// written again, on the next one.
     async fn replicated(&self, steps: &Steps, patience: Duration) -> Result<Value, StoreError> {
         let (script, keys, until) = (&self.inner.scripts.write, steps.names(), Instant::now() + patience);
         let mark = self.inner.naming.together("mark");

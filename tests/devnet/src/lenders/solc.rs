@@ -1,5 +1,5 @@
-//! Compiles the stubs in `contracts/`, and the contracts of the repository that they import, with the compiler from npm,
-//! and keeps what it said in `.compiled`.
+//! Compiles the stubs in `contracts/`, and the contracts of the repository that they import, with the compiler from
+//! npm, and keeps what it said in `.compiled`.
 
 use std::collections::BTreeMap;
 use std::fs;

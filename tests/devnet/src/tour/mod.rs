@@ -1,5 +1,5 @@
-//! A walk through a running devnet for somebody who sees Assay for the first time. Each step is one sentence, the command
-//! to type, and the answer, which the tour checks.
+//! A walk through a running devnet for somebody who sees Assay for the first time. Each step is one sentence, the
+//! command to type, and the answer, which the tour checks.
 
 mod guide;
 pub mod models;

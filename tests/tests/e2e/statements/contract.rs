@@ -224,7 +224,8 @@ fn a_contract_accepts_what_the_signer_says_and_names_what_it_refuses() {
         println!("the check of a statement costs {checked} gas, a bare ecrecover {bare}");
         assert!(checked * 10 <= bare * 13, "{checked} {bare}");
 
-        // The same content as an attestation on chain, by the schema that the server names, and its identity as a timestamp.
+        // The same content as an attestation on chain, by the schema that the server names, and its identity as a
+        // timestamp.
         let schema = &one.signers["schema"];
         let uid: B256 = schema["uid"].as_str().expect("hex").parse().expect("32 bytes");
         let text = schema["text"].as_str().expect("a text").to_owned();

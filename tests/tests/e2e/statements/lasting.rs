@@ -62,7 +62,7 @@ fn a_statement_outlives_blocks_models_and_keys_and_not_a_reorganisation() {
         let folder = service.terminate_keeping().await;
         one.verify(&read).agrees(&["model", "chains"]);
 
-        // Another key: the earlier one is named with its end, and then as revoked.
+        // The key is replaced: the old account is listed first as retired, then as revoked.
         let old = actors::address(ATTESTER);
         let later = (chrono::Utc::now() + chrono::Duration::seconds(1)).to_rfc3339();
         let retired = |more: &str| {

@@ -11,7 +11,7 @@ use super::{ATTESTER, Filed, PREDEPLOY, configured, devnet, run, signing};
 
 const DAY: u64 = 86_400;
 
-/// The history with these parameters, once nothing is pending.
+/// Polls the history until nothing is pending.
 async fn history(service: &Service, wallet: &str, query: &str) -> Value {
     let path = format!("/api/v2/score/address/{wallet}/history?{query}");
     service.keyed().until(&path, |answer| answer.status != 200 || answer.json()["pending"] == false).await.ok()

@@ -1,5 +1,5 @@
-//! The extractors: typed values from a request. The signature of a handler states its parameters, and whether it charges
-//! the caller.
+//! The extractors: typed values from a request. The signature of a handler states its parameters, and whether it
+//! charges the caller.
 
 mod agent;
 mod body;

@@ -195,7 +195,7 @@ impl FromRequestParts<App> for Moments {
             text.map(|text| moment(&text).map_err(|why| refused(name, why))).transpose()
         };
         let newest = chrono::Utc::now().timestamp().unsigned_abs().saturating_sub(SETTLED);
-        // The start of a day, so that one who asks again asks for the same moments.
+        // The start of the day: a repeated request then names the same moments.
         let to = read("to")?.unwrap_or(newest / DAY * DAY);
         if to > newest {
             return Err(refused("to", "less than an hour ago: a younger block may not be final"));

@@ -25,8 +25,8 @@ use assay_domain::{Subject, features::Features};
 /// A signed statement of the score of one address, which a contract can accept and a stranger can recompute.
 ///
 /// It is an off-chain attestation of EAS, version 2. It commits to the score, the model's bytes, the features and the
-/// blocks; `evidence` is where these are shown. A score that is not final has no statement, and neither has a mock. With
-/// `as_of` it is of a moment in the past, which the history of the score has read.
+/// blocks; `evidence` is where these are shown. A score that is not final has no statement, and neither has a mock.
+/// With `as_of` it is of a moment in the past, which the history of the score has read.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}/attestation", tag = "scores", operation_id = "attest_score",
     params(SubjectPath, Asked, AsOf),

@@ -15,10 +15,10 @@ use crate::{
 
 /// The score at moments in the past, read from endpoints that keep old state.
 ///
-/// What was not read before is read in the background: `pending` is true until all is known, and asking again is free for
-/// a day. Each point names its blocks, and how each factor changed since the point before; with `rest`, what no factor
-/// accounts for, these sum to the change of the score. Explorers and price APIs are not asked, because they tell only of
-/// today. Each point costs the units of one score.
+/// What was not read before is read in the background: `pending` is true until all is known, and asking again is free
+/// for a day. Each point names its blocks, and how each factor changed since the point before; with `rest`, what no
+/// factor accounts for, these sum to the change of the score. Explorers and price APIs are not asked, because they tell
+/// only of today. Each point costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "score_history",
     params(SubjectPath, Moments, Asked),

@@ -80,8 +80,8 @@ pub struct SignersBody {
     contract: String,
     contract_version: String,
     chain_id: u64,
-    /// The present signer has no `until`. Statements of an earlier one are valid if they were issued before its `until`;
-    /// those of a revoked one never are.
+    /// The present signer has no `until`. Statements of an earlier one are valid if they were issued before its
+    /// `until`; those of a revoked one never are.
     #[schema(value_type = Vec<Object>)]
     signers: Vec<String>,
 }

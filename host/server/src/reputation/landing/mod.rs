@@ -1,7 +1,7 @@
 //! Brings documented feedback onto the chain, exactly once.
 //!
-//! Each tag has at most one nonce at a time, which the outbox follows: whichever of its transactions is mined counts, and
-//! a replacement can never be mined beside it. A tag gets another nonce only after the first one was used without
+//! Each tag has at most one nonce at a time, which the outbox follows: whichever of its transactions is mined counts,
+//! and a replacement can never be mined beside it. A tag gets another nonce only after the first one was used without
 //! feedback, with enough confirmations, and the registry, which counts what it receives, does not have the feedback.
 
 mod receipt;

@@ -101,8 +101,8 @@ impl Rollout {
         Some(self.inner.provenance.secret.bind(scored.record?, owner))
     }
 
-    /// Stores a record of `scored` for at least `lifetime`, unless it has one that lasts as long, and returns its id for
-    /// `owner`. The record is in the store when this returns.
+    /// Stores a record of `scored` for at least `lifetime`, unless it has one that lasts as long, and returns its id
+    /// for `owner`. The record is in the store when this returns.
     ///
     /// # Errors
     /// The store's failure.
