@@ -232,14 +232,18 @@ async fn small_models_answer_while_a_large_file_is_compiled() {
     put(shelf.path(), "small", &Credit::new("1.0").build());
     drop(Registry::open(settings.clone()).unwrap());
     // From here the compiler waits until the test writes to its pipe.
-    let pipe = kept.path().join("pipe");
+    let (pipe, begun) = (kept.path().join("pipe"), kept.path().join("begun"));
     make_pipe(&pipe);
-    let limits = compiler(kept.path(), &format!("read line < {}; exit 1", pipe.display()));
+    let limits = compiler(kept.path(), &format!("touch {}; read line < {}; exit 1", begun.display(), pipe.display()));
     put(shelf.path(), "large", &padded(&Credit::new("1.1").build(), LARGE));
 
     let registry = Registry::open(Settings { limits: limits.clone(), ..settings.clone() }).unwrap();
     assert_eq!(champion(&registry), "1.0");
     assert_eq!(status(&registry, "large.wasm").unwrap().0, State::Compiling);
+    // Before that, an upload would go first.
+    while !begun.exists() {
+        tokio::task::yield_now().await;
+    }
     // The background thread compiles the file of the shelf, so the upload gives up.
     let upload = padded(&Credit::new("1.2").build(), LARGE);
     let refused = registry.add_within(upload, std::time::Duration::from_millis(10)).await.unwrap_err();

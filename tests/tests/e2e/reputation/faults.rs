@@ -84,11 +84,10 @@ fn an_ipfs_node_that_is_away_is_waited_for() {
         world.ipfs.be(Mood::Down);
         let (service, api) = serve(&world, world.chain.url(), "");
         let url = submit(&api, 1).await;
-        until(async || world.ipfs.adds(), |adds| *adds >= 3).await;
-        let status = api.get(&url).await.ok();
+        let waits = |status: &Value| status["detail"].as_str().is_some_and(|detail| detail.contains("IPFS"));
+        let status = until(async || api.get(&url).await.ok(), waits).await;
         println!("an IPFS node that answers 500: {status}");
         assert_eq!((&status["status"], &status["error"]), (&json!("uploading"), &Value::Null));
-        assert!(status["detail"].as_str().is_some_and(|detail| detail.contains("IPFS")), "{status}");
         service.logged("a submission waits").await;
         world.ipfs.be(Mood::Well);
         check_one(&world, &confirmed(&api, &url).await).await;
