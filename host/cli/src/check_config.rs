@@ -1,5 +1,7 @@
 //! `assay check-config`: prints the configuration without secrets, and with `--live` checks the contracts on chain.
 
+use std::fmt::Write as _;
+
 use assay_chain::config::ChainConfig;
 use assay_domain::Secret;
 use assay_store::config::Backend;
@@ -7,7 +9,7 @@ use futures::future::join_all;
 
 use super::{ConfigFile, Failure, print};
 use assay::{
-    access::x402::Terms,
+    access::x402::{Item, Terms},
     config::{Config, KeyConfig, X402},
 };
 
@@ -60,7 +62,7 @@ fn summary(config: &Config) -> String {
         let (registry, chain) = (agents.reputation_registry, agents.chain);
         lines.push(format!("reputation to {registry} on chain {chain}, by credit {credit} and sybil {sybil}"));
     }
-    lines.extend(x402_line(&config.access.x402));
+    lines.extend(x402_line(&config.access.x402, config.attestation.is_some()));
     lines.push("The configuration is good.".into());
     lines.join("\n")
 }
@@ -90,11 +92,15 @@ fn chain_lines(chain: &ChainConfig) -> Vec<String> {
     lines
 }
 
-fn x402_line(x402: &X402) -> Option<String> {
+fn x402_line(x402: &X402, statements: bool) -> Option<String> {
     let terms = Terms::new(x402).filter(|_| x402.enabled)?;
     let by = if x402.is_local() { "the account of [reputation]".into() } else { host(&x402.facilitator) };
-    let (price, pay_to, asset, network) = (terms.price(), terms.pay_to, terms.domain.asset, terms.network);
-    Some(format!("x402      {price} for a submission, to {pay_to} in {asset} on {network}, settled by {by}"))
+    let mut prices = format!("{} for a submission", terms.price(Item::Submission));
+    if statements {
+        let _ = write!(prices, ", {} for a statement", terms.price(Item::Statement));
+    }
+    let (pay_to, asset, network) = (terms.pay_to, terms.domain.asset, terms.network);
+    Some(format!("x402      {prices}, to {pay_to} in {asset} on {network}, settled by {by}"))
 }
 
 /// The keys of the chain that are in the file, and those that come from the shipped data.

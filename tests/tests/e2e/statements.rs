@@ -12,7 +12,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
-use alloy::primitives::Address;
+use alloy::{primitives::Address, signers::local::PrivateKeySigner};
+use assay_statement::Signed;
 use assay_tests::{
     devnet::actors,
     packages::statement_packages,
@@ -24,12 +25,12 @@ use tempfile::TempDir;
 use super::{configured, devnet, run};
 
 /// The account that signs.
-const ATTESTER: &str = "attester";
+pub(super) const ATTESTER: &str = "attester";
 /// The EAS contract on the chains of rollups, at which nothing is on the devnet.
-const PREDEPLOY: &str = "0x4200000000000000000000000000000000000021";
+pub(super) const PREDEPLOY: &str = "0x4200000000000000000000000000000000000021";
 
 /// The section of a server whose statements `signer` signs for `contract` on `chain`.
-fn signing(signer: &str, chain: u64, contract: impl std::fmt::Display) -> String {
+pub(super) fn signing(signer: &str, chain: u64, contract: impl std::fmt::Display) -> String {
     let key = actors::private_key(signer);
     format!(
         "[attestation]\nsigner = \"{key}\"\nchain = {chain}\ncontract = \"{contract}\"\ncontract_version = \"1.4.0\"\n"
@@ -37,7 +38,7 @@ fn signing(signer: &str, chain: u64, contract: impl std::fmt::Display) -> String
 }
 
 /// A statement with everything that verifies it, in files.
-struct Filed {
+pub(super) struct Filed {
     folder: TempDir,
     statement: Value,
     evidence: Value,
@@ -48,14 +49,14 @@ impl Filed {
     /// Asks the server for a statement of `wallet`, and for what verifies it.
     async fn of(service: &Service, wallet: impl std::fmt::Display, version: &str) -> Self {
         let statement = ask(&service.keyed(), wallet, version).await.ok();
-        Self::made(service, statement, version).await
+        Self::made(&service.keyed(), statement).await
     }
 
     /// The same for a statement that the server has made.
-    async fn made(service: &Service, statement: Value, version: &str) -> Self {
-        let api = service.keyed();
+    pub(super) async fn made(api: &Caller, statement: Value) -> Self {
         let evidence = api.get(statement["evidence"].as_str().expect("a path")).await.ok();
         let signers = api.get("/.well-known/assay-attestation.json").await.ok();
+        let version = evidence["model"]["version"].as_str().expect("a version");
         let component = api.request(reqwest::Method::GET, &format!("/api/v2/models/credit/{version}/component"));
         let component = component.send().await.expect("an answer").bytes().await.expect("a component");
         let filed = Self { folder: tempfile::tempdir().expect("a folder"), statement, evidence, signers };
@@ -77,7 +78,7 @@ impl Filed {
     }
 
     /// `assay verify` of these files, with `more` arguments.
-    fn verify(&self, more: &[&str]) -> Verified {
+    pub(super) fn verify(&self, more: &[&str]) -> Verified {
         let mut command = Command::new(binary());
         command.current_dir(self.folder.path()).args(["verify", "statement", "--evidence", "evidence", "--json"]);
         let done = command.args(["--component", "component", "--signers", "signers"]).args(more).output();
@@ -93,7 +94,7 @@ impl Filed {
 }
 
 /// What `assay verify` says.
-struct Verified {
+pub(super) struct Verified {
     code: i32,
     said: Value,
     stderr: String,
@@ -114,7 +115,7 @@ impl Verified {
     }
 
     #[track_caller]
-    fn agrees(&self, steps: &[&str]) {
+    pub(super) fn agrees(&self, steps: &[&str]) {
         assert_eq!(self.code, 0, "{}{}", self.said, self.stderr);
         for name in steps {
             assert!(self.step(name).iter().all(|(outcome, _)| outcome == "agrees"), "{name}: {}", self.said);
@@ -298,6 +299,28 @@ fn files_that_are_not_a_statement_are_refused_in_words() {
         assert_eq!(refused("evidence", whale.evidence.to_string().as_bytes()).0, 14);
         assert_eq!(one.verify(&["--at", "2020-01-01"]).code, 13, "not issued yet");
         assert_eq!(one.verify(&["--at", "2100-01-01"]).code, 13, "expired");
+    });
+}
+
+#[test]
+fn a_signer_who_gives_a_component_another_version_is_seen() {
+    run(async {
+        let config = configured(&plugins(), &signing(ATTESTER, 8453, PREDEPLOY)).await;
+        let service = Service::start(&config.replacen("[models]", "[models]\npublic = true", 1));
+        let one = Filed::of(&service, devnet().await.wallet("borrower").address, "1.1").await;
+        one.verify(&[]).agrees(&["statement", "signature", "signer", "term", "evidence", "model"]);
+        let signed: Signed = serde_json::from_value(one.statement.clone()).expect("a statement");
+        let mut lie = signed.statement().expect("a statement of a score");
+        lie.content.version = "1.2".parse().expect("a version");
+        let key = PrivateKeySigner::from_bytes(&actors::private_key(ATTESTER)).expect("a key");
+        one.write("statement", &json!(lie.sign(&key).expect("it is signed")));
+        let mut evidence = one.evidence.clone();
+        evidence["model"]["version"] = json!("1.2");
+        one.write("evidence", &evidence);
+        let seen = one.verify(&[]);
+        assert_eq!(seen.code, 15, "{}", seen.said);
+        let (outcome, words) = seen.step("model").remove(0);
+        assert!(outcome != "agrees" && words.contains("says it is version 1.1"), "{outcome}: {words}");
     });
 }
 

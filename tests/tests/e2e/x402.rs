@@ -9,6 +9,7 @@ mod facilitated;
 mod leaving;
 mod once;
 mod refusals;
+mod statements;
 
 use assay_tests::{
     payment::{Till, decode},

@@ -16,7 +16,8 @@ pub enum Price {
     Models,
     /// Agent list, search and get.
     Agents,
-    /// The status of a submission, and its document.
+    /// What was bought: the status of a submission and its document, the evidence of a statement, the bytes of a public
+    /// model.
     Status,
     Submission,
     /// The rights and the usage of the caller's own key.

@@ -253,6 +253,15 @@ impl ApiError {
         Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(1)
     }
 
+    /// Adds what to do to the message.
+    #[must_use]
+    pub fn advise(mut self, advice: &str) -> Self {
+        if let Body::Detail(body) = &mut self.body {
+            body.detail = format!("{}; {advice}", body.detail).into();
+        }
+        self
+    }
+
     /// The call may be repeated after `seconds`.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {

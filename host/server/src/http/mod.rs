@@ -20,6 +20,7 @@ mod middleware;
 mod mode;
 mod models;
 mod ops;
+mod payment;
 mod refusals;
 mod report;
 mod reputation;

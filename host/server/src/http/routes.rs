@@ -67,7 +67,7 @@ table! {
         GET "/api/v2/score/address/{address}/history" Score [several] score::history::history;
         POST "/api/v2/score/address/{address}/attestation" Attestation score::attestation::attest;
         GET "/api/v2/score/{id}" Models score::provenance::mine;
-        GET "/api/v2/score/{id}/evidence" Models score::provenance::evidence;
+        GET "/api/v2/score/{id}/evidence" Status score::provenance::evidence;
         GET "/api/v2/report/address/{address}" Report report::get;
         POST "/api/v2/report/address/{address}" Report report::enhanced::post;
         GET "/api/v2/report/" Report [several] report::aggregated::aggregated;
@@ -98,7 +98,7 @@ table! {
         GET "/api/v2/models/compare/address/{address}" Score [several] models::compare;
         GET "/api/v2/models/{kind}/report" Models models::report;
         GET "/api/v2/models/{kind}/{version}/card" Models models::card;
-        GET "/api/v2/models/{kind}/{version}/component" Models models::component;
+        GET "/api/v2/models/{kind}/{version}/component" Status models::component;
         POST "/api/v2/admin/models" Admin [component] admin::add;
         POST "/api/v2/admin/models/check" Admin [component] check::check;
         GET "/api/v2/admin/models/outcomes" Admin models::outcomes;

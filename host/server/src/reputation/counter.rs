@@ -10,7 +10,10 @@ use super::{
 };
 use crate::access::{
     records::Payer,
-    x402::{Goods, records::PurchaseRecord},
+    x402::{
+        Goods,
+        records::{PurchaseRecord, Purchased},
+    },
 };
 use assay_domain::{Address, PaymentId};
 use assay_outbox::sender::{Registries, Sender};
@@ -48,9 +51,10 @@ impl Goods for Counter {
         batch: Batch,
         payment: PaymentId,
         purchase: &'a PurchaseRecord,
-    ) -> BoxFuture<'a, Result<(Batch, Uuid), StoreError>> {
+    ) -> BoxFuture<'a, Result<(Batch, Option<Uuid>), StoreError>> {
         async move {
-            let PurchaseRecord { agent_id, address, tags, retry_key, digest } = purchase.clone();
+            let PurchaseRecord { order, retry_key, digest } = purchase.clone();
+            let Purchased::Submission { agent_id, address, tags } = order else { return Ok((batch, None)) };
             let request = Request { agent_id, address, tags, payer: Payer::Payment(payment), retry_key };
             let record = self.record(&request, self.ahead().await?);
             let mut batch = batch
@@ -62,7 +66,7 @@ impl Goods for Counter {
                 let retry = RetryRecord { submission: record.id, request: digest };
                 batch = batch.put_expiring(&key, &retry, REMEMBERED)?;
             }
-            Ok((batch, record.id))
+            Ok((batch, Some(record.id)))
         }
         .boxed()
     }

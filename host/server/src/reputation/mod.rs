@@ -218,9 +218,9 @@ impl Reputation {
         };
         let read = self.inner.store.read(&payments::payment(id)).await?;
         let Some(mut payment) = read.value else { return Ok(batch) };
-        if let PaymentState::Settled { submission, .. } = &mut payment.state {
+        if let PaymentState::Settled { bought, .. } = &mut payment.state {
             // It stays bound to its request: its signature is public by now.
-            *submission = None;
+            *bought = None;
             payment.updated_at = chrono::Utc::now();
         }
         batch.if_unchanged(&payments::payment(id), read.revision).put(&payments::payment(id), &payment)

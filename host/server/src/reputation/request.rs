@@ -7,7 +7,10 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::records::{self, RetryRecord, Stage, SubmissionRecord};
-use crate::access::{records::Payer, x402::records::PurchaseRecord};
+use crate::access::{
+    records::Payer,
+    x402::records::{PurchaseRecord, Purchased},
+};
 use assay_domain::{Address, B256, Tag, Time};
 use assay_outbox::sender::Registries;
 use assay_store::Key;
@@ -37,10 +40,9 @@ impl Request {
 
     /// The request as it is stored with a payment.
     pub fn purchase(&self) -> PurchaseRecord {
+        let Self { agent_id, address, ref tags, .. } = *self;
         PurchaseRecord {
-            agent_id: self.agent_id,
-            address: self.address,
-            tags: self.tags.clone(),
+            order: Purchased::Submission { agent_id, address, tags: tags.clone() },
             retry_key: self.retry_key.clone(),
             digest: self.digest(),
         }

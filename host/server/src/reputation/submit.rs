@@ -1,7 +1,6 @@
 //! Accepting a submission: the record, its place among the open ones, the units or payment, and the caller's
 //! `Idempotency-Key` are stored in one write, or nothing is.
 
-use chrono::Utc;
 use uuid::Uuid;
 
 use super::{
@@ -12,7 +11,10 @@ use super::{
 };
 use crate::access::{
     records::{self as access, Payer},
-    x402::records::{self as payments, PaymentRecord, PaymentState},
+    x402::{
+        records::{self as payments, PaymentRecord, PaymentState},
+        spend,
+    },
 };
 use assay_outbox::sender::{SenderError, Subject};
 use assay_store::{Batch, Revision, StoreError};
@@ -109,9 +111,7 @@ impl Reputation {
         if let Payer::Payment(id) = &request.payer {
             let payment = self.inner.store.get(&payments::payment(id)).await?;
             if let Some(PaymentRecord {
-                state: PaymentState::Settled { submission: Some(bought), .. },
-                request: of,
-                ..
+                state: PaymentState::Settled { bought: Some(bought), .. }, request: of, ..
             }) = payment
             {
                 let same = of == request.digest();
@@ -134,20 +134,9 @@ impl Reputation {
             Payer::Key { meter, units, limit: Some(limit) } => {
                 return Ok(batch.take(&access::units(meter), *units, *limit));
             }
-            Payer::Payment(payment) => payments::payment(payment),
+            Payer::Payment(payment) => payment,
         };
-        let read = self.inner.store.read(&payment).await?;
-        let mut known = read.value.ok_or(SubmitError::NotPaid)?;
-        let PaymentState::Settled { submission, .. } = &mut known.state else { return Err(SubmitError::NotPaid) };
-        if known.request != request.digest() {
-            return Err(SubmitError::NotPaid);
-        }
-        if submission.replace(id).is_some() {
-            // Another request was faster: this batch is refused, and the caller finds what that request began.
-            return Ok(batch.if_unchanged(&payment, Revision::ABSENT));
-        }
-        known.updated_at = Utc::now();
-        // Where the payment bought something in the meantime, its revision differs, and the batch is refused.
-        Ok(batch.if_unchanged(&payment, read.revision).put(&payment, &known)?)
+        let spent = spend(&self.inner.store, batch, payment, request.digest(), id).await?;
+        spent.map(|spent| spent.batch).ok_or(SubmitError::NotPaid)
     }
 }

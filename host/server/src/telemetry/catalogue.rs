@@ -82,6 +82,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("assay_submissions_total", "Submissions of reputation that reached a status, by status"),
     ("assay_submission_retries_total", "Steps of submissions that failed and are retried, by status"),
     ("assay_payments_total", "Payments by call that ended, by outcome: settled or refused"),
+    ("assay_statements_sold_total", "Statements of scores that payments by call bought"),
     ("assay_transactions_replaced_total", "Pending transactions replaced by another with the same nonce"),
     ("assay_gas_reverted_total", "Gas of the account's reverted transactions, by purpose: payment or feedback"),
     ("assay_nonces_lost_total", "Nonces of the account that other senders' transactions used"),

@@ -82,7 +82,7 @@ fn each_point_of_a_history_is_what_the_chains_showed_then() {
             let moment = to - 360 * DAY + at as u64 * 120 * DAY;
             let api = service.keyed();
             let path = format!("/api/v2/score/address/{wallet}/attestation?model_version=1.1&as_of={moment}");
-            let one = Filed::made(&service, api.post(&path, &json!({})).await.ok(), "1.1").await;
+            let one = Filed::made(&api, api.post(&path, &json!({})).await.ok()).await;
             one.verify(&["--config", &one.config(&config)]).agrees(&["term", "evidence", "model", "chains"]);
             assert_eq!(one.evidence["score"], point["score"]);
             assert_eq!(one.evidence["features"]["as_of"], moment);

@@ -8,6 +8,7 @@ use chrono::Utc;
 use super::{
     PayError, Payment, Refused, X402,
     records::{self, OPEN_PAYMENTS, OrderRecord, PaymentRecord, PaymentState, PurchaseRecord},
+    terms::Item,
     verify::unix_now,
 };
 use assay_domain::{B256, PaymentId};
@@ -16,6 +17,8 @@ use assay_store::{Batch, Lease, StoreError};
 
 /// How long a payer counts as one that has paid here.
 const PROVEN: Duration = Duration::from_secs(90 * 86_400);
+/// How long another payment for the same request finds a settled one that has bought nothing.
+const UNFETCHED: Duration = Duration::from_secs(86_400);
 
 impl X402 {
     /// Stores a payment as open, if it can be settled and no other process stored it, or another payment of the same
@@ -37,7 +40,7 @@ impl X402 {
         let sibling = self.inner.store.read(&same).await?;
         let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
         if !self.arrived_late(earlier, &mut record).await? {
-            match self.verify(payment, resource).await {
+            match self.verify(payment, purchase.item(), resource).await {
                 Ok(start) => record.start = start,
                 // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused now.
                 Err(PayError::Refused(_)) if self.inner.store.read(&key).await?.revision != found.revision => {
@@ -76,7 +79,7 @@ impl X402 {
             order: self.inner.facilitator.as_ref().map(|_| OrderRecord {
                 version: payment.version.number(),
                 payload: payment.payload.clone(),
-                requirements: self.terms().requirements(payment.version, resource),
+                requirements: self.terms().requirements(purchase.item(), payment.version, resource),
             }),
             attempts: 0,
             next_at: now,
@@ -141,11 +144,14 @@ impl X402 {
     ) -> Result<bool, StoreError> {
         record.updated_at = Utc::now();
         let mut batch = Batch::new().if_leased(lease);
-        if let PaymentState::Settled { submission: submission @ None, .. } = &mut record.state
+        if let PaymentState::Settled { bought: bought @ None, .. } = &mut record.state
             && let Some(purchase) = &record.purchase
         {
-            let (filled, bought) = self.inner.goods.hand_over(batch, record.id, purchase).await?;
-            (batch, *submission) = (filled, Some(bought));
+            (batch, *bought) = self.inner.goods.hand_over(batch, record.id, purchase).await?;
+            if bought.is_none() {
+                // Whoever paid and has nothing for it yet is not to pay again.
+                batch = batch.put_expiring(&records::payment_for(&record.id, purchase), &record.id, UNFETCHED)?;
+            }
         }
         if let Some(gas) = reverted {
             batch = self.count_reverted(batch, record, gas).await?.remove(&records::settled_payer(&record.id));
@@ -168,9 +174,9 @@ impl X402 {
         let (payer, nonce) = (record.id.from, record.id.nonce);
         match &record.state {
             PaymentState::Open => return,
-            PaymentState::Settled { transaction, submission } => {
+            PaymentState::Settled { transaction, .. } => {
                 metrics::counter!("assay_payments_total", "outcome" => "settled").increment(1);
-                if submission.is_some() {
+                if record.purchase.as_ref().is_some_and(|purchase| purchase.item() == Item::Submission) {
                     metrics::counter!("assay_submissions_total", "status" => "pending").increment(1);
                 }
                 tracing::info!(%payer, %nonce, %transaction, "payment settled");
@@ -196,7 +202,7 @@ impl X402 {
 }
 
 /// How long another payment for the same request finds this one: as long as its signature holds.
-fn life(record: &PaymentRecord) -> Duration {
+pub(super) fn life(record: &PaymentRecord) -> Duration {
     let left = record.authorization.valid_before.saturating_sub(U256::from(unix_now()));
     Duration::from_secs(u64::try_from(left).unwrap_or(u64::MAX).clamp(1, 2 * 86_400))
 }

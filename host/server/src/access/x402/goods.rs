@@ -1,5 +1,5 @@
-//! What a payment buys. It is stored with the payment before any money moves, and handed over in the write that records
-//! the settlement, whether or not the caller still waits.
+//! What a payment buys. It is stored with the payment before any money moves. A submission is handed over in the write
+//! that records the settlement, whether or not the caller still waits.
 
 use futures::future::BoxFuture;
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use assay_store::{Batch, StoreError};
 
 /// Who hands over what was paid for.
 pub trait Goods: Send + Sync + 'static {
-    /// Adds to `batch` what `payment` buys, and returns its id.
+    /// Adds to `batch` what `payment` buys, and returns its id; `None` for what a later request fetches.
     ///
     /// # Errors
     /// The store's failure.
@@ -19,5 +19,5 @@ pub trait Goods: Send + Sync + 'static {
         batch: Batch,
         payment: PaymentId,
         purchase: &'a PurchaseRecord,
-    ) -> BoxFuture<'a, Result<(Batch, Uuid), StoreError>>;
+    ) -> BoxFuture<'a, Result<(Batch, Option<Uuid>), StoreError>>;
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
+use uuid::Uuid;
 
 use super::{
     Payment, Refused, X402,
@@ -21,6 +22,8 @@ const POLL: Duration = Duration::from_millis(200);
 pub struct Settled {
     pub id: PaymentId,
     pub transaction: B256,
+    /// What it bought before.
+    pub bought: Option<Uuid>,
 }
 
 /// A payment that has not arrived.
@@ -91,8 +94,8 @@ impl X402 {
         loop {
             changes.mark_unchanged();
             match self.found(payment, purchase).await? {
-                Found::Claimed(PaymentRecord { id, state: PaymentState::Settled { transaction, .. }, .. }) => {
-                    return Ok(Settled { id, transaction });
+                Found::Claimed(PaymentRecord { id, state: PaymentState::Settled { transaction, bought }, .. }) => {
+                    return Ok(Settled { id, transaction, bought });
                 }
                 Found::Claimed(_) => {}
                 Found::Free(Some(PaymentRecord {
@@ -160,7 +163,7 @@ impl PaymentRecord {
     }
 
     pub(super) fn settled(&mut self, transaction: B256) {
-        (self.state, self.trouble) = (PaymentState::Settled { transaction, submission: None }, None);
+        (self.state, self.trouble) = (PaymentState::Settled { transaction, bought: None }, None);
     }
 
     pub(super) fn refused(&mut self, refused: Refused) {

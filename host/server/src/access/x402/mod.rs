@@ -4,8 +4,8 @@
 //! A payment is stored under the payer's nonce before any other step, by the first request that presents it; other
 //! requests with the same payment wait for the outcome. One worker with a lease settles it: the worker of the
 //! submission account, or a worker that calls a facilitator. Where the chain is configured, the events of the asset
-//! show whether the payment arrived. The record of a settled payment names the submission that it bought; both are
-//! written together, whether or not the caller still waits.
+//! show whether the payment arrived. The record of a settled payment names what it bought. A submission is written
+//! together with the settlement, whether or not the caller still waits; a statement when the caller fetches it.
 
 mod budget;
 mod claim;
@@ -18,6 +18,7 @@ pub mod records;
 mod remote;
 mod rota;
 mod scripted;
+mod sold;
 mod terms;
 mod transfer;
 mod under_way;
@@ -36,7 +37,8 @@ pub use header::{LONGEST, Malformed};
 pub use ledger::{PayError, Settled};
 pub use local::Local;
 pub use reason::Refused;
-pub use terms::{Demand, DemandBody, Terms};
+pub use sold::{Spent, spend};
+pub use terms::{Demand, DemandBody, Item, Terms};
 
 use crate::{config, tasks::Spawner};
 use assay_chain::Chains;

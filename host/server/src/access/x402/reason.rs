@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::{Version, terms::Terms};
-use assay_domain::{Address, U256};
+use super::{Payment, Version, terms::Terms};
+use assay_domain::{Address, Authorization, U256};
 
 /// Seconds that a signature must remain valid: the time of a block and of sending to it.
 pub const MARGIN: u64 = 6;
@@ -48,9 +48,9 @@ impl Refused {
         Self::new(RECIPIENT, format!("The payment is not to {pay_to}"))
     }
 
-    pub fn value(terms: &Terms, version: Version) -> Self {
+    pub fn value(terms: &Terms, wanted: U256, version: Version) -> Self {
         let at_least = if version == Version::One { "at least " } else { "exactly " };
-        let (wanted, price) = (terms.amount, terms.price());
+        let price = terms.words(wanted);
         Self::new(VALUE, format!("The payment is to be {at_least}{wanted} of the asset's smallest unit, {price}"))
     }
 
@@ -74,14 +74,15 @@ impl Refused {
     }
 
     /// `promised` is the sum of the payer's payments under way.
-    pub fn funds(terms: &Terms, from: Address, promised: U256) -> Self {
+    pub fn funds(terms: &Terms, payment: &Payment, promised: U256) -> Self {
+        let Authorization { from, value, .. } = payment.authorization;
         let beside = match promised.is_zero() {
             true => String::new(),
             false => {
                 format!(" and its payments under way, {promised} of the smallest unit; wait until they are settled")
             }
         };
-        Self::new(FUNDS, format!("{from} has less of the asset than the payment of {}{beside}", terms.price()))
+        Self::new(FUNDS, format!("{from} has less of the asset than the payment of {}{beside}", terms.words(value)))
     }
 
     pub fn used() -> Self {

@@ -7,7 +7,10 @@ use uuid::Uuid;
 
 use assay_domain::{Address, Authorization, B256, PaymentId, Tag, Time};
 use assay_outbox::slot::SlotRecord;
+use assay_statement::Signed;
 use assay_store::{Family, Key};
+
+use super::terms::Item;
 
 /// The payments with work left. The keys are in order of age.
 pub const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");
@@ -32,6 +35,11 @@ pub fn payment_for(PaymentId { chain, asset, from, .. }: &PaymentId, purchase: &
 /// The time of a payer's latest settled payment; removed by a reverted transfer.
 pub fn settled_payer(PaymentId { chain, asset, from, .. }: &PaymentId) -> Key<Time> {
     Family::new("payment-payer/").key(format_args!("{chain}/{asset:#x}/{from:#x}"))
+}
+
+/// The statement that a payment bought; kept as long as it holds.
+pub fn sold(PaymentId { chain, asset, from, nonce }: &PaymentId) -> Key<SoldRecord> {
+    Family::new("payment-statement/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{nonce:#x}"))
 }
 
 /// One payment.
@@ -83,22 +91,48 @@ pub struct PaymentRecord {
 pub enum PaymentState {
     /// Not settled yet.
     Open,
-    /// The money arrived with this transaction. `submission` is what it bought.
-    Settled { transaction: B256, submission: Option<Uuid> },
+    /// The money arrived with this transaction.
+    Settled {
+        transaction: B256,
+        /// What it bought: a submission, or the score of a statement.
+        #[serde(rename = "submission")]
+        bought: Option<Uuid>,
+    },
     /// The money did not arrive, as far as known.
     Refused { reason: String, detail: String },
 }
 
-/// A request for a submission, as it was paid for.
+/// A request, as it was paid for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PurchaseRecord {
-    pub agent_id: u64,
-    pub address: Address,
-    pub tags: Vec<Tag>,
+    #[serde(flatten)]
+    pub order: Purchased,
     /// The caller's `Idempotency-Key`.
     pub retry_key: Option<String>,
-    /// Digest of agent, address and tags.
+    /// Digest of what is ordered.
     pub digest: B256,
+}
+
+/// What is ordered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Purchased {
+    Submission {
+        agent_id: u64,
+        address: Address,
+        tags: Vec<Tag>,
+    },
+    /// A statement of a score; the words tell two orders apart.
+    Statement {
+        statement: String,
+    },
+}
+
+/// A statement that a payment bought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SoldRecord {
+    pub score_id: String,
+    pub signed: Signed,
 }
 
 /// The body of a call of the facilitator.
@@ -107,6 +141,21 @@ pub struct OrderRecord {
     pub version: u8,
     pub payload: Value,
     pub requirements: Value,
+}
+
+impl PurchaseRecord {
+    /// The order of a statement; the words tell two orders apart.
+    pub fn statement(words: String) -> Self {
+        let digest = keccak256(&words);
+        Self { order: Purchased::Statement { statement: words }, retry_key: None, digest }
+    }
+
+    pub fn item(&self) -> Item {
+        match self.order {
+            Purchased::Submission { .. } => Item::Submission,
+            Purchased::Statement { .. } => Item::Statement,
+        }
+    }
 }
 
 impl PaymentRecord {

@@ -6,7 +6,13 @@ use futures::future::BoxFuture;
 use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
-use super::{Inner, Payment, Refused, X402, budget::Budget, goods::Goods, records::PurchaseRecord, terms::Terms};
+use super::{
+    Inner, Payment, Refused, X402,
+    budget::Budget,
+    goods::Goods,
+    records::PurchaseRecord,
+    terms::{Item, Terms},
+};
 use crate::config;
 use assay_domain::{Address, PaymentId, U256, address};
 use assay_registry::PaymentRefusal;
@@ -24,7 +30,7 @@ impl Goods for Nothing {
         _: Batch,
         _: PaymentId,
         _: &'a PurchaseRecord,
-    ) -> BoxFuture<'a, Result<(Batch, Uuid), StoreError>> {
+    ) -> BoxFuture<'a, Result<(Batch, Option<Uuid>), StoreError>> {
         Box::pin(async { Err(StoreError::Failed { reason: "a sandbox server sells nothing".into() }) })
     }
 }
@@ -55,11 +61,11 @@ impl X402 {
         match why {
             PaymentRefusal::Network => Refused::network(&terms.network_in(payment.version)),
             PaymentRefusal::Recipient => Refused::recipient(terms.pay_to),
-            PaymentRefusal::Value => Refused::value(terms, payment.version),
+            PaymentRefusal::Value => Refused::value(terms, terms.amount(Item::Submission), payment.version),
             PaymentRefusal::NotYetValid => Refused::not_yet_valid(),
             PaymentRefusal::Expired => Refused::expired(),
             PaymentRefusal::Signature => Refused::signature(terms, from),
-            PaymentRefusal::InsufficientFunds => Refused::funds(terms, from, U256::ZERO),
+            PaymentRefusal::InsufficientFunds => Refused::funds(terms, payment, U256::ZERO),
             PaymentRefusal::NonceUsed => Refused::used(),
             PaymentRefusal::TransactionReverted => Refused { tried: true, ..Refused::reverted_on_chain() },
             PaymentRefusal::SettlementFailed => Refused { tried: true, ..Refused::not_landed() },

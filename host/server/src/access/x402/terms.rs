@@ -1,4 +1,4 @@
-//! The terms of a submission, in both versions of the protocol. There is no `outputSchema`: clients reject `null` for a
+//! What is sold, and the terms, in both versions of the protocol. There is no `outputSchema`: clients reject `null` for a
 //! text, and some reject the field.
 
 use serde::Serialize;
@@ -8,17 +8,34 @@ use super::{Version, header};
 use crate::config;
 use assay_domain::{Address, SigningDomain, U256};
 
-const DESCRIPTION: &str = "Submission of an agent's reputation to the ERC-8004 Reputation Registry";
 const MIME_TYPE: &str = "application/json";
 /// The only scheme: the exact amount, by signature.
 pub const SCHEME: &str = "exact";
 
-/// The terms of a submission.
+/// What a payment can buy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Item {
+    Submission,
+    /// A signed statement of a score.
+    Statement,
+}
+
+impl Item {
+    fn description(self) -> &'static str {
+        match self {
+            Self::Submission => "Submission of an agent's reputation to the ERC-8004 Reputation Registry",
+            Self::Statement => "Signed statement of a credit score, an off-chain EAS attestation",
+        }
+    }
+}
+
+/// The terms of every payment.
 #[derive(Debug, Clone)]
 pub struct Terms {
     pub pay_to: Address,
     pub domain: SigningDomain,
-    pub amount: U256,
+    submission: U256,
+    statement: U256,
     /// The network, as the first version names it.
     pub network: &'static str,
     pub decimals: u8,
@@ -52,7 +69,8 @@ impl Terms {
         Some(Self {
             pay_to: config.pay_to?,
             domain: config.domain()?,
-            amount: U256::from(config.price),
+            submission: U256::from(config.price),
+            statement: U256::from(config.statement_price.unwrap_or(config.price)),
             network,
             decimals: config.decimals,
             valid_seconds: config.valid.as_secs(),
@@ -72,24 +90,38 @@ impl Terms {
         }
     }
 
-    /// The price for people: `0.1 USD Coin`.
-    pub fn price(&self) -> String {
+    /// The price of `item`, in the asset's smallest unit.
+    pub fn amount(&self, item: Item) -> U256 {
+        match item {
+            Item::Submission => self.submission,
+            Item::Statement => self.statement,
+        }
+    }
+
+    /// The price of `item` for people.
+    pub fn price(&self, item: Item) -> String {
+        self.words(self.amount(item))
+    }
+
+    /// An amount for people: `0.1 USD Coin`.
+    pub fn words(&self, amount: U256) -> String {
         let scale = U256::from(10).pow(U256::from(self.decimals));
-        let fraction = format!("{:0>width$}", (self.amount % scale).to_string(), width = usize::from(self.decimals));
+        let fraction = format!("{:0>width$}", (amount % scale).to_string(), width = usize::from(self.decimals));
         let fraction = fraction.trim_end_matches('0');
         let dot = if fraction.is_empty() || self.decimals == 0 { String::new() } else { format!(".{fraction}") };
-        format!("{}{dot} {}", self.amount / scale, self.domain.name)
+        format!("{}{dot} {}", amount / scale, self.domain.name)
     }
 
     /// An entry of `accepts`; `resource` is the absolute URL that the payment is for.
-    pub fn requirements(&self, version: Version, resource: &str) -> Value {
-        let (asset, pay_to, amount) = (self.domain.asset.to_string(), self.pay_to.to_string(), self.amount.to_string());
+    pub fn requirements(&self, item: Item, version: Version, resource: &str) -> Value {
+        let (asset, pay_to) = (self.domain.asset.to_string(), self.pay_to.to_string());
+        let amount = self.amount(item).to_string();
         let extra = json!({ "name": self.domain.name, "version": self.domain.version });
         let network = self.network_in(version);
         match version {
             Version::One => json!({
                 "scheme": SCHEME, "network": network, "maxAmountRequired": amount, "asset": asset, "payTo": pay_to,
-                "resource": resource, "description": DESCRIPTION, "mimeType": MIME_TYPE,
+                "resource": resource, "description": item.description(), "mimeType": MIME_TYPE,
                 "maxTimeoutSeconds": self.valid_seconds, "extra": extra
             }),
             Version::Two => json!({
@@ -100,15 +132,15 @@ impl Terms {
     }
 
     /// `error` is for machines, in the words of each version; `detail` is for people.
-    pub fn demand(&self, resource: &str, error: impl Fn(Version) -> String, detail: String) -> Demand {
+    pub fn demand(&self, item: Item, resource: &str, error: impl Fn(Version) -> String, detail: String) -> Demand {
         let required = json!({
             "x402Version": 2,
             "error": error(Version::Two),
-            "resource": { "url": resource, "description": DESCRIPTION, "mimeType": MIME_TYPE },
-            "accepts": [self.requirements(Version::Two, resource)],
+            "resource": { "url": resource, "description": item.description(), "mimeType": MIME_TYPE },
+            "accepts": [self.requirements(item, Version::Two, resource)],
             "extensions": {}
         });
-        let accepts = vec![self.requirements(Version::One, resource)];
+        let accepts = vec![self.requirements(item, Version::One, resource)];
         Demand {
             body: DemandBody { x402_version: 1, error: error(Version::One), accepts, detail },
             required: self.offers_v2.then(|| header::encode(&required)),
@@ -128,13 +160,14 @@ mod tests {
             let terms = Terms {
                 pay_to: Address::ZERO,
                 domain,
-                amount: U256::from(amount),
+                submission: U256::ZERO,
+                statement: U256::ZERO,
                 network: "base",
                 decimals,
                 valid_seconds: 300,
                 offers_v2: true,
             };
-            terms.price()
+            terms.words(U256::from(amount))
         };
         assert_eq!(price(100_000, 6), "0.1 USD Coin");
         assert_eq!(price(12_345_678, 6), "12.345678 USD Coin");

@@ -7,7 +7,7 @@ use super::{
     PayError, Payment, Refused, Version, X402,
     budget::end_of_hour,
     reason,
-    terms::{SCHEME, Terms},
+    terms::{Item, SCHEME, Terms},
 };
 use assay_domain::{Address, Authorization, B256, U256, signer};
 use assay_outbox::payment::{Asset, PaymentError};
@@ -19,7 +19,7 @@ const BEFORE_SIGNATURE: [&str; 4] = [reason::SCHEME, reason::NETWORK, reason::VE
 
 impl X402 {
     /// The checks that need no call.
-    fn check(&self, payment: &Payment) -> Result<(), Refused> {
+    fn check(&self, payment: &Payment, wanted: U256) -> Result<(), Refused> {
         let terms = self.terms();
         let Payment { version, authorization, .. } = payment;
         if payment.scheme != SCHEME {
@@ -45,7 +45,7 @@ impl X402 {
         if authorization.to != terms.pay_to || repeated == Some(false) {
             return Err(Refused::recipient(terms.pay_to));
         }
-        check_amount(terms, payment)
+        check_amount(terms, payment, wanted)
     }
 
     /// By the clock of this host; the asset checks by the clock of the chain.
@@ -68,10 +68,10 @@ impl X402 {
 
     /// Verifies that a new payment can be settled. Returns the block up to which it is unused, when the chain is
     /// configured.
-    pub(super) async fn verify(&self, payment: &Payment, resource: &str) -> Result<Option<u64>, PayError> {
+    pub(super) async fn verify(&self, payment: &Payment, item: Item, resource: &str) -> Result<Option<u64>, PayError> {
         let by_key = self.signed_by_key(payment);
         // The specification checks the signature before the recipient.
-        match (self.check(payment), by_key) {
+        match (self.check(payment, self.terms().amount(item)), by_key) {
             (Err(refused), _) if BEFORE_SIGNATURE.contains(&refused.reason.as_ref()) => {
                 return Err(refused.into());
             }
@@ -88,7 +88,7 @@ impl X402 {
             None => None,
         };
         if let Some(facilitator) = &self.inner.facilitator {
-            let requirements = self.terms().requirements(payment.version, resource);
+            let requirements = self.terms().requirements(item, payment.version, resource);
             let verified = facilitator.verify(payment.version.number(), &payment.payload, &requirements).await;
             verified
                 .map_err(|error| PayError::Unavailable(error.to_string()))?
@@ -152,7 +152,7 @@ impl X402 {
         let waiting = open.iter().zip(of_open).filter(|(_, used)| !**used);
         let promised = waiting.fold(U256::ZERO, |sum, (record, _)| sum.saturating_add(record.authorization.value));
         if payer.balance < value || (!is_used && payer.balance < value.saturating_add(promised)) {
-            return Err(Refused::funds(self.terms(), from, promised).into());
+            return Err(Refused::funds(self.terms(), payment, promised).into());
         }
         if *is_used {
             return Err(Refused::used().into());
@@ -173,8 +173,8 @@ pub(super) fn unix_now() -> u64 {
     u64::try_from(Utc::now().timestamp()).unwrap_or_default()
 }
 
-fn check_amount(terms: &Terms, payment: &Payment) -> Result<(), Refused> {
-    let (value, wanted) = (payment.authorization.value, terms.amount);
+fn check_amount(terms: &Terms, payment: &Payment, wanted: U256) -> Result<(), Refused> {
+    let value = payment.authorization.value;
     let enough = match payment.version {
         Version::One => value >= wanted,
         Version::Two => value == wanted && payment.offered.as_ref().is_none_or(|(.., amount)| *amount == wanted),
@@ -182,5 +182,5 @@ fn check_amount(terms: &Terms, payment: &Payment) -> Result<(), Refused> {
     if enough {
         return Ok(());
     }
-    Err(Refused::value(terms, payment.version))
+    Err(Refused::value(terms, wanted, payment.version))
 }

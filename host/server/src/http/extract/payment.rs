@@ -1,4 +1,5 @@
-//! The payer of a submission: a key, which pays with its units, or any client that pays by x402 where that is enabled.
+//! The payer of a submission or a statement: a key, which pays with its units, or any client that pays by x402 where that
+//! is enabled.
 
 use axum::{
     extract::FromRequestParts,
@@ -11,13 +12,13 @@ use super::{
 };
 use crate::{
     access::{
-        AccessError,
-        x402::{Payment, Version},
+        AccessError, Price,
+        x402::{Item, Payment, Version},
     },
-    http::{ApiError, App},
+    http::{ApiError, App, call::Call},
 };
 
-/// A known key that may submit, or a payment that is not verified yet.
+/// A known key that may make the call, or a payment that is not verified yet.
 pub enum Payer {
     Key(Caller),
     Payment(Box<Offered>),
@@ -28,9 +29,10 @@ parameters!(Payer:
     in_header("PAYMENT-SIGNATURE", "A payment by x402, version 2, instead of a key, if the server accepts payments"),
 );
 
-/// A payment for `resource`, an absolute URL.
+/// A payment for `item`, at the absolute URL `resource`.
 pub struct Offered {
     pub payment: Payment,
+    pub item: Item,
     pub resource: String,
 }
 
@@ -45,9 +47,13 @@ impl FromRequestParts<App> for Payer {
         if error != AccessError::MissingOrInvalid {
             return Err(error.into());
         }
+        let item = match parts.extensions.get::<Call>().and_then(|call| call.price) {
+            Some(Price::Attestation) => Item::Statement,
+            _ => Item::Submission,
+        };
         let x402 = match &app.x402 {
-            Some(x402) => x402,
-            None => {
+            Some(x402) if item == Item::Submission || app.attestor.is_some() => x402,
+            _ => {
                 let agent = AgentPath::from_request_parts(parts, app).await.ok();
                 let scripted = agent.and_then(|AgentPath(id)| app.refuses_payments(id));
                 scripted.ok_or(AccessError::MissingOrInvalid)?.0
@@ -56,13 +62,13 @@ impl FromRequestParts<App> for Payer {
         let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let resource = x402.resource(host, parts.uri.path().trim_end_matches('/'));
         let Some((version, text)) = presented(&parts.headers)? else {
-            let detail =
-                format!("{error}; this call can also be paid for by x402, {} as `accepts` says", x402.terms().price());
+            let price = x402.terms().price(item);
+            let detail = format!("{error}; this call can also be paid for by x402, {price} as `accepts` says");
             let missing = |version: Version| format!("{} header is required", version.request_header());
-            return Err(ApiError::payment_required(x402.terms().demand(&resource, missing, detail)));
+            return Err(ApiError::payment_required(x402.terms().demand(item, &resource, missing, detail)));
         };
         let payment = x402.read(version, text).map_err(|malformed| ApiError::bad_payment(malformed.to_string()))?;
-        Ok(Self::Payment(Box::new(Offered { payment, resource })))
+        Ok(Self::Payment(Box::new(Offered { payment, item, resource })))
     }
 }
 

@@ -34,7 +34,8 @@ pub async fn admit(State((app, route)): State<(App, Route)>, request: Request, n
     }
     let key = request.headers().get(header::AUTHORIZATION);
     let price = route.single_price().filter(|_| !app.source.is_sandbox());
-    // With x402 a client without a key can submit: it needs the agents beforehand and the status afterwards.
+    // With x402 a client without a key can submit: it needs the agents beforehand and the status afterwards. It can buy
+    // statements: it needs their evidence.
     let is_guest = key.is_none() && app.x402.is_some() && matches!(route.price(), Some(Price::Agents | Price::Status));
     let key = key.and_then(|value| value.to_str().ok());
     let mut admitted = app.access.admit(key, origin(&request, &app.proxies), price).await;
@@ -73,11 +74,11 @@ async fn enter(app: &App, route: Route, admitted: Admitted, request: Request, ne
     response
 }
 
-/// Responds with 401 or 403 where the route has a price and the caller no key for it. A submission may be paid for
-/// instead: its handler decides.
+/// Responds with 401 or 403 where the route has a price and the caller no key for it. A submission or a statement may be
+/// paid for instead: its handler decides.
 pub async fn require_key(request: Request, next: Next) -> Response {
     let refused = request.extensions().get::<Call>().and_then(|call| match call.price {
-        None | Some(Price::Submission) => None,
+        None | Some(Price::Submission | Price::Attestation) => None,
         Some(_) => call.caller().err(),
     });
     match refused {

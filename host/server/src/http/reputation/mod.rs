@@ -21,14 +21,16 @@ use utoipa::ToSchema;
 use super::{
     ApiError, App,
     extract::{AgentPath, JsonObject, Payer, RetryKey},
-    fresh, responses,
+    fresh,
+    payment::seconds_until,
+    responses,
     wire::SubmittedBody,
 };
 use crate::{
     access::AccessError,
     reputation::{Barred, Reputation, Request, SubmitError},
 };
-use assay_domain::{Tag, Time, parse_address};
+use assay_domain::{Tag, parse_address};
 
 pub use feedback::{__path_feedback, feedback};
 pub use status::{__path_status, status};
@@ -197,8 +199,4 @@ fn refuse_barred(barred: &Barred) -> ApiError {
         Barred::All { .. } => (StatusCode::SERVICE_UNAVAILABLE, "feedback_paused"),
     };
     ApiError::coded(status, code, barred.to_string()).retry_after(seconds_until(barred.until()))
-}
-
-fn seconds_until(time: Time) -> u64 {
-    u64::try_from((time - chrono::Utc::now()).num_seconds()).unwrap_or_default().saturating_add(1)
 }

@@ -3,6 +3,7 @@
 pub mod attestation;
 mod claimed;
 pub mod history;
+mod paid;
 pub mod provenance;
 pub mod several;
 

@@ -18,7 +18,7 @@ pub struct StatementBody {
     signed: Signed,
     /// Id of the score.
     score_id: String,
-    /// Path of the evidence, for the key that received the statement.
+    /// Path of the evidence: for the key that received the statement, or without a key if a payment bought it.
     evidence: String,
 }
 
@@ -87,8 +87,8 @@ pub struct SignersBody {
 }
 
 impl StatementBody {
-    pub fn new(id: &ScoreId, signed: Signed) -> Self {
-        Self { signed, score_id: id.to_string(), evidence: format!("/api/v2/score/{id}/evidence") }
+    pub fn new(score_id: String, signed: Signed) -> Self {
+        Self { signed, evidence: format!("/api/v2/score/{score_id}/evidence"), score_id }
     }
 }
 

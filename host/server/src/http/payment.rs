@@ -1,0 +1,61 @@
+//! Responses about a payment: refused, not settled yet, and what became of it.
+
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+
+use super::{ApiError, extract::Offered};
+use crate::access::x402::{PayError, Refused, X402};
+use assay_domain::{B256, Time};
+
+/// `Retry-After` while a payment is being settled, in seconds.
+const RETRY_PENDING: u64 = 5;
+/// `Retry-After` when a chain or a facilitator does not answer, in seconds.
+const RETRY_UNAVAILABLE: u64 = 10;
+
+impl Offered {
+    /// The response to a payment that has not arrived.
+    pub fn not_settled(&self, x402: &X402, error: PayError) -> ApiError {
+        match error {
+            PayError::Refused(why) => self.refused(x402, &why),
+            PayError::Pending => {
+                ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_pending", PayError::Pending.to_string())
+                    .retry_after(RETRY_PENDING)
+            }
+            PayError::Paused { until } => {
+                ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_paused", error.to_string())
+                    .retry_after(seconds_until(until))
+            }
+            PayError::Unavailable(why) => {
+                tracing::warn!(why, "a payment could not be checked");
+                let detail = "The payment could not be checked, and was not taken; present it again";
+                ApiError::coded(StatusCode::BAD_GATEWAY, "payment_not_checked", detail).retry_after(RETRY_UNAVAILABLE)
+            }
+            PayError::Store(error) => ApiError::store(error),
+        }
+    }
+
+    /// 402 with the reason and the terms, and with a receipt when settlement was tried.
+    pub fn refused(&self, x402: &X402, why: &Refused) -> ApiError {
+        let terms = x402.terms();
+        let error = ApiError::payment_required(terms.demand(
+            self.item,
+            &self.resource,
+            |_| why.reason.to_string(),
+            why.detail.clone(),
+        ));
+        match self.receipt(x402, Err(why)).filter(|_| why.tried) {
+            Some((name, value)) => error.with_header(name, value),
+            None => error,
+        }
+    }
+
+    /// The response header with what became of the payment.
+    pub fn receipt(&self, x402: &X402, outcome: Result<B256, &Refused>) -> Option<(HeaderName, HeaderValue)> {
+        let (name, value) = x402.receipt(&self.payment, outcome);
+        // Base 64 is a valid header value.
+        Some((HeaderName::from_static(name), HeaderValue::try_from(value).ok()?))
+    }
+}
+
+pub fn seconds_until(time: Time) -> u64 {
+    u64::try_from((time - chrono::Utc::now()).num_seconds()).unwrap_or_default().saturating_add(1)
+}
