@@ -24,6 +24,7 @@ pub mod reputation;
 pub mod scripted;
 pub mod service;
 pub mod stub;
+pub mod venus;
 
 use assay_devnet::gate;
 pub use assay_devnet::{agents, devnet, host, ipfs, lenders, node, people, process, tour, until, upstreams};

@@ -35,3 +35,11 @@ pub fn statement_packages() -> Result<PathBuf, Error> {
 pub fn client_packages() -> Result<PathBuf, Error> {
     installed(root().join("clients"))
 }
+
+/// The contracts of Venus, installed.
+///
+/// # Errors
+/// When npm is missing or fails.
+pub fn venus_packages() -> Result<PathBuf, Error> {
+    installed(root().join("venus"))
+}

@@ -1,6 +1,6 @@
 //! `[[chains.markets]]`: the lending markets of a chain.
 
-use assay_domain::{Address, Protocol};
+use assay_domain::{Address, Protocol, settings::Problems};
 use serde::Deserialize;
 
 /// One lending market. For `lenderB_v2` a market is one cToken.
@@ -13,4 +13,26 @@ pub struct MarketConfig {
     pub address: Address,
     /// First block that can contain an event of this market.
     pub from_block: u64,
+    /// Of a market of `lenderB_v2`; found out by calls where absent.
+    #[serde(default)]
+    pub dialect: Option<Dialect>,
+}
+
+impl MarketConfig {
+    pub fn problems(&self) -> Problems {
+        let mut found = Problems::default();
+        let foreign = self.dialect.is_some() && self.protocol != Protocol::LenderBV2;
+        found.add_if(foreign, "dialect", "only markets of lenderB_v2 have dialects; remove it");
+        found
+    }
+}
+
+/// Whose names the contracts of a fork of Compound v2 use for rewards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Dialect {
+    /// `DistributedBorrowerComp`, `compBorrowerIndex`.
+    Compound,
+    /// `DistributedBorrowerVenus`, `venusBorrowerIndex`.
+    Venus,
 }

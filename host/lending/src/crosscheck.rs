@@ -31,6 +31,8 @@ pub struct State<'a> {
     pub balances: &'a [Option<Vec<Balance>>],
     /// Whether a trace proves that the wallet had a position, one entry per market.
     pub ever_held: &'a [bool],
+    /// Why no history is complete, one entry per market.
+    pub lacks: &'a [Option<&'static str>],
     /// Time of the block, in seconds since 1970.
     pub at: u64,
 }
@@ -48,6 +50,10 @@ pub fn cross_check(
         let own =
             |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
         let index = markets.iter().position(own);
+        if let Some(lack) = index.and_then(|index| state.lacks.get(index)).copied().flatten() {
+            (pool.coverage, pool.remark) = (Coverage::Partial, Some(lack.to_owned()));
+            continue;
+        }
         let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.balances.get(index)?.as_ref()));
         let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
         let fits = match summed {
@@ -133,7 +139,7 @@ mod tests {
 
     fn checked_of(sums: Option<Sums>, held: Option<u64>, ever_held: bool, borrowed_usd: f64, borrow: u64) -> Coverage {
         let (protocol, address) = (Protocol::LenderAV3, Address::repeat_byte(1));
-        let config = MarketConfig { protocol, market: None, address, from_block: 0 };
+        let config = MarketConfig { protocol, market: None, address, from_block: 0, dialect: None };
         let counts = EventCounts { borrow: Some(borrow), ..EventCounts::ZERO };
         let mut pools = [PoolHistory { coverage: Coverage::Complete, counts, ..failed_pool(1, &config) }];
         let position = Position {
@@ -150,6 +156,7 @@ mod tests {
             positions: &[position],
             balances: &[held.map(|held| vec![balance(held)])],
             ever_held: &[ever_held],
+            lacks: &[],
             at: 0,
         };
         let doubted = cross_check(&mut pools, &[Market::new(config)], &[sums], &state);

@@ -207,8 +207,13 @@ mod tests {
     use assay_domain::{B256, Protocol};
 
     fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
-        let config =
-            MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::ZERO, from_block: 10 };
+        let config = MarketConfig {
+            protocol: Protocol::LenderAV3,
+            market: None,
+            address: Address::ZERO,
+            from_block: 10,
+            dialect: None,
+        };
         let markets = [Market::new(config)];
         let mut tally = Tally::of(EventCounts::ZERO);
         tally.add(EventKind::Repay, Some(5));

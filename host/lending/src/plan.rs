@@ -108,7 +108,13 @@ mod tests {
     const WALLET: Address = Address::repeat_byte(0xaa);
 
     fn market(protocol: Protocol, byte: u8) -> Market {
-        Market::new(MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 })
+        Market::new(MarketConfig {
+            protocol,
+            market: None,
+            address: Address::repeat_byte(byte),
+            from_block: 0,
+            dialect: None,
+        })
     }
 
     /// How many values each topic may have, over how many addresses.

@@ -209,6 +209,11 @@ pub trait LendingTerms: Debug + Send + Sync {
         false
     }
 
+    /// Why no history is complete here, in words; `None` where histories can be.
+    fn lacks(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The logs beside those of the market that point at a transaction.
     fn hints(&self) -> Vec<Hint> {
         Vec::new()

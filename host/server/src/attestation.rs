@@ -2,8 +2,10 @@
 
 use alloy::signers::local::PrivateKeySigner;
 use chrono::{SubsecRound as _, Utc};
+use moka::future::Cache;
 use serde::Serialize;
 use std::{sync::Arc, time::Duration};
+use uuid::Uuid;
 
 use crate::{cards::Cards, config, rollout::Scored};
 use assay_domain::{B256, Claimed, features::Features};
@@ -21,7 +23,21 @@ pub struct Attestor {
     signers: Signers,
     cards: Arc<Cards>,
     registry: Arc<Registry>,
+    /// By the record of the score.
+    recent: Cache<Uuid, Kept>,
 }
+
+/// A statement, and the record that has its evidence.
+#[derive(Clone)]
+pub struct Kept {
+    pub record: Uuid,
+    pub signed: Arc<Signed>,
+}
+
+/// How long a score has the same statement.
+const RECENT: Duration = Duration::from_secs(60);
+/// Statements that are remembered.
+const MOST_RECENT: u64 = 10_000;
 
 /// A statement with what it commits to.
 #[derive(Debug, Clone, Serialize)]
@@ -35,7 +51,8 @@ impl Attestor {
     pub fn new(config: &config::Attestation, cards: Arc<Cards>, registry: Arc<Registry>) -> Option<Self> {
         let (key, domain) = (config.account()?, config.domain());
         let signers = Signers::new(&domain, config.signers());
-        Some(Self { key, domain, valid: config.valid, signers, cards, registry })
+        let recent = Cache::builder().max_capacity(MOST_RECENT).time_to_live(RECENT.min(config.valid / 10)).build();
+        Some(Self { key, domain, valid: config.valid, signers, cards, registry, recent })
     }
 
     /// Every signer of this server, for those who verify statements.
@@ -46,6 +63,18 @@ impl Attestor {
     /// How long a statement holds.
     pub fn valid(&self) -> Duration {
         self.valid
+    }
+
+    /// The statement of this score that was made within the last minute.
+    pub async fn recent(&self, scored: &Scored) -> Option<Kept> {
+        self.recent.get(&scored.record?).await
+    }
+
+    /// Remembers a statement whose evidence is stored.
+    pub async fn remember(&self, scored: &Scored, kept: &Kept) {
+        if let Some(record) = scored.record {
+            self.recent.insert(record, kept.clone()).await;
+        }
     }
 
     /// Signs a statement of `scored`, which was computed from `features`.

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use assay::config::Config;
+use assay_chain::config::Spare;
 use assay_domain::{Address, ChainSnapshot, Coverage, Part};
 use assay_tests::devnet::Devnet;
 use assay_tests::explorer::Flavour;
@@ -176,6 +177,31 @@ fn a_cold_wallet_costs_five_round_trips_and_a_warm_one_two() {
             let calls = tall.proxy.take();
             assert!(calls.iter().all(|call| probed(call).is_none()), "{calls:?}");
         }
+    });
+}
+
+#[test]
+fn calls_can_be_saved_instead_of_round_trips() {
+    with(async |devnet| {
+        let tall = Tall::start(devnet).await;
+        let probes = async |change: fn(&mut Config)| {
+            let also = |config: &mut Config| {
+                config.chains[0].markets.clear();
+                change(config);
+            };
+            let reader = Reader::of(devnet).ethereum().through(&[&tall.proxy]).with(also).started().await;
+            reader.read(devnet.wallet("empty").address).await;
+            tall.proxy.take();
+            let read = reader.read(WALLET).await;
+            assert_eq!((Tall::dates(&read.chains[0]), read.coverage()), (tall.right(), Coverage::Complete));
+            tall.proxy.take().iter().filter(|call| probed(call).is_some()).count()
+        };
+        let rounds = probes(|_| {}).await;
+        let calls = probes(|config| config.reading.spare = Spare::Calls).await;
+        // An endpoint that is known to take few calls a second is spared in any case.
+        let scarce = probes(|config| config.reading.rpc.per_second = 29).await;
+        // Two transactions among 25 million blocks: 25 halvings each.
+        assert!(rounds > 200 && (40..=52).contains(&calls) && (40..=52).contains(&scarce), "{rounds} {calls} {scarce}");
     });
 }
 

@@ -74,6 +74,7 @@ impl ChainConfig {
         for (i, market) in self.markets.iter().enumerate() {
             let twice = !markets.insert((market.protocol, market.address));
             found.add_if(twice, format!("markets[{i}].address"), "this market is listed twice");
+            found.section(&format!("markets[{i}]"), market.problems());
         }
         found
     }

@@ -17,6 +17,8 @@ pub struct Reading {
     pub explorer: ExplorerLimits,
     /// Where the tokens of an address are discovered.
     pub discovery: Discovery,
+    /// What first reads save.
+    pub spare: Spare,
     /// Largest range of one `eth_getLogs`, in blocks, after an endpoint has refused a range without naming its limit. The
     /// first query asks for the whole history; later ranges adapt to the limits of each endpoint.
     pub log_range: u64,
@@ -67,6 +69,16 @@ impl NotCovered {
             Self::On { name, chains: own } => (!own.is_disjoint(chains)).then_some(name),
         }
     }
+}
+
+/// What the first read of a wallet saves: it searches its first and last transaction in old state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spare {
+    /// Round trips.
+    Rounds,
+    /// Calls, for endpoints that bill them.
+    Calls,
 }
 
 /// When the markets of a chain are read for all wallets, so that a wallet's history needs few log queries.

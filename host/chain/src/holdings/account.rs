@@ -161,6 +161,11 @@ impl Account {
         &self.ever_held
     }
 
+    /// Why no history is complete in a market, one entry per market.
+    pub(crate) fn lacks(&self) -> Vec<Option<&'static str>> {
+        self.markets.iter().map(|market| market.as_ref().and_then(|(terms, _)| terms.lacks())).collect()
+    }
+
     /// The amounts of each asset, one entry per market; `None` for a market that cannot be read.
     pub(crate) fn amounts(&self) -> Vec<Option<Vec<Balance>>> {
         self.markets.iter().map(|read| read.as_ref().and_then(|(terms, answers)| terms.balances(answers))).collect()

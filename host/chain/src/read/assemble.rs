@@ -75,8 +75,9 @@ pub(super) fn snapshot(
     for (pool, detail) in pools.iter_mut().zip(details) {
         pool.position = detail;
     }
-    let balances = account.amounts();
-    let state = State { positions: &positions, balances: &balances, ever_held: account.ever_held(), at: head.time };
+    let (balances, lacks) = (account.amounts(), account.lacks());
+    let ever_held = account.ever_held();
+    let state = State { positions: &positions, balances: &balances, ever_held, lacks: &lacks, at: head.time };
     let doubted = cross_check(&mut pools, markets, &sums, &state);
     let tokens = account.holdings(config, &quotes.prices);
     let mut unread = activity_unread;

@@ -48,7 +48,9 @@ impl Setup<'_> {
 
     pub(super) fn activity(&self, config: &ChainConfig, client: &Client) -> ActivityReader {
         let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
-        ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop, !self.follows)
+        // Reads of the past are of many wallets, and nobody waits for them.
+        let sparing = !self.follows || self.reading.spare == config::Spare::Calls;
+        ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop, sparing)
     }
 
     /// The chain's explorer, where one is configured: the source of a wallet's first history.

@@ -158,6 +158,11 @@ impl Endpoint {
         self.queue.rate()
     }
 
+    /// The calls a second that it takes, where each call of a batch counts; `None` where no such limit is known.
+    pub fn call_rate(&self) -> Option<f64> {
+        self.queue.call_rate()
+    }
+
     /// Sends `packet` in its turn by `rank`, and again after a refusal for rate. `patience` is the longest time for turns.
     ///
     /// # Errors

@@ -73,6 +73,11 @@ impl Queue {
         self.pace().rate()
     }
 
+    /// The calls a second that the endpoint takes; `None` where no limit of calls is known.
+    pub fn call_rate(&self) -> Option<f64> {
+        self.pace().call_rate()
+    }
+
     /// Calls of the largest batch that fits the pace.
     pub fn ceiling(&self) -> usize {
         self.pace().ceiling()

@@ -5,7 +5,8 @@
 //! - transfers of the underlying token between the wallet and the cToken: its borrowings, and its own repayments;
 //! - the Comptroller's distributions to borrowers, one with every borrowing and repayment by any payer: they find debt
 //!   in ETH, which has no token to transfer, and repayments by others. Each of its distributions to suppliers comes
-//!   with a transfer of the cToken and adds nothing.
+//!   with a transfer of the cToken and adds nothing. Forks give them names of their own ([`dialect`]); a market whose
+//!   names are not known is partial.
 //!
 //! The logs show a wallet's deposits as well, but the API has no count for them in this protocol.
 //!
@@ -16,6 +17,7 @@
 //! debt leaves a trace in the cToken's storage, which makes a history without any event partial ([`positions`]). That
 //! slot is not read for a wallet that left the market again before the distributions began.
 
+mod dialect;
 mod positions;
 
 use alloy::{
@@ -44,7 +46,7 @@ impl LendingProtocol for CompoundV2 {
     }
 
     fn look_up<'a>(&self, client: &'a Client, ctokens: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
-        let ctokens: Vec<_> = ctokens.iter().map(|market| market.address).collect();
+        let ctokens: Vec<_> = ctokens.iter().map(|market| (market.address, market.dialect)).collect();
         async move { Ok(boxed(Terms::look_up(client, &ctokens, at.hash).await?)) }.boxed()
     }
 
@@ -77,16 +79,13 @@ impl LendingProtocol for CompoundV2 {
 const BORROW: B256 = b256!("0x13ed6866d4e1ee6da46f845c46d7e54120883d75c5ea9a2dacc1c4ca8984ab80");
 const REPAY_BORROW: B256 = b256!("0x1a2a22cb034d26d1854bdc6666a5b91fe25efbbb5dcad3b0355478d6f5c362a1");
 const LIQUIDATE_BORROW: B256 = b256!("0x298637f684da70674f26509b10f07ec2fbc77a335ab1e7d6215a4b2484d8bb52");
-const DISTRIBUTED_BORROWER_COMP: B256 = b256!("0x1fc3ecc087d8d2d15e23d0032af5a47059c3892d003d8e139fdcb6bb327c99a6");
 
-/// The hints of `ctoken`, which belongs to `comptroller`. The native currency has no contract.
-fn hints(ctoken: Address, underlying: Option<Address>, comptroller: Address) -> Vec<Hint> {
+/// The hints of `ctoken`. The native currency has no contract; `rewards` are the distributions to borrowers, where their
+/// name is known.
+fn hints(ctoken: Address, underlying: Option<Address>, rewards: Option<(Address, B256)>) -> Vec<Hint> {
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
-    let mut hints = vec![
-        hint(ctoken, TRANSFER, Naming::At(1)),
-        hint(ctoken, TRANSFER, Naming::At(2)),
-        hint(comptroller, DISTRIBUTED_BORROWER_COMP, Naming::At(2)),
-    ];
+    let mut hints = vec![hint(ctoken, TRANSFER, Naming::At(1)), hint(ctoken, TRANSFER, Naming::At(2))];
+    hints.extend(rewards.map(|(comptroller, topic0)| hint(comptroller, topic0, Naming::At(2))));
     hints.extend(underlying.map(|token| hint(token, TRANSFER, Naming::With(ctoken.into_word()))));
     hints
 }

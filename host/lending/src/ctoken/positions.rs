@@ -13,6 +13,7 @@ use alloy::{
 };
 
 use crate::{
+    config::Dialect,
     hints::Hint,
     protocol::{Held, LendingTerms},
 };
@@ -29,11 +30,8 @@ sol! {
     function getUnderlyingPrice(address cToken) external view returns (uint256 price);
     function borrowIndex() external view returns (uint256 index);
     function checkMembership(address account, address cToken) external view returns (bool entered);
-    function compBorrowerIndex(address cToken, address account) external view returns (uint256 index);
 }
 
-/// The cToken of the native currency, the only one without an underlying token.
-const NATIVE: &str = "cETH";
 /// Exchange rates are multiples of 10^-18 of the smallest unit.
 const RATE: u64 = 1_000_000_000_000_000_000;
 /// The storage slot of a cToken's index of debts. In those of May 2019, whose decimals take a slot, it is the next
@@ -54,14 +52,19 @@ pub(super) struct Terms {
     /// `None` for the native currency.
     underlying: Option<Address>,
     oracle: Address,
+    dialect: Option<Dialect>,
     /// The storage slot of its debts; `None` where that is not known.
     debts_at: Option<u64>,
 }
 
 impl Terms {
     /// Looks up all of `ctokens` together, in two round trips. `None` for one that does not answer like a cToken.
-    pub(super) async fn look_up(client: &Client, ctokens: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
-        let four = |ctoken: &Address| {
+    pub(super) async fn look_up(
+        client: &Client,
+        ctokens: &[(Address, Option<Dialect>)],
+        at: B256,
+    ) -> Result<Vec<Option<Self>>, Fault> {
+        let four = |(ctoken, _): &(Address, Option<Dialect>)| {
             [
                 Call::new(*ctoken, &comptrollerCall {}),
                 Call::new(*ctoken, &underlyingCall {}),
@@ -70,22 +73,27 @@ impl Terms {
             ]
         };
         let calls: Vec<_> = ctokens.iter().flat_map(four).collect();
-        let slots =
-            ctokens.iter().flat_map(|ctoken| [(*ctoken, U256::from(INDEX_AT)), (*ctoken, U256::from(INDEX_AT + 1))]);
+        let slots = ctokens
+            .iter()
+            .flat_map(|(ctoken, _)| [(*ctoken, U256::from(INDEX_AT)), (*ctoken, U256::from(INDEX_AT + 1))]);
         let slots: Vec<_> = slots.collect();
         let (answers, stored) = tokio::join!(client.calls(&calls, at), client.storage(&slots, at));
         let answers = answers?;
         let each = ctokens.iter().zip(answers.chunks(4)).zip(stored.chunks(2));
-        let found: Vec<_> = each.map(|((ctoken, answers), stored)| Self::bare(*ctoken, answers, stored)).collect();
-        let oracle = |terms: &Option<Self>| {
-            Call::new(terms.as_ref().map_or(Address::ZERO, |terms| terms.comptroller), &oracleCall {})
+        let found: Vec<_> = each.map(|(((ctoken, _), answers), stored)| Self::bare(*ctoken, answers, stored)).collect();
+        let three = |terms: &Option<Self>| {
+            let (market, comptroller) =
+                terms.as_ref().map(|terms| (terms.ctoken, terms.comptroller)).unwrap_or_default();
+            let index = |dialect: Dialect| dialect.ask_index(comptroller, market, market);
+            std::iter::once(Call::new(comptroller, &oracleCall {})).chain(Dialect::ALL.map(index))
         };
-        let oracles = client.calls(&found.iter().map(oracle).collect::<Vec<_>>(), at).await?;
-        let whole = |(terms, oracle): (Option<Self>, &Option<Bytes>)| {
+        let answers = client.calls(&found.iter().flat_map(three).collect::<Vec<_>>(), at).await?;
+        let whole = |(terms, (answers, (_, said))): (Option<Self>, (&[Option<Bytes>], &(_, Option<Dialect>)))| {
+            let (oracle, indexes) = answers.split_first()?;
             let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
-            Some(Self { oracle, ..terms? })
+            Some(Self { oracle, dialect: said.or_else(|| Dialect::answering(indexes)), ..terms? })
         };
-        Ok(found.into_iter().zip(&oracles).map(whole).collect())
+        Ok(found.into_iter().zip(answers.chunks(1 + Dialect::ALL.len()).zip(ctokens)).map(whole).collect())
     }
 
     /// `stored` are the values of the slots that may have the index.
@@ -93,21 +101,22 @@ impl Terms {
         let comptroller = returned::<comptrollerCall>(answers.first()).filter(|comptroller| !comptroller.is_zero())?;
         let underlying = returned::<underlyingCall>(answers.get(1)).filter(|token| !token.is_zero());
         // Without the address of its token, transfers of it would be missed.
-        let known =
-            underlying.is_some() || returned::<symbolCall>(answers.get(2)).is_some_and(|symbol| symbol == NATIVE);
+        let known = underlying.is_some()
+            || returned::<symbolCall>(answers.get(2)).is_some_and(|symbol| Dialect::is_native(&symbol));
         let index = returned::<borrowIndexCall>(answers.get(3));
         let debts_at = stored
             .iter()
             .zip(INDEX_AT + DEBTS_AFTER..)
             .find(|(stored, _)| index.is_some() && **stored == index)
             .map(|(_, at)| at);
-        known.then_some(Self { ctoken, comptroller, underlying, oracle: Address::ZERO, debts_at })
+        known.then_some(Self { ctoken, comptroller, underlying, oracle: Address::ZERO, dialect: None, debts_at })
     }
 }
 
 impl LendingTerms for Terms {
     fn hints(&self) -> Vec<Hint> {
-        super::hints(self.ctoken, self.underlying, self.comptroller)
+        let rewards = self.dialect.map(|dialect| (self.comptroller, dialect.distribution()));
+        super::hints(self.ctoken, self.underlying, rewards)
     }
 
     fn calls(&self, account: Address) -> Vec<Call> {
@@ -118,10 +127,9 @@ impl LendingTerms for Terms {
     }
 
     fn traces(&self, account: Address) -> Vec<Call> {
-        vec![
-            Call::new(self.comptroller, &checkMembershipCall { account, cToken: self.ctoken }),
-            Call::new(self.comptroller, &compBorrowerIndexCall { cToken: self.ctoken, account }),
-        ]
+        let index = self.dialect.map(|dialect| dialect.ask_index(self.comptroller, self.ctoken, account));
+        let entered = Call::new(self.comptroller, &checkMembershipCall { account, cToken: self.ctoken });
+        std::iter::once(entered).chain(index).collect()
     }
 
     /// The answers to [`traces`](Self::traces) only allow for a debt: any sender can cause them.
@@ -131,7 +139,7 @@ impl LendingTerms for Terms {
 
     fn trace_slot(&self, answers: &[Option<Bytes>], account: Address) -> Option<(Address, U256)> {
         let entered = returned::<checkMembershipCall>(answers.first()).is_some_and(|entered| entered);
-        let indexed = returned::<compBorrowerIndexCall>(answers.get(1)).is_some_and(|index| !index.is_zero());
+        let indexed = self.dialect.is_some_and(|dialect| dialect.is_indexed(answers.get(1)));
         let debts = U256::from(self.debts_at.filter(|_| entered || indexed)?);
         let debt = keccak256((account, debts).abi_encode());
         // The first slot has the debt, the next one its index.
@@ -140,6 +148,12 @@ impl LendingTerms for Terms {
 
     fn is_trace(&self, value: U256) -> bool {
         is_trace(value)
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        self.dialect.is_none().then_some(
+            "its comptroller names rewards as no known fork does, so debts in the native currency, repayments by others and liquidations may be missing",
+        )
     }
 
     fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {

@@ -28,6 +28,7 @@ fn markets() -> Arc<[Market]> {
         market: None,
         address: address(at as u8 + 1),
         from_block: 0,
+        dialect: None,
     };
     PROTOCOLS.iter().enumerate().map(|at| Market::new(config(at))).collect()
 }

@@ -37,6 +37,7 @@ async fn fixture() -> Fixture {
             network: "base".into(),
             facilitator: Secret::new("local"),
             price: 100_000,
+            statement_price: None,
             decimals: 6,
             domain_name: None,
             domain_version: "2".into(),

@@ -8,7 +8,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
-use assay_lending::config::MarketConfig;
+use assay_lending::config::{Dialect, MarketConfig};
 
 sol! {
     struct TokenData { string symbol; address tokenAddress; }
@@ -24,6 +24,7 @@ sol! {
     function baseToken() external view returns (address token);
     function numAssets() external view returns (uint8 count);
     function isCToken() external view returns (bool answer);
+    function isVToken() external view returns (bool answer);
     function comptroller() external view returns (address comptroller);
     function underlying() external view returns (address token);
     function symbol() external view returns (string symbol);
@@ -36,7 +37,7 @@ pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -
     let mut problems = match market.protocol {
         Protocol::LenderAV3 | Protocol::LenderAV2 => pool(client, market, head).await?,
         Protocol::LenderBV3 => comet(client, market.address, head).await?,
-        Protocol::LenderBV2 => ctoken(client, market.address, head).await?,
+        Protocol::LenderBV2 => ctoken(client, market, head).await?,
     };
     if market.from_block > head.number {
         problems.push(format!(
@@ -95,8 +96,11 @@ async fn comet(client: &Client, address: Address, head: Block) -> Result<Vec<Str
     })
 }
 
-async fn ctoken(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
-    if ask(client, address, &isCTokenCall {}, head).await? != Some(true) {
+async fn ctoken(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
+    let address = market.address;
+    let named =
+        tokio::try_join!(ask(client, address, &isCTokenCall {}, head), ask(client, address, &isVTokenCall {}, head))?;
+    if named.0.or(named.1) != Some(true) {
         return Ok(vec!["does not answer isCToken() like a lenderB_v2 market".into()]);
     }
     let mut problems = Vec::new();
@@ -105,9 +109,21 @@ async fn ctoken(client: &Client, address: Address, head: Block) -> Result<Vec<St
     if ask(client, comptroller, &oracleCall {}, head).await?.is_none_or(|oracle| oracle.is_zero()) {
         problems.push(format!("its comptroller {comptroller} names no price oracle"));
     }
+    match (Dialect::find(client, comptroller, address, head.hash).await?, market.dialect) {
+        (Some(found), Some(said)) if found != said => problems.push(format!(
+            "has `dialect = \"{}\"`, and its comptroller answers like \"{}\"; correct or remove it",
+            said.as_str(),
+            found.as_str()
+        )),
+        (None, None) => problems.push(
+            "its comptroller names rewards as no known fork of Compound v2 does, so its histories count as partial"
+                .into(),
+        ),
+        _ => {}
+    }
     let underlying = ask(client, address, &underlyingCall {}, head).await?;
     if underlying.is_none_or(|token| token.is_zero())
-        && ask(client, address, &symbolCall {}, head).await?.as_deref() != Some("cETH")
+        && !ask(client, address, &symbolCall {}, head).await?.is_some_and(|symbol| Dialect::is_native(&symbol))
     {
         problems.push("names no underlying token, and is not the market of the native currency".into());
     }

@@ -90,6 +90,12 @@ pub async fn measure(world: &World, effort: Effort) -> Result<Vec<Row>, Failure>
     for n in 0..rounds {
         empty.push(narrow.read(&path(Address::repeat_byte(0x51 + n as u8))).await?);
     }
+    let spared = format!("\n[reading]\nspare = \"calls\"\n{SHORT_LIVES}");
+    let sparing = Scene::start(world, 1, &spared).await?;
+    let mut fewest = Vec::new();
+    for name in &STRANGERS[..rounds] {
+        fewest.push(sparing.read(&path(world.wallet(name))).await?);
+    }
     let by_script = Script { world, rounds: effort.of(3) };
     let stranger = world.wallet(STRANGERS[0]);
     let (single, twelve) = (by_script.read(1, stranger).await?, by_script.read(CHAINS.len(), stranger).await?);
@@ -100,6 +106,12 @@ pub async fn measure(world: &World, effort: Effort) -> Result<Vec<Row>, Failure>
     let busy = world.wallet("busy");
     let cases = [
         case("first read, 1 chain", 5.0, first_narrow, single.clone()),
+        Case {
+            what: "first read, 1 chain, fewest calls".to_owned(),
+            target: Target::None,
+            costs: fewest,
+            script: single.clone(),
+        },
         case("known wallet, 1 chain", 2.0, again_narrow, single),
         case("first read, 3,000 events", 5.0, busy_reads(world, effort).await?, by_script.read(1, busy).await?),
         case("first read, empty wallet", 5.0, empty, by_script.read(1, Address::repeat_byte(0x51)).await?),

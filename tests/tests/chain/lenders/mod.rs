@@ -5,6 +5,7 @@ mod busy;
 mod comet;
 mod ctoken;
 mod together;
+mod venus;
 
 use std::path::Path;
 

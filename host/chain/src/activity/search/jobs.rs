@@ -12,7 +12,7 @@ use tracing::Instrument;
 use super::{
     known::Known,
     questions::{self, Scout},
-    state::{Point, SPARING, Search},
+    state::{Point, Search},
 };
 use crate::activity::{facts::Facts, records};
 use assay_domain::{Address, ChainId};
@@ -68,7 +68,7 @@ struct Searcher {
     client: Client,
     store: Store,
     finality: u64,
-    /// Searches take as few calls as possible, and not as few round trips: many wallets are read, and nobody waits.
+    /// Searches take as few calls as possible, and not as few round trips.
     sparing: bool,
     known: Cache<Address, Known>,
     /// Nonces of wallets whose search ended in missing state.
@@ -210,8 +210,7 @@ impl Searcher {
         top: Point,
         head: Block,
     ) -> Result<(), Fault> {
-        let probes = if self.sparing { SPARING } else { questions::probes(&self.client) };
-        let mut round = search.round(top, probes);
+        let mut round = search.round(top, questions::probes(&self.client, self.sparing));
         if round.is_empty() {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::state::{Round, Search};
+use super::state::{Round, SPARING, Search};
 use assay_domain::Address;
 use assay_evm::{
     client::{Ask, Client, Series, ask_block, block_from, hex, quantity},
@@ -14,6 +14,9 @@ use assay_evm::{
 const PROBES: u64 = 31;
 /// The same on an endpoint that limits its rate: more rounds, and half as many calls.
 const FEW_PROBES: u64 = 7;
+/// Calls a second below which each call counts for more than a round trip.
+const SCARCE: f64 = 30.0;
+
 /// The first round, sent before the nonce is known.
 pub(crate) type Scout = JoinHandle<Option<Scouted>>;
 
@@ -25,14 +28,19 @@ pub(crate) struct Scouted {
     pub search: Search,
 }
 
-/// Most nonces that one round asks `client` for, for each transaction.
-pub(super) fn probes(client: &Client) -> u64 {
-    if client.is_paced() { FEW_PROBES } else { PROBES }
+/// Most nonces that one round asks `client` for, for each transaction. A `sparing` search asks for one.
+pub(super) fn probes(client: &Client, sparing: bool) -> u64 {
+    match client.call_rate() {
+        _ if sparing => SPARING,
+        Some(rate) if rate < SCARCE => SPARING,
+        _ if client.is_paced() => FEW_PROBES,
+        _ => PROBES,
+    }
 }
 
 /// Asks for the newest nonce of `wallet`, and for that after blocks up to `top`.
 pub(super) async fn scout(client: &Client, wallet: Address, top: u64) -> Result<Scouted, Fault> {
-    let round = Round::first(top, probes(client));
+    let round = Round::first(top, probes(client, false));
     let latest = std::iter::once(ask_nonce(wallet, json!("latest")));
     let mut answers = client.shared_batch(latest.chain(asks(wallet, &round)).collect()).await?.into_iter();
     let latest = quantity(answers.next().unwrap_or(Ok(Value::Null))?)?;

@@ -75,7 +75,8 @@ fn config() -> ChainConfig {
         class: AssetClass::Token,
         exposure: None,
     };
-    let market = MarketConfig { protocol: Protocol::LenderAV3, market: None, address: MARKET, from_block: 0 };
+    let market =
+        MarketConfig { protocol: Protocol::LenderAV3, market: None, address: MARKET, from_block: 0, dialect: None };
     ChainConfig {
         id: 1,
         name: "One".into(),

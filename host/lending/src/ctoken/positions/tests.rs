@@ -1,6 +1,6 @@
 //! Positions in answers of contracts, and answers without a position.
 
-use alloy::sol_types::SolCall;
+use alloy::{primitives::b256, sol_types::SolCall};
 
 use super::*;
 
@@ -10,6 +10,7 @@ fn terms() -> Terms {
         comptroller: Address::ZERO,
         underlying: None,
         oracle: Address::ZERO,
+        dialect: Some(Dialect::Compound),
         debts_at: Some(16),
     }
 }
@@ -55,6 +56,7 @@ fn only_the_native_market_has_no_token() {
     let bare = |answers: [Option<Bytes>; 3]| Terms::bare(Address::ZERO, &answers, &[]).map(|terms| terms.underlying);
     assert_eq!(bare([address(1), address(2), symbol("cDAI")]), Some(Some(Address::repeat_byte(2))));
     assert_eq!(bare([address(1), None, symbol("cETH")]), Some(None));
+    assert_eq!(bare([address(1), None, symbol("vBNB")]), Some(None));
     for other in
         [[address(1), None, symbol("cDAI")], [None, address(2), symbol("cDAI")], [address(0), address(2), None]]
     {
@@ -81,7 +83,7 @@ fn debts_are_where_the_index_says() {
 #[test]
 fn only_who_may_have_borrowed_is_looked_up() {
     let yes = |yes: bool| Some(Bytes::from(checkMembershipCall::abi_encode_returns(&yes)));
-    let index = |index: u64| Some(Bytes::from(compBorrowerIndexCall::abi_encode_returns(&U256::from(index))));
+    let index = |index: u64| Some(Bytes::from(U256::from(index).abi_encode()));
     let wallet = Address::repeat_byte(0xaa);
     assert_eq!(terms().trace_slot(&[yes(false), index(0)], wallet), None);
     assert_eq!(terms().trace_slot(&[None, None], wallet), None);
@@ -90,4 +92,20 @@ fn only_who_may_have_borrowed_is_looked_up() {
     assert!(place.is_some());
     assert_eq!(terms().trace_slot(&[yes(false), index(1)], wallet), place);
     assert!(is_trace(U256::from(FIRST_INDEX)) && !is_trace(U256::ZERO) && !is_trace(U256::from(5)));
+}
+
+#[test]
+fn the_comptroller_says_whose_names_its_rewards_have() {
+    let number = || Some(Bytes::from(U256::ZERO.abi_encode()));
+    assert_eq!(Dialect::answering(&[number(), None]), Some(Dialect::Compound));
+    assert_eq!(Dialect::answering(&[None, number()]), Some(Dialect::Venus));
+    assert_eq!(Dialect::answering(&[None, Some(Bytes::new())]), None);
+    let of = |dialect| Terms { dialect, ..terms() };
+    let topics = |dialect| of(dialect).hints().iter().map(|hint| hint.topic0).collect::<Vec<_>>();
+    assert_eq!((topics(None).len(), of(None).traces(Address::ZERO).len()), (2, 1));
+    assert!(of(None).lacks().is_some() && of(Some(Dialect::Venus)).lacks().is_none());
+    // The topics of the logs on Ethereum and on BNB Chain.
+    let distributed = [Dialect::Compound, Dialect::Venus].map(|dialect| *topics(Some(dialect)).last().unwrap());
+    assert_eq!(distributed[0], b256!("0x1fc3ecc087d8d2d15e23d0032af5a47059c3892d003d8e139fdcb6bb327c99a6"));
+    assert_eq!(distributed[1], b256!("0x837bdc11fca9f17ce44167944475225a205279b17e88c791c3b1f66f354668fb"));
 }

@@ -12,7 +12,7 @@ use axum::{
 use super::paid;
 use crate::{
     access::Caller,
-    attestation::Attestor,
+    attestation::{Attestor, Kept},
     history::PastRecord,
     http::{
         ApiError, App,
@@ -141,25 +141,30 @@ impl Desk<'_> {
         Ok((wallet, read.ok_or_else(unread)?))
     }
 
-    /// Signs the statement of a final score, and keeps its evidence for this caller.
+    /// The statement of a final score, whose evidence is kept for this caller.
     pub async fn state(&self, (scored, features): Basis, caller: &Caller) -> Result<Stated, ApiError> {
         if scored.coverage.is_provisional() {
             let words = "The score is not final: a part of the reading is missing. The field `unread` of the report names it; \
                          try again when `provisional` of the score is false";
             return Err(ApiError::coded(StatusCode::CONFLICT, "provisional", words).retry_after(5));
         }
-        let signed = self.attestor.attest(&scored, &features).await;
-        let signed = signed.map_err(|why| ApiError::internal("attestation", why))?;
+        let (attestor, rollout, owner) = (self.attestor, &self.app.rollout, caller.identity());
+        if let Some(Kept { record, signed }) = attestor.recent(&scored).await {
+            return Ok(Stated { id: rollout.bound(record, owner), signed });
+        }
+        let signed = attestor.attest(&scored, &features).await.map_err(|why| ApiError::internal("attestation", why))?;
+        let signed = Arc::new(signed);
         let inputs = Inputs { features, boost: None, asked_by: caller.name.clone() };
-        let kept = self.app.rollout.keep(&scored, inputs, caller.identity(), self.attestor.valid()).await;
-        Ok(Stated { id: kept.map_err(ApiError::store)?, signed })
+        let id = rollout.keep(&scored, inputs, owner, attestor.valid()).await.map_err(ApiError::store)?;
+        attestor.remember(&scored, &Kept { record: id.record(), signed: Arc::clone(&signed) }).await;
+        Ok(Stated { id, signed })
     }
 }
 
 /// A statement, and the id of its score for who asked.
 pub(super) struct Stated {
     pub id: ScoreId,
-    pub signed: Signed,
+    pub signed: Arc<Signed>,
 }
 
 /// The response with a statement.

@@ -1,6 +1,8 @@
 //! A statement that x402 pays for. The payment is settled before anything is read, and kept for its request until the
 //! statement is fetched.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 
 use super::attestation::{Desk, Order, Stated, handed_over};
@@ -37,7 +39,7 @@ pub(super) async fn attest(desk: &Desk<'_>, offered: &Offered, order: &Order) ->
     let receipt = offered.receipt(x402, Ok(settled.transaction)).filter(|_| is_own);
     let fetched = |SoldRecord { score_id, signed }| {
         let id = score_id.parse().map_err(|why: String| ApiError::internal("score_id", why))?;
-        Ok(Stated { id, signed })
+        Ok(Stated { id, signed: Arc::new(signed) })
     };
     match stated.and_then(fetched) {
         Ok(stated) => {
@@ -59,7 +61,7 @@ async fn make(
     let guest = Caller::guest();
     let stated = async { desk.state(desk.score(order, &guest.name).await?, &guest).await };
     let Stated { id, signed } = stated.await.map_err(|error| error.advise(KEPT))?;
-    let sold = SoldRecord { score_id: id.to_string(), signed };
+    let sold = SoldRecord { score_id: id.to_string(), signed: Arc::unwrap_or_clone(signed) };
     let sold = x402.sell(&settled.id, purchase, (id.record(), sold), desk.attestor.valid()).await;
     sold.map_err(ApiError::store)?.ok_or_else(|| offered.refused(x402, &Refused::spent()))
 }

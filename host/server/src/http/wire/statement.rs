@@ -1,5 +1,7 @@
 //! Statements and their evidence.
 
+use std::sync::Arc;
+
 use assay_domain::{ReadBlock, Source};
 use assay_statement::{Signed, Signers, blocks_root, features_digest};
 use serde::Serialize;
@@ -15,7 +17,7 @@ pub struct StatementBody {
     /// `sig` and `signer`, as the SDK of EAS writes and verifies them.
     #[serde(flatten)]
     #[schema(value_type = Object)]
-    signed: Signed,
+    signed: Arc<Signed>,
     /// Id of the score.
     score_id: String,
     /// Path of the evidence: for the key that received the statement, or without a key if a payment bought it.
@@ -87,7 +89,7 @@ pub struct SignersBody {
 }
 
 impl StatementBody {
-    pub fn new(score_id: String, signed: Signed) -> Self {
+    pub fn new(score_id: String, signed: Arc<Signed>) -> Self {
         Self { signed, evidence: format!("/api/v2/score/{score_id}/evidence"), score_id }
     }
 }

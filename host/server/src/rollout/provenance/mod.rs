@@ -126,6 +126,11 @@ impl Rollout {
         Ok(id)
     }
 
+    /// The id of a stored record for `owner`.
+    pub fn bound(&self, record: Uuid, owner: &str) -> ScoreId {
+        self.inner.provenance.secret.bind(record, owner)
+    }
+
     /// The record of the score, for the `owner` who received this id; `None` for any other.
     ///
     /// # Errors
