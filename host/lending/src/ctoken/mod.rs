@@ -30,7 +30,9 @@ use futures::FutureExt;
 use crate::{
     config::MarketConfig,
     hints::{Hint, Naming, TRANSFER},
+    progress::Side,
     protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    sums::Move,
 };
 use assay_domain::{Address, B256, EventCounts};
 use assay_evm::{Block, Client};
@@ -65,6 +67,15 @@ impl LendingProtocol for CompoundV2 {
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         events(&evidence.receipts, wallet)
+    }
+
+    fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
+        evidence.receipts.iter().filter_map(|log| Some((moved(log, wallet)?, *log))).collect()
+    }
+
+    /// Each change of a debt has a log. Supplies are not followed.
+    fn adds_up(&self, _: &[Hint]) -> bool {
+        true
     }
 
     fn reads_without_terms(&self) -> bool {
@@ -133,6 +144,16 @@ fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
         }
     }
     found.into_iter().map(|(kind, log, _)| (kind, log)).collect()
+}
+
+/// The debt that a log adds to `wallet` or takes from it. That of a liquidation is in the repayment before it.
+fn moved(log: &Log, wallet: B256) -> Option<Move> {
+    let amount = |index| word(log, index).map(|word| U256::from_be_bytes(word.0));
+    match log.topics() {
+        [BORROW] if word(log, 0) == Some(wallet) => Some(Move::gain(Side::Debt, log.address(), amount(1)?)),
+        [REPAY_BORROW] if word(log, 1) == Some(wallet) => Some(Move::loss(Side::Debt, log.address(), amount(2)?)),
+        _ => None,
+    }
 }
 
 fn word(log: &Log, index: usize) -> Option<B256> {

@@ -13,8 +13,10 @@ use alloy::{
 };
 
 use crate::{
+    balance::{Balance, Interest},
     config::Dialect,
     hints::Hint,
+    progress::Side,
     protocol::{Held, LendingTerms},
 };
 use assay_domain::{Address, B256, U256};
@@ -41,6 +43,8 @@ const INDEX_AT: u64 = 10;
 const DEBTS_AFTER: u64 = 6;
 /// The first value of an index.
 const FIRST_INDEX: u64 = 1_000_000_000_000_000_000;
+/// The unit of an index, in ray.
+const INDEX_IN_RAY: u64 = 1_000_000_000;
 /// A price is dollars per smallest unit, times this.
 const PRICE: f64 = 1e36;
 
@@ -123,6 +127,7 @@ impl LendingTerms for Terms {
         vec![
             Call::new(self.ctoken, &getAccountSnapshotCall { account }),
             Call::new(self.oracle, &getUnderlyingPriceCall { cToken: self.ctoken }),
+            Call::new(self.ctoken, &borrowIndexCall {}),
         ]
     }
 
@@ -130,6 +135,14 @@ impl LendingTerms for Terms {
         let index = self.dialect.map(|dialect| dialect.ask_index(self.comptroller, self.ctoken, account));
         let entered = Call::new(self.comptroller, &checkMembershipCall { account, cToken: self.ctoken });
         std::iter::once(entered).chain(index).collect()
+    }
+
+    /// The debt alone, as of the market's last use, to which its index belongs.
+    fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
+        let has = returned::<getAccountSnapshotCall>(answers.first()).filter(|snapshot| snapshot.error.is_zero())?;
+        let index = returned::<borrowIndexCall>(answers.get(2))?.checked_mul(U256::from(INDEX_IN_RAY))?;
+        let gains = Some(Interest::of(index, U256::MAX >> 192)?);
+        Some(vec![Balance { gains, ..Balance::still(Side::Debt, self.ctoken, has.borrowBalance) }])
     }
 
     /// The answers to [`traces`](Self::traces) only allow for a debt: any sender can cause them.

@@ -14,7 +14,7 @@ use assay_tests::proxy::{Call, Proxy, Reply};
 use assay_tests::venus::{self, Faucet, Oracle, Unitroller, VBnb, VToken, Venus};
 use tokio::sync::OnceCell;
 
-use super::super::{RUNTIME, Reader};
+use super::super::{RUNTIME, Reader, one_log};
 use super::{Done, pool, position};
 
 struct World {
@@ -209,5 +209,15 @@ fn the_index_says_what_the_node_says() {
         let mut wallets: Vec<Address> = ["ada", "ben", "cleo", "dora", "finn", "gus"].map(wallet).to_vec();
         wallets.extend(world.venus.markets().map(|market| market.ctoken));
         super::super::index::agrees(&world.setup, &world.chain, &wallets).await;
+    });
+}
+
+#[test]
+fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
+    with(async |world| {
+        let wallets = ["ada", "ben", "cleo", "dora", "finn"].map(|name| (name, wallet(name))).to_vec();
+        let (reader, chain) = (|| world.reader(), &world.chain);
+        let world = one_log::World { reader: &reader, url: chain.url(), rpc: &chain.rpc, chain: CHAIN, wallets };
+        one_log::none_is_wrong("Venus", world).await;
     });
 }
