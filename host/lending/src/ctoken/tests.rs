@@ -48,7 +48,6 @@ fn topics_are_the_hashes_of_the_events() {
         (BORROW, "Borrow(address,uint256,uint256,uint256)"),
         (REPAY_BORROW, "RepayBorrow(address,address,uint256,uint256,uint256)"),
         (LIQUIDATE_BORROW, "LiquidateBorrow(address,address,uint256,address,uint256)"),
-        (DISTRIBUTED_BORROWER_COMP, "DistributedBorrowerComp(address,address,uint256,uint256)"),
     ] {
         assert_eq!(topic, keccak256(event), "{event}");
     }
@@ -122,7 +121,10 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
     .map(|(protocol, byte)| market(protocol, byte));
     let asked = |markets: &[Market]| {
         let own = |market: &Market| match market.config.protocol {
-            Protocol::LenderBV2 => hints(market.config.address, Some(Address::repeat_byte(8)), Address::repeat_byte(9)),
+            Protocol::LenderBV2 => {
+                let rewards = (Address::repeat_byte(9), crate::config::Dialect::Compound.distribution());
+                hints(market.config.address, Some(Address::repeat_byte(8)), Some(rewards))
+            }
             _ => Vec::new(),
         };
         let plan =
