@@ -234,3 +234,8 @@ fn import_advice(imports: &[String]) -> &'static str {
         "Remove what needs them, or pass it in through `features`"
     }
 }
+
+/// The first 400 characters of an error and its causes.
+pub(crate) fn in_words(error: &wasmtime::Error) -> String {
+    format!("{error:#}").chars().take(400).collect()
+}

@@ -13,11 +13,13 @@ use tokio::sync::{oneshot, watch};
 use crate::{
     ActiveModels, CheckReport, CreditModel, KindRoles, LoadError, Model, ModelStatus, OfKind, OpenError, OutOfService,
     RoleError, Roles, ScoreError, Settings,
-    background::{Turn, Upload},
-    check,
-    loader::{self, Command},
-    shared::Shared,
-    status,
+    author::check::check,
+    shelf::{
+        background::{Turn, Upload},
+        loader::{self, Command},
+        shared::Shared,
+        status,
+    },
 };
 use assay_domain::{ModelKind, ModelRef, ModelVersion};
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use wasmtime::{Trap, WasmBacktrace};
 
-use crate::{Limits, dump::harmless, guest::Denied};
+use crate::{
+    Limits,
+    confine::{dump::harmless, guest::Denied},
+};
 use assay_domain::ModelKind;
 
 /// Why there is no answer.

@@ -2,6 +2,7 @@
 
 pub mod attestation;
 mod claimed;
+mod desk;
 pub mod history;
 mod paid;
 pub mod provenance;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 
-use super::attestation::{Desk, Order, Stated, handed_over};
+use super::desk::{Desk, Order, Stated, handed_over};
 use crate::{
     access::{
         Caller,

@@ -1,0 +1,170 @@
+//! The checks of every answer before it leaves the registry: ranges, lengths, finite numbers.
+
+mod claims;
+mod sandbox;
+
+use super::abi::raw;
+use crate::{Refusal, ScoreError};
+use assay_domain::{Assessment, Decile, Factor, ModelInfo, ModelKind, Range, RiskAssessment, Score, Words};
+
+pub(crate) use sandbox::{behaviour, portfolio, report, scenarios};
+
+/// The longest `label`, `title` and name, in characters.
+const NAME: usize = 80;
+/// The longest `description`, in characters.
+const DESCRIPTION: usize = 500;
+/// The most factors, authors and chains.
+const FEW: usize = 32;
+/// The most entries of any other list.
+const MANY: usize = 256;
+
+type Checked<T> = Result<T, ScoreError>;
+
+pub(crate) fn info(raw: raw::ModelInfo) -> Result<ModelInfo, String> {
+    let version = raw.version.parse()?;
+    let text = |field: &str, text: &str| check_text(field, text, NAME).map_err(|error| error.to_string());
+    text("title", &raw.title)?;
+    count("authors", raw.authors.len(), FEW)
+        .and_then(|()| count("reads", raw.reads.len(), MANY))
+        .map_err(|error| error.to_string())?;
+    raw.authors.iter().try_for_each(|author| text("author", author))?;
+    raw.reads.iter().try_for_each(|read| text("input in `reads`", read))?;
+    let claims = raw.claims.map(claims::checked).transpose().map_err(|error| error.to_string())?;
+    Ok(ModelInfo { kind: kind(raw.kind), version, title: raw.title, authors: raw.authors, reads: raw.reads, claims })
+}
+
+/// `labels` are those of the factors, for an answer that has points alone.
+pub(crate) fn assessment(
+    raw: Result<raw::Verdict, raw::Refusal>,
+    labels: &[String],
+    decile: impl Fn(Score) -> Decile,
+) -> Checked<Assessment> {
+    let raw = raw.map_err(refused)?;
+    let score = score(raw.score)?;
+    let decile = decile(score);
+    if raw.decile != decile.get() {
+        return nonsense(format!(
+            "a decile of {} beside the score {score}, whose decile it calls {}",
+            raw.decile,
+            decile.get()
+        ));
+    }
+    Ok(Assessment { score, decile, factors: of_answer(raw.factors, labels)? })
+}
+
+pub(crate) fn risk(raw: raw::RiskVerdict, labels: &[String]) -> Checked<RiskAssessment> {
+    match u8::try_from(raw.risk) {
+        Ok(risk) if risk <= 100 => Ok(RiskAssessment { risk, factors: of_answer(raw.factors, labels)? }),
+        _ => nonsense(format!("a risk of {}, which is not 0 to 100", raw.risk)),
+    }
+}
+
+/// The words of the factors.
+pub(crate) fn explanation(raw: Result<Vec<raw::Factor>, raw::Refusal>) -> Checked<Vec<Factor>> {
+    factors(raw.map_err(refused)?)
+}
+
+/// The words of the factors `scored`, which must be the same in all but words.
+pub(crate) fn explained(raw: Result<Vec<raw::Factor>, raw::Refusal>, scored: &[Factor]) -> Checked<Vec<Factor>> {
+    let factors = match explanation(raw) {
+        Err(ScoreError::Refused(why)) => {
+            return nonsense(format!("`explain` refuses a subject that it scores: {why}"));
+        }
+        factors => factors?,
+    };
+    let numbers = |of: &[Factor]| of.iter().map(|factor| (factor.label.clone(), factor.points)).collect::<Vec<_>>();
+    let (scored, explained) = (numbers(scored), numbers(&factors));
+    if scored != explained {
+        return nonsense(format!("`explain` has {explained:?}, and the answer that it explains has {scored:?}"));
+    }
+    Ok(factors)
+}
+
+fn refused(refusal: raw::Refusal) -> ScoreError {
+    ScoreError::Refused(match refusal {
+        raw::Refusal::NoActivity => Refusal::NoActivity,
+        raw::Refusal::Missing(what) => Refusal::Missing(what.chars().take(DESCRIPTION).collect()),
+    })
+}
+
+fn of_answer(raw: raw::Factors, labels: &[String]) -> Checked<Vec<Factor>> {
+    let points = match raw {
+        raw::Factors::Words(words) => return factors(words),
+        raw::Factors::Points(points) => points,
+    };
+    if points.len() != labels.len() {
+        return nonsense(format!("the points of {} factors, and `explain` names {}", points.len(), labels.len()));
+    }
+    let of = |(label, points): (&String, i32)| Factor { label: label.clone(), points, words: None };
+    Ok(labels.iter().zip(points).map(of).collect())
+}
+
+pub(crate) fn score(value: u32) -> Checked<Score> {
+    Score::new(value).map_or_else(|| nonsense(format!("a score of {value}, which is not 300 to 1000")), Ok)
+}
+
+pub(crate) fn decile(value: u8) -> Checked<Decile> {
+    Decile::new(value).map_or_else(|| nonsense(format!("a decile of {value}, which is not 1 to 10")), Ok)
+}
+
+pub(crate) fn boosted(value: u32, from: Score) -> Checked<Score> {
+    let boosted = score(value)?;
+    if boosted < from {
+        nonsense(format!("a boosted score of {boosted}, below the {from} it started from"))
+    } else {
+        Ok(boosted)
+    }
+}
+
+pub(crate) fn factors(raw: Vec<raw::Factor>) -> Checked<Vec<Factor>> {
+    count("factors", raw.len(), FEW)?;
+    raw.into_iter().map(factor).collect()
+}
+
+fn factor(raw: raw::Factor) -> Checked<Factor> {
+    check_text("factor label", &raw.label, NAME)?;
+    check_text("factor description", &raw.description, DESCRIPTION)?;
+    if i64::from(raw.points) > i64::from(raw.possible) {
+        return nonsense(format!("{} points of {} possible for {:?}", raw.points, raw.possible, raw.label));
+    }
+    let words = Words { rating: range(raw.rating), description: raw.description, possible: raw.possible };
+    Ok(Factor { label: raw.label, points: raw.points, words: Some(words) })
+}
+
+fn range(raw: raw::Rating) -> Range {
+    match raw {
+        raw::Rating::Low => Range::Low,
+        raw::Rating::Fair => Range::Fair,
+        raw::Rating::Good => Range::Good,
+        raw::Rating::VeryGood => Range::VeryGood,
+        raw::Rating::Excellent => Range::Excellent,
+    }
+}
+
+fn kind(raw: raw::Kind) -> ModelKind {
+    match raw {
+        raw::Kind::Credit => ModelKind::Credit,
+        raw::Kind::Boost => ModelKind::Boost,
+        raw::Kind::Sybil => ModelKind::Sybil,
+        raw::Kind::Sandbox => ModelKind::Sandbox,
+    }
+}
+
+fn check_text(field: &str, text: &str, most: usize) -> Checked<()> {
+    // A text of n bytes has at most n characters, so only long texts are counted.
+    let length = if text.len() <= most { text.len() } else { text.chars().count() };
+    match length {
+        0 => nonsense(format!("an empty {field}")),
+        _ if length > most => Err(ScoreError::TextTooLong { field: field.to_owned(), length, most }),
+        _ if text.bytes().any(|b| b.is_ascii_control()) => nonsense(format!("control characters in a {field}")),
+        _ => Ok(()),
+    }
+}
+
+fn count(field: &str, length: usize, most: usize) -> Checked<()> {
+    if length > most { nonsense(format!("{length} {field}, of which there may be {most}")) } else { Ok(()) }
+}
+
+fn nonsense<T>(what: String) -> Checked<T> {
+    Err(ScoreError::OutOfRange(what))
+}

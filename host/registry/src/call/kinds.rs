@@ -1,0 +1,232 @@
+//! Models by kind: each type has only the functions of its kind.
+
+use std::{fmt, ops::Deref, sync::Arc};
+
+use super::{abi::raw, answer};
+use crate::{Behaviour, ChainValue, MockReport, MockSubject, Model, Scenario, ScoreError, Spent};
+use assay_domain::{Address, Assessment, Decile, Factor, ModelKind, RiskAssessment, Score, features::Features};
+
+/// A model of one kind. Clones share the loaded model.
+pub trait OfKind: Clone + Deref<Target = Model> {
+    const KIND: ModelKind;
+
+    /// `None` for a model of another kind.
+    fn of(model: &Arc<Model>) -> Option<Self>;
+}
+
+macro_rules! kind {
+    ($(#[$doc:meta])* $name:ident, $kind:ident) => {
+        $(#[$doc])*
+        #[derive(Clone)]
+        pub struct $name(Arc<Model>);
+
+        impl OfKind for $name {
+            const KIND: ModelKind = ModelKind::$kind;
+
+            fn of(model: &Arc<Model>) -> Option<Self> {
+                (model.kind() == Self::KIND).then(|| Self(Arc::clone(model)))
+            }
+        }
+
+        impl Deref for $name {
+            type Target = Model;
+
+            fn deref(&self) -> &Model {
+                &self.0
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+kind!(
+    /// Scores the features of an address.
+    CreditModel,
+    Credit
+);
+kind!(
+    /// Raises a score by off-chain assets.
+    BoostModel,
+    Boost
+);
+kind!(
+    /// Estimates whether an address belongs to a bot.
+    SybilModel,
+    Sybil
+);
+kind!(
+    /// Generates mock data for the sandbox.
+    SandboxModel,
+    Sandbox
+);
+
+/// A model with its kind known.
+pub(crate) enum AnyKind {
+    Credit(CreditModel),
+    Boost(BoostModel),
+    Sybil(SybilModel),
+    Sandbox(SandboxModel),
+}
+
+impl From<&Arc<Model>> for AnyKind {
+    fn from(model: &Arc<Model>) -> Self {
+        let model = Arc::clone(model);
+        match model.kind() {
+            ModelKind::Credit => Self::Credit(CreditModel(model)),
+            ModelKind::Boost => Self::Boost(BoostModel(model)),
+            ModelKind::Sybil => Self::Sybil(SybilModel(model)),
+            ModelKind::Sandbox => Self::Sandbox(SandboxModel(model)),
+        }
+    }
+}
+
+impl CreditModel {
+    /// A credit score. Its factors have words where the contract of the model gives them with the score; otherwise
+    /// [`Self::explain`] does.
+    ///
+    /// # Errors
+    /// [`ScoreError::Refused`] where the model does not score this subject; otherwise a failure of the model.
+    pub fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
+        self.ask(|call, abi| abi.score(call, features), |raw| self.checked(raw))
+    }
+
+    /// `scored`, the answer to `features`, with the words of its factors. Asks the model only where they are missing.
+    ///
+    /// # Errors
+    /// A failure of the model, also where its words do not agree with the answer.
+    pub fn explain(&self, features: &Features, scored: &Assessment) -> Result<Assessment, ScoreError> {
+        if scored.is_explained() {
+            return Ok(scored.clone());
+        }
+        let explain = |raw| answer::explained(raw, &scored.factors);
+        let factors = self.ask(|call, abi| abi.explain(call, features), explain)?;
+        Ok(Assessment { factors, ..scored.clone() })
+    }
+
+    /// A credit score with the words of its factors.
+    ///
+    /// # Errors
+    /// As [`Self::score`] and [`Self::explain`].
+    pub fn explained(&self, features: &Features) -> Result<Assessment, ScoreError> {
+        self.explain(features, &self.score(features)?)
+    }
+
+    /// The decile of a score, from the table that was read when the model was loaded.
+    pub fn decile(&self, score: Score) -> Decile {
+        self.deciles.of(score)
+    }
+
+    /// As [`Self::score`], with its cost. Fuel and memory are 0 except on the shadow engine.
+    pub fn score_with_cost(&self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
+        self.score_on(self, features)
+    }
+
+    /// As [`Self::score_with_cost`], without counting the call or its failure.
+    pub fn score_uncounted(&self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
+        self.unrecorded(|call, abi| abi.score(call, features), |raw| self.checked(raw))
+    }
+
+    /// A score by `copy`, the same model on the shadow engine. The call and its failure count as those of this model.
+    pub fn score_on(&self, copy: &Self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
+        let (answer, spent) = copy.score_uncounted(features);
+        self.record(spent.took, answer.as_ref().err());
+        (answer, spent)
+    }
+
+    pub(crate) fn checked(&self, raw: Result<raw::Verdict, raw::Refusal>) -> Result<Assessment, ScoreError> {
+        answer::assessment(raw, &self.labels, |score| self.decile(score))
+    }
+}
+
+impl BoostModel {
+    /// `score` raised by off-chain assets of this many dollars: at least `score`.
+    ///
+    /// # Errors
+    /// A failure of the model.
+    pub fn boost(&self, score: Score, total_asset_usd: f64) -> Result<Score, ScoreError> {
+        self.ask(|call, abi| abi.boost(call, score.get(), total_asset_usd), |raw| answer::boosted(raw, score))
+    }
+}
+
+impl SybilModel {
+    /// The risk that the address belongs to a bot.
+    ///
+    /// # Errors
+    /// A failure of the model.
+    pub fn risk(&self, features: &Features) -> Result<RiskAssessment, ScoreError> {
+        self.ask(|call, abi| abi.risk(call, features), |raw| answer::risk(raw, &self.labels))
+    }
+
+    /// `judged`, the answer to `features`, with the words of its factors.
+    ///
+    /// # Errors
+    /// A failure of the model, also where its words do not agree with the answer.
+    pub fn explain(&self, features: &Features, judged: &RiskAssessment) -> Result<RiskAssessment, ScoreError> {
+        let explain = |raw| answer::explained(Ok(raw), &judged.factors);
+        let factors = self.ask(|call, abi| abi.explain_risk(call, features), explain)?;
+        Ok(RiskAssessment { risk: judged.risk, factors })
+    }
+}
+
+impl SandboxModel {
+    /// The mock score of an address.
+    ///
+    /// # Errors
+    /// A failure of the model, as in every function below.
+    pub fn score(&self, address: &Address) -> Result<Score, ScoreError> {
+        self.ask(|call, abi| abi.mock_score(call, address), answer::score)
+    }
+
+    /// The mock score of an address with off-chain assets of this many dollars.
+    ///
+    /// # Errors
+    /// As [`Self::score`].
+    pub fn boosted(&self, address: &Address, total_asset_usd: f64) -> Result<Score, ScoreError> {
+        self.ask(|call, abi| abi.mock_boosted(call, address, total_asset_usd), answer::score)
+    }
+
+    /// Mock factors of the score.
+    ///
+    /// # Errors
+    /// As [`Self::score`].
+    pub fn factors(&self, address: &Address) -> Result<Vec<Factor>, ScoreError> {
+        self.ask(|call, abi| abi.mock_factors(call, address), answer::factors)
+    }
+
+    /// The mock report on an address.
+    ///
+    /// # Errors
+    /// As [`Self::score`].
+    pub fn report(&self, address: &Address) -> Result<MockReport, ScoreError> {
+        self.ask(|call, abi| abi.mock_report(call, address), answer::report)
+    }
+
+    /// The mock value of an address on each chain. A chain that is not listed has no value.
+    ///
+    /// # Errors
+    /// As [`Self::score`].
+    pub fn portfolio(&self, address: &Address) -> Result<Vec<ChainValue>, ScoreError> {
+        self.ask(|call, abi| abi.mock_portfolio(call, address), answer::portfolio)
+    }
+
+    /// The subjects that behave as production does in one condition; none for a model of `wit/v1`.
+    ///
+    /// # Errors
+    /// As [`Self::score`].
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, ScoreError> {
+        self.ask(|call, abi| abi.mock_scenarios(call), answer::scenarios)
+    }
+
+    /// What the host does about `subject` instead of a plain answer.
+    ///
+    /// # Errors
+    /// As [`Self::score`].
+    pub fn behaviour(&self, subject: &MockSubject) -> Result<Option<Behaviour>, ScoreError> {
+        self.ask(|call, abi| abi.mock_behaviour(call, subject), answer::behaviour)
+    }
+}

@@ -1,0 +1,130 @@
+//! A wallet of which everything was read, and the same with each optional field absent on its own.
+
+use super::{NOW, Sample, YEAR, detailed};
+use crate::compile::world::Generation;
+use assay_domain::features::{
+    AttestationFeature, ChainFeatures, Dollars, Features, LendingEvent, MarketFeatures, PositionFeatures,
+};
+
+/// The name of a field, and what removes it.
+type Removal = (&'static str, fn(&mut Features));
+
+macro_rules! without {
+    ($items:ident, $list:literal: $($field:ident),+) => {
+        &[$((
+            concat!("an ordinary wallet without ", $list, ".", stringify!($field)),
+            |features: &mut Features| $items(features).for_each(|item| item.$field = None),
+        )),+]
+    };
+}
+
+static V1: [&[Removal]; 3] = [
+    without!(chains, "chains": first_transaction, last_transaction, transfers, counterparties, active_days, active_hours,
+        median_gap),
+    without!(markets, "markets": market, supply, withdraw, borrow, repay, liquidation, first_event, last_event,
+        last_liquidation),
+    without!(identity, "identity": issued, expires, score),
+];
+/// What only `wit/v2` has.
+static V2: [&[Removal]; 4] = [
+    without!(markets, "markets": liquidation_days, position),
+    without!(dollars, "markets.dollars": supply, withdraw, borrow, repay, liquidation),
+    without!(events, "markets.events": usd, class),
+    without!(positions, "markets.position": liquidation_threshold, health_factor, utilisation),
+];
+
+/// One wallet for each optional field of the contract.
+pub(super) fn each(generation: Generation) -> Vec<Sample> {
+    let more: &[&[Removal]] = if generation == Generation::V2 { &V2 } else { &[] };
+    let removals = V1.iter().chain(more).flat_map(|removals| removals.iter());
+    let sample = |&(name, remove): &Removal| {
+        let mut features = complete();
+        remove(&mut features);
+        Sample { name, features, must_answer: false }
+    };
+    removals.map(sample).collect()
+}
+
+fn complete() -> Features {
+    let mut features = detailed();
+    for market in markets(&mut features) {
+        market.market = Some("Core".to_owned());
+        (market.supply, market.withdraw, market.liquidation) = (Some(12), Some(5), Some(1));
+        (market.last_liquidation, market.liquidation_days) = (Some(NOW - YEAR), Some(1));
+        let all = Some(600.0);
+        market.dollars = Dollars { supply: all, withdraw: all, borrow: all, repay: all, liquidation: all };
+    }
+    events(&mut features).for_each(|event| event.usd = event.usd.or(Some(300.0)));
+    identity(&mut features).for_each(|attestation| attestation.score = Some(20.0));
+    features
+}
+
+fn chains(features: &mut Features) -> impl Iterator<Item = &mut ChainFeatures> {
+    features.chains.iter_mut()
+}
+
+fn markets(features: &mut Features) -> impl Iterator<Item = &mut MarketFeatures> {
+    features.markets.iter_mut()
+}
+
+fn identity(features: &mut Features) -> impl Iterator<Item = &mut AttestationFeature> {
+    features.identity.iter_mut()
+}
+
+fn dollars(features: &mut Features) -> impl Iterator<Item = &mut Dollars> {
+    markets(features).map(|market| &mut market.dollars)
+}
+
+fn events(features: &mut Features) -> impl Iterator<Item = &mut LendingEvent> {
+    markets(features).flat_map(|market| &mut market.events)
+}
+
+fn positions(features: &mut Features) -> impl Iterator<Item = &mut PositionFeatures> {
+    markets(features).flat_map(|market| &mut market.position)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use wit_parser::{Resolve, SourceMap, Type, TypeDefKind};
+
+    use super::*;
+
+    /// The optional fields below a type, by their names in the contract.
+    fn options(resolve: &Resolve, at: &str, of: &Type, found: &mut BTreeSet<String>) {
+        let Type::Id(id) = of else { return };
+        match &resolve.types[*id].kind {
+            TypeDefKind::Record(record) => {
+                let below = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
+                record.fields.iter().for_each(|field| options(resolve, &below(&field.name), &field.ty, found));
+            }
+            TypeDefKind::List(inner) | TypeDefKind::Type(inner) => options(resolve, at, inner, found),
+            TypeDefKind::Option(inner) => {
+                found.insert(at.to_owned());
+                options(resolve, at, inner, found);
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn each_optional_field_of_the_contract_is_absent_once() {
+        let contracts = [
+            (Generation::V1, include_str!("../../../../wit/v1/types.wit")),
+            (Generation::V2, include_str!("../../../../wit/v2/types.wit")),
+        ];
+        for (generation, text) in contracts {
+            let (mut files, mut resolve, mut expected) = (SourceMap::new(), Resolve::new(), BTreeSet::new());
+            files.push_str("types.wit", text);
+            resolve.push_group(files.parse().map_err(|(_, error)| error).unwrap()).unwrap();
+            let (id, _) = resolve.types.iter().find(|(_, of)| of.name.as_deref() == Some("features")).unwrap();
+            options(&resolve, "", &Type::Id(id), &mut expected);
+            let samples = each(generation);
+            let named = |sample: &Sample| sample.name.rsplit(' ').next().unwrap().replace('_', "-");
+            assert_eq!(samples.iter().map(named).collect::<BTreeSet<_>>(), expected);
+            let whole = complete();
+            assert!(samples.iter().all(|sample| sample.features != whole), "each lacks what the whole one has");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The child process that compiles one file: limits itself, reads the file, writes the code or the problem.
+
+use std::{
+    io::{self, Read as _, Write as _},
+    process::ExitStatus,
+};
+
+use super::{Compiler, EncodeError, Made, here};
+use crate::{
+    Class, LoadError,
+    confine::engine::{self, Purpose, Runtime},
+};
+
+/// What the child compiles for, and its limits; the arguments of its command.
+#[derive(Debug, Clone, Copy)]
+pub struct Job {
+    /// Calls have a deadline.
+    pub epoch: bool,
+    /// Calls count fuel.
+    pub fuel: bool,
+    /// At the lowest priority.
+    pub background: bool,
+    /// The most processor time.
+    pub seconds: u64,
+    /// The most memory, in bytes.
+    pub memory: u64,
+}
+
+/// The first byte of the output.
+const CODE: u8 = b'c';
+const NOT_ENCODABLE: u8 = b'e';
+const INVALID: u8 = b'i';
+/// No export is a model; the exports follow, one a line.
+const WRONG_WORLD: u8 = b'w';
+
+impl Job {
+    pub(super) fn new(compiler: &Compiler, runtime: &Runtime) -> Self {
+        let Purpose { epoch, fuel, .. } = runtime.purpose;
+        let background = runtime.class == Class::Large;
+        Self { epoch, fuel, background, seconds: compiler.time.as_secs().max(1), memory: compiler.memory }
+    }
+
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let flags = [(self.epoch, "--epoch"), (self.fuel, "--fuel"), (self.background, "--background")];
+        let flags = flags.into_iter().filter(|(set, _)| *set).map(|(_, flag)| flag.to_owned());
+        let numbers = [("--seconds", self.seconds), ("--memory", self.memory)];
+        flags.chain(numbers.map(|(name, number)| format!("{name}={number}"))).collect()
+    }
+
+    /// Compiles standard input to standard output. Limits this whole process.
+    ///
+    /// # Errors
+    /// Where the limits, this processor or the streams do not allow it.
+    pub fn run(&self) -> io::Result<()> {
+        self.limit()?;
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes)?;
+        // Compiled code is the same with and without a pool, and a pool reserves a terabyte of addresses.
+        let purpose = Purpose { pool: false, scan: false, epoch: self.epoch, fuel: self.fuel, dump: false };
+        let engine = engine::compiling(purpose).map_err(io::Error::other)?;
+        let (tag, size, rest) = match here(&bytes, &engine) {
+            Ok(Made { code, component_bytes }) => (CODE, component_bytes, code),
+            Err(LoadError::Encode(error)) => (NOT_ENCODABLE, 0, error.reason().to_owned().into_bytes()),
+            Err(LoadError::Invalid(error)) => (INVALID, 0, error.into_bytes()),
+            Err(LoadError::WrongWorld(exports)) => (WRONG_WORLD, 0, exports.join("\n").into_bytes()),
+            Err(error) => return Err(io::Error::other(error)),
+        };
+        let mut output = io::stdout().lock();
+        output.write_all(&[tag])?;
+        output.write_all(&(size as u64).to_le_bytes())?;
+        output.write_all(&rest)?;
+        output.flush()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn limit(&self) -> io::Result<()> {
+        use rustix::process::{
+            Resource, Rlimit, Signal, set_parent_process_death_signal, setpriority_process, setrlimit,
+        };
+        let limit = |resource, soft, hard| {
+            setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) }).map_err(io::Error::from)
+        };
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        if self.background {
+            setpriority_process(None, 19)?;
+        }
+        limit(Resource::Core, 0, 0)?;
+        limit(Resource::As, self.memory, self.memory)?;
+        limit(Resource::Cpu, self.seconds, self.seconds + 1)
+    }
+
+    /// Other systems have no limit of memory; the parent limits the time.
+    #[cfg(not(target_os = "linux"))]
+    fn limit(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The answer in the output of a child; `None` where the output is no answer.
+pub(super) fn parse(output: &[u8]) -> Option<Result<Made, LoadError>> {
+    let (tag, rest) = output.split_first()?;
+    let (size, rest) = rest.split_first_chunk()?;
+    let words = || String::from_utf8_lossy(rest).into_owned();
+    Some(match *tag {
+        CODE => Ok(Made { code: rest.to_owned(), component_bytes: usize::try_from(u64::from_le_bytes(*size)).ok()? }),
+        NOT_ENCODABLE => Err(EncodeError::new(words()).into()),
+        INVALID => Err(LoadError::Invalid(words())),
+        WRONG_WORLD => Err(LoadError::WrongWorld(words().lines().map(str::to_owned).collect())),
+        _ => return None,
+    })
+}
+
+/// The child has used its processor time.
+pub(super) fn out_of_time(status: ExitStatus) -> bool {
+    /// The signal of that limit.
+    const SIGXCPU: i32 = 24;
+    signal(status) == Some(SIGXCPU)
+}
+
+/// The child was killed from outside, such as by the kernel when memory runs out.
+pub(super) fn killed(status: ExitStatus) -> bool {
+    const SIGKILL: i32 = 9;
+    signal(status) == Some(SIGKILL)
+}
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}

@@ -1,0 +1,6 @@
+//! From bytes to compiled code, kept for the next start.
+
+pub(crate) mod compiled;
+pub(crate) mod compiler;
+pub(crate) mod encode;
+pub(crate) mod world;

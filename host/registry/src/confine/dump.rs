@@ -1,0 +1,116 @@
+//! Reads the memory of an instance that stopped, where its engine keeps it: the text of a panic, the prints of a
+//! script, a full stack, or what was written.
+
+use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt as _};
+
+use wasmtime::{Store, Trap, Val, WasmCoreDump};
+
+use super::guest::Guest;
+
+/// A mark in memory, and the start of the text after it: the message of a panic, which the crate `assay-model` or the
+/// runtime of a script writes there.
+const PANIC: (&[u8], &[u8]) = (b"ASSAY-PANIC:", b"panicked at ");
+/// The same for the prints of a script.
+const PRINT: (&[u8], &[u8]) = (b"ASSAY-PRINT:", b"printed:");
+/// The most characters of a panic that are shown.
+const LONGEST: usize = 600;
+const PAGE: usize = 4096;
+/// Flags of a page in `/proc/self/pagemap`: it is in memory, and it is that of a file, which nobody wrote.
+const PRESENT: u64 = 1 << 63;
+const OF_FILE: u64 = 1 << 61;
+
+pub(crate) enum Remains {
+    Panic(String),
+    /// The pointer of the guest's own stack is outside of the memory.
+    FullStack,
+    Nothing,
+}
+
+/// Looks into the instance that `error` stopped.
+pub(crate) fn remains(error: &wasmtime::Error, store: &mut Store<Guest>) -> Remains {
+    let Some(dump) = error.downcast_ref::<WasmCoreDump>() else { return Remains::Nothing };
+    let memories = || dump.memories().iter();
+    if let Some(text) = memories().find_map(|memory| panic(memory.data(&*store))) {
+        return Remains::Panic(text);
+    }
+    if !matches!(error.downcast_ref::<Trap>(), Some(Trap::MemoryOutOfBounds)) {
+        return Remains::Nothing;
+    }
+    // Compilers for WebAssembly keep the pointer of the stack in the first global, and the stack below everything else.
+    let pointer = dump.globals().first().map(|global| global.get(&mut *store));
+    match pointer {
+        Some(Val::I32(pointer)) if pointer < 0 => Remains::FullStack,
+        _ => Remains::Nothing,
+    }
+}
+
+/// `text` of a model for a terminal, which would follow the control characters in it.
+pub(crate) fn harmless(text: &str) -> String {
+    let shown = |character: char| match character {
+        '\n' | '\t' => character,
+        _ if character.is_control() => char::REPLACEMENT_CHARACTER,
+        _ => character,
+    };
+    text.chars().map(shown).collect()
+}
+
+/// The text of a panic, on one line.
+fn panic(memory: &[u8]) -> Option<String> {
+    let text = marked(memory, PANIC)?;
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LONGEST).collect();
+    Some(harmless(&line))
+}
+
+/// What a script printed before `error` stopped it.
+pub(crate) fn printed(error: &wasmtime::Error, store: &Store<Guest>) -> Option<String> {
+    let dump = error.downcast_ref::<WasmCoreDump>()?;
+    let text = dump.memories().iter().find_map(|memory| marked(memory.data(store), PRINT))?;
+    text.split_once(':').map(|(_, printed)| printed.to_owned())
+}
+
+/// The pages of memory that were written until `error` stopped it.
+pub(crate) fn written(error: &wasmtime::Error, store: &Store<Guest>) -> BTreeSet<u32> {
+    let dump = error.downcast_ref::<WasmCoreDump>();
+    let memory = dump.and_then(|dump| dump.memories().first());
+    memory.map(|memory| written_pages(memory.data(store))).unwrap_or_default()
+}
+
+/// The written pages of `memory`, as the kernel counts them: a page that has its old content again counts too. The memory
+/// begins as a mapped file; pages beyond it that were only read are among them. Empty where the system does not say, or
+/// has larger pages.
+fn written_pages(memory: &[u8]) -> BTreeSet<u32> {
+    let flags = flags(memory).unwrap_or_default();
+    let written = (0..).zip(flags).filter(|(_, flags)| flags & (PRESENT | OF_FILE) == PRESENT);
+    written.map(|(page, _)| page).collect()
+}
+
+/// The flags of each page.
+fn flags(memory: &[u8]) -> io::Result<Vec<u64>> {
+    if rustix::param::page_size() != PAGE {
+        return Ok(Vec::new());
+    }
+    let mut flags = vec![0; memory.len() / PAGE * size_of::<u64>()];
+    let first = memory.as_ptr().addr() / PAGE * size_of::<u64>();
+    File::open("/proc/self/pagemap")?.read_exact_at(&mut flags, first as u64)?;
+    Ok(flags.as_chunks().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect())
+}
+
+/// The text behind a mark, up to a zero.
+fn marked(memory: &[u8], (mark, begin): (&[u8], &[u8])) -> Option<String> {
+    let marks = memory.windows(mark.len()).enumerate().filter(|(_, bytes)| *bytes == mark);
+    let mut texts = marks.filter_map(|(at, _)| memory.get(at + mark.len()..)).filter(|text| text.starts_with(begin));
+    let text = texts.find_map(|text| text.split(|byte| *byte == 0).next())?;
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_a_model_does_not_steer_a_terminal() {
+        assert_eq!(harmless("one\ttwo\n\u{1b}[2Jthree\r\u{9b}"), "one\ttwo\n\u{fffd}[2Jthree\u{fffd}\u{fffd}");
+        let memory = b"..ASSAY-PANIC:panicked at a.rs:1:\n\x1b[2Jgood\0..";
+        assert_eq!(panic(memory).as_deref(), Some("panicked at a.rs:1: \u{fffd}[2Jgood"));
+    }
+}

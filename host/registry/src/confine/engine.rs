@@ -1,0 +1,165 @@
+//! The engines: how code is compiled, where instances are allocated, and how many may run at the same time.
+
+use std::{fs, thread};
+
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig, WasmBacktraceDetails,
+};
+
+use super::{
+    class::{Parts, RESIDENT},
+    clock::Clock,
+    shard::{self, Shard, Slot},
+};
+use crate::{Class, Limits};
+
+/// Each shard has its own code and pool; a machine with more cores also has other work.
+const MAX_SHARDS: u32 = 16;
+
+/// The features of an engine. Each one except the pool slows every call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Purpose {
+    /// Instances come from a pool that is allocated in advance.
+    pub pool: bool,
+    /// Where it is safe, the memory of larger classes is cleared page by page.
+    pub scan: bool,
+    /// Calls have a deadline.
+    pub epoch: bool,
+    /// Calls report a cost that is the same on every machine.
+    pub fuel: bool,
+    /// An instance that stopped can be looked into.
+    pub dump: bool,
+}
+
+impl Purpose {
+    pub const SERVE: Self = Self { pool: true, scan: true, epoch: true, fuel: false, dump: false };
+    /// For authors: limits as in service, and what a panic said.
+    pub const CHECK: Self = Self { dump: true, ..Self::SERVE };
+    /// For the shadow engine.
+    pub const SHADOW: Self = Self { fuel: true, ..Self::SERVE };
+    pub const COUNT: Self = Self { pool: false, ..Self::SHADOW };
+    /// For authors: the cost of each call, and what a panic said.
+    pub const TRY: Self = Self { dump: true, ..Self::COUNT };
+}
+
+/// One engine for each core, all with the same configuration, with their clock and limits.
+pub(crate) struct Runtime {
+    first: Shard,
+    others: Vec<Shard>,
+    pub purpose: Purpose,
+    pub class: Class,
+    /// The limits of the class.
+    pub limits: Limits,
+    /// Why there is no pool, where the purpose has one and the machine has no room for it.
+    pub without_pool: Option<String>,
+    _clock: Option<Clock>,
+}
+
+impl Runtime {
+    /// # Errors
+    /// Where this processor or this configuration cannot run WebAssembly at all.
+    pub fn new(limits: &Limits, purpose: Purpose, class: Class) -> wasmtime::Result<Self> {
+        let limits = limits.of(class);
+        // Two cores that share one pool compete for its locks and cache lines: they make 1.5 times the calls of one
+        // core, instead of twice.
+        let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(MAX_SHARDS));
+        let lanes = class.lanes(&limits, cores);
+        let shards = if purpose.pool { lanes.min(MAX_SHARDS).min(limits.instances).max(1) } else { 1 };
+        let slots = limits.instances.div_ceil(shards);
+        let pooled = config(&limits, purpose, Some((class, slots)));
+        let (first, others, without_pool) = match (purpose.pool, Engine::new(&pooled)) {
+            // Fewer shards where the machine has no room for all pools.
+            (_, Ok(engine)) => (
+                Shard::new(engine, slots),
+                (1..shards).map_while(|_| Some(Shard::new(Engine::new(&pooled).ok()?, slots))).collect(),
+                None,
+            ),
+            (false, Err(error)) => return Err(error),
+            // A pool reserves a terabyte of addresses, which a container may forbid. Without a pool calls are slower.
+            (true, Err(error)) => {
+                let engine = Engine::new(&config(&limits, Purpose { pool: false, ..purpose }, None))?;
+                (Shard::new(engine, limits.instances), Vec::new(), Some(format!("{error:#}")))
+            }
+        };
+        let engines = std::iter::once(&first).chain(&others).map(|shard| &shard.engine);
+        Ok(Self {
+            _clock: purpose.epoch.then(|| Clock::start(engines)).transpose()?,
+            purpose: Purpose { pool: purpose.pool && without_pool.is_none(), ..purpose },
+            class,
+            limits,
+            without_pool,
+            first,
+            others,
+        })
+    }
+
+    /// The engine that compiles. The compiled code runs in all shards.
+    pub fn engine(&self) -> &Engine {
+        &self.first.engine
+    }
+
+    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// `None` when every instance is used.
+    pub fn take_slot(&self) -> Option<Slot<'_>> {
+        shard::take_slot(&self.first, &self.others)
+    }
+}
+
+/// An engine that only compiles.
+///
+/// # Errors
+/// As [`Runtime::new`].
+pub(crate) fn compiling(purpose: Purpose) -> wasmtime::Result<Engine> {
+    Engine::new(&config(&Limits::default(), purpose, None))
+}
+
+fn config(limits: &Limits, purpose: Purpose, pool: Option<(Class, u32)>) -> Config {
+    let mut config = Config::new();
+    config
+        .concurrency_support(false)
+        .epoch_interruption(purpose.epoch)
+        .consume_fuel(purpose.fuel)
+        .max_wasm_stack(limits.stack)
+        .cranelift_opt_level(OptLevel::Speed)
+        // Different processors must give the same bits.
+        .cranelift_nan_canonicalization(true)
+        .relaxed_simd_deterministic(true)
+        .coredump_on_trap(purpose.dump)
+        .wasm_backtrace_details(WasmBacktraceDetails::Disable);
+    if let Some((class, slots)) = pool.filter(|_| purpose.pool) {
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_of((class, slots), purpose, limits)));
+    }
+    config
+}
+
+/// A pool with `slots` instances of a class.
+fn pool_of((class, slots): (Class, u32), purpose: Purpose, limits: &Limits) -> PoolingAllocationConfig {
+    let Parts { modules, tables, memories } = class.parts();
+    let scan = purpose.scan && class != Class::Small && can_scan();
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(slots)
+        .total_core_instances(slots.saturating_mul(modules))
+        .total_memories(slots.saturating_mul(memories))
+        .total_tables(slots.saturating_mul(tables))
+        .max_memory_size(limits.memory)
+        .table_elements(limits.table)
+        .max_unused_warm_slots(64)
+        // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23. Memory
+        // beyond that is returned to the system, which is cheaper than clearing it, unless the kernel says which pages
+        // were written: then only these are cleared.
+        .linear_memory_keep_resident(if scan { limits.memory } else { RESIDENT.min(limits.memory) })
+        .table_keep_resident(limits.table.saturating_mul(size_of::<usize>()))
+        .pagemap_scan(if scan { Enabled::Auto } else { Enabled::No });
+    pool
+}
+
+/// Whether the engines may ask the kernel which pages of an instance were written, to clear only these after a call
+/// (`PAGEMAP_SCAN`, Linux 6.7 and later): the kernel answers, and nothing can be swapped out. A page that was written and
+/// then swapped out is not reported, so it would keep what one call left for the next one.
+fn can_scan() -> bool {
+    let without_swap = fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() <= 1);
+    without_swap && PoolingAllocationConfig::is_pagemap_scan_available()
+}

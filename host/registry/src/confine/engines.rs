@@ -1,0 +1,46 @@
+//! The engines of each class. Those of a class are made when its first model is loaded, and end with its last one.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use wasmtime::Engine;
+
+use super::engine::{self, Purpose, Runtime};
+use crate::{Class, Limits, LoadError};
+
+pub(crate) struct Engines {
+    /// Of small models; those of the other classes follow from them.
+    pub limits: Limits,
+    purpose: Purpose,
+    /// Compiles nothing and runs nothing: it names compiled code, which is the same in every class.
+    pub names: Engine,
+    made: Mutex<[Weak<Runtime>; Class::ALL.len()]>,
+}
+
+impl Engines {
+    /// # Errors
+    /// Where this processor cannot run WebAssembly at all.
+    pub fn new(limits: &Limits, purpose: Purpose) -> wasmtime::Result<Self> {
+        let names = engine::compiling(purpose)?;
+        Ok(Self { limits: limits.clone(), purpose, names, made: Mutex::default() })
+    }
+
+    /// The engines of `class`.
+    ///
+    /// # Errors
+    /// [`LoadError::NoEngine`].
+    pub fn of(&self, class: Class) -> Result<Arc<Runtime>, LoadError> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(place) = made.get_mut(class as usize) else { return Err(LoadError::Closed) };
+        if let Some(runtime) = place.upgrade() {
+            return Ok(runtime);
+        }
+        let runtime = Runtime::new(&self.limits, self.purpose, class);
+        let runtime = runtime.map_err(|error| LoadError::NoEngine { class, reason: format!("{error:#}") })?;
+        if let Some(reason) = &runtime.without_pool {
+            tracing::warn!(%class, reason, "no room for a pool of model instances: calls will be slower");
+        }
+        let runtime = Arc::new(runtime);
+        *place = Arc::downgrade(&runtime);
+        Ok(runtime)
+    }
+}

@@ -1,0 +1,95 @@
+//! Shards: calls that run at the same time use separate engines where there are enough, so that they share no memory
+//! that is written. A thread returns to the shard that it used last while that one is idle.
+
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU32, AtomicUsize, Ordering},
+};
+
+use wasmtime::{Engine, component::Linker};
+
+use super::guest::Guest;
+
+/// One engine, with one slot for each instance of its pool. Aligned, so that taking a slot does not slow reads of other
+/// shards.
+#[repr(align(128))]
+pub(crate) struct Shard {
+    pub engine: Engine,
+    /// Always empty: a model can import nothing.
+    pub linker: Linker<Guest>,
+    /// An exhausted pool is an error deep inside an instantiation, so a call is rejected before that.
+    slots: u32,
+    used: AtomicU32,
+}
+
+impl Shard {
+    pub fn new(engine: Engine, slots: u32) -> Self {
+        Self { linker: Linker::new(&engine), engine, slots, used: AtomicU32::new(0) }
+    }
+
+    /// Takes a slot if fewer than `most` are used.
+    fn take(&self, most: u32) -> bool {
+        let one_more = |used: u32| (used < most).then(|| used + 1);
+        self.used.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more).is_ok()
+    }
+}
+
+/// The right of a call to one instance, until dropped.
+pub(crate) struct Slot<'a> {
+    pub shard: &'a Shard,
+    pub index: usize,
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        self.shard.used.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+thread_local! {
+    /// The shard that this thread used last; at first a different one for each thread.
+    static LAST: Cell<usize> = {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        Cell::new(THREADS.fetch_add(1, Ordering::Relaxed))
+    };
+}
+
+/// A slot of an idle shard, otherwise of any shard; `None` when all slots are used.
+pub(crate) fn take_slot<'a>(first: &'a Shard, others: &'a [Shard]) -> Option<Slot<'a>> {
+    let (last, count) = (LAST.get(), others.len() + 1);
+    let shard = |index: usize| if index == 0 { Some(first) } else { others.get(index - 1) };
+    let from_last = || {
+        (0..count)
+            .filter_map(|step| (last.wrapping_add(step)).checked_rem(count))
+            .filter_map(|index| Some((index, shard(index)?)))
+    };
+    let found =
+        from_last().find(|(_, shard)| shard.take(1)).or_else(|| from_last().find(|(_, shard)| shard.take(shard.slots)));
+    let (index, shard) = found?;
+    LAST.set(index);
+    Some(Slot { shard, index })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_at_the_same_time_use_separate_shards_while_there_are_any() {
+        let shard = || Shard::new(Engine::default(), 2);
+        let (first, others) = (shard(), [shard()]);
+        let take = || take_slot(&first, &others);
+        let one = take().unwrap();
+        let two = take().unwrap();
+        assert_ne!(one.index, two.index);
+        let (three, four) = (take().unwrap(), take().unwrap());
+        assert!(take().is_none());
+        drop((two, three, four));
+        // The last shard of this thread is busy: it moves to the other one and stays there.
+        let again = take().unwrap();
+        assert_ne!(again.index, one.index);
+        let index = again.index;
+        drop((one, again));
+        assert_eq!(take().unwrap().index, index);
+    }
+}

@@ -1,0 +1,263 @@
+//! The catalogue: the files of the shelf, the loaded models and the roles. The active models are made from it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::Stamp;
+use crate::{
+    LoadError, Model, Reason, RoleError, Roles,
+    active::{ActiveModels, KindModels},
+    call::price,
+};
+use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion};
+
+pub(crate) type Key = (ModelKind, ModelVersion);
+
+#[derive(Default)]
+pub(crate) struct Catalogue {
+    pub files: BTreeMap<String, File>,
+    pub models: BTreeMap<Key, Entry>,
+    pub roles: Roles,
+    /// See [`crate::Settings::first_champions`].
+    pub first_champions: BTreeMap<ModelKind, ModelVersion>,
+    /// Files that were on the shelf at the start are still being compiled. While a champion may be among them, no other
+    /// version answers in its place.
+    pub starting: bool,
+}
+
+/// One file of the shelf, at the last scan.
+pub(crate) struct File {
+    pub stamp: Stamp,
+    pub outcome: Outcome,
+}
+
+pub(crate) enum Outcome {
+    Loaded(Key),
+    Failed {
+        rejected: Box<Rejected>,
+        /// The model that the file held before. It stays loaded.
+        replaced: Option<Key>,
+    },
+}
+
+/// A file that did not load.
+pub(crate) struct Rejected {
+    /// `None` for an unreadable file.
+    pub digest: Option<Digest>,
+    /// The model's own description, where `describe` was reached.
+    pub info: Option<ModelInfo>,
+    pub error: LoadError,
+}
+
+/// One loaded version.
+pub(crate) struct Entry {
+    pub model: Arc<Model>,
+    /// Why it is out of service.
+    pub out_of_service: Option<Reason>,
+    /// Why it is loaded although its file is gone.
+    pub orphaned: Option<Reason>,
+}
+
+impl Catalogue {
+    /// The champion by role; while that one is absent or out of service, the one that stands in for it.
+    pub fn champion(&self, kind: ModelKind) -> Option<&Entry> {
+        let Some(version) = self.roles.champion(kind) else { return self.first(kind) };
+        let by_role = self.models.get(&(kind, version.clone()));
+        if by_role.is_none() && self.starting {
+            return None;
+        }
+        by_role.filter(|entry| entry.out_of_service.is_none()).or_else(|| self.instead_of(kind, version))
+    }
+
+    /// Of a kind that has no champion: the configured version, or the highest.
+    fn first(&self, kind: ModelKind) -> Option<&Entry> {
+        let configured = self.first_champions.get(&kind);
+        let loaded = configured.and_then(|version| self.in_service(kind, version).ok());
+        if configured.is_some() && loaded.is_none() && self.starting {
+            return None;
+        }
+        loaded.or_else(|| self.highest(kind, None))
+    }
+
+    /// The highest version in service below `version`, so that a newer one does not become champion by a failure; the
+    /// highest where there is none.
+    fn instead_of(&self, kind: ModelKind, version: &ModelVersion) -> Option<&Entry> {
+        let in_service = |entry: &&Entry| entry.out_of_service.is_none();
+        let below = self.of(kind).rev().filter(in_service).find(|entry| entry.model.version() < version);
+        below.or_else(|| self.highest(kind, Some(version)))
+    }
+
+    pub fn is_champion(&self, key: &Key) -> bool {
+        self.champion(key.0).is_some_and(|entry| *entry.model.version() == key.1)
+    }
+
+    /// The highest version of `kind` in service, without `except`.
+    pub fn highest(&self, kind: ModelKind, except: Option<&ModelVersion>) -> Option<&Entry> {
+        self.of(kind).rev().find(|entry| entry.out_of_service.is_none() && Some(entry.model.version()) != except)
+    }
+
+    pub fn of(&self, kind: ModelKind) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.models.values().filter(move |entry| entry.model.kind() == kind)
+    }
+
+    /// Ends the start when no file is left to be compiled.
+    pub fn note_start(&mut self) {
+        let is_compiling = |file: &File| match &file.outcome {
+            Outcome::Failed { rejected, .. } => rejected.error == LoadError::Compiling,
+            Outcome::Loaded(_) => false,
+        };
+        self.starting = self.starting && self.files.values().any(is_compiling);
+    }
+
+    /// Makes a version the champion of each kind that has none.
+    pub fn fill_vacancies(&mut self) {
+        for kind in ModelKind::ALL {
+            if self.roles.champion(kind).is_none()
+                && let Some(version) = self.first(kind).map(|entry| entry.model.version().clone())
+            {
+                self.roles.promote(kind, &version);
+            }
+        }
+    }
+
+    /// The loaded version, or an error with the loaded versions.
+    pub fn entry(&mut self, kind: ModelKind, version: &ModelVersion) -> Result<&mut Entry, RoleError> {
+        let loaded = self.of(kind).map(|entry| entry.model.version().to_string()).collect();
+        self.models.get_mut(&(kind, version.clone())).ok_or_else(|| RoleError::Unknown {
+            kind,
+            version: version.clone(),
+            loaded,
+        })
+    }
+
+    /// Checks that all of these are loaded and none is champion.
+    pub fn may_challenge(&mut self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
+        for version in versions {
+            self.entry(kind, version)?;
+            if self.is_champion(&(kind, version.clone())) {
+                return Err(RoleError::ChallengesItself { kind, version: version.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// The loaded version, if it is in service.
+    ///
+    /// # Errors
+    /// [`RoleError::OutOfService`], [`RoleError::NotLoaded`] with the error of its file, or [`RoleError::Unknown`].
+    pub fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<&Entry, RoleError> {
+        let Some(entry) = self.models.get(&(kind, version.clone())) else { return Err(self.absent(kind, version)) };
+        match &entry.out_of_service {
+            None => Ok(entry),
+            Some(Reason { message, .. }) => {
+                Err(RoleError::OutOfService { kind, version: version.clone(), why: message.clone() })
+            }
+        }
+    }
+
+    /// Why a version is not loaded: its file has an error, or there is none.
+    pub fn absent(&self, kind: ModelKind, version: &ModelVersion) -> RoleError {
+        let of_it = |file: &File| match &file.outcome {
+            Outcome::Failed { rejected, .. } => {
+                let info = rejected.info.as_ref().filter(|info| (info.kind, &info.version) == (kind, version))?;
+                Some((info.version.clone(), rejected.error.to_string()))
+            }
+            Outcome::Loaded(_) => None,
+        };
+        match self.files.values().find_map(of_it) {
+            Some((version, why)) => RoleError::NotLoaded { kind, version, why },
+            None => {
+                let loaded = self.of(kind).map(|entry| entry.model.version().to_string()).collect();
+                RoleError::Unknown { kind, version: version.clone(), loaded }
+            }
+        }
+    }
+
+    /// The latest earlier champion that is in service.
+    pub fn before(&self, kind: ModelKind) -> Option<ModelVersion> {
+        let champion = self.roles.champion(kind).cloned();
+        let fit = |version: &ModelVersion| self.in_service(kind, version).is_ok();
+        self.roles
+            .of(kind)
+            .previous
+            .into_iter()
+            .rev()
+            .find(|version| Some(version) != champion.as_ref() && fit(version))
+    }
+
+    /// Takes a failing champion out of service if another version can replace it. Returns the new champion.
+    pub fn replace_champion(
+        &mut self,
+        kind: ModelKind,
+        version: &ModelVersion,
+        reason: Reason,
+    ) -> Option<ModelVersion> {
+        let before = self.roles.of(kind).previous;
+        let fit = |version: &ModelVersion| {
+            self.models.get(&(kind, version.clone())).is_some_and(|entry| entry.out_of_service.is_none())
+        };
+        let successor = before.iter().rev().find(|previous| *previous != version && fit(previous)).cloned();
+        let successor =
+            successor.or_else(|| self.instead_of(kind, version).map(|entry| entry.model.version().clone()))?;
+        self.models.get_mut(&(kind, version.clone()))?.out_of_service = Some(reason);
+        self.roles.roll_back(kind, &successor);
+        Some(successor)
+    }
+
+    /// The files that hold the bytes of `key`.
+    pub fn files_of(&self, key: &Key) -> Vec<String> {
+        let holds = |file: &File| matches!(&file.outcome, Outcome::Loaded(loaded) if loaded == key);
+        self.files.iter().filter(|(_, file)| holds(file)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Removes `key`. Files that were rejected because of its version are read again at the next scan.
+    pub fn withdraw(&mut self, key: &Key) {
+        if let Some(entry) = self.models.remove(key) {
+            price::publish(&entry.model, false);
+        }
+        let rejected_for_it = |file: &File| {
+            let Outcome::Failed { rejected, .. } = &file.outcome else { return false };
+            matches!(&rejected.error, LoadError::VersionTaken { kind, version, .. } if (kind, version) == (&key.0, &key.1))
+        };
+        self.files.retain(|_, file| !rejected_for_it(file));
+    }
+
+    /// Removes every model whose file is gone, except champions, which stay in memory with a reason. Returns the
+    /// removed ones.
+    pub fn sweep(&mut self) -> Vec<Key> {
+        let has_file = |key: &Key| {
+            self.files.values().any(|file| match &file.outcome {
+                Outcome::Loaded(loaded) => loaded == key,
+                Outcome::Failed { replaced, .. } => replaced.as_ref() == Some(key),
+            })
+        };
+        let without_file: Vec<Key> = self.models.keys().filter(|key| !has_file(key)).cloned().collect();
+        let (kept, gone): (Vec<Key>, Vec<Key>) = without_file.into_iter().partition(|key| self.is_champion(key));
+        gone.iter().for_each(|key| self.withdraw(key));
+        for (key, entry) in &mut self.models {
+            entry.orphaned = kept.contains(key).then(|| Reason {
+                code: "file_gone",
+                message: "its file is gone from the shelf: it answers from memory, and leaves when another version is champion".to_owned(),
+            });
+        }
+        gone
+    }
+
+    pub fn active(&self) -> ActiveModels {
+        let models = |kind| {
+            let champion = self.champion(kind).map(|entry| Arc::clone(&entry.model));
+            let in_service = |version| {
+                self.models.get(&(kind, ModelVersion::clone(version))).filter(|entry| entry.out_of_service.is_none())
+            };
+            let is_champion =
+                |model: &Arc<Model>| champion.as_ref().is_some_and(|champion| Arc::ptr_eq(champion, model));
+            let challengers =
+                self.roles.challengers(kind).iter().filter_map(in_service).map(|entry| Arc::clone(&entry.model));
+            KindModels {
+                challengers: challengers.filter(|model| !is_champion(model)).collect(),
+                loaded: self.of(kind).map(|entry| Arc::clone(&entry.model)).collect(),
+                champion: champion.clone(),
+            }
+        };
+        ActiveModels { kinds: ModelKind::ALL.into_iter().map(|kind| (kind, models(kind))).collect() }
+    }
+}
