@@ -1,4 +1,4 @@
-//! One loaded version: its description, its code, and one confined call of it. [`crate::call::kinds`] has the functions.
+//! One loaded version: its description, its code, and one confined call of it. [`super::kinds`] has the functions.
 
 use std::{
     fmt,

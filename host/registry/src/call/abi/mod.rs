@@ -16,7 +16,7 @@ use assay_domain::{Address, features::Features};
 /// An answer, or why the model gives none.
 pub(crate) type Judged<T> = wasmtime::Result<Result<T, raw::Refusal>>;
 
-/// The functions of one loaded model. A function of another kind is an error; the types of [`crate::call::kinds`] prevent it.
+/// The functions of one loaded model. A function of another kind is an error; the types of [`super::kinds`] prevent it.
 pub(crate) trait Abi: Send + Sync {
     /// Checks that the instance has every function with exact types; linking does not check this.
     fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()>;

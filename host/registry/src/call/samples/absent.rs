@@ -111,8 +111,8 @@ mod tests {
     #[test]
     fn each_optional_field_of_the_contract_is_absent_once() {
         let contracts = [
-            (Generation::V1, include_str!("../../../../wit/v1/types.wit")),
-            (Generation::V2, include_str!("../../../../wit/v2/types.wit")),
+            (Generation::V1, include_str!("../../../../../wit/v1/types.wit")),
+            (Generation::V2, include_str!("../../../../../wit/v2/types.wit")),
         ];
         for (generation, text) in contracts {
             let (mut files, mut resolve, mut expected) = (SourceMap::new(), Resolve::new(), BTreeSet::new());
