@@ -3,7 +3,8 @@
 use assay_domain::{Address, Protocol};
 use serde::Deserialize;
 
-/// One lending market. For `lenderB_v2` a market is one cToken.
+/// One lending market. For `lenderB_v2` a market is one cToken, and for `morpho_blue` the contract with all its
+/// markets.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarketConfig {
@@ -13,4 +14,13 @@ pub struct MarketConfig {
     pub address: Address,
     /// First block that can contain an event of this market.
     pub from_block: u64,
+    /// Whether it counts in the score; absent for what its protocol says.
+    #[serde(default)]
+    pub feeds_score: Option<bool>,
+}
+
+impl MarketConfig {
+    pub fn feeds_score(&self) -> bool {
+        self.feeds_score.unwrap_or(self.protocol.feeds_score())
+    }
 }

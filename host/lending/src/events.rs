@@ -128,7 +128,13 @@ mod tests {
     }
 
     fn market_of(protocol: Protocol, byte: u8) -> Market {
-        Market::new(MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 })
+        Market::new(MarketConfig {
+            protocol,
+            market: None,
+            address: Address::repeat_byte(byte),
+            from_block: 0,
+            feeds_score: None,
+        })
     }
 
     fn plan(markets: &[Market]) -> Plan {

@@ -187,7 +187,7 @@ pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
         protocol: market.protocol,
         market_address: market.address,
         market: market.market.clone(),
-        feeds_score: market.protocol.feeds_score(),
+        feeds_score: market.feeds_score(),
         coverage: Coverage::Failed,
         synced_to_block: None,
         counts: EventCounts::default(),
@@ -207,8 +207,13 @@ mod tests {
     use assay_domain::{B256, Protocol};
 
     fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
-        let config =
-            MarketConfig { protocol: Protocol::LenderAV3, market: None, address: Address::ZERO, from_block: 10 };
+        let config = MarketConfig {
+            protocol: Protocol::LenderAV3,
+            market: None,
+            address: Address::ZERO,
+            from_block: 10,
+            feeds_score: None,
+        };
         let markets = [Market::new(config)];
         let mut tally = Tally::of(EventCounts::ZERO);
         tally.add(EventKind::Repay, Some(5));

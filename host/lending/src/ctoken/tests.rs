@@ -104,7 +104,13 @@ fn nothing_and_nonsense_are_no_events() {
 #[test]
 fn beside_both_other_lenders_it_costs_one_query_more() {
     let market = |protocol, byte| {
-        Market::new(MarketConfig { protocol, market: None, address: Address::repeat_byte(byte), from_block: 0 })
+        Market::new(MarketConfig {
+            protocol,
+            market: None,
+            address: Address::repeat_byte(byte),
+            from_block: 0,
+            feeds_score: None,
+        })
     };
     let markets = [
         (Protocol::LenderAV2, 1),
