@@ -11,6 +11,7 @@ use assay_index::{
     ChainStatus, Index, IndexError, Owing, Status,
     segments::{self, ExportedFile},
 };
+use assay_lending::Asset;
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -53,9 +54,9 @@ pub(super) enum Command {
     ///
     /// With --owing, only those that owed at the block, and what: amounts in the asset's smallest unit, without interest.
     /// Debt of Aave was at least this; a wallet that owed interest alone is left out. For Compound v3 the zero address is
-    /// the market's base asset, and interest that was withdrawn from an earlier supply counts as owed. Logs of Compound v2
-    /// show no amounts: `owed` is null for every wallet that has borrowed. `incomplete` is there where changes without a
-    /// log are possible.
+    /// the market's base asset, and interest that was withdrawn from an earlier supply counts as owed. Debt in Morpho Blue is
+    /// in shares of its market, and exact. Logs of Compound v2 show no amounts: `owed` is null for every wallet that has
+    /// borrowed. `incomplete` is there where changes without a log are possible.
     Wallets {
         #[arg(long, value_name = "ID")]
         chain: ChainId,
@@ -144,7 +145,7 @@ fn wallets(index: &Index, chain: ChainId, market: Address, at: u64, owing: bool)
 }
 
 fn line(Owing { wallet, owed, incomplete }: &Owing) -> Value {
-    let amount = |(asset, amount): &(Address, _)| json!({ "asset": asset, "amount": format!("{amount}") });
+    let amount = |(asset, amount): &(Asset, _)| json!({ "asset": asset, "amount": format!("{amount}") });
     let owed = owed.as_ref().map(|owed| owed.iter().map(amount).collect::<Vec<_>>());
     let mut line = json!({ "wallet": wallet, "owed": owed });
     if let Some(line) = line.as_object_mut().filter(|_| *incomplete) {
@@ -199,7 +200,7 @@ mod tests {
         let index = Index::open(folder).unwrap();
         let market = IndexedMarket { protocol: Protocol::LenderAV3, address: MARKET, from: 100 };
         index.begin(1, &[market], &Bytes::new()).unwrap();
-        let (asset, amount) = (Address::repeat_byte(9), I256::try_from(50).unwrap());
+        let (asset, amount) = (Address::repeat_byte(9).into(), I256::try_from(50).unwrap());
         let moved = What::Moved(Move { side: Side::Debt, asset, amount, fixed_rate: false });
         let entries = vec![Entry { block: 105, what: moved }];
         let wallets = vec![WalletEntries { wallet: Address::repeat_byte(1), market: 0, entries }];

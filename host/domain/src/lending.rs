@@ -1,11 +1,11 @@
-//! Lending: the four protocol versions, a wallet's events in one market, and its current position there.
+//! Lending: the protocol versions that are read, a wallet's events in one market, and its current position there.
 
 use crate::{
     Address, ChainId, Coverage, Time, Unread,
     features::{Dollars, LendingEvent, PositionFeatures},
 };
 
-/// Four lending-protocol versions, under the neutral names of the API contract.
+/// A version of a lending protocol. Four have the neutral names of the API contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Protocol {
     /// Aave v2.
@@ -20,10 +20,15 @@ pub enum Protocol {
     /// Compound v3.
     #[serde(rename = "lenderB_v3")]
     LenderBV3,
+    #[serde(rename = "morpho_blue")]
+    MorphoBlue,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];
+    pub const ALL: [Self; 5] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3, Self::MorphoBlue];
+
+    /// Those of the API contract, which a report names also where they have no market.
+    pub const OF_CONTRACT: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -31,6 +36,7 @@ impl Protocol {
             Self::LenderAV3 => "lenderA_v3",
             Self::LenderBV2 => "lenderB_v2",
             Self::LenderBV3 => "lenderB_v3",
+            Self::MorphoBlue => "morpho_blue",
         }
     }
 
@@ -45,6 +51,10 @@ impl Protocol {
             Self::LenderBV3 => &[
                 "debt that a transfer of the base asset moved is found only where the other events do not explain the position",
             ],
+            Self::MorphoBlue => &[
+                "deposits in a vault belong to the vault and are not shown",
+                "shares that the protocol pays as fees are in no event",
+            ],
         }
     }
 
@@ -54,9 +64,10 @@ impl Protocol {
         self != Self::LenderBV2
     }
 
-    /// Whether the protocol counts in the score. One whose reading is still being validated is only shown.
+    /// Whether the protocol counts in the score, unless its market is configured otherwise. One whose reading is still
+    /// being validated is only shown.
     pub fn feeds_score(self) -> bool {
-        self != Self::LenderBV2
+        !matches!(self, Self::LenderBV2 | Self::MorphoBlue)
     }
 }
 

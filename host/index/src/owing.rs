@@ -4,13 +4,14 @@
 //!   at least this. A wallet that repaid exactly what it had borrowed and owed only interest is left out.
 //! - The base asset of a Comet market, named by the zero address, is what was withdrawn beyond what was supplied, of
 //!   wallets that borrowed. Interest on an earlier supply, once withdrawn, counts as owed.
+//! - Debt in Morpho Blue is in shares of its market, which are exact.
 //! - Logs of Compound v2 show no amounts: every wallet that has borrowed is named, without an amount.
 
 use std::collections::BTreeMap;
 
 use alloy::primitives::{I256, U256};
 use assay_domain::{Address, ChainId};
-use assay_lending::{Entry, EventKind, What, progress::Side};
+use assay_lending::{Asset, Entry, EventKind, What, progress::Side};
 
 use crate::{Index, IndexError, WalletEntries, Wallets};
 
@@ -19,7 +20,7 @@ use crate::{Index, IndexError, WalletEntries, Wallets};
 pub struct Owing {
     pub wallet: Address,
     /// What it owed of each asset, in the smallest unit; `None` where the logs of the protocol show no amounts.
-    pub owed: Option<Vec<(Address, U256)>>,
+    pub owed: Option<Vec<(Asset, U256)>>,
     /// Changes without a log are possible.
     pub incomplete: bool,
 }
@@ -76,12 +77,14 @@ fn owing(item: &WalletEntries, at: u64) -> Option<Owing> {
         let What::Moved(moved) = entry.what else { continue };
         let sum = sums.entry((moved.asset, moved.side)).or_default();
         match moved.side {
+            // Shares say it without interest that was repaid.
+            Side::Debt if matches!(moved.asset, Asset::Market(_)) => {}
             Side::Debt => *sum = sum.saturating_add(moved.amount).max(I256::ZERO),
             Side::Base if borrowed => *sum = sum.saturating_add(moved.amount),
             Side::Base | Side::Supply | Side::Collateral => {}
         }
     }
-    let owed = |((asset, side), sum): ((Address, Side), I256)| {
+    let owed = |((asset, side), sum): ((Asset, Side), I256)| {
         let owed = if side == Side::Debt { sum } else { sum.saturating_neg() };
         owed.is_positive().then(|| (asset, owed.unsigned_abs()))
     };
@@ -97,7 +100,7 @@ mod tests {
 
     fn moved(block: u64, side: Side, amount: i64) -> Entry {
         let amount = I256::try_from(amount).unwrap();
-        Entry { block, what: What::Moved(Move { side, asset: Address::ZERO, amount, fixed_rate: false }) }
+        Entry { block, what: What::Moved(Move { side, asset: Address::ZERO.into(), amount, fixed_rate: false }) }
     }
 
     fn borrowing(block: u64) -> Entry {
@@ -106,7 +109,7 @@ mod tests {
 
     fn owed(entries: &[Entry], at: u64) -> Option<Option<u64>> {
         let item = WalletEntries { wallet: Address::ZERO, market: 0, entries: entries.to_vec() };
-        let amount = |(_, amount): (Address, U256)| amount.to::<u64>();
+        let amount = |(_, amount): (Asset, U256)| amount.to::<u64>();
         owing(&item, at).map(|owing| owing.owed.map(|owed| owed.into_iter().map(amount).sum()))
     }
 

@@ -11,10 +11,11 @@ use std::cmp::Ordering;
 use alloy::primitives::I256;
 
 use crate::{
+    asset::Asset,
     progress::Side,
     sums::{Flow, signed},
 };
-use assay_domain::{Address, U256};
+use assay_domain::U256;
 
 /// One, in the unit of Aave's indexes.
 const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
@@ -76,7 +77,7 @@ impl Interest {
 #[derive(Debug, Clone, Copy)]
 pub struct Balance {
     pub(super) side: Side,
-    pub(super) asset: Address,
+    pub(super) asset: Asset,
     /// Negative for a debt, where an asset can be supply or debt.
     pub(super) amount: I256,
     /// The same without interest, where the market keeps it.
@@ -110,8 +111,8 @@ impl Difference {
 
 impl Balance {
     /// An amount without interest.
-    pub(super) fn still(side: Side, asset: Address, amount: U256) -> Self {
-        let amount = signed(amount);
+    pub(super) fn still(side: Side, asset: impl Into<Asset>, amount: U256) -> Self {
+        let (asset, amount) = (asset.into(), signed(amount));
         Self { side, asset, amount, principal: None, gains: None, costs: None, fixed_rate: false, rebasing: false }
     }
 
@@ -135,8 +136,8 @@ impl Balance {
             let own = if flow.fixed_rate || self.fixed_rate { (FIXED * years).exp_m1() } else { 0.0 };
             share(held, interest.map_or(0.0, |interest| interest.growth(now)).max(own))
         };
-        let slack =
-            if self.side == Side::Collateral { 0 } else { flow.moves.saturating_mul(ROUNDING).saturating_add(SLACK) };
+        let is_exact = self.side == Side::Collateral || matches!(self.asset, Asset::Shares(_));
+        let slack = if is_exact { 0 } else { flow.moves.saturating_mul(ROUNDING).saturating_add(SLACK) };
         let slack = I256::try_from(slack).unwrap_or(I256::MAX);
         let most = flow.net.saturating_add(grown(flow.high, self.gains)).saturating_add(slack);
         let least = flow.net.saturating_add(grown(flow.low, self.costs)).saturating_sub(slack);

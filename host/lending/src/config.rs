@@ -3,7 +3,8 @@
 use assay_domain::{Address, Protocol, settings::Problems};
 use serde::Deserialize;
 
-/// One lending market. For `lenderB_v2` a market is one cToken.
+/// One lending market. For `lenderB_v2` a market is one cToken, and for `morpho_blue` the contract with all its
+/// markets.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarketConfig {
@@ -13,12 +14,19 @@ pub struct MarketConfig {
     pub address: Address,
     /// First block that can contain an event of this market.
     pub from_block: u64,
+    /// Whether it counts in the score; absent for what its protocol says.
+    #[serde(default)]
+    pub feeds_score: Option<bool>,
     /// Of a market of `lenderB_v2`; found out by calls where absent.
     #[serde(default)]
     pub dialect: Option<Dialect>,
 }
 
 impl MarketConfig {
+    pub fn feeds_score(&self) -> bool {
+        self.feeds_score.unwrap_or(self.protocol.feeds_score())
+    }
+
     pub fn problems(&self) -> Problems {
         let mut found = Problems::default();
         let foreign = self.dialect.is_some() && self.protocol != Protocol::LenderBV2;

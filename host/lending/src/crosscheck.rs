@@ -9,10 +9,11 @@
 //! - left Aave v2 before the pool paid rewards, or used a pool that never did (on Ethereum none did before April 2021,
 //!   AMM never);
 //! - used a Comet market without rewards, or only its collateral;
-//! - left a cToken, where only debts leave a trace, and its list of borrowers before June 2020.
+//! - left a cToken, where only debts leave a trace, and its list of borrowers before June 2020;
+//! - used Morpho Blue, whose markets are found from the logs.
 //!
 //! In a history that lacks only some of its events, the check finds those with amounts that the position does not
-//! allow.
+//! allow. In Morpho Blue it finds every one but the only log in a market.
 
 use crate::{balance::Balance, market::Market, progress::Unexplained, sums::Sums};
 use assay_domain::{ChainId, Coverage, PoolHistory, Position};
@@ -139,7 +140,7 @@ mod tests {
 
     fn checked_of(sums: Option<Sums>, held: Option<u64>, ever_held: bool, borrowed_usd: f64, borrow: u64) -> Coverage {
         let (protocol, address) = (Protocol::LenderAV3, Address::repeat_byte(1));
-        let config = MarketConfig { protocol, market: None, address, from_block: 0, dialect: None };
+        let config = MarketConfig { protocol, market: None, address, from_block: 0, feeds_score: None, dialect: None };
         let counts = EventCounts { borrow: Some(borrow), ..EventCounts::ZERO };
         let mut pools = [PoolHistory { coverage: Coverage::Complete, counts, ..failed_pool(1, &config) }];
         let position = Position {

@@ -133,6 +133,7 @@ mod tests {
             market: None,
             address: Address::repeat_byte(byte),
             from_block: 0,
+            feeds_score: None,
             dialect: None,
         })
     }

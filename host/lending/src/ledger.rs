@@ -187,7 +187,7 @@ pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
         protocol: market.protocol,
         market_address: market.address,
         market: market.market.clone(),
-        feeds_score: market.protocol.feeds_score(),
+        feeds_score: market.feeds_score(),
         coverage: Coverage::Failed,
         synced_to_block: None,
         counts: EventCounts::default(),
@@ -212,6 +212,7 @@ mod tests {
             market: None,
             address: Address::ZERO,
             from_block: 10,
+            feeds_score: None,
             dialect: None,
         };
         let markets = [Market::new(config)];

@@ -2,6 +2,7 @@
 //! which implements the traits in `protocol`; the other modules serve all protocols.
 
 mod aave;
+mod asset;
 mod balance;
 mod begin;
 mod comet;
@@ -18,6 +19,7 @@ mod indexed;
 mod jobs;
 mod ledger;
 mod market;
+mod morpho;
 mod named;
 mod pass;
 mod past;
@@ -34,6 +36,7 @@ mod tally;
 mod terms;
 mod whole;
 
+pub use asset::Asset;
 pub use balance::Balance;
 pub use crosscheck::{AllSums, State, cross_check};
 pub use entries::{Entry, What};
@@ -44,7 +47,7 @@ pub use ledger::failed_pool;
 pub use market::Market;
 pub use named::{Named, WholeRange};
 pub use past::{AllPasts, Past};
-pub use protocol::{EventKind, Held, HeldParts, LendingTerms, MarketTerms};
+pub use protocol::{EventKind, FoundParts, Held, HeldParts, LendingTerms, MarketTerms, Parts};
 pub use reader::{Reader, Recent};
-pub use sums::Move;
+pub use sums::{Move, Sums};
 pub use terms::{AllTerms, TermsCache, hints};

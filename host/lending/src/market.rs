@@ -5,7 +5,7 @@ use alloy::rpc::types::Log;
 use crate::{
     aave, comet,
     config::MarketConfig,
-    ctoken,
+    ctoken, morpho,
     protocol::{LendingProtocol, Signature},
 };
 use assay_domain::{B256, Protocol};
@@ -24,6 +24,7 @@ impl Market {
             Protocol::LenderAV3 => &aave::V3,
             Protocol::LenderBV2 => &ctoken::CompoundV2,
             Protocol::LenderBV3 => &comet::Comet,
+            Protocol::MorphoBlue => &morpho::MorphoBlue,
         };
         Self { config, protocol }
     }

@@ -4,19 +4,25 @@
 mod count;
 mod follow;
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
 
+use alloy::rpc::types::Log;
 use futures::{StreamExt, future::try_join_all, stream};
 use tokio::sync::watch;
 
 use crate::{
     events::{Found, extract},
     ledger::{Entry, Ledger},
+    market::Market,
     plan::Plan,
     reader::Reader,
     records::{self, Settled},
     second::Opinion,
 };
+use assay_domain::{Address, B256};
 use assay_evm::{
     Block, Fault, Span,
     logs::{Chunk, Stop},
@@ -40,8 +46,12 @@ pub(super) struct Pass<'a> {
     doubted: Vec<usize>,
     /// First block not yet read.
     at: u64,
-    /// The first block of a read of a whole history that has found no log so far.
-    empty_from: Option<u64>,
+    /// The first block of a read of a whole history.
+    whole_from: Option<u64>,
+    /// It has found no log so far.
+    is_empty: bool,
+    /// The logs that name parts of positions, by block and index.
+    naming: HashSet<(Option<B256>, Option<u64>)>,
     saved: Saved,
 }
 
@@ -68,7 +78,8 @@ impl<'a> Pass<'a> {
         let doubted = doubted.to_vec();
         let at = ledger.start();
         let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
-        Self { reader, plan, head, settled_to, ledger, records, doubted, at, empty_from: blank.then_some(at), saved }
+        let (whole_from, is_empty, naming) = (blank.then_some(at), true, HashSet::new());
+        Self { reader, plan, head, settled_to, ledger, records, doubted, at, whole_from, is_empty, naming, saved }
     }
 }
 
@@ -110,7 +121,10 @@ impl Pass<'_> {
     async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
             let found: Found = chunk.found.into_iter().collect();
-            self.empty_from = self.empty_from.filter(|_| found.logs.is_empty());
+            self.is_empty &= found.logs.is_empty();
+            let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
+            let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
+            self.naming.extend(naming);
             let mut found = extract(&self.reader.markets, &self.plan, found);
             self.follow(&mut found, through).await?;
             self.count(found).await?;
@@ -136,19 +150,33 @@ impl Pass<'_> {
         }
     }
 
-    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Most
-    /// wallets have none, so that an endpoint which does not answer for the whole span at once is not asked for its
-    /// parts.
+    /// Whether the logs of this contract name the parts of a position.
+    fn names_parts(&self, contract: Address) -> bool {
+        let own = |market: &&Market| market.config.address == contract;
+        self.reader.markets.iter().find(own).is_some_and(|market| market.protocol.names_its_parts())
+    }
+
+    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Of a wallet
+    /// with a history it asks only for logs that name parts of positions, of which a position does not show each one
+    /// that is missing. Most wallets have none, so that an endpoint which does not answer for the whole span at once is
+    /// not asked for its parts.
     async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
-        let Some((from, other)) = self.empty_from.take().zip(self.reader.client.other_endpoints()) else {
+        let Some((from, other)) = self.whole_from.take().zip(self.reader.client.other_endpoints()) else {
             return Ok(());
         };
-        if from > through {
+        let mut queries = self.plan.queries.clone();
+        if !self.is_empty {
+            queries.iter_mut().for_each(|query| query.addresses.retain(|contract| self.names_parts(*contract)));
+            queries.retain(|query| !query.addresses.is_empty());
+        }
+        if from > through || queries.is_empty() {
             return Ok(());
         }
         let span = Span { from, to: through };
-        let asked = self.plan.queries.iter().map(|query| other.believed_logs(query, span));
-        let answer = try_join_all(asked).await.map(|logs| logs.into_iter().flatten().collect::<Vec<_>>());
+        let asked = queries.iter().map(|query| other.believed_logs(query, span));
+        let is_new = |log: &Log| !self.naming.contains(&(log.block_hash, log.log_index));
+        let answer =
+            try_join_all(asked).await.map(|logs| logs.into_iter().flatten().filter(is_new).collect::<Vec<_>>());
         self.reader.count_opinion(match &answer {
             Ok(logs) if logs.is_empty() => Opinion::Confirmed,
             Ok(_) => Opinion::Contradicted,
@@ -159,7 +187,7 @@ impl Pass<'_> {
             tracing::warn!(
                 chain = self.reader.chain,
                 logs = logs.len(),
-                "an endpoint left out a wallet's whole history, which another returned"
+                "an endpoint left out logs of a wallet, which another returned"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
             self.count(extract(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;

@@ -4,20 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{
+    asset::Asset,
     events::{Event, Moved},
     progress::{AmountRecord, EventRecord, PastRecord, Side},
     protocol::EventKind,
     sums::Move,
 };
 use assay_domain::{
-    Address, Coverage, EventCounts, ExposureClass, PoolEvents, U256,
+    Coverage, EventCounts, ExposureClass, PoolEvents, U256,
     features::{Dollars, LendingEvent, MOST_EVENTS},
 };
 
 const DAY: u64 = 86_400;
 
-/// The asset of an amount: the side of the position, and the token, as in [`Move`].
-type Asset = (Side, Address);
+/// The asset of an amount, on its side of the position.
+type Held = (Side, Asset);
 
 /// The single events of each market; `None` where the record of a history is older than events in records.
 pub type AllPasts = Vec<Option<Past>>;
@@ -28,7 +29,7 @@ pub struct Past {
     /// The newest events that have a time, in the order of the chain.
     events: VecDeque<EventRecord>,
     /// The sum of the known amounts, and the number of events in it.
-    amounts: BTreeMap<(EventKind, Asset), (U256, u64)>,
+    amounts: BTreeMap<(EventKind, Held), (U256, u64)>,
     /// UTC days with a liquidation, since 1970.
     days: BTreeSet<u64>,
     /// The number of events without a time, and of liquidations among them.
@@ -82,13 +83,13 @@ impl Past {
         &self,
         coverage: Coverage,
         counts: &EventCounts,
-        asset: impl Fn(Side, Address) -> Option<(ExposureClass, f64)>,
+        asset: impl Fn(Side, Asset) -> Option<(ExposureClass, f64)>,
     ) -> PoolEvents {
         if coverage == Coverage::Failed {
             return PoolEvents::UNREAD;
         }
-        let worth = |(side, token): Asset, amount: U256| {
-            let (class, unit) = asset(side, token)?;
+        let worth = |(side, of): Held, amount: U256| {
+            let (class, unit) = asset(side, of)?;
             Some((class, (class == ExposureClass::Stablecoin).then(|| f64::from(amount) / unit)))
         };
         let event = |event: &EventRecord| {
@@ -115,7 +116,7 @@ impl Past {
     }
 
     /// The dollars of all `count` events of one kind; `None` where the dollars of one of them are not known.
-    fn dollars(&self, kind: EventKind, count: Option<u64>, usd: impl Fn(Asset, U256) -> Option<f64>) -> Option<f64> {
+    fn dollars(&self, kind: EventKind, count: Option<u64>, usd: impl Fn(Held, U256) -> Option<f64>) -> Option<f64> {
         let of_kind = self.amounts.iter().filter(|((of, _), _)| *of == kind);
         let (sum, paired) = of_kind.fold((Some(0.0), 0_u64), |(sum, paired), ((_, asset), (amount, events))| {
             (sum.zip(usd(*asset, *amount)).map(|(sum, more)| sum + more), paired.saturating_add(*events))
@@ -124,7 +125,7 @@ impl Past {
     }
 
     pub(super) fn record(&self) -> PastRecord {
-        let amount = |((kind, (side, asset)), (amount, events)): (&(EventKind, Asset), &(U256, u64))| AmountRecord {
+        let amount = |((kind, (side, asset)), (amount, events)): (&(EventKind, Held), &(U256, u64))| AmountRecord {
             kind: *kind,
             side: *side,
             asset: *asset,
@@ -195,8 +196,11 @@ struct OfKind<'a> {
     is_doubted: bool,
 }
 
-/// Whether an event of this kind can move this amount.
+/// Whether an event of this kind can move this amount. Shares say nothing of what they were worth.
 fn fits(kind: EventKind, moved: &Move) -> bool {
+    if matches!(moved.asset, Asset::Shares(_)) {
+        return false;
+    }
     let (gains, loses) = (moved.amount.is_positive(), moved.amount.is_negative());
     match (kind, moved.side) {
         (EventKind::Supply, Side::Supply | Side::Base | Side::Collateral) | (EventKind::Borrow, Side::Debt) => gains,

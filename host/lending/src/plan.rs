@@ -6,12 +6,12 @@
 //! is the wallet or one of the list. A first read costs two queries for Comet, three for Aave, three for both together,
 //! and one more with Compound v2.
 //!
-//! Two queries continue a history. Only Aave's liquidations name the wallet in the third topic, and each comes with a
-//! log of an aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log
-//! explains that one, so that its receipt is read, which has the liquidation. A first read also asks for the third
-//! topic, so as not to depend on the list of aTokens that a pool has today. Over a short span a wallet has few
-//! transfers with any address: they are part of the queries of their topics, and those with contracts outside the list
-//! are dropped.
+//! Two queries continue a history, and three one with Morpho Blue, where the third topic names the owner in most events.
+//! In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an aToken that
+//! names it in one of the first two: the seized aTokens were burnt or transferred. No other log explains that one, so that
+//! its receipt is read, which has the liquidation. A first read also asks for the third topic, so as not to depend on the
+//! list of aTokens that a pool has today. Over a short span a wallet has few transfers with any address: they are part of
+//! the queries of their topics, and those with contracts outside the list are dropped.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
@@ -113,6 +113,7 @@ mod tests {
             market: None,
             address: Address::repeat_byte(byte),
             from_block: 0,
+            feeds_score: None,
             dialect: None,
         })
     }

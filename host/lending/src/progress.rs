@@ -1,5 +1,6 @@
 //! The stored record of one address in one lending market.
 
+use crate::asset::Asset;
 use alloy::primitives::I256;
 use assay_domain::{Address, B256, ChainId, EventCounts, EventKind, Time, U256};
 use assay_store::{Family, Key};
@@ -53,7 +54,7 @@ pub struct EventRecord {
     pub time: u64,
     pub kind: EventKind,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub moved: Option<(Side, Address, U256)>,
+    pub moved: Option<(Side, Asset, U256)>,
 }
 
 /// The amounts of the events of one kind in one asset.
@@ -61,7 +62,7 @@ pub struct EventRecord {
 pub struct AmountRecord {
     pub kind: EventKind,
     pub side: Side,
-    pub asset: Address,
+    pub asset: Asset,
     pub amount: U256,
     pub events: u64,
 }
@@ -129,7 +130,7 @@ pub enum Side {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowRecord {
     pub side: Side,
-    pub asset: Address,
+    pub asset: Asset,
     pub net: I256,
     /// The highest and the lowest intermediate sum; `high` is never below zero, `low` never above.
     pub high: I256,

@@ -1,6 +1,6 @@
 //! What readers need of a lending protocol. Each protocol implements these two traits in its own folder.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
 use alloy::{
     primitives::{Bytes, I256},
@@ -9,11 +9,12 @@ use alloy::{
 use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
+    asset::Asset,
     balance::Balance,
     config::MarketConfig,
     hints::Hint,
     progress::{Shown, Side, Unexplained},
-    sums::Move,
+    sums::{Move, Sums},
 };
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
@@ -132,6 +133,11 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         false
     }
 
+    /// Whether the logs name the parts of a position, which does not show then that the only log of a part is missing.
+    fn names_its_parts(&self) -> bool {
+        false
+    }
+
     /// Whether the logs show all that changes a position, so that amounts can be compared with it.
     fn adds_up(&self, _hints: &[Hint]) -> bool {
         false
@@ -189,7 +195,7 @@ pub trait LendingTerms: Debug + Send + Sync {
     }
 
     /// The token of an asset in [`Move`], and the number of its smallest units in one whole token.
-    fn token(&self, _side: Side, _asset: Address) -> Option<(Address, f64)> {
+    fn token(&self, _side: Side, _asset: Asset) -> Option<(Address, f64)> {
         None
     }
 
@@ -228,6 +234,26 @@ pub trait LendingTerms: Debug + Send + Sync {
     fn quoted_in(&self) -> Option<Address> {
         None
     }
+
+    /// Reads the parts of a market in which a wallet did what `sums` say, in the state after block `at`. They replace
+    /// these terms for the wallet. `None` for a market whose position is in the answers to [`calls`](Self::calls), and
+    /// in the future where the market does not answer for a part.
+    fn parts<'a>(&'a self, _client: &'a Client, _wallet: Address, _sums: &Sums, _at: Block) -> Option<FoundParts<'a>> {
+        None
+    }
+}
+
+/// The parts of a market in which a wallet was.
+pub type FoundParts<'a> = BoxFuture<'a, Result<Option<Box<dyn Parts>>, Fault>>;
+
+/// Markets in one contract, of which a wallet used some.
+pub trait Parts: Send {
+    /// The tokens that the wallet has there, or owes.
+    fn tokens(&self) -> BTreeSet<Address>;
+
+    /// Their terms for the wallet. `priced` says whether a token has a price in dollars, and its decimals if it is
+    /// configured.
+    fn priced(self: Box<Self>, priced: &dyn Fn(Address) -> Option<Option<u8>>) -> MarketTerms;
 }
 
 /// A wallet's position in one market, in dollars.
@@ -252,6 +278,8 @@ pub struct HeldParts {
     pub health_factor: Option<f64>,
     /// The market did not answer with threshold and health factor.
     pub lacking: bool,
+    /// Tokens without a price in dollars, of which there is a deposit that secures no debt. It is in no other figure.
+    pub unpriced: Vec<Address>,
 }
 
 impl HeldParts {

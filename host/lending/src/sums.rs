@@ -1,21 +1,24 @@
 //! The amounts that a wallet's logs moved in a market, summed by asset, in the smallest unit. A sum is the position
 //! without interest; [`cross_check`](crate::cross_check) compares it with the position.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::{
     primitives::{I256, U256},
     rpc::types::Log,
 };
 
-use crate::progress::{FlowRecord, Side};
+use crate::{
+    asset::Asset,
+    progress::{FlowRecord, Side},
+};
 use assay_domain::{Address, B256};
 
 /// An amount that moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Move {
     pub side: Side,
-    pub asset: Address,
+    pub asset: Asset,
     /// Negative where it reduced the position.
     pub amount: I256,
     /// It created debt at a fixed rate.
@@ -23,12 +26,12 @@ pub struct Move {
 }
 
 impl Move {
-    pub(super) fn gain(side: Side, asset: Address, amount: U256) -> Self {
-        Self { side, asset, amount: signed(amount), fixed_rate: false }
+    pub(super) fn gain(side: Side, asset: impl Into<Asset>, amount: U256) -> Self {
+        Self { side, asset: asset.into(), amount: signed(amount), fixed_rate: false }
     }
 
-    pub(super) fn loss(side: Side, asset: Address, amount: U256) -> Self {
-        Self { side, asset, amount: -signed(amount), fixed_rate: false }
+    pub(super) fn loss(side: Side, asset: impl Into<Asset>, amount: U256) -> Self {
+        Self { side, asset: asset.into(), amount: -signed(amount), fixed_rate: false }
     }
 }
 
@@ -60,7 +63,7 @@ impl Flow {
 /// The flow of every asset that moved.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sums {
-    flows: BTreeMap<(Side, Address), Flow>,
+    flows: BTreeMap<(Side, Asset), Flow>,
     principal: Option<I256>,
 }
 
@@ -97,12 +100,21 @@ impl Sums {
         self.flows.is_empty()
     }
 
-    pub(super) fn of(&self, side: Side, asset: Address) -> Flow {
-        self.flows.get(&(side, asset)).copied().unwrap_or_default()
+    pub(super) fn of(&self, side: Side, asset: impl Into<Asset>) -> Flow {
+        self.flows.get(&(side, asset.into())).copied().unwrap_or_default()
+    }
+
+    /// The markets within the contract in which something moved.
+    pub fn markets(&self) -> BTreeSet<B256> {
+        let id = |(_, asset): &(Side, Asset)| match asset {
+            Asset::Market(id) | Asset::Shares(id) => Some(*id),
+            Asset::Token(_) => None,
+        };
+        self.flows.keys().filter_map(id).collect()
     }
 
     pub(super) fn records(&self) -> Vec<FlowRecord> {
-        let record = |(&(side, asset), &Flow { net, high, low, moves, fixed_rate }): (&(Side, Address), &Flow)| {
+        let record = |(&(side, asset), &Flow { net, high, low, moves, fixed_rate }): (&(Side, Asset), &Flow)| {
             FlowRecord { side, asset, net, high, low, moves, fixed_rate }
         };
         self.flows.iter().map(record).collect()
@@ -142,7 +154,7 @@ mod tests {
         let mut sums = Sums::default();
         for amount in amounts {
             let amount = I256::try_from(*amount).unwrap();
-            sums.add(&Move { side: Side::Supply, asset: Address::ZERO, amount, fixed_rate: false });
+            sums.add(&Move { side: Side::Supply, asset: Address::ZERO.into(), amount, fixed_rate: false });
         }
         sums
     }

@@ -133,6 +133,7 @@ mod tests {
             market: None,
             address: assay_domain::Address::ZERO,
             from_block: 0,
+            feeds_score: None,
             dialect: None,
         };
         let (markets, at) = ([Market::new(config)], Block { number: 0, hash: Default::default(), time: 0 });

@@ -15,5 +15,5 @@ pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use ipfs::{Ipfs, Pinning};
 pub use names::{Names, RegistryConfig};
 pub use prices::{PriceApi, Prices};
-pub use reading::{Discovery, ExplorerLimits, IndexMode, NotCovered, Reading, Spare};
+pub use reading::{Discovery, ExplorerLimits, IndexMode, NotCovered, ReadOn, Reading, Spare};
 pub use snapshots::Snapshots;

@@ -1,9 +1,13 @@
 //! `[reading]`: how chains and explorers are read, the same for every chain.
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    time::Duration,
+};
 
 use assay_domain::{
-    ChainId,
+    ChainId, Protocol,
     settings::{self, Problems},
 };
 use assay_evm::config::{LogLimits, RpcLimits};
@@ -57,16 +61,27 @@ impl Reading {
 pub enum NotCovered {
     /// On every chain.
     Everywhere(String),
-    /// On these chains only.
-    On { name: String, chains: BTreeSet<ChainId> },
+    /// On these chains only, and not on one where a market of `unless` is read.
+    On {
+        name: String,
+        chains: BTreeSet<ChainId>,
+        #[serde(default)]
+        unless: Option<Protocol>,
+    },
 }
 
+/// The names of the protocols that are read on each chain.
+pub type ReadOn = BTreeMap<ChainId, BTreeSet<String>>;
+
 impl NotCovered {
-    /// Its name, if it exists on one of `chains`.
-    pub fn on(&self, chains: &BTreeSet<ChainId>) -> Option<&str> {
+    /// Its name, if it exists on one of `chains` and is not read there.
+    pub fn on(&self, chains: &ReadOn) -> Option<&str> {
         match self {
             Self::Everywhere(name) => Some(name),
-            Self::On { name, chains: own } => (!own.is_disjoint(chains)).then_some(name),
+            Self::On { name, chains: own, unless } => {
+                let is_read = |read: &BTreeSet<String>| unless.is_some_and(|protocol| read.contains(protocol.as_str()));
+                chains.iter().any(|(chain, read)| own.contains(chain) && !is_read(read)).then_some(name)
+            }
         }
     }
 }
@@ -127,13 +142,17 @@ mod tests {
 
     #[test]
     fn a_lender_is_named_on_its_chains_only() {
-        let not_covered: Vec<NotCovered> =
-            serde_json::from_str(r#"["Anywhere", { "name": "Liquity", "chains": [1] }]"#).unwrap();
-        let on = |chains: &[ChainId]| {
-            let chains = chains.iter().copied().collect();
+        let not_covered: Vec<NotCovered> = serde_json::from_str(
+            r#"["Anywhere", { "name": "Liquity", "chains": [1] },
+                { "name": "Morpho", "chains": [1, 8453], "unless": "morpho_blue" }]"#,
+        )
+        .unwrap();
+        let on = |chains: &[(ChainId, &str)]| {
+            let chains = chains.iter().map(|(chain, read)| (*chain, [(*read).to_owned()].into())).collect();
             not_covered.iter().filter_map(|lender| lender.on(&chains).map(str::to_owned)).collect::<Vec<_>>()
         };
-        assert_eq!(on(&[1, 10]), ["Anywhere", "Liquity"]);
-        assert_eq!(on(&[10, 8453]), ["Anywhere"]);
+        assert_eq!(on(&[(1, "morpho_blue"), (10, "")]), ["Anywhere", "Liquity"]);
+        assert_eq!(on(&[(1, "morpho_blue"), (8453, "lenderA_v3")]), ["Anywhere", "Liquity", "Morpho"]);
+        assert_eq!(on(&[(10, ""), (8453, "morpho_blue")]), ["Anywhere"]);
     }
 }

@@ -15,7 +15,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
-use assay_lending::{AllPasts, AllTerms, Balance, Held, HeldParts, Market, MarketTerms};
+use assay_lending::{AllPasts, AllTerms, Balance, Held, HeldParts, Market, MarketTerms, Parts};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);
@@ -57,6 +57,8 @@ pub(crate) struct Positions {
     pub lacking: Vec<usize>,
     /// The details of the position in each market; `None` where its protocol has none.
     pub details: Vec<Option<PositionFeatures>>,
+    /// Deposits without a price, each with the index of its market. They are in no figure.
+    pub unpriced: Vec<(usize, Address)>,
 }
 
 /// A storage slot with a trace that no call returns.
@@ -185,6 +187,7 @@ impl Account {
             if held.parts.lacking {
                 found.lacking.push(index);
             }
+            found.unpriced.extend(held.parts.unpriced.iter().map(|token| (index, *token)));
             if held.supplied_usd > 0.0 || held.borrowed_usd > 0.0 {
                 found.positions.push(Position {
                     chain_id: chain.id,
@@ -198,6 +201,45 @@ impl Account {
             }
         }
         found
+    }
+
+    /// The terms of a market, if the position there is in the answers so far or in parts of the market.
+    pub(crate) fn terms(&self, index: usize) -> Option<&MarketTerms> {
+        self.markets.get(index)?.as_ref().map(|(terms, _)| terms)
+    }
+
+    /// Makes the position in a market unread.
+    pub(crate) fn forget(&mut self, index: usize) {
+        self.markets.iter_mut().skip(index).take(1).for_each(|market| *market = None);
+    }
+
+    /// Replaces the terms of a market by those of the `parts` that the wallet used, of which the chain's sources price
+    /// some tokens, and reads the position by them; `None` makes it unread.
+    ///
+    /// # Errors
+    /// [`Fault`] if the chain did not answer. The position is then unread.
+    pub(crate) async fn read_parts(
+        &mut self,
+        index: usize,
+        parts: Option<Box<dyn Parts>>,
+        prices: &Prices,
+        (client, chain, head): (&Client, &ChainConfig, Block),
+        wallet: Address,
+    ) -> Result<(), Fault> {
+        let Some(market) = self.markets.get_mut(index) else { return Ok(()) };
+        *market = None;
+        let Some(parts) = parts else { return Ok(()) };
+        let configured = |token| chain.tokens.iter().find(|known| known.address == token).map(|known| known.decimals);
+        let native = |token| chain.native.wrapped.filter(|wrapped| *wrapped == token).map(|_| NATIVE_DECIMALS);
+        let decimals = |token| configured(token).or_else(|| native(token));
+        let terms = parts.priced(&|token| {
+            let decimals = decimals(token);
+            (decimals.is_some() || prices.contains_key(&Some(token))).then_some(decimals)
+        });
+        let calls = terms.calls(wallet);
+        let answers = if calls.is_empty() { Vec::new() } else { client.shared_calls(calls, head.hash).await? };
+        *market = Some((terms, answers));
+        Ok(())
     }
 
     /// Adds the single events to the histories. The terms of a market tell the token of an amount. Events are as complete
@@ -242,9 +284,9 @@ impl Account {
 
 /// The details of a position, with its assets by class.
 fn detail(chain: &ChainConfig, held: &Held) -> PositionFeatures {
-    let HeldParts { collateral, debt, threshold, health_factor, lacking } = &held.parts;
+    let HeldParts { collateral, debt, threshold, health_factor, lacking, unpriced } = &held.parts;
     PositionFeatures {
-        coverage: if *lacking { Coverage::Partial } else { Coverage::Complete },
+        coverage: if *lacking || !unpriced.is_empty() { Coverage::Partial } else { Coverage::Complete },
         collateral: exposures(chain, collateral),
         debt: exposures(chain, debt),
         liquidation_threshold: *threshold,

@@ -67,7 +67,7 @@ pub(super) fn snapshot(
     parts: Parts,
 ) -> (ChainSnapshot, Vec<usize>) {
     let Parts { account, quotes, activity, activity_unread, mut pools, sums, pasts, discovered } = parts;
-    let Positions { positions, unread: without, lacking, mut details } =
+    let Positions { positions, unread: without, lacking, mut details, unpriced } =
         account.positions(config, markets, &quotes.prices);
     if !quotes.trusted {
         details.iter_mut().flatten().for_each(|detail| *detail = PositionFeatures::UNREAD);
@@ -84,6 +84,7 @@ pub(super) fn snapshot(
     unread.extend(unread::silent(&account.silent));
     unread.extend(unread::prices(&quotes, &tokens));
     unread.extend(unread::positions(markets, &without, &mut pools));
+    unread::remark_unpriced(&unpriced, &mut pools);
     account.add_events(config, &mut pools, &pasts);
     unread.extend(unread::lacking(markets, &lacking));
     unread.extend(unread::untrusted(&quotes, &positions));

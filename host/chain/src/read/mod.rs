@@ -10,6 +10,7 @@ mod clock;
 mod discover;
 mod health;
 mod moment;
+mod parts;
 mod plan;
 mod rounds;
 mod seen;

@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, error::Elapsed, timeout_at},
 };
 
-use super::{Chain, Stored, discover::Discovered, plan::Plan};
+use super::{Chain, Stored, discover::Discovered, parts, plan::Plan};
 use crate::{
     activity::{NodeActivity, Question},
     holdings::Account,
@@ -76,6 +76,14 @@ impl Chain {
             self.discover(wallet, stored.listed, &plan, head, deadline, sender)
         );
         let History { pools, sums, pasts, rest } = history;
+        let state = match state {
+            Ok(Ok((mut account, mut quotes))) => {
+                let histories = parts::Histories { pools: &pools, sums: &sums };
+                self.read_parts(wallet, (&mut account, &mut quotes), &histories, head, deadline).await;
+                Ok(Ok((account, quotes)))
+            }
+            state => state,
+        };
         (Answered { state, activity, pools, sums, pasts, discovered }, join([search_rest, rest, listing_rest]))
     }
 

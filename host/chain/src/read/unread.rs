@@ -47,6 +47,15 @@ pub(super) fn positions(markets: &[Market], without: &[usize], pools: &mut [Pool
     unread
 }
 
+/// Remarks the deposits without a price, each with the index of its market: anybody can supply a token without a price
+/// for any wallet, so that one makes no history partial.
+pub(super) fn remark_unpriced(unpriced: &[(usize, Address)], pools: &mut [PoolHistory]) {
+    for (index, token) in unpriced {
+        let Some(pool) = pools.get_mut(*index) else { continue };
+        pool.remark.get_or_insert_with(|| format!("a deposit of token {token} has no price and is in no sum"));
+    }
+}
+
 /// Positions of which the market did not say how far they are from a liquidation.
 pub(super) fn lacking(markets: &[Market], lacking: &[usize]) -> impl Iterator<Item = Unread> {
     lacking.iter().filter_map(|index| markets.get(*index)).map(|market| {

@@ -1,22 +1,22 @@
 //! The numbers that stand for the assets of a chain, in the order in which they were first seen.
 
-use alloy::primitives::map::AddressMap;
-use assay_domain::Address;
+use alloy::primitives::map::HashMap;
+use assay_lending::Asset;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Assets {
-    list: Vec<Address>,
-    numbers: AddressMap<u64>,
+    list: Vec<Asset>,
+    numbers: HashMap<Asset, u64>,
 }
 
 impl Assets {
-    pub(crate) fn new(list: Vec<Address>) -> Self {
+    pub(crate) fn new(list: Vec<Asset>) -> Self {
         let numbers = list.iter().copied().zip(0..).collect();
         Self { list, numbers }
     }
 
     /// The number of `asset`, a new one where it has none.
-    pub(super) fn number(&mut self, asset: Address) -> u64 {
+    pub(super) fn number(&mut self, asset: Asset) -> u64 {
         let next = self.list.len() as u64;
         *self.numbers.entry(asset).or_insert_with(|| {
             self.list.push(asset);
@@ -24,11 +24,11 @@ impl Assets {
         })
     }
 
-    pub(super) fn asset(&self, number: u64) -> Option<Address> {
+    pub(super) fn asset(&self, number: u64) -> Option<Asset> {
         self.list.get(usize::try_from(number).ok()?).copied()
     }
 
-    pub(crate) fn list(&self) -> &[Address] {
+    pub(crate) fn list(&self) -> &[Asset] {
         &self.list
     }
 }

@@ -11,8 +11,7 @@
 //! | incomplete | bit 6: negative | amount |
 
 use alloy::primitives::I256;
-use assay_domain::Address;
-use assay_lending::{Entry, EventKind, Move, What, progress::Side};
+use assay_lending::{Asset, Entry, EventKind, Move, What, progress::Side};
 
 use super::{
     assets::Assets,
@@ -40,7 +39,7 @@ const SIDES: [Side; 4] = [Side::Supply, Side::Debt, Side::Base, Side::Collateral
 struct Context {
     block: u64,
     time: Option<u64>,
-    asset: Option<Address>,
+    asset: Option<Asset>,
 }
 
 /// The bytes of `entries`, whose blocks do not fall. The first block is not among them: it is in the key.

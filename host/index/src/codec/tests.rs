@@ -1,13 +1,13 @@
 use alloy::primitives::I256;
-use assay_domain::Address;
-use assay_lending::{Entry, EventKind, Move, What, progress::Side};
+use assay_domain::{Address, B256};
+use assay_lending::{Asset, Entry, EventKind, Move, What, progress::Side};
 use proptest::prelude::*;
 
 use super::*;
 
 #[test]
 fn a_usual_event_with_its_amount_takes_few_bytes() {
-    let (time, asset) = (1_700_000_000, Address::repeat_byte(7));
+    let (time, asset) = (1_700_000_000, Address::repeat_byte(7).into());
     let amount = I256::try_from(1_234_567_890_123_456_789_i64).unwrap();
     let entries = [
         Entry { block: 18_000_000, what: What::Event { kind: EventKind::Borrow, time } },
@@ -19,7 +19,7 @@ fn a_usual_event_with_its_amount_takes_few_bytes() {
 #[test]
 fn damaged_bytes_are_no_entries() {
     let mut assets = Assets::default();
-    let moved = Move { side: Side::Base, asset: Address::ZERO, amount: I256::MIN, fixed_rate: true };
+    let moved = Move { side: Side::Base, asset: Address::ZERO.into(), amount: I256::MIN, fixed_rate: true };
     let bytes = encode(&[Entry { block: 5, what: What::Moved(moved) }], &mut assets);
     assert_eq!(decode(&bytes, 5, &assets).unwrap().len(), 1);
     assert_eq!(decode(&bytes, 5, &Assets::default()), None, "an asset without a number");
@@ -27,6 +27,14 @@ fn damaged_bytes_are_no_entries() {
     assert_eq!(decode(&[3], 5, &assets), None, "an unknown tag");
     assert_eq!(decode(&[4, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2, 2, 0], 0, &assets), None, "a long number");
     assert_eq!(decode(&[2, 33], 0, &assets), None, "a long amount");
+}
+
+fn what_of(byte: u8) -> Asset {
+    match byte % 3 {
+        0 => Address::repeat_byte(byte).into(),
+        1 => Asset::Market(B256::repeat_byte(byte)),
+        _ => Asset::Shares(B256::repeat_byte(byte)),
+    }
 }
 
 fn what() -> impl Strategy<Value = What> {
@@ -41,9 +49,7 @@ fn what() -> impl Strategy<Value = What> {
         Just(I256::ZERO)
     ];
     let moved = (proptest::sample::select(sides.to_vec()), 0..200_u8, amount.clone(), any::<bool>()).prop_map(
-        |(side, asset, amount, fixed_rate)| {
-            What::Moved(Move { side, asset: Address::repeat_byte(asset), amount, fixed_rate })
-        },
+        |(side, asset, amount, fixed_rate)| What::Moved(Move { side, asset: what_of(asset), amount, fixed_rate }),
     );
     prop_oneof![
         (proptest::sample::select(kinds.to_vec()), time).prop_map(|(kind, time)| What::Event { kind, time }),
@@ -63,7 +69,7 @@ proptest! {
             block += if place == 0 { 0 } else { later };
             Entry { block, what }
         }).collect();
-        let mut assets = Assets::new(vec![Address::repeat_byte(3)]);
+        let mut assets = Assets::new(vec![Address::repeat_byte(3).into()]);
         let bytes = encode(&entries, &mut assets);
         prop_assert_eq!(decode(&bytes, first, &assets), Some(entries.clone()));
         prop_assert_eq!(decode(&bytes, first, &Assets::new(assets.list().to_vec())), Some(entries));
@@ -71,7 +77,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), first in any::<u64>()) {
-        let assets = Assets::new((0..100).map(Address::repeat_byte).collect());
+        let assets = Assets::new((0..100).map(|byte| Address::repeat_byte(byte).into()).collect());
         let _ = decode(&bytes, first, &assets);
         let _ = Key::read(&bytes);
     }

@@ -11,7 +11,8 @@ use std::{
     time::Duration,
 };
 
-use assay_domain::{Address, ChainId};
+use assay_domain::ChainId;
+use assay_lending::Asset;
 use fjall::{
     AbstractTree as _, CompressionType, Keyspace, KeyspaceCreateOptions, PersistMode, Readable as _, Snapshot, UserKey,
     UserValue,
@@ -138,7 +139,7 @@ impl View<'_> {
     }
 
     pub(crate) fn assets(&self, chain: ChainId) -> Result<Assets, Fault> {
-        let list: Option<Vec<Address>> = self.get(chain, ASSETS)?;
+        let list: Option<Vec<Asset>> = self.get(chain, ASSETS)?;
         Ok(Assets::new(list.unwrap_or_default()))
     }
 

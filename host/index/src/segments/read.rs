@@ -111,7 +111,7 @@ impl Columns {
         let what = match text(&self.kind, row)? {
             MOVED => What::Moved(Move {
                 side: side_of(text(&self.side, row)?)?,
-                asset: self::address(&self.asset, row)?,
+                asset: text(&self.asset, row)?.parse().ok()?,
                 amount: amount()?,
                 fixed_rate: (*self.fixed_rate.get(row)?)?,
             }),

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use alloy::hex;
 use assay_domain::Address;
-use assay_lending::{Entry, EventKind, What, progress::Side};
+use assay_lending::{Asset, Entry, EventKind, What, progress::Side};
 use parquet::data_type::ByteArray;
 
 use crate::IndexedMarket;
@@ -74,14 +74,14 @@ pub(super) fn side_of(word: &str) -> Option<Side> {
 /// Texts that many rows share.
 pub(super) struct Texts {
     markets: Vec<(ByteArray, ByteArray)>,
-    addresses: HashMap<Address, ByteArray>,
+    assets: HashMap<Asset, ByteArray>,
     words: HashMap<&'static str, ByteArray>,
 }
 
 impl Texts {
     pub(super) fn new(markets: &[IndexedMarket]) -> Self {
         let market = |market: &IndexedMarket| (market.protocol.as_str().into(), address(market.address));
-        Self { markets: markets.iter().map(market).collect(), addresses: HashMap::new(), words: HashMap::new() }
+        Self { markets: markets.iter().map(market).collect(), assets: HashMap::new(), words: HashMap::new() }
     }
 
     /// The protocol and the address of a market.
@@ -90,8 +90,8 @@ impl Texts {
     }
 
     /// The text of an asset, of which there are few.
-    pub(super) fn asset(&mut self, asset: Address) -> ByteArray {
-        self.addresses.entry(asset).or_insert_with(|| address(asset)).clone()
+    pub(super) fn asset(&mut self, asset: Asset) -> ByteArray {
+        self.assets.entry(asset).or_insert_with(|| asset.to_string().into_bytes().into()).clone()
     }
 
     pub(super) fn word(&mut self, word: &'static str) -> ByteArray {

@@ -57,7 +57,7 @@ fn checkpoint(number: u64) -> Checkpoint {
 fn borrowed(block: u64, amount: i64) -> Vec<Entry> {
     let moved = Move {
         side: Side::Debt,
-        asset: Address::repeat_byte(0xee),
+        asset: Address::repeat_byte(0xee).into(),
         amount: I256::try_from(amount).unwrap(),
         fixed_rate: false,
     };

@@ -35,7 +35,7 @@ fn exported() -> (TempDir, Index, TempDir, Manifest) {
 
 /// Entries at the limits of their values.
 fn strange(block: u64) -> Vec<Entry> {
-    let moved = |side, amount, fixed_rate| What::Moved(Move { side, asset: Address::ZERO, amount, fixed_rate });
+    let moved = |side, amount, fixed_rate| What::Moved(Move { side, asset: Address::ZERO.into(), amount, fixed_rate });
     let whats = [
         moved(Side::Base, I256::MIN, false),
         moved(Side::Collateral, I256::MAX, true),

@@ -40,7 +40,7 @@ fn event(random: &mut Random, wallets: &[Address], from: u64) -> WalletEntries {
     let amount = I256::try_from(1 + random.below(most)).unwrap();
     let moved = Move {
         side: if place < 2 { Side::Supply } else { Side::Debt },
-        asset: Address::repeat_byte(random.below(30) as u8),
+        asset: Address::repeat_byte(random.below(30) as u8).into(),
         amount: if place.is_multiple_of(2) { amount } else { -amount },
         fixed_rate: false,
     };

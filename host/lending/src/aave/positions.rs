@@ -4,6 +4,7 @@
 use alloy::{primitives::Bytes, sol};
 
 use crate::{
+    asset::Asset,
     balance::{Balance, Interest},
     hints::{Hint, Naming, TRANSFER},
     progress::Side,
@@ -133,6 +134,7 @@ impl LendingTerms for Terms {
             threshold: data.as_ref().and_then(threshold),
             health_factor: data.as_ref().and_then(health_factor),
             lacking: data.is_none() && !empty,
+            unpriced: Vec::new(),
             collateral: priced(collateral),
             debt: priced(debts),
         };
@@ -169,7 +171,8 @@ impl LendingTerms for Terms {
         Some(balances)
     }
 
-    fn token(&self, _: Side, asset: Address) -> Option<(Address, f64)> {
+    fn token(&self, _: Side, asset: Asset) -> Option<(Address, f64)> {
+        let Asset::Token(asset) = asset else { return None };
         let reserve = self.reserves.iter().find(|reserve| reserve.asset == asset)?;
         Some((asset, 10_f64.powi(reserve.decimals.into())))
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sums::{Move, Sums};
+use assay_domain::Address;
 
 const NOW: u64 = 1_700_000_000;
 
@@ -16,7 +17,7 @@ fn ray(thousandths: u64) -> U256 {
 fn flow(amounts: &[i64]) -> Flow {
     let mut sums = Sums::default();
     for amount in amounts {
-        sums.add(&Move { side: Side::Base, asset: Address::ZERO, amount: number(*amount), fixed_rate: false });
+        sums.add(&Move { side: Side::Base, asset: Address::ZERO.into(), amount: number(*amount), fixed_rate: false });
     }
     sums.of(Side::Base, Address::ZERO)
 }

@@ -8,6 +8,7 @@ use alloy::{
 };
 
 use crate::{
+    asset,
     balance::{Balance, Interest},
     hints::Hint,
     progress::Side,
@@ -212,7 +213,8 @@ impl LendingTerms for Terms {
         super::hints(self.market)
     }
 
-    fn token(&self, side: Side, asset: Address) -> Option<(Address, f64)> {
+    fn token(&self, side: Side, asset: asset::Asset) -> Option<(Address, f64)> {
+        let asset::Asset::Token(asset) = asset else { return None };
         if side == Side::Base {
             return Some((self.base, f64::from(self.base_scale)));
         }

@@ -95,7 +95,7 @@ impl Indexes {
 /// The event and the amount of a hidden change.
 pub(super) fn event(hidden: I256) -> (EventKind, Move) {
     let kind = if hidden.is_negative() { EventKind::Borrow } else { EventKind::Repay };
-    (kind, Move { side: Side::Base, asset: Address::ZERO, amount: hidden, fixed_rate: false })
+    (kind, Move { side: Side::Base, asset: Address::ZERO.into(), amount: hidden, fixed_rate: false })
 }
 
 #[cfg(test)]

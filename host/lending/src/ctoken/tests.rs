@@ -108,6 +108,7 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
             market: None,
             address: Address::repeat_byte(byte),
             from_block: 0,
+            feeds_score: None,
             dialect: None,
         })
     };

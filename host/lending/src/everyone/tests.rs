@@ -1,4 +1,4 @@
-//! All wallets at once are what each is alone, over all four protocols.
+//! All wallets at once are what each is alone, over all protocols.
 
 use alloy::primitives::{Bytes, LogData, U256};
 use proptest::prelude::*;
@@ -14,8 +14,14 @@ use crate::{
 use assay_domain::Protocol;
 use assay_evm::{Span, logs::answers};
 
-const PROTOCOLS: [Protocol; 5] =
-    [Protocol::LenderAV2, Protocol::LenderAV3, Protocol::LenderBV2, Protocol::LenderBV2, Protocol::LenderBV3];
+const PROTOCOLS: [Protocol; 6] = [
+    Protocol::LenderAV2,
+    Protocol::LenderAV3,
+    Protocol::LenderBV2,
+    Protocol::LenderBV2,
+    Protocol::LenderBV3,
+    Protocol::MorphoBlue,
+];
 const SPAN: Span = Span { from: 100, to: 110 };
 
 const fn address(byte: u8) -> Address {
@@ -28,6 +34,7 @@ fn markets() -> Arc<[Market]> {
         market: None,
         address: address(at as u8 + 1),
         from_block: 0,
+        feeds_score: None,
         dialect: None,
     };
     PROTOCOLS.iter().enumerate().map(|at| Market::new(config(at))).collect()
@@ -48,6 +55,7 @@ fn hints(markets: &[Market]) -> AllHints {
                 hint(address(0x30), TRANSFER, Naming::With(at.into_word())),
             ],
             Protocol::LenderBV3 => [1, 2].map(|topic| hint(at, TRANSFER, Naming::At(topic))).into(),
+            Protocol::MorphoBlue => Vec::new(),
         }
     };
     markets.iter().map(|market| Some(of(market))).collect()
@@ -161,7 +169,7 @@ fn all_markets_are_three_queries() {
     let everyone = Everyone::new(markets.clone(), hints(&markets));
     let shape = |query: &LogQuery| (query.addresses.len(), query.topics.each_ref().map(Vec::len));
     let [all, from, to] = everyone.queries() else { panic!("{:?}", everyone.queries()) };
-    assert_eq!((all.addresses.len(), shape(from), shape(to)), (8, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
+    assert_eq!((all.addresses.len(), shape(from), shape(to)), (9, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
     assert!(all.topics[1..].iter().all(Vec::is_empty));
     let pool = Everyone::new(markets[..1].into(), [Some(Vec::new())].into());
     assert_eq!(pool.queries().iter().map(shape).collect::<Vec<_>>(), [(1, [5, 0, 0, 0])]);

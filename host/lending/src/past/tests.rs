@@ -1,6 +1,7 @@
 //! Which events have an amount, and what a history says where an amount or a time is not known.
 
 use super::*;
+use assay_domain::Address;
 
 const DOLLAR: Address = Address::repeat_byte(1);
 const ETHER: Address = Address::repeat_byte(2);
@@ -29,8 +30,8 @@ fn past(events: &[Event], moves: &[Moved]) -> Past {
     past
 }
 
-fn known(_: Side, asset: Address) -> Option<(ExposureClass, f64)> {
-    Some((if asset == DOLLAR { ExposureClass::Stablecoin } else { ExposureClass::Native }, 100.0))
+fn known(_: Side, asset: Asset) -> Option<(ExposureClass, f64)> {
+    Some((if asset == DOLLAR.into() { ExposureClass::Stablecoin } else { ExposureClass::Native }, 100.0))
 }
 
 #[test]

@@ -43,8 +43,14 @@ fn pool_log(transaction: u8, index: u64) -> Log {
 }
 
 fn markets(number: usize) -> Vec<Market> {
-    let config =
-        MarketConfig { protocol: Protocol::LenderAV3, market: None, address: MARKET, from_block: 0, dialect: None };
+    let config = MarketConfig {
+        protocol: Protocol::LenderAV3,
+        market: None,
+        address: MARKET,
+        from_block: 0,
+        feeds_score: None,
+        dialect: None,
+    };
     vec![Market::new(config); number]
 }
 

@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use assay_chain::config::NotCovered;
+use assay_chain::config::{NotCovered, ReadOn};
 use assay_domain::ChainId;
 use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
 use assay_store::Store;
@@ -203,7 +203,7 @@ impl Inner {
     }
 
     /// The lending protocols on these chains that are not read.
-    pub fn not_covered(&self, chains: &BTreeSet<ChainId>) -> impl Iterator<Item = String> {
+    pub fn not_covered(&self, chains: &ReadOn) -> impl Iterator<Item = String> {
         self.not_covered.iter().filter_map(|lender| lender.on(chains)).map(str::to_owned)
     }
 

@@ -3,7 +3,7 @@
 use alloy::sol;
 
 use super::ask::ask;
-use assay_domain::{Address, Protocol};
+use assay_domain::{Address, B256, Protocol};
 use assay_evm::{
     client::{Block, Client},
     fault::Fault,
@@ -23,6 +23,9 @@ sol! {
     function getAssetPrice(address asset) external view returns (uint256 price);
     function baseToken() external view returns (address token);
     function numAssets() external view returns (uint8 count);
+    struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
+    function feeRecipient() external view returns (address recipient);
+    function idToMarketParams(bytes32 id) external view returns (MarketParams params);
     function isCToken() external view returns (bool answer);
     function isVToken() external view returns (bool answer);
     function comptroller() external view returns (address comptroller);
@@ -38,6 +41,7 @@ pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -
         Protocol::LenderAV3 | Protocol::LenderAV2 => pool(client, market, head).await?,
         Protocol::LenderBV3 => comet(client, market.address, head).await?,
         Protocol::LenderBV2 => ctoken(client, market, head).await?,
+        Protocol::MorphoBlue => morpho(client, market.address, head).await?,
     };
     if market.from_block > head.number {
         problems.push(format!(
@@ -93,6 +97,16 @@ async fn comet(client: &Client, address: Address, head: Block) -> Result<Vec<Str
     Ok(match base.zip(assets) {
         Some(_) => vec![],
         None => vec!["does not answer baseToken and numAssets like a lenderB_v3 market".into()],
+    })
+}
+
+async fn morpho(client: &Client, address: Address, head: Block) -> Result<Vec<String>, Fault> {
+    let recipient = ask(client, address, &feeRecipientCall {}, head).await?;
+    // The market of no id: a contract with other functions does not answer with five words.
+    let market = ask(client, address, &idToMarketParamsCall { id: B256::ZERO }, head).await?;
+    Ok(match recipient.zip(market) {
+        Some(_) => vec![],
+        None => vec!["does not answer feeRecipient and idToMarketParams like morpho_blue".into()],
     })
 }
 

@@ -6,6 +6,7 @@ pub mod busy;
 pub mod comet;
 pub mod config;
 pub mod ctoken;
+pub mod morpho;
 pub mod solc;
 
 use std::time::{SystemTime, UNIX_EPOCH};

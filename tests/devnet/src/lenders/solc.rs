@@ -69,6 +69,11 @@ fn imported() -> Vec<PathBuf> {
     found
 }
 
+/// The package of the compiler: contracts of a package may allow one version only.
+fn compiler(source: &str) -> &'static str {
+    if source.contains("pragma solidity 0.8.19;") { "solc-0.8.19" } else { "solc" }
+}
+
 fn compiled(file: &str, path: &Path, source: &str) -> Result<BTreeMap<String, Bytes>, Error> {
     let bad = |why: String| Error::Artifact { file: path.to_owned(), why };
     let input = json!({
@@ -78,7 +83,7 @@ fn compiled(file: &str, path: &Path, source: &str) -> Result<BTreeMap<String, By
     });
     let mut command = Command::new("node");
     let packages = node::packages()?;
-    command.arg(packages.join("solc/solc.js")).arg("--standard-json");
+    command.arg(packages.join(compiler(source)).join("solc.js")).arg("--standard-json");
     // Imports are relative to the contracts, or from the packages.
     command.arg("--base-path").arg(path.with_file_name("")).arg("--include-path").arg(&packages);
     command.arg("--include-path").arg(published());

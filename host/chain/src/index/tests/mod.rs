@@ -48,8 +48,14 @@ fn client(nodes: &[&Node]) -> Client {
 }
 
 fn start(nodes: &[&Node], folder: &Path) -> Running {
-    let config =
-        MarketConfig { protocol: Protocol::LenderAV3, market: None, address: POOL, from_block: FIRST, dialect: None };
+    let config = MarketConfig {
+        protocol: Protocol::LenderAV3,
+        market: None,
+        address: POOL,
+        from_block: FIRST,
+        feeds_score: None,
+        dialect: None,
+    };
     let markets: Arc<[Market]> = [Market::new(config)].into();
     let (client, state) = (client(nodes), State::new(1));
     let indexer = Arc::new(Indexer {

@@ -46,6 +46,7 @@ impl LendingTerms for Vault {
             threshold: health_factor.map(|_| 0.8),
             health_factor: health_factor.map(f64::from),
             lacking: health_factor.is_none(),
+            unpriced: Vec::new(),
         };
         Some(Held { supplied_usd, borrowed_usd, supplied_assets: 1, parts })
     }
@@ -75,8 +76,14 @@ fn config() -> ChainConfig {
         class: AssetClass::Token,
         exposure: None,
     };
-    let market =
-        MarketConfig { protocol: Protocol::LenderAV3, market: None, address: MARKET, from_block: 0, dialect: None };
+    let market = MarketConfig {
+        protocol: Protocol::LenderAV3,
+        market: None,
+        address: MARKET,
+        from_block: 0,
+        feeds_score: None,
+        dialect: None,
+    };
     ChainConfig {
         id: 1,
         name: "One".into(),

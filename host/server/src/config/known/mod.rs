@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_market_has_a_name_where_its_protocol_has_several_there() {
         for (known, _) in files() {
-            for protocol in [Protocol::LenderAV2, Protocol::LenderAV3, Protocol::LenderBV2, Protocol::LenderBV3] {
+            for protocol in Protocol::ALL {
                 let names: Vec<_> =
                     known.markets.iter().filter(|m| m.protocol == protocol).map(|m| &m.market).collect();
                 let distinct: BTreeSet<_> = names.iter().flat_map(|name| name.as_deref()).collect();

@@ -9,6 +9,7 @@ use crate::http::{
         Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
     },
 };
+use assay_chain::config::ReadOn;
 use assay_domain::{Address, ChainId, EventCounts, Protocol, UnreadByChain, parse_address, time_from_unix};
 use assay_registry::{MockPool, MockReport};
 
@@ -18,7 +19,11 @@ type Mock = (Address, MockReport, Option<UnreadByChain>);
 /// The mock report of `address`; `labelled` with `sandbox: true` on the paths of the sandbox.
 pub fn body(app: &App, (address, mock, unread): Mock, labelled: bool) -> ReportBody {
     let score = mock.score;
-    let chains = mock.active_chains.iter().copied().chain(mock.pools.iter().map(|pool| pool.chain_id)).collect();
+    let mut chains = ReadOn::new();
+    mock.active_chains.iter().for_each(|chain| _ = chains.entry(*chain).or_default());
+    for pool in &mock.pools {
+        chains.entry(pool.chain_id).or_default().insert(pool.protocol.clone());
+    }
     let not_covered = without_pool(&mock).chain(app.not_covered(&chains)).collect();
     ReportBody {
         address: Checksummed(address),
@@ -105,7 +110,7 @@ fn defi(mock: &MockReport) -> Defi {
 /// The protocols of the API that have no pool in the report. A production report lists them as `not_covered`.
 fn without_pool(mock: &MockReport) -> impl Iterator<Item = String> {
     let read: BTreeSet<&str> = mock.pools.iter().map(|pool| pool.protocol.as_str()).collect();
-    let without = Protocol::ALL.into_iter().map(|protocol| protocol.as_str());
+    let without = Protocol::OF_CONTRACT.into_iter().map(|protocol| protocol.as_str());
     without.filter(move |protocol| !read.contains(protocol)).map(str::to_owned)
 }
 

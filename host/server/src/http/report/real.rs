@@ -16,7 +16,11 @@ use assay_domain::{ChainId, Claimed, EventCounts, PoolHistory, Protocol, Snapsho
 
 pub(super) fn body(app: &App, report: &Report, claimed: Claimed) -> ReportBody {
     let snapshot = &*report.snapshot;
-    let chains = snapshot.chains.iter().map(|chain| chain.chain_id).collect();
+    let chains = snapshot
+        .chains
+        .iter()
+        .map(|chain| (chain.chain_id, chain.pools.iter().map(|pool| pool.protocol.as_str().to_owned()).collect()));
+    let chains = chains.collect();
     let score = report.scored.assessment.score;
     let (claims, no_claim) = ClaimedRateBody::of(claimed);
     ReportBody {
@@ -102,7 +106,7 @@ fn defi(snapshot: &Snapshot) -> Defi {
 
 /// The protocols of the API without a market on any configured chain. Their history is not read either.
 fn without_market(snapshot: &Snapshot) -> impl Iterator<Item = String> {
-    let without = Protocol::ALL.into_iter().filter(|protocol| !is_read(snapshot, *protocol));
+    let without = Protocol::OF_CONTRACT.into_iter().filter(|protocol| !is_read(snapshot, *protocol));
     without.map(|protocol| protocol.as_str().to_owned())
 }
 

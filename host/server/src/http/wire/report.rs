@@ -160,7 +160,7 @@ pub struct Counts {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(title = "Pool")]
 pub struct Pool {
-    /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2` or `lenderB_v3`.
+    /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2`, `lenderB_v3` or `morpho_blue`.
     pub protocol: String,
     pub market_address: String,
     /// Null when the protocol has one pool on the chain.

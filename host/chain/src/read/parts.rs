@@ -1,0 +1,75 @@
+//! Positions in markets that are parts of one contract: which of them a wallet used is known once its history is read.
+
+use tokio::time::{Instant, timeout_at};
+
+use super::Chain;
+use crate::{holdings::Account, prices::Quotes};
+use assay_domain::{Address, Coverage, PoolHistory};
+use assay_evm::{client::Block, fault::Fault};
+use assay_lending::{AllSums, Parts, Sums};
+
+/// The histories of a wallet, one entry per market.
+pub(super) struct Histories<'a> {
+    pub pools: &'a [PoolHistory],
+    pub sums: &'a AllSums,
+}
+
+impl Histories<'_> {
+    /// What moved in a market; `None` if not all of it was read.
+    fn whole(&self, index: usize) -> Option<&Sums> {
+        self.pools.get(index).filter(|pool| pool.coverage == Coverage::Complete)?;
+        self.sums.get(index)?.as_ref()
+    }
+}
+
+impl Chain {
+    /// Reads the positions in parts of markets into the account. Those that are not read by `deadline` are unread, as are
+    /// those whose history is not complete. Adds the prices of their tokens to the quotes.
+    pub(super) async fn read_parts(
+        &self,
+        wallet: Address,
+        (account, quotes): (&mut Account, &mut Quotes),
+        histories: &Histories<'_>,
+        head: Block,
+        deadline: Instant,
+    ) {
+        for index in 0..histories.pools.len() {
+            let Some(terms) = account.terms(index).cloned() else { continue };
+            let sums = histories.whole(index);
+            let Some(read) = terms.parts(&self.client, wallet, sums.unwrap_or(&Sums::default()), head) else {
+                continue;
+            };
+            let read = async {
+                let parts = if sums.is_some() { read.await? } else { None };
+                self.read_market(wallet, index, parts, (&mut *account, &mut *quotes), head).await
+            };
+            let read = timeout_at(deadline, read).await;
+            if !matches!(read, Ok(Ok(()))) {
+                tracing::warn!(chain = self.id(), ?read, "a position in the markets of one contract cannot be read");
+                account.forget(index);
+            }
+        }
+    }
+
+    async fn read_market(
+        &self,
+        wallet: Address,
+        index: usize,
+        parts: Option<Box<dyn Parts>>,
+        (account, quotes): (&mut Account, &mut Quotes),
+        head: Block,
+    ) -> Result<(), Fault> {
+        if let Some(parts) = &parts {
+            let unpriced = |token: &Address| !quotes.prices.contains_key(&Some(*token));
+            let configured = |token: &Address| self.config.tokens.iter().any(|known| known.address == *token);
+            let tokens = parts.tokens().into_iter().filter(|token| unpriced(token) && !configured(token));
+            let tokens: Vec<Address> = tokens.collect();
+            if !tokens.is_empty() {
+                let found = self.prices.found(&tokens).await;
+                quotes.is_external |= !found.prices.is_empty();
+                quotes.prices.extend(found.prices);
+            }
+        }
+        account.read_parts(index, parts, &quotes.prices, (&self.client, &self.config, head), wallet).await
+    }
+}

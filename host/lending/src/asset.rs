@@ -1,0 +1,81 @@
+//! What an amount is of.
+
+use std::{fmt, str::FromStr};
+
+use assay_domain::{Address, B256};
+use serde::{Deserialize, Serialize};
+
+const SHARES: &str = "shares:";
+
+/// A token, or a part of a market that is one of several in a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Asset {
+    Token(Address),
+    /// The token on this side of the market with this id.
+    Market(B256),
+    /// Shares of all that is supplied or borrowed in that market.
+    Shares(B256),
+}
+
+impl From<Address> for Asset {
+    fn from(token: Address) -> Self {
+        Self::Token(token)
+    }
+}
+
+impl fmt::Display for Asset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Token(token) => write!(f, "{token:#x}"),
+            Self::Market(id) => write!(f, "{id:#x}"),
+            Self::Shares(id) => write!(f, "{SHARES}{id:#x}"),
+        }
+    }
+}
+
+impl From<Asset> for String {
+    fn from(asset: Asset) -> Self {
+        asset.to_string()
+    }
+}
+
+impl FromStr for Asset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let id = |text: &str| text.parse::<B256>();
+        let read = match text.strip_prefix(SHARES) {
+            Some(market) => id(market).map(Self::Shares),
+            None => text.parse().map(Self::Token).or_else(|_| id(text).map(Self::Market)),
+        };
+        read.map_err(|error| format!("no token and no market: {text:?}: {error}"))
+    }
+}
+
+impl TryFrom<String> for Asset {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_asset_is_stored_as_text_and_a_token_as_its_address() {
+        let (token, id) = (Address::repeat_byte(0xab), B256::repeat_byte(0xcd));
+        for asset in [Asset::Token(token), Asset::Market(id), Asset::Shares(id)] {
+            let text = serde_json::to_string(&asset).unwrap();
+            assert_eq!(serde_json::from_str::<Asset>(&text).unwrap(), asset, "{text}");
+        }
+        let bare = serde_json::to_string(&token).unwrap();
+        assert_eq!(serde_json::to_string(&Asset::Token(token)).unwrap(), bare);
+        for bad in ["", "0x12", "shares:", "shares:0xabababababababababababababababababababab"] {
+            assert!(bad.parse::<Asset>().is_err(), "{bad}");
+        }
+    }
+}
