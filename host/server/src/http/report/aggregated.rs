@@ -16,7 +16,7 @@ use crate::http::{
 /// Items that are neither an address nor a name are skipped; an address that occurs twice counts once. Each address
 /// costs the units of one report.
 #[utoipa::path(
-    get, path = "/api/v2/report/", tag = "reports", operation_id = "aggregated_report",
+    get, path = "/api/v2/report/", tag = "reports", operation_id = "get_aggregated_report",
     params(SubjectList),
     responses(
         (status = 200, description = "The sums", body = AggregatedBody),

@@ -19,7 +19,7 @@ use assay_domain::Freshness;
 /// Items that are neither an address nor a name are skipped, and so are addresses without activity; an address that
 /// occurs twice counts once. Each address costs the units of one score.
 #[utoipa::path(
-    get, path = "/api/v2/score/", tag = "scores", operation_id = "mean_score",
+    get, path = "/api/v2/score/", tag = "scores", operation_id = "get_mean_score",
     params(SubjectList, Asked),
     responses(
         (
@@ -50,7 +50,7 @@ pub async fn mean(
 /// Items that are neither an address nor a name are skipped, and so are addresses without activity; an address that
 /// occurs twice is in the response once. Each address costs the units of one score.
 #[utoipa::path(
-    get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "scores",
+    get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "list_scores",
     params(SubjectList, IncludeFactors, Asked),
     responses(
         (

@@ -8,7 +8,7 @@ use assay_domain::ChainId;
 
 /// What one chain shows about an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "ChainReport")]
+#[schema(as = ChainReport)]
 pub struct ChainReportBody {
     #[schema(value_type = String, example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")]
     pub address: Checksummed,

@@ -11,7 +11,7 @@ use assay_domain::{ChainId, Coverage};
 
 /// A credit report.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Report")]
+#[schema(as = Report)]
 pub struct ReportBody {
     #[schema(value_type = String, example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")]
     pub address: Checksummed,
@@ -61,7 +61,7 @@ pub struct Assets {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Token")]
+#[schema(as = Token)]
 pub struct TokenBody {
     pub symbol: String,
     pub name: String,
@@ -76,7 +76,7 @@ pub struct TokenBody {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Nft")]
+#[schema(as = Nft)]
 pub struct NftBody {
     pub name: String,
     pub collection: String,
@@ -95,7 +95,7 @@ pub struct Defi {
 
 /// The amounts supplied to and borrowed from one protocol on one chain, in dollars.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Protocol")]
+#[schema(as = Protocol)]
 pub struct ProtocolBody {
     pub name: String,
     #[schema(value_type = f64)]
@@ -158,7 +158,7 @@ pub struct Counts {
 
 /// The history in one lending pool contract.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Pool")]
+#[schema(as = Pool)]
 pub struct Pool {
     /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2` or `lenderB_v3`.
     pub protocol: String,
