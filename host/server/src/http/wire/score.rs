@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Checksummed, Moment, Version};
+use super::{Checksummed, Moment, SkippedBody, Version};
 use crate::{
     rollout::Scored,
     scoring::{MeanScore, SandboxScore},
@@ -144,6 +144,10 @@ pub struct MeanBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,
+    /// The items of the request that were left out, and why. Absent if there are none, and on the paths of the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub skipped: Option<Vec<SkippedBody>>,
 }
 
 /// A score for each of several addresses.
@@ -152,6 +156,10 @@ pub struct MeanBody {
 pub struct ScoresBody {
     pub scores: Vec<ScoreBody>,
     pub count: usize,
+    /// The items of the request that were left out, and why. Absent if there are none, and on the paths of the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub skipped: Option<Vec<SkippedBody>>,
 }
 
 impl ScoreBody {
@@ -212,6 +220,7 @@ impl MeanBody {
             timestamp: Moment::now(),
             credit_events_coverage: None,
             provisional: None,
+            skipped: None,
         }
     }
 
@@ -233,6 +242,7 @@ impl From<MeanScore> for MeanBody {
             timestamp: Moment(mean.at),
             credit_events_coverage: None,
             provisional: None,
+            skipped: SkippedBody::all(mean.skipped),
         };
         body.read(mean.coverage)
     }
@@ -255,7 +265,7 @@ impl ClaimedRateBody {
 
 impl From<Vec<ScoreBody>> for ScoresBody {
     fn from(scores: Vec<ScoreBody>) -> Self {
-        Self { count: scores.len(), scores }
+        Self { count: scores.len(), scores, skipped: None }
     }
 }
 

@@ -14,12 +14,24 @@ use crate::rollout::{ScoreId, records::ServedRecord};
 pub struct StatementBody {
     /// `sig` and `signer`, as the SDK of EAS writes and verifies them.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = SignedBody)]
     signed: Signed,
     /// Id of the score.
     score_id: String,
     /// Path of the evidence, for the key that received the statement.
     evidence: String,
+}
+
+/// What the SDK of EAS calls a signed off-chain attestation.
+#[derive(ToSchema)]
+#[schema(as = SignedAttestation)]
+#[expect(dead_code, reason = "the schema of a value that another crate serialises")]
+struct SignedBody {
+    /// Domain, types, message and signature by EIP-712.
+    #[schema(value_type = Object)]
+    sig: serde_json::Value,
+    /// The account that signed.
+    signer: String,
 }
 
 /// What a statement of this score commits to.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Checksummed, Moment, Usd, score::CoverageName, sentences};
+use super::{Checksummed, Moment, SkippedBody, Usd, score::CoverageName, sentences};
 use crate::scoring::{Aggregate, Summarized};
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary, UnreadByChain};
 
@@ -132,6 +132,10 @@ struct AggregatedReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unread: Option<Vec<String>>,
+    /// The items of the request that were left out, and why. Absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    skipped: Option<Vec<SkippedBody>>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -158,6 +162,7 @@ impl From<Aggregate> for AggregatedBody {
                     list_identity_attestations: all.identity.into_iter().collect(),
                 },
                 unread: all.unread.map(of_addresses),
+                skipped: SkippedBody::all(all.skipped),
             },
         }
     }
