@@ -9,7 +9,7 @@ use utoipa::{
     },
 };
 
-use super::{error, route::Admission, validation, wire};
+use super::{error, examples, route::Admission, validation, wire};
 
 /// The address in the examples.
 pub const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
@@ -43,6 +43,7 @@ impl Operation {
         let operation = items.flat_map(|item| [item.get, item.post, item.put, item.delete]).flatten().next();
         if let Some(mut operation) = operation {
             operation.operation_id = self.id.map(str::to_owned).or(operation.operation_id);
+            examples::add(&mut operation);
             if is_paid && self.admission.admits_guests() {
                 // An empty requirement among the alternatives: no key is needed.
                 operation.security.get_or_insert_default().push(SecurityRequirement::default());
@@ -151,6 +152,21 @@ mod tests {
                 let id = operation["operationId"].as_str().unwrap();
                 let verb = id.split_once('_').map(|(verb, _)| verb);
                 assert!(verb.is_some_and(|verb| VERBS.contains(&verb)), "{path}: {id}");
+            }
+        }
+    }
+
+    /// What the e2e tests compare with the schemas.
+    #[test]
+    fn every_operation_with_a_body_has_an_example_response() {
+        let document = serde_json::to_value(http::document()).unwrap();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for operation in item.as_object().unwrap().values() {
+                let responses = operation["responses"].as_object().unwrap().iter();
+                let successes = responses.filter(|(status, _)| status.starts_with('2'));
+                for (kind, content) in successes.flat_map(|(_, response)| response["content"].as_object()).flatten() {
+                    assert!(kind == "application/wasm" || !content["example"].is_null(), "{path}: {kind}");
+                }
             }
         }
     }
