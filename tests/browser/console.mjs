@@ -1,6 +1,8 @@
 // Drives a browser through the console and prints one line of JSON: what each view says, and what is wrong with it.
-// TOUR: { base, key, browser, modes: ["light", "dark", "narrow"], views: [{ name, hash, wait, steps }] }. A step is
-// { click: selector }, { fill: [selector, text] }, { press: key }, { upload: [selector, file] } or { wait: selector }.
+// TOUR: { base, key, browser, modes: ["light", "dark", "narrow"], views: [{ name, hash, wait, steps }] }. A mode is also
+// one of the SIZES below. A step is { click: selector }, { fill: [selector, text] }, { press: key },
+// { upload: [selector, file] } or { wait: selector }. These add to what the views say: { text: [name, selector] },
+// { count: [name, selector] }, { save: [name, selector], which is clicked and offers a file }, { print: name }.
 // node console.mjs TOUR
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -8,13 +10,17 @@ import { chromium } from "playwright-core";
 
 const { base, key, browser: executablePath, modes, views } = JSON.parse(process.argv[2]);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const SIZES = { narrow: { width: 360, height: 740 } };
+const SIZES = {
+  least: { width: 320, height: 640 }, narrow: { width: 360, height: 740 }, tablet: { width: 768, height: 1024 },
+  desk: { width: 1440, height: 900 }, wide: { width: 1920, height: 1080 },
+};
 const SERIOUS = ["serious", "critical"];
 /** Milliseconds; a view that never comes is an error, not a measurement. */
 const PATIENCE = 60_000;
 
 const findings = [];
 const texts = {};
+const heights = {};
 
 /** Records requests to other servers, errors of scripts, and refusals of the content policy. */
 function watch(page, mode) {
@@ -36,6 +42,7 @@ async function inspect(page, mode, name) {
   if (excess > 0) findings.push(`${mode} ${name}: wider than the screen by ${excess} pixels`);
   if (!(await page.evaluate(() => document.querySelectorAll("h1").length === 1))) findings.push(`${mode} ${name}: not one h1`);
   texts[name] = await page.innerText("body");
+  heights[name] = await page.evaluate(() => document.documentElement.scrollHeight);
 }
 
 const STEPS = {
@@ -44,6 +51,17 @@ const STEPS = {
   press: (page, name) => page.keyboard.press(name),
   upload: (page, [selector, file]) => page.setInputFiles(selector, file),
   wait: (page, selector) => page.waitForSelector(selector),
+  text: async (page, [name, selector]) => { texts[name] = await page.innerText(selector); },
+  save: async (page, [name, selector]) => {
+    const [file] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);
+    texts[name] = readFileSync(await file.path(), "utf8");
+  },
+  print: async (page, name) => {
+    await page.emulateMedia({ media: "print" });
+    texts[name] = await page.innerText("body");
+    await page.emulateMedia({ media: null });
+  },
+  count: async (page, [name, selector]) => { texts[name] = String(await page.locator(selector).count()); },
 };
 
 async function tour(browser, mode) {
@@ -76,4 +94,4 @@ try {
 } finally {
   await browser.close();
 }
-console.log(JSON.stringify({ findings, texts }));
+console.log(JSON.stringify({ findings, texts, heights }));

@@ -54,7 +54,7 @@ ${operations.map(line).join("\n")}
   };
 };
 export const score = async (baseUrl: string, key: string, known: Known): Promise<number | string> => {
-  const { data, error } = await client(baseUrl, key, known).score();
+  const { data, error } = await client(baseUrl, key, known).get_score();
   if (data) return data.score;
   return typeof error.detail === "string" ? error.detail : error.detail.map((field) => field.msg).join();
 };
@@ -98,7 +98,7 @@ try {
   const checker = addFormats(new Ajv({ strict: false, validateSchema: false })).addSchema(document, "assay");
   const known = { ...CALLED.parameters, address, component: new Blob([readFileSync(file)]) };
   // Those that make what others ask for come first.
-  const rank = ({ name }) => (name.startsWith("submit") ? 0 : name === "score" ? 1 : 2);
+  const rank = ({ name }) => (name.startsWith("submit") ? 0 : name === "get_score" ? 1 : 2);
   const operations = operationsOf(document).sort((one, other) => rank(one) - rank(other));
   const [calls, undecoded] = [{}, []];
   for (const token of [key, "a-wrong-key"]) {

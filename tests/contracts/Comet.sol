@@ -125,7 +125,7 @@ contract CometStub {
     }
 
     function getAssetInfo(uint8 i) external view returns (AssetInfo memory) {
-        return AssetInfo(i, assets[i], assets[i], 1e18, 0, 0, 0, 0);
+        return AssetInfo(i, assets[i], assets[i], 1e18, 0.8e18, 0.85e18, 0.93e18, 0);
     }
 
     function balanceOf(address account) public view returns (uint256) {

@@ -15,6 +15,8 @@ use crate::packages;
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 /// Light and dark, and light on a screen of 360 pixels.
 pub const ALL_MODES: [&str; 3] = ["light", "dark", "narrow"];
+/// Light, from 320 to 1,920 pixels.
+pub const ALL_SIZES: [&str; 5] = ["least", "narrow", "tablet", "desk", "wide"];
 
 /// What a tour saw.
 #[derive(Debug, Deserialize)]
@@ -23,6 +25,8 @@ pub struct Seen {
     pub findings: Vec<String>,
     /// What each view says, by its name.
     pub texts: BTreeMap<String, String>,
+    /// The height of each view in pixels, in the last mode.
+    pub heights: BTreeMap<String, u32>,
 }
 
 /// Signs in to the console at `base` with `key` and goes through `views`; see `console.mjs`.

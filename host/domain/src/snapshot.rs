@@ -46,6 +46,14 @@ impl ChainSnapshot {
         self.unread.iter().cloned().chain(self.pools.iter().filter_map(PoolHistory::unread))
     }
 
+    /// The time of the first transaction. If that is not found, the first lending event dates a wallet that has sent
+    /// some.
+    pub fn first_seen(&self) -> Option<Time> {
+        let events = || self.pools.iter().filter_map(|pool| pool.first_event_at);
+        let lent = || events().min().filter(|_| self.activity.transactions > 0);
+        self.activity.first_transaction.map(|seen| seen.time).or_else(lent)
+    }
+
     /// Whether the chain shows a transaction, a holding, or a lending history.
     pub fn has_activity(&self) -> bool {
         self.activity.transactions > 0

@@ -33,6 +33,16 @@ impl Subject {
     }
 }
 
+impl std::fmt::Display for Subject {
+    /// An address with its EIP-55 checksum.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Address(address) => write!(f, "{address}"),
+            Self::Name(name) => write!(f, "{name}"),
+        }
+    }
+}
+
 /// Reads `0x` and 40 hex digits. Mixed case must carry the EIP-55 checksum, so that a typing error does not select
 /// another wallet.
 ///

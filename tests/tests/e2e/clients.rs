@@ -56,14 +56,14 @@ async fn calls_everything(interpreter: &Path, script: &str) -> Vec<Vec<Value>> {
         assert_eq!(called.calls.len(), operations(&document));
         for (operation, statuses) in &called.calls {
             let wrong_key = match operation.as_str() {
-                "health" | "ready" | "metrics" => 200,
+                "get_health" | "get_readiness" | "get_metrics" => 200,
                 // Neither of the servers signs statements.
-                "attestation_signers" => 502,
+                "list_attestation_signers" => 502,
                 _ => 401,
             };
             assert_eq!((statuses.len(), statuses[1]), (2, wrong_key), "{operation}");
         }
-        assert_eq!((called.calls["score"][0], called.calls["report"][0]), (200, 200));
+        assert_eq!((called.calls["get_score"][0], called.calls["get_report"][0]), (200, 200));
         read.push(called.read);
     }
     read

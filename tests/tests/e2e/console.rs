@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_tests::{
-    browser::{ALL_MODES, tour},
+    browser::{ALL_MODES, ALL_SIZES, tour},
     hostile::{Credit, IN_PRODUCTION, act},
     service::{KEY, Service, answer, plugins, sandbox_config, shelf_copy},
     until,
@@ -44,13 +44,22 @@ fn every_view_is_accessible_light_dark_and_narrow() {
         let service = sandbox();
         let look_up = with_steps(
             view("look-up", &format!("#/look-up/{ONE}"), ".factors"),
-            json!([{ "click": "#boost" }, { "press": "End" }, { "wait": ".boost b" }]),
+            json!([
+                { "click": "#identity summary" }, { "click": "#what-if summary" }, { "click": "#boost" }, { "press": "End" }, { "wait": ".boost b" },
+            ]),
         );
         let views = json!([
             look_up,
-            view("not-found", "#/look-up/nonsense", "[role=alert]"),
+            with_steps(
+                view("not-found", "#/look-up/nonsense", "[role=alert]"),
+                json!([{ "count": ["errors", "[role=alert]"] }])
+            ),
+            view("recent", "#/look-up", ".plain li"),
+            view("several", "#/several", "#list"),
             view("compare", "#/compare", "fieldset label"),
             view("shelf", "#/models/shelf", ".models"),
+            view("card", "#/models/card/credit/1.3", ".prose h2"),
+            view("no-card", "#/models/card/credit/1.1", "[role=alert]"),
             view("evidence", "#/models/evidence", "details.raw"),
             view("check", "#/models/check", "#file"),
             view("audit", "#/models/audit", "tbody tr"),
@@ -68,6 +77,14 @@ fn every_view_is_accessible_light_dark_and_narrow() {
         says("look-up", "With them the score is");
         says("look-up", "Sandbox. This server answers mock figures");
         says("not-found", "Invalid Ethereum address format");
+        assert_eq!(seen.texts["errors"], "1", "score and report fail for one reason");
+        says("recent", ONE);
+        let card = answer(service.keyed().request(Method::GET, "/api/v2/models/credit/1.3/card")).await.text;
+        for line in card.lines().filter(|line| line.starts_with("## ")) {
+            says("card", &line[3..]);
+        }
+        assert!(!seen.texts["card"].contains("##") && !seen.texts["card"].contains("|---"), "it is no plain text");
+        says("no-card", "has no card");
         says("shelf", "Five factors, with repayment history");
         says("evidence", "Nothing was scored in the shadow");
         says("agents", "120 agents in the registry");
@@ -149,7 +166,7 @@ fn a_submission_is_made_and_followed_to_its_end() {
     run(async {
         let service = sandbox();
         let steps = json!([
-            { "fill": ["#subject", ONE] }, { "click": "form.stack button" }, { "wait": ".steps .here" },
+            { "fill": ["#subject", "somebody.eth"] }, { "click": "form.stack button" }, { "wait": ".steps .here" },
             { "wait": ".mark.good" }, { "wait": "section + details.raw" }, { "click": "section + details.raw summary" },
         ]);
         let views = json!([
@@ -233,8 +250,16 @@ fn evidence_shows_what_challengers_said_and_which_one_fails() {
             Some(of("1.0")?["scored"].as_u64()? > 5 && of("6.1")?["failed"] == 3)
         };
         until::until(evidence, |pairs| seen_by_both(pairs) == Some(true)).await;
-        let views =
-            json!([view("evidence", "#/models/evidence", "figure"), view("shelf", "#/models/shelf", ".mark.bad"),]);
+        let views = json!([
+            view("evidence", "#/models/evidence", "figure"),
+            with_steps(
+                view("shelf", "#/models/shelf", ".mark.bad"),
+                json!([
+                    { "click": "button[aria-label='Promote credit 1.0']" }, { "wait": "dialog .facts" },
+                    { "text": ["promotion", "dialog"] }, { "click": "dialog button:has-text('Cancel')" },
+                ])
+            ),
+        ]);
         let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
         assert_eq!(seen.findings, [] as [&str; 0]);
         let says = |view: &str, text: &str| assert!(seen.texts[view].contains(text), "{view}: {}", seen.texts[view]);
@@ -242,6 +267,9 @@ fn evidence_shows_what_challengers_said_and_which_one_fails() {
         for text in ["1.0 against 1.1", "6.1 against 1.1", "trap 3 times", "Mean points by factor", "From \\ to", kept]
         {
             says("evidence", text);
+        }
+        for text in ["Candidate\n1.0", "Champion\n1.1", "Wallets compared", "PSI", "Move to another range"] {
+            says("promotion", text);
         }
         for text in ["benched", "failed 3 times in a row"] {
             says("shelf", text);
@@ -256,7 +284,10 @@ fn a_look_up_on_chains_says_what_is_provisional_and_why() {
         let service = on_devnet(&plugins(), dead).await;
         let wallet = devnet().await.wallet("liquidated").address;
         let views = json!([
-            view("look-up", &format!("#/look-up/{wallet}"), ".points"),
+            with_steps(
+                view("look-up", &format!("#/look-up/{wallet}"), ".points"),
+                json!([{ "click": ".unread summary" }])
+            ),
             view("compare", &format!("#/compare/{wallet}?versions=1.1,1.0,9.9"), "table"),
         ]);
         let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
@@ -278,13 +309,152 @@ fn the_score_over_time_is_read_and_drawn_when_somebody_asks_for_it() {
     run(async {
         let service = super::released_on_devnet().await;
         let wallet = devnet().await.wallet("liquidated-serially").address;
-        let steps = json!([{ "click": "#course" }, { "wait": ".course svg" }]);
-        let views = json!([with_steps(view("look-up", &format!("#/look-up/{wallet}"), "#course"), steps)]);
+        let steps = json!([{ "click": "#over-time summary" }, { "click": "#course" }, { "wait": ".course svg" }]);
+        let views = json!([with_steps(view("look-up", &format!("#/look-up/{wallet}"), "#over-time"), steps)]);
         let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
         assert_eq!(seen.findings, [] as [&str; 0]);
         for text in ["Score over time", "The score by credit 1.1 every 30 days", "Which factors changed it"] {
             assert!(seen.texts["look-up"].contains(text), "{text}: {}", seen.texts["look-up"]);
         }
+    });
+}
+
+/// As the console writes dollars.
+fn dollars(value: &Value) -> String {
+    let cents = (value.as_f64().expect("an amount") * 100.0).round() as u64;
+    let digits = (cents / 100).to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits")).collect();
+    format!("${}.{:02}", groups.join(","), cents % 100)
+}
+
+#[test]
+fn a_lender_is_answered_by_the_head_of_the_look_up() {
+    run(async {
+        let (devnet, service) = (devnet().await, super::released_on_devnet().await);
+        let api = service.keyed();
+        let names = [
+            "borrower",
+            "whale",
+            "saver",
+            "liquidated",
+            "liquidated-recently",
+            "liquidated-serially",
+            "newcomer",
+            "ordinary-one",
+        ];
+        let head = |name: &str| {
+            let steps = json!([
+                { "text": [format!("{name} head"), ".decision"] },
+                { "count": [format!("{name} marks"), ".timeline .event"] },
+            ]);
+            with_steps(view(name, &format!("#/look-up/{}", devnet.wallet(name).address), ".points"), steps)
+        };
+        let seen = tour(service.base(), KEY, &["desk"], names.map(head).to_vec().into()).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        assert!(seen.heights["borrower"] <= 1_500, "{}", seen.heights["borrower"]);
+        for name in names {
+            let address = devnet.wallet(name).address;
+            let score = api.get(&format!("/api/v2/score/address/{address}")).await.ok();
+            let report = api.get(&format!("/api/v2/report/address/{address}")).await.ok();
+            let (events, defi) = (&report["credit_events"], &report["defi"]);
+            let last = events["last_liquidation_at"].as_str().map_or("never", |time| &time[..10]);
+            let better = format!("Better than {} of 10 wallets", score["decile"].as_u64().unwrap() - 1);
+            let coverage = format!("{}\n", events["coverage"].as_str().unwrap());
+            let text = &seen.texts[&format!("{name} head")];
+            for answer in [
+                score["score"].to_string(),
+                better,
+                dollars(&defi["total_borrowed"]),
+                dollars(&defi["total_supplied"]),
+                format!("Last liquidation\n{last}"),
+                format!("Lending history\n{coverage}"),
+            ] {
+                assert!(text.contains(&answer), "{name}: {answer} is not in {text}");
+            }
+            let owing = events["positions"].as_array().unwrap().iter().any(|one| one["health_factor"].is_f64());
+            assert_eq!(text.contains("health factor"), owing, "{name}: {text}");
+            let kinds = ["borrow", "repay", "liquidation"].map(Value::from);
+            let drawn = events["events"].as_array().unwrap().iter().filter(|one| kinds.contains(&one["kind"])).count();
+            assert_eq!(seen.texts[&format!("{name} marks")], drawn.to_string(), "{name}: a mark for each event");
+        }
+    });
+}
+
+#[test]
+fn a_wallet_without_activity_is_no_error() {
+    run(async {
+        let service = super::released_on_devnet().await;
+        let empty = devnet().await.wallet("empty").address;
+        let steps = json!([{ "count": ["errors", "[role=alert]"] }]);
+        let views = json!([with_steps(view("empty", &format!("#/look-up/{empty}"), ".decision"), steps)]);
+        let seen = tour(service.base(), KEY, &["light"], views).await;
+        assert_eq!((seen.findings.len(), seen.texts["errors"].as_str()), (0, "0"), "{:?}", seen.findings);
+        assert!(seen.texts["empty"].contains("No activity. This wallet shows none"), "{}", seen.texts["empty"]);
+    });
+}
+
+#[test]
+fn a_first_reading_is_muted_and_asked_about_until_it_is_complete() {
+    run(async {
+        let service = sandbox();
+        let api = service.keyed();
+        let scenarios = api.get("/api/v2/sandbox/scenarios").await.ok();
+        let pending = scenarios["scenarios"].as_array().unwrap().iter().find(|one| one["id"] == "pending").unwrap();
+        let steps = json!([
+            { "wait": ".muted" }, { "text": ["first", ".decision"] },
+            { "wait": ".decision:not(:has(.muted))" }, { "text": ["last", ".decision"] },
+        ]);
+        let hash = format!("#/look-up/{}", pending["address"].as_str().unwrap());
+        let views = json!([with_steps(view("pending", &hash, ".decision"), steps)]);
+        let seen = tour(service.base(), KEY, &["light"], views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let (first, last) = (&seen.texts["first"], &seen.texts["last"]);
+        assert!(first.contains("markets read. This page asks again by itself."), "{first}");
+        assert!(!last.contains("provisional") && last.contains("complete"), "{last}");
+    });
+}
+
+#[test]
+fn a_list_of_wallets_is_scored_and_nothing_is_cut_off_on_any_screen() {
+    run(async {
+        let service = sandbox();
+        let four = "0x0000000000000000000000000000000000000004";
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let table = folder.path().join("wallets.csv");
+        std::fs::write(&table, format!("id,wallet\n1,{four}\n2,0x12\n3,{ONE}\n")).expect("a file");
+        let steps = json!([
+            { "upload": ["#table", table] }, { "wait": "text=2 found" },
+            { "fill": ["#list", format!("name;wallet\nann;{ONE}\nben;{four}\n{ONE}\n")] },
+            { "click": "form.stack button.main" }, { "wait": "tbody tr + tr" },
+            { "text": ["sorted", "tbody"] }, { "click": "thead th:nth-child(2) button" }, { "text": ["turned", "tbody"] },
+            { "save": ["saved", "text=Save as CSV"] },
+        ]);
+        let views = json!([
+            with_steps(view("several", "#/several", "#list"), steps),
+            with_steps(
+                view("search", "#/look-up", "#address"),
+                json!([{ "press": "/" }, { "wait": "#address:focus" }])
+            ),
+            with_steps(view("look-up", &format!("#/look-up/{ONE}"), ".factors"), json!([{ "print": "printed" }])),
+            view("compare", "#/compare", "fieldset label"),
+            view("shelf", "#/models/shelf", ".models"),
+            view("check", "#/models/check", "#file"),
+            view("agents", "#/agents", "tbody tr"),
+            view("agent", "#/agents/5", "form"),
+            view("keys", "#/keys", "section + section tbody tr"),
+        ]);
+        let seen = tour(service.base(), KEY, &ALL_SIZES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let (sorted, turned) = (&seen.texts["sorted"], &seen.texts["turned"]);
+        assert!(sorted.starts_with(ONE) && turned.starts_with(four), "{sorted} {turned}");
+        assert_eq!(sorted.matches("0x").count(), 2, "each once: {sorted}");
+        let saved: Vec<&str> = seen.texts["saved"].lines().collect();
+        assert!(saved.len() == 3 && saved[0].starts_with("address,score,decile,range"), "{saved:?}");
+        let score = service.keyed().get(&format!("/api/v2/score/address/{ONE}")).await.ok()["score"].to_string();
+        assert!(saved[1].starts_with(&format!("{ONE},{score},")), "{saved:?}");
+        let printed = &seen.texts["printed"];
+        assert!(printed.contains(&score) && !printed.contains("Sign out") && !printed.contains("JSON"), "{printed}");
     });
 }
 
@@ -368,6 +538,8 @@ async fn the_documentation_shows_the_configured_address_and_signs_in_with_the_co
         let setup = service.anonymous().get("/docs/swagger-initializer.js").await;
         assert_eq!((setup.status, setup.text.contains(KEY)), (StatusCode::OK, is_filled));
         assert!(setup.text.contains("\"persistAuthorization\": false"), "{}", setup.text);
+        let style = service.anonymous().get("/docs/index.css").await.text;
+        assert!(style.contains("the look of the console"), "{style}");
         for file in ["", "index.html", "swagger-initializer.js", "swagger-ui-bundle.js"] {
             let headers = service.anonymous().get(&format!("/docs/{file}")).await.headers;
             let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();

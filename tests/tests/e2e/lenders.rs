@@ -1,7 +1,7 @@
 //! Lenders that the devnet does not have, through the whole server: the report and the score state what is incomplete,
 //! and protocols that do not count in the score are still shown.
 
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 use alloy::primitives::U256;
 use assay_tests::devnet::actors::address as wallet;
@@ -56,6 +56,10 @@ fn a_debt_without_an_event_makes_report_and_score_provisional() {
                 (Some(2_000.0), Some(borrowed)),
                 "{name}"
             );
+            let position = &report["credit_events"]["positions"][0];
+            assert_eq!((&position["supplied"], &position["borrowed"]), (&json!(2_000.0), &json!(borrowed)), "{name}");
+            let health = position["health_factor"].as_f64().expect("a health factor");
+            assert!(health > 1.0 && health < 2_000.0 / borrowed, "{name}: {health}");
             let score = api.get(&format!("/api/v2/score/address/{}", wallet(name))).await.ok();
             assert_eq!(
                 (&score["credit_events_coverage"], &score["provisional"]),
@@ -90,6 +94,16 @@ fn a_ctoken_shows_its_events_and_does_not_move_the_score() {
         assert_eq!((&pool["feeds_score"], &events["feeds_score"]), (&json!(false), &json!(false)));
         let counts = json!({"supply": null, "withdraw": null, "borrow": 1, "repay": 1, "liquidation": 0});
         assert_eq!(pool["counts"], counts);
+        // The factors of the score count none of them.
+        assert_eq!((&events["totals"]["repay"], &events["score_totals"]["repay"]), (&json!(1), &json!(0)));
+        let dated: BTreeSet<_> =
+            events["events"].as_array().expect("events").iter().map(|one| one["kind"].to_string()).collect();
+        assert_eq!(dated, ["borrow", "repay"].map(|kind| json!(kind).to_string()).into());
+        let position = &events["positions"][0];
+        let figures = ["supplied", "borrowed", "health_factor"].map(|name| position[name].clone());
+        assert_eq!(figures, [json!(400.0), json!(70.0), Value::Null], "its pools share their collateral");
+        let tokens = report["assets"]["tokens"].as_array().expect("tokens");
+        assert!(tokens.iter().all(|token| token["priced"].is_boolean()), "{tokens:?}");
         let not_covered = events["not_covered"].as_array().expect("a list");
         for (protocol, said) in [("lenderB_v2", false), ("lenderB_v3", true), ("lenderA_v3", true)] {
             assert_eq!(not_covered.contains(&json!(protocol)), said, "{protocol}");

@@ -52,6 +52,10 @@ fn a_chains_report_is_that_part_of_the_whole_and_its_summary_adds_it_up() {
             for chain in devnet.chains() {
                 let part = report(&api, address, &format!("/chain/{}", chain.id)).await;
                 assert_eq!((&part["address"], &part["chain_id"]), (&whole["address"], &json!(chain.id)));
+                for token in part["assets"]["tokens"].as_array().unwrap() {
+                    let is_native = token["address"].is_null();
+                    assert_eq!((is_native, &token["priced"]), (token["symbol"] == "ETH", &json!(true)), "{token}");
+                }
                 assert_eq!(
                     (&part["chain_name"], &part["cached"], &part["timestamp"]),
                     (&json!(chain.name), &json!(true), &whole["timestamp"])
@@ -107,6 +111,19 @@ fn an_aggregate_is_the_sum_of_each_and_takes_nobody_twice() {
             api.get(&format!("/api/v2/report/?address={lower},nonsense,{borrower},nobody.eth,{whale}")).await.ok();
         let both = &both["report"];
         assert_eq!(both["address"], json!([whale.to_checksum(None), borrower.to_checksum(None)]));
+        let left_out = json!([
+            { "address": "nonsense", "reason": "invalid" }, { "address": "nobody.eth", "reason": "not_found" },
+        ]);
+        assert_eq!(both["skipped"], left_out);
+        let empty = devnet.wallet("empty").address;
+        for path in ["/api/v2/score/", "/api/v2/score/batch/"] {
+            let scores = api.get(&format!("{path}?address=nonsense,{borrower},nonsense,{empty}")).await.ok();
+            let left_out = json!([
+                { "address": "nonsense", "reason": "invalid" }, { "address": empty.to_checksum(None), "reason": "not_found" },
+            ]);
+            assert_eq!(scores["skipped"], left_out, "{path}");
+            assert_eq!(api.get(&format!("{path}?address={borrower}")).await.ok()["skipped"], Value::Null, "{path}");
+        }
         let each = [report(&api, whale, "").await, report(&api, borrower, "").await];
         let sum = |pointer: &str| -> f64 { each.iter().map(|one| dollars(one.pointer(pointer).unwrap())).sum() };
         let summary = &both["summary"];
@@ -198,7 +215,10 @@ fn several_scores_are_those_of_each_and_their_mean() {
         let each = [score(whale).await, score(borrower).await];
         let list = format!("?address={whale},{empty},{borrower},{whale},nobody.eth");
         let batch = api.get(&format!("/api/v2/score/batch{list}")).await.ok();
-        assert_eq!(batch, json!({ "scores": each, "count": 2 }), "who has no activity has no score");
+        let left_out =
+            ["nobody.eth", &empty.to_checksum(None)].map(|item| json!({ "address": item, "reason": "not_found" }));
+        let expected = json!({ "scores": each, "count": 2, "skipped": left_out });
+        assert_eq!(batch, expected, "who has no activity has no score");
         let mean = api.get(&format!("/api/v2/score/{list}")).await.ok();
         let sum: u64 = each.iter().map(|score| score["score"].as_u64().unwrap()).sum();
         assert_eq!(mean["score"], sum.div_ceil(2));

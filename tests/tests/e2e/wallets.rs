@@ -147,7 +147,7 @@ fn an_address_that_did_nothing_has_no_score_and_a_report_of_zeros() {
             report["activity"],
             json!({ "first_transaction": null, "total_transactions": 0, "active_chains": [] })
         );
-        assert_eq!(report["score"], json!({ "value": 300, "classification": "low" }));
+        assert_eq!(report["score"], json!({ "value": 300, "classification": "low", "inactive": true }));
         let not_covered = report["credit_events"]["not_covered"].as_array().unwrap();
         for (protocol, covered) in
             [("lenderA_v2", false), ("lenderA_v3", true), ("lenderB_v2", false), ("lenderB_v3", false)]

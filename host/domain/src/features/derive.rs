@@ -25,7 +25,7 @@ fn chain(chain: &ChainSnapshot) -> ChainFeatures {
     ChainFeatures {
         chain_id: chain.chain_id,
         coverage: chain.coverage,
-        first_transaction: first_transaction(chain),
+        first_transaction: chain.first_seen().map(unix),
         last_transaction: activity.last_transaction.map(seen),
         transactions: activity.transactions,
         transfers: activity.transfers,
@@ -37,13 +37,6 @@ fn chain(chain: &ChainSnapshot) -> ChainFeatures {
         supplied_usd: chain.positions.iter().map(|position| position.supplied_usd).sum(),
         borrowed_usd: chain.positions.iter().map(|position| position.borrowed_usd).sum(),
     }
-}
-
-/// Where the first transaction is not found, the first lending event still dates a wallet that has sent some.
-fn first_transaction(chain: &ChainSnapshot) -> Option<u64> {
-    let activity = &chain.activity;
-    let events = chain.pools.iter().filter_map(|pool| pool.first_event_at).filter(|_| activity.transactions > 0);
-    activity.first_transaction.map(|seen| seen.time).or_else(|| events.min()).map(unix)
 }
 
 fn market(chain: &ChainSnapshot, pool: &PoolHistory) -> MarketFeatures {
@@ -144,11 +137,11 @@ mod tests {
             unread: Vec::new(),
             origin: ChainOrigin::default(),
         };
-        assert_eq!(first_transaction(&chain), Some(700));
+        assert_eq!(chain.first_seen().map(unix), Some(700));
         chain.activity.first_transaction = Some(Seen { block: 5, time: time_from_unix(900) });
-        assert_eq!(first_transaction(&chain), Some(900));
+        assert_eq!(chain.first_seen().map(unix), Some(900));
         // Somebody else may supply for a wallet that sends nothing.
         chain.activity = Activity::default();
-        assert_eq!(first_transaction(&chain), None);
+        assert_eq!(chain.first_seen().map(unix), None);
     }
 }

@@ -34,7 +34,7 @@ pub struct OneVersion {
 }
 
 #[derive(Deserialize, ToSchema)]
-#[schema(title = "RollBack", example = json!({ "why": "complaints about the new one" }))]
+#[schema(as = RollBack, example = json!({ "why": "complaints about the new one" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct Reason {
     /// For the audit log.
@@ -112,7 +112,7 @@ pub async fn champion(
 
 /// Makes the previous champion answer again. No bound of promotion prevents a rollback.
 #[utoipa::path(
-    post, path = "/api/v2/admin/models/{kind}/rollback", tag = "admin", operation_id = "roll_back",
+    post, path = "/api/v2/admin/models/{kind}/rollback", tag = "admin", operation_id = "roll_back_champion",
     params(KindPath),
     request_body = Reason,
     responses(
@@ -179,7 +179,7 @@ pub async fn remove(
 /// A change is recorded before it is made and completed afterwards; no entry is ever overwritten. A change that a crash
 /// interrupted is completed at the next start, by looking at the role.
 #[utoipa::path(
-    get, path = "/api/v2/admin/audit", tag = "admin", operation_id = "audit",
+    get, path = "/api/v2/admin/audit", tag = "admin", operation_id = "list_audit_entries",
     params(Paging),
     responses(
         (status = 200, description = "The page", body = AuditBody),

@@ -10,7 +10,7 @@ use assay_store::BackupError;
 
 /// A backup that was made, on the server's own disk.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Backup", example = json!({ "file": "data/backups/assay-20261121T150301.042Z.redb", "records": 81_203, "bytes": 61_927_424 }))]
+#[schema(as = Backup, example = json!({ "file": "data/backups/assay-20261121T150301.042Z.redb", "records": 81_203, "bytes": 61_927_424 }))]
 pub struct BackupBody {
     /// In the folder `backups` beside the store.
     file: String,
@@ -23,7 +23,7 @@ pub struct BackupBody {
 /// Everything as it stands at one moment, in a file that `assay store restore` puts in the store's place. It is made to
 /// the end also where the caller does not wait for it.
 #[utoipa::path(
-    post, path = "/api/v2/admin/backup", tag = "admin", operation_id = "back_up",
+    post, path = "/api/v2/admin/backup", tag = "admin", operation_id = "make_backup",
     responses((status = 201, description = "It is on disk", body = BackupBody), responses::Backup, responses::Keyed),
     security(("key" = [])),
 )]

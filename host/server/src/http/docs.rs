@@ -22,6 +22,10 @@ static PAGE: LazyLock<Arc<utoipa_swagger_ui::Config<'static>>> = LazyLock::new(|
 /// The file of the page that makes it.
 const SETUP: &str = "swagger-initializer.js";
 
+/// The style sheet of the page, and what is added to it.
+const STYLE: &str = "index.css";
+const LOOK: &str = include_str!("docs.css");
+
 /// Runs before the page is made: removes the key that older versions stored.
 const FORGET: &str = "try { localStorage.removeItem(\"authorized\"); } catch { /* Storage is disabled. */ }\n";
 
@@ -76,6 +80,9 @@ fn guarded(response: impl IntoResponse) -> Response {
 
 fn file(path: &str) -> Result<Response, ApiError> {
     let found = utoipa_swagger_ui::serve(path, PAGE.clone()).map_err(|error| ApiError::internal("docs", error))?;
-    let file = found.ok_or_else(ApiError::no_route)?;
+    let mut file = found.ok_or_else(ApiError::no_route)?;
+    if path == STYLE {
+        file.bytes.to_mut().extend_from_slice(LOOK.as_bytes());
+    }
     Ok(guarded(([(header::CONTENT_TYPE, file.content_type)], file.bytes.into_owned())))
 }

@@ -5,11 +5,11 @@ use utoipa::{
     Modify, OpenApi,
     openapi::{
         self, HttpMethod, PathItem,
-        security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme},
+        security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
     },
 };
 
-use super::{error, validation, wire};
+use super::{error, examples, route::Admission, validation, wire};
 
 /// The address in the examples.
 pub const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
@@ -18,17 +18,18 @@ pub const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 pub struct Operation {
     pub method: Method,
     pub path: &'static str,
+    pub admission: Admission,
     /// Replaces the operation id of the handler.
     pub id: Option<&'static str>,
     /// A document with the handler's own operation, and the schemas that it names.
     pub handler: openapi::OpenApi,
 }
 
-/// The OpenAPI 3.1 document of `operations`.
-pub fn describe(operations: Vec<Operation>) -> openapi::OpenApi {
+/// The OpenAPI 3.1 document of `operations`, on a server that accepts payments if it `is_paid`.
+pub fn describe(operations: Vec<Operation>, is_paid: bool) -> openapi::OpenApi {
     let mut document = Document::openapi();
     for operation in operations {
-        document.merge(operation.placed());
+        document.merge(operation.placed(is_paid));
     }
     let modifiers: [&dyn Modify; 2] = [&Key, &MayBeEmpty];
     modifiers.iter().for_each(|modifier| modifier.modify(&mut document));
@@ -37,11 +38,16 @@ pub fn describe(operations: Vec<Operation>) -> openapi::OpenApi {
 
 impl Operation {
     /// The handler's document with the method, the path and the id of the route.
-    fn placed(mut self) -> openapi::OpenApi {
+    fn placed(mut self, is_paid: bool) -> openapi::OpenApi {
         let items = std::mem::take(&mut self.handler.paths.paths).into_values();
         let operation = items.flat_map(|item| [item.get, item.post, item.put, item.delete]).flatten().next();
         if let Some(mut operation) = operation {
             operation.operation_id = self.id.map(str::to_owned).or(operation.operation_id);
+            examples::add(&mut operation);
+            if is_paid && self.admission.admits_guests() {
+                // An empty requirement among the alternatives: no key is needed.
+                operation.security.get_or_insert_default().push(SecurityRequirement::default());
+            }
             let method = match self.method {
                 Method::POST => HttpMethod::Post,
                 Method::PUT => HttpMethod::Put,
@@ -125,22 +131,49 @@ impl Modify for MayBeEmpty {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use serde_json::Value;
 
     use crate::http;
 
-    /// Tools that generate clients name a type by its title, or by its key where it has none.
+    const VERBS: [&str; 13] = [
+        "add", "attest", "check", "compare", "enhance", "get", "list", "make", "remove", "roll", "search", "set",
+        "submit",
+    ];
+
+    /// Tools that generate clients name a type by its key, and a function by its operation id.
     #[test]
-    fn every_schema_has_a_name_of_its_own_and_no_tuple() {
+    fn every_schema_is_called_by_its_name_and_every_operation_by_a_verb() {
         let document = serde_json::to_value(http::document()).unwrap();
-        let schemas = document["components"]["schemas"].as_object().unwrap();
-        let mut names = BTreeSet::new();
-        for (key, schema) in schemas {
-            let name = schema["title"].as_str().unwrap_or(key);
-            assert!(names.insert(name), "two schemas are named {name}");
+        for (key, schema) in document["components"]["schemas"].as_object().unwrap() {
+            assert!(!key.ends_with("Body") && !key.ends_with("Name") && schema["title"].is_null(), "{key}");
         }
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for operation in item.as_object().unwrap().values() {
+                let id = operation["operationId"].as_str().unwrap();
+                let verb = id.split_once('_').map(|(verb, _)| verb);
+                assert!(verb.is_some_and(|verb| VERBS.contains(&verb)), "{path}: {id}");
+            }
+        }
+    }
+
+    /// What the e2e tests compare with the schemas.
+    #[test]
+    fn every_operation_with_a_body_has_an_example_response() {
+        let document = serde_json::to_value(http::document()).unwrap();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for operation in item.as_object().unwrap().values() {
+                let responses = operation["responses"].as_object().unwrap().iter();
+                let successes = responses.filter(|(status, _)| status.starts_with('2'));
+                for (kind, content) in successes.flat_map(|(_, response)| response["content"].as_object()).flatten() {
+                    assert!(kind == "application/wasm" || !content["example"].is_null(), "{path}: {kind}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_schema_has_a_tuple() {
+        let document = serde_json::to_value(http::document()).unwrap();
         fn tuples(value: &Value) -> usize {
             let inside = match value {
                 Value::Object(fields) => fields.values().map(tuples).sum(),

@@ -35,7 +35,7 @@ enum Body {
 
 /// The body of most errors.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Error", example = json!({ "detail": "Address not found or has no on-chain activity" }))]
+#[schema(as = Error, example = json!({ "detail": "Address not found or has no on-chain activity" }))]
 pub struct DetailBody {
     /// What is wrong and, when it helps, what to do.
     detail: Cow<'static, str>,
@@ -47,7 +47,7 @@ pub struct DetailBody {
 
 /// The body of errors of requests with several addresses, of the chain summary and of the enhanced report.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "MultiAddressError", example = json!({ "error": "No valid addresses provided", "status_code": 400 }))]
+#[schema(as = MultiAddressError, example = json!({ "error": "No valid addresses provided", "status_code": 400 }))]
 pub struct ErrorBody {
     error: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,7 +58,7 @@ pub struct ErrorBody {
 /// A `detail` about the address, or an `error` about the rest of the request.
 #[derive(ToSchema)]
 #[serde(untagged)]
-#[schema(title = "DetailOrError")]
+#[schema(as = DetailOrError)]
 #[expect(dead_code, reason = "the schema of an answer that has one of two forms")]
 pub enum DetailOrError {
     Detail(DetailBody),
@@ -67,14 +67,14 @@ pub enum DetailOrError {
 
 /// The body of the error for a request that does not have the documented form.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ValidationError")]
+#[schema(as = ValidationError)]
 pub struct ValidationBody {
     detail: Vec<Violation>,
 }
 
 /// The body of a 429. It is also a problem of RFC 9457, with the problem type that is registered for quotas.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "QuotaExceeded", example = json!({
+#[schema(as = QuotaExceeded, example = json!({
     "type": "https://iana.org/assignments/http-problem-types#quota-exceeded", "title": "Quota exceeded", "status": 429,
     "detail": "This API key may make 600 requests a minute; try again in 1 s", "code": "too_many_requests", "violated-policies": ["key"]
 }))]

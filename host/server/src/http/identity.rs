@@ -16,7 +16,7 @@ use super::{
 /// neither revoked nor expired and of the attester that is named here. An address of which nothing is said has an empty
 /// list.
 #[utoipa::path(
-    get, path = "/api/v2/identity/address/{address}/attestations", tag = "identity", operation_id = "attestations",
+    get, path = "/api/v2/identity/address/{address}/attestations", tag = "identity", operation_id = "list_attestations",
     params(SubjectPath),
     responses(
         (status = 200, description = "The attestations", body = IdentityBody),

@@ -11,7 +11,7 @@ use super::{
 ///
 /// The text of a key is not in the response: the server has only its hash.
 #[utoipa::path(
-    get, path = "/api/v2/admin/keys", tag = "admin", operation_id = "keys",
+    get, path = "/api/v2/admin/keys", tag = "admin", operation_id = "list_keys",
     responses((status = 200, description = "The keys", body = KeysBody), responses::Keyed),
     security(("key" = [])),
 )]

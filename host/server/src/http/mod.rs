@@ -11,6 +11,7 @@ mod console;
 mod docs;
 mod document;
 mod error;
+mod examples;
 mod extract;
 mod fresh;
 mod home;

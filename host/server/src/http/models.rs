@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 /// The models on the shelf, with state, role and, when one is not in service, the reason.
 #[utoipa::path(
-    get, path = "/api/v2/models", tag = "models", operation_id = "models",
+    get, path = "/api/v2/models", tag = "models", operation_id = "list_models",
     responses((status = 200, description = "The models", body = ModelsBody), responses::Keyed),
     security(("key" = [])),
 )]
@@ -42,7 +42,7 @@ pub async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> 
 
 /// What a model is for, what it was made from, how well it predicts and where it does not, as Markdown.
 #[utoipa::path(
-    get, path = "/api/v2/models/{kind}/{version}/card", tag = "models", operation_id = "model_card",
+    get, path = "/api/v2/models/{kind}/{version}/card", tag = "models", operation_id = "get_model_card",
     params(KindPath, VersionPath),
     responses(
         (status = 200, description = "The card", body = String, content_type = "text/markdown"),
@@ -71,7 +71,7 @@ pub async fn card(
 
 /// The bytes of a model, so that anyone can run it on the features of a score.
 #[utoipa::path(
-    get, path = "/api/v2/models/{kind}/{version}/component", tag = "models", operation_id = "model_component",
+    get, path = "/api/v2/models/{kind}/{version}/component", tag = "models", operation_id = "get_model_component",
     params(KindPath, VersionPath),
     responses(
         (status = 200, description = "The component", body = inline(Component), content_type = "application/wasm"),
@@ -111,7 +111,7 @@ pub async fn component(
 /// Differences are relative to the first version. A version that fails has a reason in place of a score; the others
 /// still have theirs. Each version costs the units of one score.
 #[utoipa::path(
-    get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare",
+    get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare_models",
     params(SubjectPath, Versions),
     responses(
         (status = 200, description = "What they say", body = ComparisonBody),
@@ -140,7 +140,7 @@ pub async fn compare(
 /// Challengers score what the champion has computed, outside the request, and never change a response. Windows start at
 /// a full hour. Only credit models have a shadow: the report of another kind has no pairs.
 #[utoipa::path(
-    get, path = "/api/v2/models/{kind}/report", tag = "models", operation_id = "shadow_report",
+    get, path = "/api/v2/models/{kind}/report", tag = "models", operation_id = "get_shadow_report",
     params(KindPath, Window),
     responses(
         (status = 200, description = "The report", body = ShadowBody),
@@ -164,7 +164,7 @@ pub async fn report(
 /// Scores are kept for `scoring.outcome_days`, of each model the first of a wallet in a week. Liquidations come from
 /// the index of markets. Metrics of the same are computed every hour.
 #[utoipa::path(
-    get, path = "/api/v2/admin/models/outcomes", tag = "admin", operation_id = "model_outcomes",
+    get, path = "/api/v2/admin/models/outcomes", tag = "admin", operation_id = "get_model_outcomes",
     responses((status = 200, description = "The outcomes", body = OutcomesBody), responses::Keyed),
     security(("key" = [])),
 )]

@@ -18,14 +18,14 @@ use assay_domain::ModelKind;
 const NEEDED: [ModelKind; 3] = [ModelKind::Credit, ModelKind::Boost, ModelKind::Sandbox];
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Health", example = json!({ "status": "ok" }))]
+#[schema(as = Health, example = json!({ "status": "ok" }))]
 pub struct HealthBody {
     #[schema(value_type = String)]
     status: &'static str,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Readiness", example = json!({ "status": "ready", "reasons": [] }))]
+#[schema(as = Readiness, example = json!({ "status": "ready", "reasons": [] }))]
 pub struct ReadyBody {
     /// `ready` or `not_ready`.
     #[schema(value_type = String)]
@@ -60,7 +60,7 @@ const NO_CHAIN: &str = "no chain is configured, so scores and reports answer 502
 const NO_KEY: &str = "there is no API key, so every request is refused with 401; make one with `assay key mint`";
 
 /// The process is alive.
-#[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "health", responses((status = 200, description = "Alive", body = HealthBody)))]
+#[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "get_health", responses((status = 200, description = "Alive", body = HealthBody)))]
 pub async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }
@@ -68,7 +68,7 @@ pub async fn health() -> Json<HealthBody> {
 /// The server can answer, and will go on to: a model of every kind it needs is in service, records can be written, and
 /// nobody told it to stop.
 #[utoipa::path(
-    get, path = "/readyz", tag = "operation", operation_id = "ready",
+    get, path = "/readyz", tag = "operation", operation_id = "get_readiness",
     responses(
         (status = 200, description = "Ready", body = ReadyBody),
         (status = 503, description = "Not ready", body = ReadyBody),
@@ -89,7 +89,7 @@ pub async fn ready(State(app): State<App>) -> Response {
 
 /// Metrics as Prometheus reads them.
 #[utoipa::path(
-    get, path = "/metrics", tag = "operation", operation_id = "metrics",
+    get, path = "/metrics", tag = "operation", operation_id = "get_metrics",
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")),
 )]
 pub async fn metrics(State(app): State<App>) -> Response {

@@ -43,6 +43,14 @@ pub struct BodyLimit {
     pub with_large: u64,
 }
 
+impl Admission {
+    /// Callers without a key may use the route on a server that accepts payments: a client that pays for a submission
+    /// needs the agents before it and the status after it.
+    pub const fn admits_guests(self) -> bool {
+        matches!(self, Self::Priced(Price::Agents | Price::Status))
+    }
+}
+
 impl Route {
     /// The route of requests that match no other.
     pub const NONE: Self = Self::new("GET", "", Admission::Public);

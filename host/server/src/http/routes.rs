@@ -40,7 +40,7 @@ macro_rules! table {
                 #[derive(OpenApi)]
                 #[openapi(paths($($handler)::+))]
                 struct Handler;
-                Operation { method: Method::$method, path: $path, id: None$(.or(Some($id)))?, handler: Handler::openapi() }
+                Operation { method: Method::$method, path: $path, admission: admission!($admission), id: None$(.or(Some($id)))?, handler: Handler::openapi() }
             }),*]
         }
     };
@@ -84,8 +84,8 @@ table! {
         GET "/api/v2/agents/{agent_id}/reputation/status/{submission_id}" Status reputation::status;
         GET "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}" Status reputation::feedback;
         POST "/api/v2/reputation/{agent_id}" Submission reputation::submit as "submit_reputation";
-        GET "/api/v2/reputation/{agent_id}/status/{submission_id}" Status reputation::status as "reputation_status";
-        GET "/api/v2/reputation/{agent_id}/feedback/{submission_id}" Status reputation::feedback as "feedback_document";
+        GET "/api/v2/reputation/{agent_id}/status/{submission_id}" Status reputation::status as "get_reputation_status";
+        GET "/api/v2/reputation/{agent_id}/feedback/{submission_id}" Status reputation::feedback as "get_feedback_document";
         GET "/api/v2/sandbox/score/address/{address}" Sandbox sandbox::score::get;
         POST "/api/v2/sandbox/score/address/{address}" Sandbox sandbox::score::post;
         GET "/api/v2/sandbox/score/" Sandbox sandbox::score::mean;
@@ -133,28 +133,32 @@ pub fn router(app: App) -> Router {
     routes(app).finish()
 }
 
-/// The OpenAPI 3.1 document.
+/// The OpenAPI 3.1 document of a server that accepts no payments.
 pub fn document() -> openapi::OpenApi {
-    document::describe(operations())
+    document::describe(operations(), false)
 }
 
 static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_json().unwrap_or_default());
+static PAID: LazyLock<String> = LazyLock::new(|| document::describe(operations(), true).to_json().unwrap_or_default());
 
 async fn openapi_json(State(app): State<App>) -> Response {
+    let document: &'static str = if app.x402.is_some() { &PAID } else { &DOCUMENT };
     let document = match app.docs.address {
-        Some(address) => DOCUMENT.replace(document::EXAMPLE, &address.to_string()).into(),
-        None => Bytes::from_static(DOCUMENT.as_bytes()),
+        Some(address) => document.replace(document::EXAMPLE, &address.to_string()).into(),
+        None => Bytes::from_static(document.as_bytes()),
     };
     ([(header::CONTENT_TYPE, "application/json")], document).into_response()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn each_row_has_the_method_and_the_path_of_its_handlers_documentation() {
-        for Operation { method, path, id, handler } in operations() {
+        for Operation { method, path, id, handler, .. } in operations() {
             let (documented, item) = handler.paths.paths.first_key_value().unwrap();
             let methods = [
                 (Method::GET, &item.get),
@@ -166,6 +170,17 @@ mod tests {
             assert_eq!(found, Some(&method), "{path}");
             // The second path of a handler has an operation id of its own.
             assert_eq!(documented == path, id.is_none(), "{path} {documented}");
+        }
+    }
+    #[test]
+    fn routes_that_admit_guests_list_no_key_as_an_alternative_if_payments_are_accepted() {
+        for is_paid in [false, true] {
+            let document = serde_json::to_value(document::describe(operations(), is_paid)).unwrap();
+            for Operation { method, path, admission, .. } in operations() {
+                let operation = &document["paths"][path][method.as_str().to_lowercase()];
+                let needs_none = operation["security"].as_array().into_iter().flatten().any(|one| one == &json!({}));
+                assert_eq!(needs_none, is_paid && admission.admits_guests(), "{path}");
+            }
         }
     }
 }

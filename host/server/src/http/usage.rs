@@ -11,7 +11,7 @@ use crate::access::Price;
 
 /// The caller's own key.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Usage", example = json!({
+#[schema(as = Usage, example = json!({
     "name": "first", "scopes": ["read", "submit"], "limit": 1000, "used": 13, "left": 987, "rate": 600,
     "costs": { "score": 1, "report": 1, "submission": 10, "status": 0, "agents": 0, "models": 0, "sandbox": 0, "usage": 0 }
 }))]
@@ -39,7 +39,7 @@ pub struct UsageBody {
 /// Responses that cost units have the cost in `Assay-Units-Cost` and, for a metered key, the units that are left in
 /// `Assay-Units-Left`.
 #[utoipa::path(
-    get, path = "/api/v2/usage", tag = "usage", operation_id = "usage",
+    get, path = "/api/v2/usage", tag = "usage", operation_id = "get_usage",
     responses((status = 200, description = "The key", body = UsageBody), responses::Keyed),
     security(("key" = [])),
 )]

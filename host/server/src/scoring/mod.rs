@@ -12,6 +12,7 @@ mod sandbox;
 mod scenario;
 mod score;
 mod several;
+mod skipped;
 mod source;
 mod summary;
 
@@ -31,6 +32,7 @@ pub use report::{ChainReport, Report};
 pub use sandbox::{Sandbox, SandboxScore};
 pub use scenario::Scenarios;
 pub use several::MeanScore;
+pub use skipped::{Several, SkipReason, Skipped};
 pub use source::{Reported, Source, blocking};
 pub use summary::{Aggregate, Summarized};
 

@@ -4,7 +4,7 @@ mod sums;
 
 use std::{sync::Arc, time::Duration};
 
-use super::{Appraisal, MeanScore, ScoringError, scenario::Condition};
+use super::{Appraisal, MeanScore, ScoringError, Several, SkipReason, Skipped, scenario::Condition};
 use crate::rollout::{Basis, Scored};
 use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, Score, Time};
 use assay_registry::{
@@ -68,7 +68,7 @@ impl Sandbox {
                 self.on_scale(self.active.champion::<BoostModel>()?.boost(base, total_asset_usd)?)?
             }
         };
-        let factors = if factors { self.factors(address)? } else { Vec::new() };
+        let factors = if factors { condition.factors(self.factors(address)?) } else { Vec::new() };
         let (at, fresh) = now();
         Ok(Scored {
             address,
@@ -91,17 +91,20 @@ impl Sandbox {
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] where no address has an answer; any other error of [`Condition::of`] for one of them.
-    pub(super) fn conditions(&self, addresses: Vec<Address>) -> Result<Vec<(Address, Condition)>, ScoringError> {
+    pub(super) fn conditions(
+        &self,
+        addresses: Vec<(String, Address)>,
+    ) -> Result<Several<(Address, Condition)>, ScoringError> {
         let asked = addresses.len();
-        let mut found = Vec::with_capacity(asked);
-        for address in addresses {
+        let (mut found, mut skipped) = (Vec::with_capacity(asked), Vec::new());
+        for (item, address) in addresses {
             match self.condition(address) {
                 Ok(condition) => found.push((address, condition)),
-                Err(ScoringError::NotFound) => {}
+                Err(ScoringError::NotFound) => skipped.push(Skipped { item, why: SkipReason::NotFound }),
                 Err(error) => return Err(error),
             }
         }
-        if found.is_empty() && asked > 0 { Err(ScoringError::NotFound) } else { Ok(found) }
+        if found.is_empty() && asked > 0 { Err(ScoringError::NotFound) } else { Ok(Several { found, skipped }) }
     }
 
     /// The condition of a request about `address`.
@@ -129,13 +132,14 @@ impl Sandbox {
     }
 
     /// The mean as a production path answers it.
-    pub(super) fn mean_scored(&self, asked: Vec<(Address, Condition)>) -> Result<MeanScore, ScoringError> {
+    pub(super) fn mean_scored(&self, asked: Several<(Address, Condition)>) -> Result<MeanScore, ScoringError> {
+        let Several { found: asked, skipped } = asked;
         let coverage = asked.iter().map(|(address, condition)| self.coverage(*address, *condition));
         let coverage = Coverage::least(coverage.collect::<Result<Vec<_>, _>>()?);
         let addresses: Vec<Address> = asked.into_iter().map(|(address, _)| address).collect();
         let SandboxScore { score, decile, model } = self.mean(&addresses)?;
         let (at, fresh) = now();
-        Ok(MeanScore { addresses, score, decile, model, at, coverage, fresh, scores: Vec::new() })
+        Ok(MeanScore { addresses, score, decile, model, at, coverage, fresh, scores: Vec::new(), skipped })
     }
 
     /// A mock appraisal: the lower the credit score, the higher the sybil risk, and no attestations.

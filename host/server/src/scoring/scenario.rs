@@ -14,7 +14,7 @@ use moka::future::Cache;
 
 use super::{ScoringError, Summarized};
 use assay_domain::{
-    Address, ChainId, Coverage, EventCounts, Protocol, Summary, Time, Unread, UnreadByChain, parse_address,
+    Address, ChainId, Coverage, EventCounts, Factor, Protocol, Summary, Time, Unread, UnreadByChain, parse_address,
 };
 use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
 
@@ -22,6 +22,10 @@ use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// The largest number of first readings that are remembered.
 const REMEMBERED: u64 = 10_000;
+
+/// The factors of the contract that count lending events.
+const LENDING: [&str; 2] = ["DeFi Activity", "Repayment History"];
+const NOT_READ_YET: &str = "Your lending history is being read for the first time; nothing of it counts yet.";
 
 /// Plays the scenarios. Cheap to clone.
 #[derive(Clone)]
@@ -90,6 +94,18 @@ impl Condition {
             _ => Coverage::Complete,
         };
         of_pools.min(of_the_rest)
+    }
+
+    /// Changes the factors of a plain score. While a first reading goes on, those of lending count nothing, as in the
+    /// report.
+    pub fn factors(self, mut factors: Vec<Factor>) -> Vec<Factor> {
+        if let Some(Behaviour::Pending(_)) = self.0 {
+            let lending = factors.iter_mut().filter(|factor| LENDING.contains(&factor.label.as_str()));
+            for words in lending.filter_map(|factor| factor.words.as_mut()) {
+                NOT_READ_YET.clone_into(&mut words.description);
+            }
+        }
+        factors
     }
 
     /// # Errors

@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use futures::{StreamExt, stream};
 
-use super::{Ask, Scoring, ScoringError};
+use super::{Ask, Scoring, ScoringError, Several, SkipReason, Skipped};
 use crate::rollout::Scored;
 use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
 use assay_registry::CreditModel;
@@ -30,6 +30,7 @@ pub struct MeanScore {
     pub fresh: Freshness,
     /// The scores behind the mean.
     pub scores: Vec<Arc<Scored>>,
+    pub skipped: Vec<Skipped>,
 }
 
 impl Scoring {
@@ -38,7 +39,7 @@ impl Scoring {
     /// # Errors
     /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
     /// where no subject has a score, and the failure of the model for any of them.
-    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Vec<Arc<Scored>>, ScoringError> {
+    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Several<Arc<Scored>>, ScoringError> {
         self.each_score(&self.credit(ask)?, subjects, ask).await
     }
 
@@ -48,7 +49,7 @@ impl Scoring {
     /// As [`Scoring::scores`].
     pub async fn mean(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<MeanScore, ScoringError> {
         let model = self.credit(ask)?;
-        let scored = self.each_score(&model, subjects, ask).await?;
+        let Several { found: scored, skipped } = self.each_score(&model, subjects, ask).await?;
         let scores: Vec<Score> = scored.iter().map(|scored| scored.assessment.score).collect();
         let score = Score::mean(&scores).ok_or(ScoringError::NoneValid)?;
         let fresh = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
@@ -61,6 +62,7 @@ impl Scoring {
             coverage: Coverage::least(scored.iter().map(|scored| scored.coverage)),
             fresh,
             scores: scored,
+            skipped,
         })
     }
 
@@ -69,7 +71,7 @@ impl Scoring {
         model: &CreditModel,
         subjects: Vec<Subject>,
         ask: &Ask<'_>,
-    ) -> Result<Vec<Arc<Scored>>, ScoringError> {
+    ) -> Result<Several<Arc<Scored>>, ScoringError> {
         let score = |scoring: Self, address| {
             let model = model.clone();
             async move { Ok(scoring.score_address(&model, address, ask).await?.0) }
@@ -77,34 +79,42 @@ impl Scoring {
         self.each(subjects, score).await
     }
 
-    /// The results of `work` for the addresses of `subjects`, in their order. An address without a result is left out;
-    /// where no address has one, the last reason is the error.
+    /// The results of `work` for the addresses of `subjects`, in their order, and the subjects without a result. If there
+    /// is no result, the last reason is the error.
     pub(super) async fn each<T, F>(
         &self,
         subjects: Vec<Subject>,
         work: impl Fn(Self, Address) -> F,
-    ) -> Result<Vec<T>, ScoringError>
+    ) -> Result<Several<T>, ScoringError>
     where
         F: Future<Output = Result<T, ScoringError>> + Send,
     {
-        let addresses = self.addresses(subjects).await?;
-        let together = if addresses.len() > 1 { self.together() } else { self.clone() };
+        let Several { found: named, mut skipped } = self.addresses(subjects).await?;
+        let together = if named.len() > 1 { self.together() } else { self.clone() };
         let (mut found, mut none) = (Vec::new(), ScoringError::NoneValid);
-        let mut answers =
+        let (items, addresses): (Vec<String>, Vec<Address>) = named.into_iter().unzip();
+        let answers =
             stream::iter(addresses.into_iter().map(|address| work(together.clone(), address))).buffered(TOGETHER);
-        while let Some(answer) = answers.next().await {
+        let mut answers = stream::iter(items).zip(answers);
+        while let Some((item, answer)) = answers.next().await {
+            let skip = |why| skipped.push(Skipped { item, why });
             match answer {
                 Ok(answer) => found.push(answer),
-                // Another address may look unknown because a chain is down, so that error wins.
-                Err(ScoringError::NotFound) if matches!(none, ScoringError::NoneValid) => none = ScoringError::NotFound,
-                Err(ScoringError::NotFound) => {}
+                Err(ScoringError::NotFound) => {
+                    skip(SkipReason::NotFound);
+                    // Another address may look unknown because a chain is down, so that error wins.
+                    if matches!(none, ScoringError::NoneValid) {
+                        none = ScoringError::NotFound;
+                    }
+                }
                 Err(error @ (ScoringError::ChainsDown | ScoringError::ChainsMissing(_) | ScoringError::NotYetRead)) => {
+                    skip(SkipReason::Unread);
                     none = error;
                 }
                 Err(error) => return Err(error),
             }
         }
-        if found.is_empty() { Err(none) } else { Ok(found) }
+        if found.is_empty() { Err(none) } else { Ok(Several { found, skipped }) }
     }
 
     /// This service for one batch of addresses.
@@ -112,22 +122,26 @@ impl Scoring {
         Self { inner: self.inner.clone(), chains: self.chains.together() }
     }
 
-    /// The addresses of the subjects, each once. A name that does not resolve, or cannot be read now, is left out; where
-    /// no address is left, the latter is the error.
-    async fn addresses(&self, subjects: Vec<Subject>) -> Result<Vec<Address>, ScoringError> {
-        let resolve = |subject| {
+    /// The subjects with their addresses, each address once. A name that does not resolve, or cannot be read now, is
+    /// skipped; if no address is left, the latter is the error.
+    async fn addresses(&self, subjects: Vec<Subject>) -> Result<Several<(String, Address)>, ScoringError> {
+        let resolve = |subject: Subject| {
             let scoring = self.clone();
-            async move { scoring.address(&subject).await }
+            async move { (scoring.address(&subject).await, subject.to_string()) }
         };
         let resolved: Vec<_> = stream::iter(subjects.into_iter().map(resolve)).buffered(NAMES).collect().await;
-        let (mut addresses, mut none) = (Vec::new(), ScoringError::NoneValid);
-        for one in resolved {
+        let (mut found, mut skipped, mut none) = (Vec::new(), Vec::new(), ScoringError::NoneValid);
+        for (one, item) in resolved {
             match one {
-                Ok(address) if !addresses.contains(&address) => addresses.push(address),
-                Ok(_) | Err(ScoringError::NotFound) => {}
-                Err(error) => none = error,
+                Ok(address) if found.iter().any(|(_, known)| *known == address) => {}
+                Ok(address) => found.push((item, address)),
+                Err(ScoringError::NotFound) => skipped.push(Skipped { item, why: SkipReason::NotFound }),
+                Err(error) => {
+                    skipped.push(Skipped { item, why: SkipReason::Unread });
+                    none = error;
+                }
             }
         }
-        if addresses.is_empty() { Err(none) } else { Ok(addresses) }
+        if found.is_empty() { Err(none) } else { Ok(Several { found, skipped }) }
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use alloy::primitives::keccak256;
 
 use super::{
-    Aggregate, Ask, ChainReport, IdentityReport, MeanScore, Report, Sandbox, Scenarios, Scoring, ScoringError,
+    Aggregate, Ask, ChainReport, IdentityReport, MeanScore, Report, Sandbox, Scenarios, Scoring, ScoringError, Several,
     Summarized, scenario::Condition,
 };
 use crate::rollout::Scored;
@@ -62,14 +62,15 @@ impl Source {
 
     /// # Errors
     /// As [`Scoring::scores`].
-    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Vec<Arc<Scored>>, ScoringError> {
+    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Several<Arc<Scored>>, ScoringError> {
         match self {
             Self::Chains(scoring) => scoring.scores(subjects, ask).await,
             Self::Sandbox(scoring, _) => {
                 let (sandbox, addresses, factors) = (scoring.sandbox(), addresses(&subjects), ask.factors);
                 let score = move || {
-                    let asked = sandbox.conditions(addresses)?.into_iter();
-                    asked.map(|one| sandbox.scored(one, None, factors).map(Arc::new)).collect()
+                    let Several { found, skipped } = sandbox.conditions(addresses)?;
+                    let scored = found.into_iter().map(|one| sandbox.scored(one, None, factors).map(Arc::new));
+                    Ok(Several { found: scored.collect::<Result<_, ScoringError>>()?, skipped })
                 };
                 blocking(score).await
             }
@@ -176,7 +177,7 @@ impl Source {
             Self::Chains(scoring) => scoring.aggregate(subjects).await,
             Self::Sandbox(scoring, _) => {
                 let (sandbox, addresses) = (scoring.sandbox(), addresses(&subjects));
-                blocking(move || sandbox.aggregate(&sandbox.conditions(addresses)?)).await
+                blocking(move || sandbox.aggregate(sandbox.conditions(addresses)?)).await
             }
         }
     }
@@ -225,10 +226,11 @@ fn address(subject: &Subject) -> Address {
     }
 }
 
-/// The addresses of several subjects in the sandbox, each once.
-fn addresses(subjects: &[Subject]) -> Vec<Address> {
+/// The subjects with their addresses in the sandbox, each address once.
+fn addresses(subjects: &[Subject]) -> Vec<(String, Address)> {
     let mut seen = HashSet::new();
-    subjects.iter().map(address).filter(|address| seen.insert(*address)).collect()
+    let named = subjects.iter().map(|subject| (subject.to_string(), address(subject)));
+    named.filter(|(_, address)| seen.insert(*address)).collect()
 }
 
 /// Makes many model calls, or reads files, on a thread for blocking work, so that other requests do not wait. A panic

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Scoring, ScoringError, identity::distinct};
+use super::{Scoring, ScoringError, Several, Skipped, identity::distinct};
 use assay_chain::Read;
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time, UnreadByChain};
 
@@ -33,6 +33,7 @@ pub struct Aggregate {
     pub identity: BTreeSet<String>,
     /// What was not read of each address, by chain; `None` in the sandbox.
     pub unread: Option<Vec<(Address, UnreadByChain)>>,
+    pub skipped: Vec<Skipped>,
 }
 
 impl Summarized {
@@ -63,7 +64,7 @@ impl Summarized {
 
 impl Aggregate {
     /// `None` for no addresses.
-    pub fn of(all: &[Summarized]) -> Option<Self> {
+    pub fn of(Several { found: all, skipped }: Several<Summarized>) -> Option<Self> {
         Some(Self {
             addresses: all.iter().map(|one| one.address).collect(),
             read_at: all.iter().map(|one| one.fresh.read_at).min()?,
@@ -71,6 +72,7 @@ impl Aggregate {
             summary: all.iter().map(Summarized::whole).sum(),
             identity: all.iter().flat_map(|one| one.identity.iter().cloned()).collect(),
             unread: all.iter().map(|one| Some((one.address, one.unread.clone()?))).collect(),
+            skipped,
         })
     }
 }
@@ -106,7 +108,7 @@ impl Scoring {
     /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::ChainsDown`] where no subject could be read.
     pub async fn aggregate(&self, subjects: Vec<Subject>) -> Result<Aggregate, ScoringError> {
         let all = self.each(subjects, |scoring, address| async move { scoring.summary_of(address).await }).await?;
-        Aggregate::of(&all).ok_or(ScoringError::NoneValid)
+        Aggregate::of(all).ok_or(ScoringError::NoneValid)
     }
 
     async fn summary_of(&self, address: Address) -> Result<Summarized, ScoringError> {

@@ -208,13 +208,27 @@ const WITHOUT_LABELS: &[&str] = &[
     "assay_nonces_lost_total",
 ];
 
-/// Registers every help text with the recorder, and the counters that have no labels.
+/// Counters whose one label has known values. Each of them starts at 0 as well.
+const WITH_ONE_LABEL: &[(&str, &str, &[&str])] = &[
+    ("assay_http_refused_total", "reason", &["key", "address", "busy", "waiting", "connections"]),
+    ("assay_snapshots_total", "source", &["cache", "shared", "read"]),
+    ("assay_submissions_total", "status", &["pending", "scoring", "uploading", "submitting", "confirmed", "failed"]),
+    ("assay_payments_total", "outcome", &["settled", "refused"]),
+    ("assay_gas_reverted_total", "of", &["payment", "feedback"]),
+];
+
+/// Registers every help text with the recorder, and the counters whose labels are known.
 pub(super) fn describe() {
     for (name, help) in COUNTERS {
         describe_counter!(*name, Unit::Count, *help);
     }
     for name in WITHOUT_LABELS {
         counter!(*name).absolute(0);
+    }
+    for (name, label, values) in WITH_ONE_LABEL {
+        for value in *values {
+            counter!(*name, *label => *value).absolute(0);
+        }
     }
     for (name, unit, help) in GAUGES {
         describe_gauge!(*name, *unit, *help);

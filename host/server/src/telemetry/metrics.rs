@@ -122,7 +122,13 @@ mod tests {
             "{:?}",
             watched.difference(&described).collect::<Vec<_>>()
         );
-        serde_json::from_str::<serde_json::Value>(dashboard).unwrap();
+        let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+        let kinds = dashboard["panels"].as_array().unwrap().iter().map(|panel| panel["type"].as_str().unwrap());
+        let first: Vec<&str> = kinds.skip(1).take_while(|kind| *kind != "row").collect();
+        assert!(
+            first.len() >= 6 && first.iter().all(|kind| *kind == "stat"),
+            "the present state comes first: {first:?}"
+        );
     }
 
     #[test]
@@ -140,6 +146,8 @@ mod tests {
             "assay_uptime_seconds ",
             concat!("assay_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
             "assay_nonces_lost_total 0",
+            "assay_payments_total{outcome=\"refused\"} 0",
+            "assay_submissions_total{status=\"failed\"} 0",
         ] {
             assert!(text.contains(line), "{line} not in\n{text}");
         }

@@ -141,7 +141,7 @@ impl Document {
                     .collect(),
             })
             .collect();
-        Self { operations, error: schema(&json!({ "$ref": "#/components/schemas/DetailBody" })) }
+        Self { operations, error: schema(&json!({ "$ref": "#/components/schemas/Error" })) }
     }
 
     /// The methods of a path.

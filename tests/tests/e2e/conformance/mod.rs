@@ -21,7 +21,7 @@ use serde_json::Value;
 
 use super::{on_devnet, run};
 use check::{Verdict, check};
-use document::Document;
+use document::{Document, Operation};
 use request::{Key, Request};
 use values::Dice;
 
@@ -118,6 +118,26 @@ fn the_document_is_whole() {
         let document = service.anonymous().get("/openapi.json").await.ok();
         let faults = document::faults(&document);
         assert!(faults.is_empty(), "{faults:#?}");
+    });
+}
+
+#[test]
+fn every_example_is_as_its_schema_says() {
+    run(async {
+        let service = Service::sandbox(&assay_tests::service::plugins());
+        let document = service.anonymous().get("/openapi.json").await.ok();
+        let mut examples = 0;
+        for operation in Document::read(&document).operations {
+            let Operation { method, path, answers, .. } = operation;
+            for (status, answer) in answers.range(200..300) {
+                let (Some((kind, schema)), method) = (answer, method.to_ascii_lowercase()) else { continue };
+                let content = &document["paths"][&path][&method]["responses"][status.to_string()]["content"][kind];
+                let Some(example) = content.get("example") else { continue };
+                assert_eq!(schema.errors(example), [] as [String; 0], "{method} {path}");
+                examples += 1;
+            }
+        }
+        assert!(examples > 40, "{examples}");
     });
 }
 

@@ -12,8 +12,13 @@ async fn every_scenario_of_an_answer_is_as_it_says() {
     let service = sandbox("");
     let api = service.keyed();
     let (at, _) = listed(&api).await;
+    let counted = |body: &Value| {
+        let texts = body["factors"].as_array().expect("factors").iter().map(|factor| factor["description"].to_string());
+        texts.filter(|text| text.contains("repayment") || text.contains("lending markets")).count()
+    };
     for coverage in ["pending", "pending", "complete", "complete"] {
-        let body = score(&api, &at["pending"]).await.ok();
+        let body = score(&api, &format!("{}?include_factors=true", at["pending"])).await.ok();
+        assert_eq!(counted(&body), if coverage == "pending" { 0 } else { 2 }, "{}", body["factors"]);
         assert_eq!(
             (&body["credit_events_coverage"], &body["provisional"]),
             (&json!(coverage), &json!(coverage != "complete"))

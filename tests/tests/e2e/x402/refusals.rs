@@ -19,6 +19,10 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         let till = Till::start().await;
         let (_service, api) = serve(&till, "").await;
         let document = api.get("/openapi.json").await.ok();
+        // What a client needs before and after a payment is free, and its security says so.
+        let free = &document["paths"]["/api/v2/agents/{agent_id}"]["get"]["security"];
+        assert_eq!(free, &json!([{ "key": [] }, {}]));
+        api.get("/api/v2/agents/1").await.ok();
         let declared =
             |answer: &Answer| assert_declared(&document, "POST", "/api/v2/agents/{agent_id}/reputation", answer);
         let order = till.order();
@@ -164,7 +168,10 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
         assert_eq!((till.balance().await, till.transfers().await.len()), (0, 0));
         let metrics = api.get("/metrics").await.text;
         assert_eq!(submissions_of(&metrics), 0, "{metrics}");
-        assert!(!metrics.contains("assay_payments_total"), "{metrics}");
+        for outcome in ["settled", "refused"] {
+            let none = format!("assay_payments_total{{outcome=\"{outcome}\"}} 0");
+            assert!(metrics.contains(&none), "{metrics}");
+        }
         // The payment in all these requests was not taken, so it is still valid.
         let accepted = pay(&api, &order.header(), 1).await;
         declared(&accepted);

@@ -87,7 +87,7 @@ pub async fn get(caller: Caller, State(app): State<App>, AgentPath(id): AgentPat
 /// Revoked feedback does not count. At most the latest 500 clients are read, the latest 20 entries of each, and 1,000
 /// entries in total; `complete` is false when there is more.
 #[utoipa::path(
-    get, path = "/api/v2/agents/{agent_id}/reputation", tag = "agents", operation_id = "agent_reputation",
+    get, path = "/api/v2/agents/{agent_id}/reputation", tag = "agents", operation_id = "get_agent_reputation",
     params(AgentPath),
     responses(
         (status = 200, description = "Summaries of the feedback", body = AgentReputationBody),

@@ -11,7 +11,7 @@ use assay_domain::{Agent, AgentMetadata, AgentReputation, TagSummary};
 
 /// An agent of the Identity Registry.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Agent", example = json!({
+#[schema(as = Agent, example = json!({
     "agent_id": 1, "owner": "0x9ce7082814bDA389F3ba548BDf2626006279569c",
     "metadata": { "name": "Lender", "description": "Lends to other agents", "image": "ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi" }
 }))]
@@ -28,7 +28,7 @@ pub struct AgentBody {
 
 /// Metadata from the document that the owner wrote: cleaned, and not verified.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "AgentMetadata")]
+#[schema(as = AgentMetadata)]
 pub struct MetadataBody {
     /// Empty where the document has none, and so the others.
     name: String,
@@ -39,7 +39,7 @@ pub struct MetadataBody {
 
 /// A page of agents.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Agents")]
+#[schema(as = Agents)]
 pub struct AgentsBody {
     agents: Vec<AgentBody>,
     /// Agents in the registry.
@@ -50,7 +50,7 @@ pub struct AgentsBody {
 
 /// A page of agents that match the search.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "FoundAgents")]
+#[schema(as = FoundAgents)]
 pub struct FoundBody {
     agents: Vec<AgentBody>,
     /// Agents that match, on all pages.
@@ -62,7 +62,7 @@ pub struct FoundBody {
 
 /// The feedback on an agent in the Reputation Registry.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "AgentReputation", example = json!({
+#[schema(as = AgentReputation, example = json!({
     "agent_id": 1,
     "summaries": [{ "tag": "creditScore", "count": 2, "clients": 1, "mean": 741.5, "min": 738.0, "max": 745.0 }],
     "total_clients": 1, "clients_read": 1, "complete": true
@@ -82,7 +82,7 @@ pub struct AgentReputationBody {
 
 /// Feedback under one tag.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "TagSummary")]
+#[schema(as = TagSummary)]
 pub struct TagBody {
     /// The first tag of the feedback; empty where it has none.
     tag: String,

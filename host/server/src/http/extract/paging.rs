@@ -33,7 +33,7 @@ parameters!(Paging:
 pub struct SearchQuery(pub String);
 
 parameters!(SearchQuery: limited(
-    in_query::<String>("q", "Text in the name or the description of an agent", "lending"),
+    in_query::<String>("q", "Text in the name or the description of an agent", "lend"),
     |schema| schema.min_length = Some(1),
 ));
 

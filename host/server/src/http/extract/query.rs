@@ -16,7 +16,7 @@ use crate::{
         validation::{Place, Violation},
     },
     reading::moment,
-    scoring::MOST_VERSIONS,
+    scoring::{MOST_VERSIONS, SkipReason, Skipped},
 };
 use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, Tag, UnknownTag, parse_address};
 
@@ -52,8 +52,8 @@ parameters!(AddressList: limited(
 ));
 
 /// `address`, a comma-separated list: the items that are addresses or names, each once, in their order; at least one,
-/// at most `http.max_addresses`.
-pub struct SubjectList(pub Vec<Subject>);
+/// at most `http.max_addresses`; and the other items, each once.
+pub struct SubjectList(pub Vec<Subject>, pub Vec<Skipped>);
 
 parameters!(SubjectList: limited(
     in_query::<String>("address", "Comma-separated addresses or ENS names", format!("{EXAMPLE},vitalik.eth")),
@@ -64,7 +64,7 @@ impl FromRequestParts<App> for AddressList {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        list(parts, app, parse_address).map(Self)
+        list(parts, app, parse_address).map(|(addresses, _)| Self(addresses))
     }
 }
 
@@ -72,7 +72,7 @@ impl FromRequestParts<App> for SubjectList {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        list(parts, app, Subject::parse).map(Self)
+        list(parts, app, Subject::parse).map(|(subjects, invalid)| Self(subjects, invalid))
     }
 }
 
@@ -242,20 +242,32 @@ fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
     ApiError::invalid(vec![Violation::refused(Place::Query, field, why)])
 }
 
-/// The valid items of `address`, each once. Only these count against the limit.
+/// Most characters of an invalid item that an answer repeats.
+const MOST_REPEATED: usize = 100;
+
+/// The valid items of `address`, and the others, each once. Only valid items count against the limit.
 fn list<T: PartialEq>(
     parts: &Parts,
     app: &App,
     parse: impl Fn(&str) -> Result<T, InvalidAddress>,
-) -> Result<Vec<T>, ApiError> {
+) -> Result<(Vec<T>, Vec<Skipped>), ApiError> {
     let mut given = values(parts, "address").peekable();
     if given.peek().is_none() {
         return Err(ApiError::invalid(vec![Violation::missing(Place::Query, "address")]));
     }
     let most = app.limits.addresses;
-    let mut found = Vec::new();
+    let (mut found, mut skipped) = (Vec::new(), Vec::new());
     for list in given {
-        for item in list.split(',').filter_map(|item| parse(item.trim()).ok()) {
+        for item in list.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+            let Ok(item) = parse(item) else {
+                let item = item.chars().take(MOST_REPEATED).collect();
+                let one = Skipped { item, why: SkipReason::Invalid };
+                // As many as the limit of the others: the rest of a list of nonsense says nothing new.
+                if skipped.len() < most && !skipped.contains(&one) {
+                    skipped.push(one);
+                }
+                continue;
+            };
             if found.contains(&item) {
                 continue;
             }
@@ -265,7 +277,7 @@ fn list<T: PartialEq>(
             found.push(item);
         }
     }
-    if found.is_empty() { Err(ApiError::no_valid_address()) } else { Ok(found) }
+    if found.is_empty() { Err(ApiError::no_valid_address()) } else { Ok((found, skipped)) }
 }
 
 fn values<'a>(parts: &'a Parts, name: &'a str) -> impl Iterator<Item = Cow<'a, str>> {

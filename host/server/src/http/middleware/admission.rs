@@ -36,7 +36,7 @@ pub async fn admit(State((app, route)): State<(App, Route)>, request: Request, n
     let price = route.single_price().filter(|_| !app.source.is_sandbox());
     // With x402 a client without a key can submit: it needs the agents beforehand and the status afterwards. It can buy
     // statements: it needs their evidence.
-    let is_guest = key.is_none() && app.x402.is_some() && matches!(route.price(), Some(Price::Agents | Price::Status));
+    let is_guest = key.is_none() && app.x402.is_some() && route.admission.admits_guests();
     let key = key.and_then(|value| value.to_str().ok());
     let mut admitted = app.access.admit(key, origin(&request, &app.proxies), price).await;
     if is_guest {

@@ -13,10 +13,10 @@ use crate::http::{
 /// Totals of several addresses: dollars and counts are added, attestations are merged, and the earliest and the latest
 /// transaction are given.
 ///
-/// Items that are neither an address nor a name are skipped; an address that occurs twice counts once. Each address
+/// Items that are neither an address nor a name are skipped, as `skipped` says; an address that occurs twice counts once. Each address
 /// costs the units of one report.
 #[utoipa::path(
-    get, path = "/api/v2/report/", tag = "reports", operation_id = "aggregated_report",
+    get, path = "/api/v2/report/", tag = "reports", operation_id = "get_aggregated_report",
     params(SubjectList),
     responses(
         (status = 200, description = "The sums", body = AggregatedBody),
@@ -29,9 +29,11 @@ pub async fn aggregated(
     caller: Caller,
     State(app): State<App>,
     known: Known,
-    SubjectList(subjects): SubjectList,
+    SubjectList(subjects, mut skipped): SubjectList,
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
-    let all = app.charged(&caller, count, app.source.aggregate(subjects)).await?;
+    let mut all = app.charged(&caller, count, app.source.aggregate(subjects)).await?;
+    skipped.append(&mut all.skipped);
+    all.skipped = skipped;
     app.answer(&known, all.fresh, &AggregatedBody::from(all))
 }

@@ -18,7 +18,7 @@ use crate::{
 ///
 /// An address without activity on the chain has a report of zeros.
 #[utoipa::path(
-    get, path = "/api/v2/report/address/{address}/chain/{chain_id}", tag = "reports", operation_id = "chain_report",
+    get, path = "/api/v2/report/address/{address}/chain/{chain_id}", tag = "reports", operation_id = "get_chain_report",
     params(SubjectPath, ReportChain),
     responses(
         (status = 200, description = "The report", body = ChainReportBody),
@@ -48,7 +48,7 @@ pub async fn report(
 
 /// Totals of one address on one chain.
 #[utoipa::path(
-    get, path = "/api/v2/report/address/{address}/chain/{chain_id}/summary", tag = "reports", operation_id = "chain_summary",
+    get, path = "/api/v2/report/address/{address}/chain/{chain_id}/summary", tag = "reports", operation_id = "get_chain_summary",
     params(SubjectPath, SummaryChain),
     responses(
         (status = 200, description = "The sums", body = ChainSummaryBody),

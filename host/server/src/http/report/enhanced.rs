@@ -15,7 +15,7 @@ use assay_domain::OffChain;
 
 /// Off-chain figures and where they come from.
 #[derive(Deserialize, ToSchema)]
-#[schema(title = "OffChainReport", example = json!({ "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120 }))]
+#[schema(as = OffChainReport, example = json!({ "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OffChainReport {
     /// Name of the source, as the caller describes it.
@@ -37,7 +37,7 @@ pub struct OffChainReport {
 ///
 /// The chains are read for every request. `chains` has the figures of each chain alone. The response is computed for every request and must not be stored.
 #[utoipa::path(
-    post, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "enhanced_report",
+    post, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "enhance_report",
     params(SubjectPath),
     request_body(content = OffChainReport, content_type = "application/json"),
     responses(

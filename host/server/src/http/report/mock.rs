@@ -27,7 +27,13 @@ pub fn body(app: &App, (address, mock, unread): Mock, labelled: bool) -> ReportB
     let not_covered = without_pool(&mock).chain(app.not_covered(&chains)).collect();
     ReportBody {
         address: Checksummed(address),
-        score: ReportScore { value: score.get(), classification: score.range().into(), claims: None, no_claim: None },
+        score: ReportScore {
+            value: score.get(),
+            classification: score.range().into(),
+            claims: None,
+            no_claim: None,
+            inactive: None,
+        },
         activity: Activity {
             first_transaction: Some(Moment(time_from_unix(mock.first_transaction))),
             total_transactions: mock.total_transactions,
@@ -80,6 +86,8 @@ fn assets(mock: &MockReport) -> Assets {
                 balance: token.balance.clone(),
                 value_usd: Usd(token.value_usd),
                 chain_id: token.chain_id,
+                address: None,
+                priced: None,
             })
             .collect(),
         nfts: mock

@@ -24,7 +24,7 @@ pub(super) use mock::body as mock_body;
 ///
 /// An address without activity on any chain has a report of zeros; a name that does not resolve has none.
 #[utoipa::path(
-    get, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "report",
+    get, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "get_report",
     params(SubjectPath),
     responses(
         (status = 200, description = "The report", body = ReportBody),

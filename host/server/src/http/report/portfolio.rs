@@ -12,7 +12,7 @@ use crate::http::{
 
 /// The holdings of an address in dollars, chain by chain.
 #[utoipa::path(
-    get, path = "/api/v2/report/address/{address}/total/usd", tag = "reports", operation_id = "portfolio",
+    get, path = "/api/v2/report/address/{address}/total/usd", tag = "reports", operation_id = "get_portfolio",
     params(SubjectPath),
     responses(
         (status = 200, description = "The values", body = PortfolioBody),
@@ -40,7 +40,7 @@ pub async fn portfolio(
 
 /// The holdings of an address on all chains, as one figure in dollars.
 #[utoipa::path(
-    get, path = "/api/v2/report/address/{address}/total/usd/aggregate", tag = "reports", operation_id = "total",
+    get, path = "/api/v2/report/address/{address}/total/usd/aggregate", tag = "reports", operation_id = "get_total",
     params(SubjectPath),
     responses(
         (status = 200, description = "The value", body = TotalBody),

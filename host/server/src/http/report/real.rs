@@ -1,41 +1,43 @@
 //! A report from what was read on the chains.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use crate::{
     http::{
         App,
         wire::{
             Activity, Assets, ChainActivity, ChainReportBody, Checksummed, ClaimedRateBody, Counts, CreditEvents, Defi,
-            Moment, NftBody, Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
+            Moment, NftBody, Pool, PoolEventBody, PoolPositionBody, ProtocolBody, ReportBody, ReportScore, TokenBody,
+            Usd, sentences,
         },
     },
     scoring::{ChainReport, Report},
 };
-use assay_domain::{ChainId, Claimed, EventCounts, PoolHistory, Protocol, Snapshot};
+use assay_domain::{
+    ChainId, ChainSnapshot, Claimed, EventCounts, PoolHistory, Position, Protocol, Snapshot,
+    features::{LendingEvent, MOST_EVENTS},
+    time_from_unix,
+};
 
 pub(super) fn body(app: &App, report: &Report, claimed: Claimed) -> ReportBody {
     let snapshot = &*report.snapshot;
-    let chains = snapshot
-        .chains
-        .iter()
-        .map(|chain| (chain.chain_id, chain.pools.iter().map(|pool| pool.protocol.as_str().to_owned()).collect()));
-    let chains = chains.collect();
     let score = report.scored.assessment.score;
     let (claims, no_claim) = ClaimedRateBody::of(claimed);
     ReportBody {
         address: Checksummed(snapshot.address),
-        score: ReportScore { value: score.get(), classification: score.range().into(), claims, no_claim },
+        score: ReportScore {
+            value: score.get(),
+            classification: score.range().into(),
+            claims,
+            no_claim,
+            inactive: (!snapshot.has_activity() && !snapshot.may_have_activity()).then_some(true),
+        },
         assets: assets(snapshot),
         defi: defi(snapshot),
         activity: activity(snapshot),
         cached: report.cached,
         timestamp: Moment(snapshot.as_of),
-        credit_events: CreditEvents::over(
-            snapshot.pools().map(pool).collect(),
-            without_market(snapshot).chain(app.not_covered(&chains)).collect(),
-            remarks(snapshot),
-        ),
+        credit_events: credit_events(app, snapshot),
         unread: Some(sentences(snapshot.unread())),
         sandbox: None,
     }
@@ -74,6 +76,8 @@ fn assets(snapshot: &Snapshot) -> Assets {
                 balance: token.balance_text(),
                 value_usd: Usd(token.value_usd()),
                 chain_id: token.chain_id,
+                address: token.contract.map(|contract| contract.to_checksum(None)),
+                priced: Some(token.price_usd.is_some()),
             })
             .collect(),
         nfts: snapshot.chains.iter().flat_map(|chain| &chain.nfts).map(nft).collect(),
@@ -129,15 +133,41 @@ fn remarks(snapshot: &Snapshot) -> Vec<String> {
 fn activity(snapshot: &Snapshot) -> Activity {
     let chains = &snapshot.chains;
     Activity {
-        first_transaction: chains
-            .iter()
-            .filter_map(|chain| chain.activity.first_transaction)
-            .map(|seen| seen.time)
-            .min()
-            .map(Moment),
+        first_transaction: chains.iter().filter_map(ChainSnapshot::first_seen).min().map(Moment),
         total_transactions: chains.iter().fold(0, |sum, chain| sum.saturating_add(chain.activity.transactions)),
         active_chains: chains.iter().filter(|chain| chain.has_activity()).map(|chain| chain.chain_id).collect(),
     }
+}
+
+fn credit_events(app: &App, snapshot: &Snapshot) -> CreditEvents {
+    let read_on = |chain: &ChainSnapshot| {
+        (chain.chain_id, chain.pools.iter().map(|pool| pool.protocol.as_str().to_owned()).collect())
+    };
+    let chains = snapshot.chains.iter().map(read_on).collect();
+    let not_covered = without_market(snapshot).chain(app.not_covered(&chains)).collect();
+    CreditEvents {
+        events: Some(events(snapshot)),
+        positions: Some(positions(snapshot)),
+        last_liquidation_at: snapshot.pools().filter_map(|pool| pool.last_liquidation_at).max().map(Moment),
+        ..CreditEvents::over(snapshot.pools().map(pool).collect(), not_covered, remarks(snapshot)).with_score_totals()
+    }
+}
+
+/// The newest events of all pools, the newest first.
+fn events(snapshot: &Snapshot) -> Vec<PoolEventBody> {
+    let event = |pool: &PoolHistory, event: &LendingEvent| PoolEventBody {
+        at: Moment(time_from_unix(event.time)),
+        kind: event.kind.into(),
+        usd: event.usd.map(Usd),
+        protocol: pool.protocol.as_str().to_owned(),
+        market_address: pool.market_address.to_checksum(None),
+        chain_id: pool.chain_id,
+    };
+    let pools = snapshot.pools();
+    let mut all: Vec<_> =
+        pools.flat_map(|pool| pool.events.events.iter().map(move |one| (one.time, event(pool, one)))).collect();
+    all.sort_by_key(|(time, _)| Reverse(*time));
+    all.into_iter().take(MOST_EVENTS).map(|(_, event)| event).collect()
 }
 
 fn pool(pool: &PoolHistory) -> Pool {
@@ -154,4 +184,26 @@ fn pool(pool: &PoolHistory) -> Pool {
         first_event_at: pool.first_event_at.map(Moment),
         last_event_at: pool.last_event_at.map(Moment),
     }
+}
+
+/// What the wallet has in the pools now.
+fn positions(snapshot: &Snapshot) -> Vec<PoolPositionBody> {
+    let position = |position: &Position| {
+        let is_here = |pool: &&PoolHistory| {
+            (pool.chain_id, pool.protocol, pool.market_address)
+                == (position.chain_id, position.protocol, position.market_address)
+        };
+        let details = snapshot.pools().find(is_here).and_then(|pool| pool.position.as_ref());
+        PoolPositionBody {
+            protocol: position.protocol.as_str().to_owned(),
+            market_address: position.market_address.to_checksum(None),
+            market: position.market.clone(),
+            chain_id: position.chain_id,
+            supplied: Usd(position.supplied_usd),
+            borrowed: Usd(position.borrowed_usd),
+            health_factor: details.and_then(|details| details.health_factor),
+        }
+    };
+    let open = snapshot.chains.iter().flat_map(|chain| &chain.positions);
+    open.filter(|one| one.supplied_usd > 0.0 || one.borrowed_usd > 0.0).map(position).collect()
 }

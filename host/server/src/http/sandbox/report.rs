@@ -15,7 +15,7 @@ use assay_domain::ChainId;
 
 /// The holdings of an address on one chain, in dollars.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "SandboxChainTotal")]
+#[schema(as = SandboxChainTotal)]
 pub struct ChainTotalBody {
     #[schema(value_type = String)]
     address: Checksummed,
@@ -30,7 +30,7 @@ pub struct ChainTotalBody {
 
 /// A mock credit report.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/report/address/{address}", tag = "sandbox", operation_id = "sandbox_report",
+    get, path = "/api/v2/sandbox/report/address/{address}", tag = "sandbox", operation_id = "get_sandbox_report",
     params(AddressPath),
     responses(
         (status = 200, description = "The report", body = ReportBody),
@@ -45,7 +45,7 @@ pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> R
 
 /// The mock value of everything an address holds.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/report/address/{address}/total/usd", tag = "sandbox", operation_id = "sandbox_total",
+    get, path = "/api/v2/sandbox/report/address/{address}/total/usd", tag = "sandbox", operation_id = "get_sandbox_total",
     params(AddressPath),
     responses(
         (status = 200, description = "The value", body = TotalBody),
@@ -60,7 +60,7 @@ pub async fn total(State(app): State<App>, AddressPath(address): AddressPath) ->
 
 /// The mock value of what an address holds on one chain.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd", tag = "sandbox", operation_id = "sandbox_chain_total",
+    get, path = "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd", tag = "sandbox", operation_id = "get_sandbox_chain_total",
     params(AddressPath, ChainPath),
     responses(
         (status = 200, description = "The value", body = ChainTotalBody),

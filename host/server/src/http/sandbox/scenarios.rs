@@ -10,7 +10,7 @@ use crate::http::{ApiError, App, responses, wire::ScenariosBody};
 /// They come from the generator: a server that serves another one has others, or none. The paths under `/api/v2/sandbox`
 /// answer plainly for them.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/scenarios", tag = "sandbox", operation_id = "sandbox_scenarios",
+    get, path = "/api/v2/sandbox/scenarios", tag = "sandbox", operation_id = "list_sandbox_scenarios",
     responses((status = 200, description = "The scenarios", body = ScenariosBody), responses::Keyed, responses::Models),
     security(("key" = [])),
 )]

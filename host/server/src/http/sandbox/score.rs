@@ -17,7 +17,7 @@ use crate::{
 ///
 /// 0x0000000000000000000000000000000000000001 to …04 are excellent, good, fair and low.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "sandbox_score",
+    get, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "get_sandbox_score",
     params(AddressPath),
     responses(
         (status = 200, description = "The score", body = ScoreBody),
@@ -31,7 +31,7 @@ pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> R
 
 /// A mock score with off-chain assets added, in proportion up to 100,000 USD.
 #[utoipa::path(
-    post, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "sandbox_enhanced_score",
+    post, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "enhance_sandbox_score",
     params(AddressPath),
     request_body(content = OffChain, content_type = "application/json"),
     responses(
@@ -52,7 +52,7 @@ pub async fn post(
 
 /// One mock score for several addresses: the mean of their scores. Invalid addresses are skipped.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/score/", tag = "sandbox", operation_id = "sandbox_mean_score",
+    get, path = "/api/v2/sandbox/score/", tag = "sandbox", operation_id = "get_sandbox_mean_score",
     params(AddressList),
     responses(
         (status = 200, description = "The mean", body = MeanBody),
@@ -71,7 +71,7 @@ pub async fn mean(State(app): State<App>, AddressList(addresses): AddressList) -
 
 /// Mock scores of several addresses. Invalid addresses are skipped.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/score/batch/", tag = "sandbox", operation_id = "sandbox_scores",
+    get, path = "/api/v2/sandbox/score/batch/", tag = "sandbox", operation_id = "list_sandbox_scores",
     params(AddressList),
     responses(
         (status = 200, description = "The scores", body = ScoresBody),

@@ -74,7 +74,7 @@ pub async fn attest(
 
 /// The accounts that sign statements, when each did, and the schema of what they sign.
 #[utoipa::path(
-    get, path = "/.well-known/assay-attestation.json", tag = "scores", operation_id = "attestation_signers",
+    get, path = "/.well-known/assay-attestation.json", tag = "scores", operation_id = "list_attestation_signers",
     responses((status = 200, description = "The signers", body = SignersBody), responses::NoSigners),
 )]
 pub async fn signers(State(app): State<App>) -> Result<Response, ApiError> {

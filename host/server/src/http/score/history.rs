@@ -20,7 +20,7 @@ use crate::{
 /// factor accounts for, these sum to the change of the score. Explorers and price APIs are not asked, because they tell
 /// only of today. Each point costs the units of one score.
 #[utoipa::path(
-    get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "score_history",
+    get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "get_score_history",
     params(SubjectPath, Moments, Asked),
     responses(
         (status = 200, description = "The points", body = HistoryBody),

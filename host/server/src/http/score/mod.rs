@@ -23,7 +23,7 @@ use crate::scoring::Ask;
 
 /// Off-chain figures from the caller, which are not verified.
 #[derive(Deserialize, ToSchema)]
-#[schema(title = "OffChain", example = json!({ "total_asset_usd": 50_000 }))]
+#[schema(as = OffChain, example = json!({ "total_asset_usd": 50_000 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub struct OffChain {
     /// Assets in US dollars, not negative.
@@ -36,7 +36,7 @@ pub struct OffChain {
 /// The first time an address is scored, its lending history is read from the chains. If that takes long, the response
 /// has `pending` and `provisional`; request it again shortly.
 #[utoipa::path(
-    get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "score",
+    get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "get_score",
     params(SubjectPath, IncludeFactors, Asked),
     responses(
         (
@@ -67,7 +67,7 @@ pub async fn get(
 ///
 /// The score rises by at most 15 % of the gap to 1000, in proportion to the assets up to 50,000 USD.
 #[utoipa::path(
-    post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhanced_score",
+    post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhance_score",
     params(SubjectPath, IncludeFactors, Asked),
     request_body(content = OffChain, content_type = "application/json"),
     responses(

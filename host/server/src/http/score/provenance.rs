@@ -18,7 +18,7 @@ use assay_store::StoreError;
 /// `scoring.provenance_days` days. From this response and the model's bytes `assay replay` computes the same score
 /// again.
 #[utoipa::path(
-    get, path = "/api/v2/score/{id}", tag = "scores", operation_id = "provenance",
+    get, path = "/api/v2/score/{id}", tag = "scores", operation_id = "get_provenance",
     params(ScorePath),
     responses(
         (status = 200, description = "Where it came from", body = ProvenanceBody),
@@ -39,7 +39,7 @@ pub async fn mine(
 ///
 /// `assay verify` compares it with a statement, runs the model on the features, and reads the chains again.
 #[utoipa::path(
-    get, path = "/api/v2/score/{id}/evidence", tag = "scores", operation_id = "evidence",
+    get, path = "/api/v2/score/{id}/evidence", tag = "scores", operation_id = "get_evidence",
     params(ScorePath),
     responses(
         (status = 200, description = "The evidence", body = EvidenceBody),
@@ -58,7 +58,7 @@ pub async fn evidence(
 
 /// The same for an auditor, with the record that `assay replay` reads.
 #[utoipa::path(
-    get, path = "/api/v2/admin/scores/{id}", tag = "admin", operation_id = "audited_provenance",
+    get, path = "/api/v2/admin/scores/{id}", tag = "admin", operation_id = "get_audited_provenance",
     params(ScorePath),
     responses(
         (status = 200, description = "Where it came from", body = AuditedBody),

@@ -8,18 +8,18 @@ use crate::{
         extract::{Asked, Caller, IncludeFactors, SubjectList},
         fresh::{self, Known},
         responses,
-        wire::{MeanBody, ScoresBody},
+        wire::{MeanBody, ScoresBody, SkippedBody},
     },
-    scoring::{Ask, ScoringError},
+    scoring::{Ask, ScoringError, Several},
 };
 use assay_domain::Freshness;
 
 /// One score for several addresses: the mean of their scores.
 ///
-/// Items that are neither an address nor a name are skipped, and so are addresses without activity; an address that
-/// occurs twice counts once. Each address costs the units of one score.
+/// Items that are neither an address nor a name are skipped, and so are addresses without activity: `skipped` lists
+/// them. An address that occurs twice counts once. Each address costs the units of one score.
 #[utoipa::path(
-    get, path = "/api/v2/score/", tag = "scores", operation_id = "mean_score",
+    get, path = "/api/v2/score/", tag = "scores", operation_id = "get_mean_score",
     params(SubjectList, Asked),
     responses(
         (
@@ -35,22 +35,24 @@ pub async fn mean(
     caller: Caller,
     State(app): State<App>,
     known: Known,
-    SubjectList(subjects): SubjectList,
+    SubjectList(subjects, mut skipped): SubjectList,
     Asked(version): Asked,
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
-    let mean = app.charged(&caller, count, app.source.mean(subjects, &ask)).await?;
+    let mut mean = app.charged(&caller, count, app.source.mean(subjects, &ask)).await?;
+    skipped.append(&mut mean.skipped);
+    mean.skipped = skipped;
     let ids: Vec<_> = mean.scores.iter().map(|scored| app.rollout.score_id(scored, caller.owner())).collect();
     Ok(fresh::identified(app.answer(&known, mean.fresh, &MeanBody::from(mean))?, ids))
 }
 
 /// The score of each of several addresses.
 ///
-/// Items that are neither an address nor a name are skipped, and so are addresses without activity; an address that
-/// occurs twice is in the response once. Each address costs the units of one score.
+/// Items that are neither an address nor a name are skipped, and so are addresses without activity: `skipped` lists
+/// them. An address that occurs twice is in the response once. Each address costs the units of one score.
 #[utoipa::path(
-    get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "scores",
+    get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "list_scores",
     params(SubjectList, IncludeFactors, Asked),
     responses(
         (
@@ -66,18 +68,23 @@ pub async fn batch(
     caller: Caller,
     State(app): State<App>,
     known: Known,
-    SubjectList(subjects): SubjectList,
+    SubjectList(subjects, mut skipped): SubjectList,
     IncludeFactors(factors): IncludeFactors,
     Asked(version): Asked,
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
-    let scored = app.charged(&caller, count, app.source.scores(subjects, &ask)).await?;
+    let Several { found: scored, skipped: mut more } =
+        app.charged(&caller, count, app.source.scores(subjects, &ask)).await?;
+    skipped.append(&mut more);
     let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
     let mut bodies = Vec::with_capacity(scored.len());
     for scored in &scored {
         bodies.push(app.explained(scored, factors).await);
     }
     let ids = scored.iter().map(|scored| app.rollout.score_id(scored, caller.owner()));
-    Ok(fresh::identified(app.answer(&known, soonest, &ScoresBody::from(bodies))?, ids))
+    Ok(fresh::identified(
+        app.answer(&known, soonest, &ScoresBody { skipped: SkippedBody::all(skipped), ..bodies.into() })?,
+        ids,
+    ))
 }

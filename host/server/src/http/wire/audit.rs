@@ -10,7 +10,7 @@ use assay_domain::{ModelKind, ModelRef};
 
 /// One page of the log, newest entry first.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Audit")]
+#[schema(as = Audit)]
 pub struct AuditBody {
     pub entries: Vec<AuditEntryBody>,
     pub total: usize,
@@ -20,7 +20,7 @@ pub struct AuditBody {
 
 /// One change to a model, recorded before it is made.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "AuditEntry")]
+#[schema(as = AuditEntry)]
 pub struct AuditEntryBody {
     id: String,
     #[schema(value_type = String, format = DateTime)]

@@ -8,7 +8,7 @@ use assay_domain::ChainId;
 
 /// What one chain shows about an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "ChainReport")]
+#[schema(as = ChainReport)]
 pub struct ChainReportBody {
     #[schema(value_type = String, example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")]
     pub address: Checksummed,
@@ -48,6 +48,14 @@ struct ChainToken {
     /// 0 when no source has a price.
     #[schema(value_type = f64)]
     value_usd: Usd,
+    /// Contract of the token; absent for the native currency, and in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    address: Option<String>,
+    /// Whether a source has a price; without one, `value_usd` is 0. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    priced: Option<bool>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -77,7 +85,7 @@ struct ChainProtocol {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChainActivity {
-    /// Null when there is none.
+    /// Null when there is none. If it is not found, the first lending event.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub first_transaction: Option<Moment>,
     /// Transactions sent.
@@ -91,6 +99,8 @@ impl From<Assets> for ChainAssets {
             name: t.name,
             balance: t.balance,
             value_usd: t.value_usd,
+            address: t.address,
+            priced: t.priced,
         };
         let nft = |n: super::NftBody| ChainNft { name: n.name, collection: n.collection };
         Self {

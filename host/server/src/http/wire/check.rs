@@ -9,7 +9,7 @@ use assay_registry::{CheckReport, Class, Cost, Problem};
 
 /// The result of a check.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Check", example = json!({
+#[schema(as = Check, example = json!({
     "ok": false, "problems": [{ "code": "imports", "message": "it imports wasi:clocks; a model has no clock" }],
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "bytes": 81_203, "core_module": false,
     "component_bytes": 81_203, "class": "small", "lanes": null, "code_bytes": null, "compile_ms": 41, "model": null, "costs": []
@@ -42,7 +42,7 @@ pub struct CheckBody {
 
 /// A model's description of itself.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ModelDescription")]
+#[schema(as = ModelDescription)]
 pub struct DescriptionBody {
     /// `credit`, `boost`, `sybil` or `sandbox`.
     #[schema(value_type = String)]
@@ -56,7 +56,7 @@ pub struct DescriptionBody {
 
 /// The cost of one call, with the start of its instance.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "CallCost")]
+#[schema(as = CallCost)]
 pub struct CallCostBody {
     input: String,
     /// Approximate number of instructions: the same on every machine.

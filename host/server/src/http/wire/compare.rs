@@ -9,7 +9,7 @@ use assay_domain::{Address, Assessment, Coverage, Factor};
 
 /// The results of several versions for the same reading of an address.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Comparison")]
+#[schema(as = Comparison)]
 pub struct ComparisonBody {
     #[schema(value_type = String)]
     address: Checksummed,
@@ -26,7 +26,7 @@ pub struct ComparisonBody {
 
 /// The result of one version, or why it has none.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ComparedVersion")]
+#[schema(as = ComparedVersion)]
 pub struct ComparedBody {
     version: String,
     /// SHA-256 of the model's bytes; null when the version is not in service.
@@ -48,7 +48,7 @@ pub struct ComparedBody {
 
 /// The value of this version minus the value of the first.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Difference")]
+#[schema(as = Difference)]
 pub struct GapBody {
     score: i32,
     decile: i32,
@@ -58,14 +58,14 @@ pub struct GapBody {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "RangeMove")]
+#[schema(as = RangeMove)]
 pub struct RangeMoveBody {
     from: RangeName,
     to: RangeName,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "FactorDifference")]
+#[schema(as = FactorDifference)]
 pub struct FactorGapBody {
     label: String,
     points: i32,
@@ -73,7 +73,7 @@ pub struct FactorGapBody {
 
 /// A stable code and a message.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "VersionError")]
+#[schema(as = VersionError)]
 pub struct FailureBody {
     #[schema(value_type = String)]
     code: &'static str,

@@ -11,7 +11,7 @@ use crate::rollout::Scored;
 
 /// The score of a wallet at moments in the past, the oldest first.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ScoreHistory")]
+#[schema(as = ScoreHistory)]
 pub struct HistoryBody {
     /// With its EIP-55 checksum.
     #[schema(value_type = String)]
@@ -26,7 +26,7 @@ pub struct HistoryBody {
 
 /// The score at one moment.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ScorePoint")]
+#[schema(as = ScorePoint)]
 pub struct PointBody {
     /// Each chain is read at its last block before this moment.
     #[schema(value_type = String, format = DateTime)]
@@ -64,7 +64,7 @@ pub struct PointBody {
 
 /// The points of a factor, or their change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(title = "FactorPoints")]
+#[schema(as = FactorPoints)]
 pub struct PointsBody {
     label: String,
     points: i64,
@@ -72,7 +72,7 @@ pub struct PointsBody {
 
 /// What changed between two points: the changes of the factors and `rest` sum to `score`.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(title = "ScoreChange")]
+#[schema(as = ScoreChange)]
 pub struct ChangeBody {
     score: i64,
     /// Factors whose points changed.

@@ -9,7 +9,7 @@ use assay_domain::{Attestation, B256, ChainId, Coverage, IdentitySource};
 
 /// Names that resolve to an address, and attestations about its owner.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Identity", example = json!({
+#[schema(as = Identity, example = json!({
     "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
     "attestations": [{
         "provider": "ens", "kind": null, "chain_id": 1, "name": "vitalik.eth", "schema": null, "uid": null, "attester": null,
@@ -39,7 +39,7 @@ pub struct IdentityBody {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Attestation")]
+#[schema(as = Attestation)]
 pub struct AttestationBody {
     /// `ens`, `basename`, `coinbase`, `human-passport`, and those that the operator of this server has added.
     pub provider: String,
@@ -65,7 +65,7 @@ pub struct AttestationBody {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "IdentitySource")]
+#[schema(as = IdentitySource)]
 pub struct IdentitySourceBody {
     pub provider: String,
     pub kind: Option<String>,

@@ -10,7 +10,7 @@ use crate::access::KnownKey;
 
 /// All keys.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Keys")]
+#[schema(as = Keys)]
 pub struct KeysBody {
     pub keys: Vec<KeyBody>,
     pub count: usize,
@@ -18,7 +18,7 @@ pub struct KeysBody {
 
 /// One key, and the units it has used.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Key", example = json!({
+#[schema(as = Key, example = json!({
     "name": "first", "scopes": ["read"], "limit": 1000, "used": 13, "left": 987, "rate": 600, "source": "store",
     "minted_at": "2026-01-15T10:30:00Z"
 }))]

@@ -17,6 +17,7 @@ mod report;
 mod scenario;
 mod score;
 mod shadow;
+mod skipped;
 mod statement;
 mod submission;
 mod summary;
@@ -36,12 +37,13 @@ pub use payment::PaymentRequiredBody;
 pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
 pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use report::{
-    Activity, Assets, Counts, CreditEvents, Defi, NftBody, NotApplicable, Pool, ProtocolBody, ReportBody, ReportScore,
-    TokenBody, Totals,
+    Activity, Assets, Counts, CreditEvents, Defi, EventName, NftBody, NotApplicable, Pool, PoolEventBody,
+    PoolPositionBody, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use scenario::{ScenarioBody, ScenariosBody};
 pub use score::{ClaimedRateBody, CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
 pub use shadow::ShadowBody;
+pub use skipped::SkippedBody;
 pub use statement::{BlockBody, EvidenceBody, SignersBody, StatementBody};
 pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};

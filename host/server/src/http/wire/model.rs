@@ -9,7 +9,7 @@ use assay_registry::{ModelStatus, Price};
 
 /// One model, or one file that could not be loaded as a model.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Model", example = json!({
+#[schema(as = Model, example = json!({
     "kind": "credit", "version": "1.1", "title": "Five-factor scorecard", "authors": ["Assay"], "reads": ["chains.first-transaction"],
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "role": "champion", "state": "ready",
     "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "class": "small",
@@ -56,7 +56,7 @@ pub struct ModelBody {
 
 /// The share of wallets to which the outcome happens within the time, by range, as the model itself states it.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Claims")]
+#[schema(as = Claims)]
 pub struct ClaimsBody {
     outcome: String,
     horizon_days: u32,
@@ -66,7 +66,7 @@ pub struct ClaimsBody {
 
 /// The share in one range, 0 to 1, with its 95 % interval.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Rate")]
+#[schema(as = Rate)]
 pub struct RateBody {
     range: &'static str,
     low: f64,
@@ -76,7 +76,7 @@ pub struct RateBody {
 
 /// What a loaded model costs this host.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ModelCost")]
+#[schema(as = ModelCost)]
 pub struct PriceBody {
     /// Engines that it is loaded on: so many calls run at the same time at full speed.
     lanes: usize,
@@ -92,7 +92,7 @@ pub struct PriceBody {
 
 /// A stable code and a message.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Reason")]
+#[schema(as = Reason)]
 pub struct ReasonBody {
     #[schema(value_type = String)]
     pub code: &'static str,
@@ -101,7 +101,7 @@ pub struct ReasonBody {
 
 /// All models on the shelf.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Models")]
+#[schema(as = Models)]
 pub struct ModelsBody {
     pub models: Vec<ModelBody>,
     pub count: usize,
@@ -109,7 +109,7 @@ pub struct ModelsBody {
 
 /// A model that was named in a request.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ModelReference", example = json!({
+#[schema(as = ModelReference, example = json!({
     "kind": "credit", "version": "1.1", "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 }))]
 pub struct ReferenceBody {
@@ -121,7 +121,7 @@ pub struct ReferenceBody {
 
 /// The roles of one kind after a change.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Roles", example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"] }))]
+#[schema(as = Roles, example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"] }))]
 pub struct RolesBody {
     #[schema(value_type = String)]
     pub kind: ModelKind,

@@ -9,7 +9,7 @@ use assay_domain::{ClaimVerdict, stats::Interval, time_from_unix};
 
 /// The kept scores of credit champion and challengers joined with the liquidations after them.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Outcomes")]
+#[schema(as = Outcomes)]
 pub struct OutcomesBody {
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
@@ -24,7 +24,7 @@ pub struct OutcomesBody {
 
 /// One model. A wallet counts once a week, with its first score.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ModelOutcomes")]
+#[schema(as = ModelOutcomes)]
 pub struct ModelOutcomesBody {
     model: ReferenceBody,
     /// `champion` or `challenger`.
@@ -40,7 +40,7 @@ pub struct ModelOutcomesBody {
 
 /// How often wallets of one population were liquidated within one horizon.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Realised")]
+#[schema(as = Realised)]
 pub struct RealisedBody {
     population: String,
     horizon_days: u32,
@@ -53,7 +53,7 @@ pub struct RealisedBody {
 
 /// One range of the score.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "RealisedRange")]
+#[schema(as = RealisedRange)]
 pub struct RealisedRangeBody {
     range: RangeName,
     scores: u64,
@@ -74,7 +74,7 @@ pub struct RealisedRangeBody {
 
 /// The scores of one week.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ScoreWeek")]
+#[schema(as = ScoreWeek)]
 pub struct WeekBody {
     #[schema(value_type = String, format = DateTime)]
     from: Moment,

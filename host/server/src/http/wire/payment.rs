@@ -10,7 +10,7 @@ use crate::access::x402::DemandBody;
 /// The terms of a payment. The header `PAYMENT-REQUIRED` contains them for x402 version 2.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[schema(title = "PaymentRequired", example = json!({
+#[schema(as = PaymentRequired, example = json!({
     "x402Version": 1, "error": "X-PAYMENT header is required",
     "accepts": [{
         "scheme": "exact", "network": "base", "maxAmountRequired": "100000", "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",

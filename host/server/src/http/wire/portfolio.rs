@@ -8,7 +8,7 @@ use assay_domain::{Address, ChainId};
 
 /// The holdings of an address by chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Portfolio")]
+#[schema(as = Portfolio)]
 pub struct PortfolioBody {
     #[schema(value_type = String)]
     pub address: Checksummed,
@@ -26,7 +26,7 @@ pub struct PortfolioBody {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "ChainValue")]
+#[schema(as = ChainValue)]
 pub struct ChainValueBody {
     #[schema(value_type = u64)]
     pub chain_id: ChainId,
@@ -37,7 +37,7 @@ pub struct ChainValueBody {
 
 /// The total holdings of an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Total")]
+#[schema(as = Total)]
 pub struct TotalBody {
     #[schema(value_type = String)]
     address: Checksummed,

@@ -14,7 +14,7 @@ use assay_domain::{
 
 /// A served score with everything that it was computed from.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Provenance")]
+#[schema(as = Provenance)]
 pub struct ProvenanceBody {
     id: String,
     /// With its EIP-55 checksum.
@@ -49,7 +49,7 @@ pub struct ProvenanceBody {
 
 /// The same, with the stored record, for an auditor.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "AuditedProvenance")]
+#[schema(as = AuditedProvenance)]
 pub struct AuditedBody {
     /// Name of the key that the score was first computed for.
     asked_by: String,
@@ -62,7 +62,7 @@ pub struct AuditedBody {
 
 /// One part of the assessment, with its points.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "WeighedFactor")]
+#[schema(as = WeighedFactor)]
 pub struct WeighedFactorBody {
     pub label: String,
     /// A range name. Absent, like the description and the possible points, where the model was not asked for words.
@@ -78,7 +78,7 @@ pub struct WeighedFactorBody {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Boost")]
+#[schema(as = Boost)]
 struct BoostBody {
     model: ReferenceBody,
     #[serde(with = "exact")]

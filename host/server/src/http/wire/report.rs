@@ -7,11 +7,11 @@ use super::{
     Checksummed, Moment, RangeName, Usd,
     score::{ClaimedRateBody, CoverageName},
 };
-use assay_domain::{ChainId, Coverage};
+use assay_domain::{ChainId, Coverage, EventKind};
 
 /// A credit report.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Report")]
+#[schema(as = Report)]
 pub struct ReportBody {
     #[schema(value_type = String, example = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")]
     pub address: Checksummed,
@@ -49,6 +49,10 @@ pub struct ReportScore {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub no_claim: Option<String>,
+    /// True if the wallet shows no activity on any chain: the score then says nothing. Absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub inactive: Option<bool>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -61,7 +65,7 @@ pub struct Assets {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Token")]
+#[schema(as = Token)]
 pub struct TokenBody {
     pub symbol: String,
     pub name: String,
@@ -73,10 +77,18 @@ pub struct TokenBody {
     pub value_usd: Usd,
     #[schema(value_type = u64)]
     pub chain_id: ChainId,
+    /// Contract of the token; absent for the native currency, and in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub address: Option<String>,
+    /// Whether a source has a price; without one, `value_usd` is 0. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub priced: Option<bool>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Nft")]
+#[schema(as = Nft)]
 pub struct NftBody {
     pub name: String,
     pub collection: String,
@@ -95,7 +107,7 @@ pub struct Defi {
 
 /// The amounts supplied to and borrowed from one protocol on one chain, in dollars.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Protocol")]
+#[schema(as = Protocol)]
 pub struct ProtocolBody {
     pub name: String,
     #[schema(value_type = f64)]
@@ -108,7 +120,8 @@ pub struct ProtocolBody {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Activity {
-    /// The first transaction on any chain; null when there is none.
+    /// The first transaction on any chain, from which the age of the wallet counts; null when there is none. On a chain
+    /// whose first transaction is not found, the first lending event.
     #[schema(value_type = Option<String>, format = DateTime)]
     pub first_transaction: Option<Moment>,
     /// Transactions sent.
@@ -126,6 +139,22 @@ pub struct CreditEvents {
     /// Whether these events contribute to the score.
     pub feeds_score: bool,
     pub totals: Totals,
+    /// The totals of the pools that feed the score, which its factors count. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub score_totals: Option<Totals>,
+    /// The newest events, the newest first, at most 200; `totals` counts all. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub events: Option<Vec<PoolEventBody>>,
+    /// What the wallet has in the pools now. Absent in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub positions: Option<Vec<PoolPositionBody>>,
+    /// The last liquidation in any pool. Absent without one, and in the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
+    pub last_liquidation_at: Option<Moment>,
     pub pools: Vec<Pool>,
     pub defaults: NotApplicable,
     pub delinquencies: NotApplicable,
@@ -134,6 +163,67 @@ pub struct CreditEvents {
     /// What the events of the listed pools do not show: what no reading of a protocol finds, and why the events of a
     /// pool do not explain its position. Empty when there is nothing to say.
     pub remarks: Vec<String>,
+}
+
+/// One event of the wallet in a lending pool.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = PoolEvent, example = json!({
+    "at": "2026-01-15T10:30:00Z", "kind": "borrow", "usd": 1500.0, "protocol": "lenderA_v3",
+    "market_address": "0x87870Bca3F3fD6335C3F4ce8392D69350B4fA4E2", "chain_id": 1
+}))]
+pub struct PoolEventBody {
+    #[schema(value_type = String, format = DateTime)]
+    pub at: Moment,
+    pub kind: EventName,
+    /// Dollars at that time; null for an asset that does not follow the dollar. Of a liquidation: the repaid debt.
+    #[schema(value_type = Option<f64>)]
+    pub usd: Option<Usd>,
+    pub protocol: String,
+    pub market_address: String,
+    #[schema(value_type = u64)]
+    pub chain_id: ChainId,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = EventKind)]
+pub enum EventName {
+    Supply,
+    Withdraw,
+    Borrow,
+    Repay,
+    Liquidation,
+}
+
+impl From<EventKind> for EventName {
+    fn from(kind: EventKind) -> Self {
+        match kind {
+            EventKind::Supply => Self::Supply,
+            EventKind::Withdraw => Self::Withdraw,
+            EventKind::Borrow => Self::Borrow,
+            EventKind::Repay => Self::Repay,
+            EventKind::Liquidation => Self::Liquidation,
+        }
+    }
+}
+
+/// What the wallet has in a pool now, in dollars.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = PoolPosition)]
+pub struct PoolPositionBody {
+    pub protocol: String,
+    pub market_address: String,
+    /// Null when the protocol has one pool on the chain.
+    pub market: Option<String>,
+    #[schema(value_type = u64)]
+    pub chain_id: ChainId,
+    #[schema(value_type = f64)]
+    pub supplied: Usd,
+    #[schema(value_type = f64)]
+    pub borrowed: Usd,
+    /// Collateral times liquidation threshold over debt: below 1 it can be liquidated. Null without debt, and for
+    /// `lenderB_v2`, whose pools share their collateral.
+    pub health_factor: Option<f64>,
 }
 
 /// Total events of all pools. A pool that does not collect an event type adds nothing to its count.
@@ -158,7 +248,7 @@ pub struct Counts {
 
 /// The history in one lending pool contract.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Pool")]
+#[schema(as = Pool)]
 pub struct Pool {
     /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2`, `lenderB_v3` or `morpho_blue`.
     pub protocol: String,
@@ -201,27 +291,45 @@ impl NotApplicable {
     };
 }
 
+impl Totals {
+    /// The sums over `pools`.
+    fn over<'a>(pools: impl Iterator<Item = &'a Pool>) -> Self {
+        pools.fold(Self::default(), |sum, Pool { counts, .. }| {
+            let add = |sum: u64, count: Option<u64>| sum.saturating_add(count.unwrap_or(0));
+            Self {
+                supply: add(sum.supply, counts.supply),
+                withdraw: add(sum.withdraw, counts.withdraw),
+                borrow: add(sum.borrow, counts.borrow),
+                repay: add(sum.repay, counts.repay),
+                liquidation: add(sum.liquidation, counts.liquidation),
+            }
+        })
+    }
+}
+
 impl CreditEvents {
     /// Computes the coverage, the totals and whether the events contribute to the score, from `pools`.
     pub fn over(pools: Vec<Pool>, not_covered: Vec<String>, remarks: Vec<String>) -> Self {
-        let sum = |count: fn(&Counts) -> Option<u64>| {
-            pools.iter().filter_map(|p| count(&p.counts)).fold(0, u64::saturating_add)
-        };
         Self {
             coverage: Coverage::least(pools.iter().map(|pool| pool.coverage)),
             feeds_score: pools.iter().any(|pool| pool.feeds_score),
-            totals: Totals {
-                supply: sum(|c| c.supply),
-                withdraw: sum(|c| c.withdraw),
-                borrow: sum(|c| c.borrow),
-                repay: sum(|c| c.repay),
-                liquidation: sum(|c| c.liquidation),
-            },
+            totals: Totals::over(pools.iter()),
+            score_totals: None,
+            events: None,
+            positions: None,
+            last_liquidation_at: None,
             pools,
             defaults: NotApplicable::DEFAULTS,
             delinquencies: NotApplicable::DELINQUENCIES,
             not_covered,
             remarks,
         }
+    }
+
+    /// Adds the totals that only production reports have.
+    #[must_use]
+    pub fn with_score_totals(self) -> Self {
+        let score_totals = Totals::over(self.pools.iter().filter(|pool| pool.feeds_score));
+        Self { score_totals: Some(score_totals), ..self }
     }
 }

@@ -8,7 +8,7 @@ use assay_registry::{MockSubject, Scenario};
 
 /// An address or agent that behaves as production does in one condition.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Scenario", example = json!({
+#[schema(as = Scenario, example = json!({
     "id": "failed-pool", "title": "A pool that could not be read", "address": "0x0000000000000000000000000000000000000103",
     "description": "The coverage of one pool is `failed`, its counts are null, and the score is provisional."
 }))]
@@ -29,7 +29,7 @@ pub struct ScenarioBody {
 
 /// All scenarios of the generator that answers now.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Scenarios")]
+#[schema(as = Scenarios)]
 pub struct ScenariosBody {
     scenarios: Vec<ScenarioBody>,
     count: usize,

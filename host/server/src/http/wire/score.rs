@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Checksummed, Moment, Version};
+use super::{Checksummed, Moment, SkippedBody, Version};
 use crate::{
     rollout::Scored,
     scoring::{MeanScore, SandboxScore},
@@ -13,7 +13,7 @@ use assay_domain::{Address, Claim, Claimed, Claims, Coverage, Decile, Factor, Mo
 /// The named ranges: 920-1000 excellent, 840-919 very_good, 750-839 good, 640-749 fair, 300-639 low.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(title = "Range")]
+#[schema(as = Range)]
 pub enum RangeName {
     Low,
     Fair,
@@ -36,7 +36,7 @@ impl From<Range> for RangeName {
 
 /// A credit score.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Score", example = json!({
+#[schema(as = Score, example = json!({
     "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "score": 847, "decile": 8, "range": "very_good",
     "model_version": "1.1", "timestamp": "2026-01-15T10:30:00Z", "credit_events_coverage": "complete", "provisional": false
 }))]
@@ -81,7 +81,7 @@ pub struct ScoreBody {
 
 /// How often something happens to wallets of one population and range: a share of 0 to 1 with its 95 % interval.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "ClaimedRate", example = json!({
+#[schema(as = ClaimedRate, example = json!({
     "outcome": "liquidated", "horizon_days": 90, "estimate": 0.0243, "low": 0.0074, "high": 0.0474,
     "population": "wallets that owe at least $10 and whose health factor or utilisation was read"
 }))]
@@ -99,7 +99,7 @@ pub struct ClaimedRateBody {
 /// `complete`, `partial` (not yet current), `pending` (first reading) or `failed`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-#[schema(title = "Coverage")]
+#[schema(as = Coverage)]
 pub enum CoverageName {
     Complete,
     Partial,
@@ -109,7 +109,7 @@ pub enum CoverageName {
 
 /// One part of the score, described for the owner of the wallet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Factor", example = json!({
+#[schema(as = Factor, example = json!({
     "label": "Repayment History", "rating": "good", "description": "12 loans repaid and none liquidated. More repaid loans raise this."
 }))]
 pub struct FactorBody {
@@ -120,7 +120,7 @@ pub struct FactorBody {
 
 /// One score for several addresses.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "MeanScore")]
+#[schema(as = MeanScore)]
 pub struct MeanBody {
     /// The addresses in the mean: the valid addresses of the request that have a score, each once.
     #[schema(value_type = Vec<String>)]
@@ -144,14 +144,22 @@ pub struct MeanBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,
+    /// The items of the request that were left out, and why. Absent if there are none, and on the paths of the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub skipped: Option<Vec<SkippedBody>>,
 }
 
 /// A score for each of several addresses.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Scores")]
+#[schema(as = Scores)]
 pub struct ScoresBody {
     pub scores: Vec<ScoreBody>,
     pub count: usize,
+    /// The items of the request that were left out, and why. Absent if there are none, and on the paths of the sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub skipped: Option<Vec<SkippedBody>>,
 }
 
 impl ScoreBody {
@@ -212,6 +220,7 @@ impl MeanBody {
             timestamp: Moment::now(),
             credit_events_coverage: None,
             provisional: None,
+            skipped: None,
         }
     }
 
@@ -233,6 +242,7 @@ impl From<MeanScore> for MeanBody {
             timestamp: Moment(mean.at),
             credit_events_coverage: None,
             provisional: None,
+            skipped: SkippedBody::all(mean.skipped),
         };
         body.read(mean.coverage)
     }
@@ -255,7 +265,7 @@ impl ClaimedRateBody {
 
 impl From<Vec<ScoreBody>> for ScoresBody {
     fn from(scores: Vec<ScoreBody>) -> Self {
-        Self { count: scores.len(), scores }
+        Self { count: scores.len(), scores, skipped: None }
     }
 }
 

@@ -14,7 +14,7 @@ use assay_domain::{
 
 /// The results of the challengers of one kind compared with the champion, of all hosts together.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ShadowReport")]
+#[schema(as = ShadowReport)]
 pub struct ShadowBody {
     #[schema(value_type = String)]
     pub kind: ModelKind,
@@ -31,7 +31,7 @@ pub struct ShadowBody {
 
 /// One challenger compared with one champion.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ShadowPair")]
+#[schema(as = ShadowPair)]
 pub struct PairBody {
     champion: ReferenceBody,
     challenger: ReferenceBody,
@@ -75,7 +75,7 @@ pub struct PairBody {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "FailureCount")]
+#[schema(as = FailureCount)]
 pub struct FailureCount {
     code: String,
     count: u64,
@@ -83,7 +83,7 @@ pub struct FailureCount {
 
 /// A distribution of scores.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ScoresSummary")]
+#[schema(as = ScoresSummary)]
 pub struct ScoresSummary {
     mean: Option<f64>,
     p10: Option<f64>,
@@ -95,7 +95,7 @@ pub struct ScoresSummary {
 }
 
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ScoreDifference")]
+#[schema(as = ScoreDifference)]
 pub struct DifferenceBody {
     mean: Option<f64>,
     p50: Option<f64>,
@@ -108,7 +108,7 @@ pub struct DifferenceBody {
 
 /// Mean points of one factor; null for a model without a factor of this label.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "FactorDrift")]
+#[schema(as = FactorDrift)]
 pub struct FactorDriftBody {
     label: String,
     champion_points: Option<f64>,
@@ -118,7 +118,7 @@ pub struct FactorDriftBody {
 /// Cost of calls in the shadow, where both models are measured in the same way. The champion is measured only for some
 /// calls. The figures are accurate to 1.6 %.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "ShadowCost")]
+#[schema(as = ShadowCost)]
 pub struct CostBody {
     calls: u64,
     latency_us_p50: Option<f64>,

@@ -12,11 +12,11 @@ use crate::rollout::{ScoreId, records::ServedRecord};
 
 /// A signed statement of a score: an off-chain attestation of EAS, version 2, and where its evidence is.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Statement")]
+#[schema(as = Statement)]
 pub struct StatementBody {
     /// `sig` and `signer`, as the SDK of EAS writes and verifies them.
     #[serde(flatten)]
-    #[schema(value_type = Object)]
+    #[schema(value_type = SignedBody)]
     signed: Arc<Signed>,
     /// Id of the score.
     score_id: String,
@@ -24,9 +24,21 @@ pub struct StatementBody {
     evidence: String,
 }
 
+/// What the SDK of EAS calls a signed off-chain attestation.
+#[derive(ToSchema)]
+#[schema(as = SignedAttestation)]
+#[expect(dead_code, reason = "the schema of a value that another crate serialises")]
+struct SignedBody {
+    /// Domain, types, message and signature by EIP-712.
+    #[schema(value_type = Object)]
+    sig: serde_json::Value,
+    /// The account that signed.
+    signer: String,
+}
+
 /// What a statement of this score commits to.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Evidence")]
+#[schema(as = Evidence)]
 pub struct EvidenceBody {
     #[serde(flatten)]
     provenance: ProvenanceBody,
@@ -42,7 +54,7 @@ pub struct EvidenceBody {
 
 /// A block at which a chain was read.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "Block")]
+#[schema(as = Block)]
 pub struct BlockBody {
     chain_id: u64,
     number: u64,
@@ -51,7 +63,7 @@ pub struct BlockBody {
 
 /// The source of one part of the features on one chain.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(title = "FeatureSource")]
+#[schema(as = FeatureSource)]
 pub struct SourceBody {
     chain_id: u64,
     /// `activity`, `holdings`, `prices`, `markets` or `identity`.
@@ -68,7 +80,7 @@ pub struct SourceBody {
 
 /// The accounts that sign statements of this server.
 #[derive(ToSchema)]
-#[schema(title = "AttestationSigners", example = json!({
+#[schema(as = AttestationSigners, example = json!({
     "schema": { "uid": "0x…", "text": "uint16 score,…", "resolver": "0x0000000000000000000000000000000000000000", "revocable": false },
     "contract": "0x4200000000000000000000000000000000000021", "contract_version": "1.0.1", "chain_id": 8453,
     "signers": [{ "address": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", "revoked": false }]

@@ -10,7 +10,7 @@ use assay_domain::{B256, Tag};
 
 /// The states of a submission; the last two are final.
 #[derive(Debug, Clone, Copy, ToSchema)]
-#[schema(title = "SubmissionStatus", rename_all = "snake_case")]
+#[schema(as = SubmissionStatus, rename_all = "snake_case")]
 pub enum SubmissionStatus {
     Pending,
     Scoring,
@@ -22,7 +22,7 @@ pub enum SubmissionStatus {
 
 /// An accepted submission.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "Submitted", example = json!({
+#[schema(as = Submitted, example = json!({
     "submission_id": "550e8400-e29b-41d4-a716-446655440000", "agent_id": 1, "status": "pending", "estimated_completion_seconds": 45,
     "status_url": "/api/v2/agents/1/reputation/status/550e8400-e29b-41d4-a716-446655440000",
     "tags": ["creditScore", "sybilRisk", "identityCount"]
@@ -43,7 +43,7 @@ pub struct SubmittedBody {
 
 /// The status of a submission.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "SubmissionState", example = json!({
+#[schema(as = SubmissionState, example = json!({
     "submission_id": "550e8400-e29b-41d4-a716-446655440000", "agent_id": 1, "status": "confirmed",
     "scores": { "credit_score": 847, "sybil_score": 12, "identity_count": 3 },
     "transactions": [{
@@ -76,7 +76,7 @@ pub struct SubmissionBody {
 }
 
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[schema(title = "SubmissionScores")]
+#[schema(as = SubmissionScores)]
 pub struct SubmittedScores {
     #[schema(minimum = 300, maximum = 1000)]
     pub credit_score: u32,
@@ -87,7 +87,7 @@ pub struct SubmittedScores {
 }
 
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[schema(title = "FeedbackTransaction")]
+#[schema(as = FeedbackTransaction)]
 pub struct FeedbackTransactionBody {
     #[schema(value_type = String)]
     pub tag1: Tag,

@@ -3,13 +3,13 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Checksummed, Moment, Usd, score::CoverageName, sentences};
+use super::{Checksummed, Moment, SkippedBody, Usd, score::CoverageName, sentences};
 use crate::scoring::{Aggregate, Summarized};
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary, UnreadByChain};
 
 /// A transaction, given by its time, block and chain.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[schema(title = "Transaction", example = json!({ "timestamp": 1_455_404_000, "block_number": 1_000_000, "chain_id": 1 }))]
+#[schema(as = Transaction, example = json!({ "timestamp": 1_455_404_000, "block_number": 1_000_000, "chain_id": 1 }))]
 pub struct TransactionBody {
     /// Unix seconds.
     timestamp: i64,
@@ -26,7 +26,7 @@ impl From<SeenOn> for TransactionBody {
 
 /// Totals in dollars, and counts.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[schema(title = "Summary")]
+#[schema(as = Summary)]
 pub struct SummaryBody {
     /// Tokens and lending deposits.
     #[schema(value_type = f64)]
@@ -69,7 +69,7 @@ impl From<Summary> for SummaryBody {
 
 /// Totals of one chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "ChainSummary")]
+#[schema(as = ChainSummary)]
 pub struct ChainSummaryBody {
     report: ChainSummaryReport,
 }
@@ -109,13 +109,13 @@ impl From<&Summarized> for ChainSummaryBody {
 
 /// Totals of several addresses.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "AggregatedReport")]
+#[schema(as = AggregatedReport)]
 pub struct AggregatedBody {
     report: AggregatedReport,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "AggregatedTotals")]
+#[schema(as = AggregatedTotals)]
 struct AggregatedReport {
     /// The addresses in the totals: the valid addresses of the request that could be read, each once.
     #[schema(value_type = Vec<String>)]
@@ -132,6 +132,10 @@ struct AggregatedReport {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unread: Option<Vec<String>>,
+    /// The items of the request that were left out, and why. Absent if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    skipped: Option<Vec<SkippedBody>>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -158,6 +162,7 @@ impl From<Aggregate> for AggregatedBody {
                     list_identity_attestations: all.identity.into_iter().collect(),
                 },
                 unread: all.unread.map(of_addresses),
+                skipped: SkippedBody::all(all.skipped),
             },
         }
     }
@@ -171,13 +176,13 @@ fn of_addresses(all: Vec<(Address, UnreadByChain)>) -> Vec<String> {
 
 /// Totals of an address, with off-chain figures added to those of the chains.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "EnhancedReport")]
+#[schema(as = EnhancedReport)]
 pub struct EnhancedBody {
     report: EnhancedReport,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "EnhancedTotals")]
+#[schema(as = EnhancedTotals)]
 struct EnhancedReport {
     #[schema(value_type = String)]
     address: Checksummed,
@@ -242,7 +247,7 @@ impl From<OffChain> for OffChainData {
 
 /// Totals of one chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
-#[schema(title = "ChainPart")]
+#[schema(as = ChainPart)]
 struct ChainPart {
     #[schema(value_type = u64)]
     chain_id: ChainId,

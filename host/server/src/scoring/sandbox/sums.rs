@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Sandbox, now};
-use crate::scoring::{Aggregate, ScoringError, Summarized, scenario::Condition};
+use crate::scoring::{Aggregate, ScoringError, Several, Summarized, scenario::Condition};
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, SeenOn, Summary, time_from_unix};
 use assay_registry::{ChainValue, MockReport};
 
@@ -66,10 +66,10 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] for no addresses.
-    pub fn aggregate(&self, asked: &[(Address, Condition)]) -> Result<Aggregate, ScoringError> {
-        let all = asked.iter().map(|(address, condition)| self.summary(*address, *condition));
-        let all = all.collect::<Result<Vec<_>, _>>()?;
-        Aggregate::of(&all).ok_or(ScoringError::NoneValid)
+    pub fn aggregate(&self, asked: Several<(Address, Condition)>) -> Result<Aggregate, ScoringError> {
+        let found = asked.found.into_iter().map(|(address, condition)| self.summary(address, condition));
+        let found = found.collect::<Result<Vec<_>, _>>()?;
+        Aggregate::of(Several { found, skipped: asked.skipped }).ok_or(ScoringError::NoneValid)
     }
 }
 

@@ -1,11 +1,12 @@
 // The frame of the console: signing in, the navigation, and the view that the address names.
 
 import { html, render, useEffect, useState } from "./dom.js";
-import { link, useRoute } from "./route.js";
+import { go, link, useRoute } from "./route.js";
 import { Me, session } from "./session.js";
 import { Problem, Title, Waiting } from "./parts.js";
 import { SignIn, identify } from "./views/sign_in.js";
 import { LookUp } from "./views/look_up.js";
+import { Several } from "./views/several.js";
 import { Compare } from "./views/compare.js";
 import { Models } from "./views/models.js";
 import { Agents } from "./views/agents.js";
@@ -16,6 +17,7 @@ const ICON = new URL("icon.svg", import.meta.url).pathname;
 /** A key needs one of the scopes. */
 const VIEWS = [
   { name: "look-up", title: "Look up", scopes: ["read"], View: LookUp },
+  { name: "several", title: "Several", scopes: ["read"], View: Several },
   { name: "compare", title: "Compare", scopes: ["read"], View: Compare },
   { name: "models", title: "Models", scopes: ["read", "admin"], View: Models },
   { name: "agents", title: "Agents", scopes: ["read", "submit"], View: Agents },
@@ -55,10 +57,24 @@ function App() {
   return html`<${SignIn} enter=${enter} error=${error} />`;
 }
 
+/** `/` goes to the search of the view, or to that of the first view. */
+function search(event) {
+  const { target, key, ctrlKey, metaKey, altKey } = event;
+  if (key !== "/" || ctrlKey || metaKey || altKey || target.closest("input, textarea, select, dialog")) return;
+  event.preventDefault();
+  const field = document.querySelector("form[role=search] input");
+  if (field) field.focus();
+  else go(["look-up"]);
+}
+
 function Frame({ me, leave }) {
   const { parts, query } = useRoute();
   const allowed = VIEWS.filter(({ scopes }) => scopes.some((scope) => me.scopes.includes(scope)));
   const wanted = VIEWS.find(({ name }) => name === (parts[0] ?? allowed[0]?.name));
+  useEffect(() => {
+    addEventListener("keydown", search);
+    return () => removeEventListener("keydown", search);
+  }, []);
   const skip = (event) => {
     event.preventDefault();
     document.getElementById("main").focus();

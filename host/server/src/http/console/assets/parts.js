@@ -1,6 +1,6 @@
 // Parts that several views use.
 
-import { html, useEffect, useRef } from "./dom.js";
+import { html, useEffect, useRef, useState } from "./dom.js";
 import { moment, short } from "./words.js";
 
 /** Says `text` to a screen reader. */
@@ -34,7 +34,7 @@ export function Problem({ error, again }) {
   return html`<div class="note bad" role="alert">
     <p>${error.message}</p>
     ${about.length > 0 && html`<p class="faint">${about.join(" · ")}</p>`}
-    ${again && html`<button type="button" onClick=${again}>Ask again</button>`}
+    ${again && html`<button type="button" onClick=${again}>Try again</button>`}
   </div>`;
 }
 
@@ -69,6 +69,55 @@ export function Table({ caption, head, rows, quiet = false }) {
         ${rows}
       </tbody>
     </table>
+  </div>`;
+}
+
+/**
+ * A table that a click on a head sorts. A column has a `title`, `of(row)` to sort by, `show(row)`, and whether it
+ * `isFigure`, which sorts the largest first. `by` is the column at first; beyond `most` rows a button shows the rest.
+ * `children` stand beside that.
+ */
+export function Sortable({ caption, columns, rows, by, most = Infinity, children }) {
+  const [isWhole, setWhole] = useState(false);
+  const [sort, setSort] = useState({ by, down: Boolean(columns[by].isFigure) });
+  const { of } = columns[sort.by];
+  const way = sort.down ? -1 : 1;
+  const sorted = [...rows].sort((a, b) => (of(a) < of(b) ? -way : of(a) > of(b) ? way : 0));
+  const shown = isWhole ? sorted : sorted.slice(0, most);
+  const click = (at) => setSort({ by: at, down: at === sort.by ? !sort.down : Boolean(columns[at].isFigure) });
+  const order = (at) => (at === sort.by ? (sort.down ? "descending" : "ascending") : undefined);
+  const head = ({ title, isFigure }, at) =>
+    html`<th scope="col" class=${isFigure ? "figure" : undefined} aria-sort=${order(at)}>
+      <button type="button" class="sort" onClick=${() => click(at)}>
+        ${title}<span aria-hidden="true">${at === sort.by ? (sort.down ? " ▾" : " ▴") : ""}</span>
+      </button>
+    </th>`;
+  const cell = (row) => ({ show, isFigure }, at) =>
+    at === 0
+      ? html`<th scope="row">${show(row)}</th>`
+      : html`<td class=${isFigure ? "figure" : undefined}>${show(row)}</td>`;
+  return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
+    <table>
+      <caption class="unseen">
+        ${caption}
+      </caption>
+      <thead>
+        <tr>
+          ${columns.map(head)}
+        </tr>
+      </thead>
+      <tbody>
+        ${shown.map((row) => html`<tr>${columns.map(cell(row))}</tr>`)}
+      </tbody>
+    </table>
+  </div>
+  <div class="folds">
+    ${
+      shown.length < sorted.length &&
+      html`<button type="button" class="small" onClick=${() => setWhole(true)}>Show all ${sorted.length}</button>
+        <span class="printed faint">${shown.length} of ${sorted.length} rows</span>`
+    }
+    ${children}
   </div>`;
 }
 

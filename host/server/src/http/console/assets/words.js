@@ -15,6 +15,20 @@ const CHAINS = {
   534352: "Scroll",
 };
 
+/** Where people look at a wallet. */
+export const EXPLORERS = {
+  1: "etherscan.io",
+  10: "optimistic.etherscan.io",
+  56: "bscscan.com",
+  137: "polygonscan.com",
+  8453: "basescan.org",
+  42161: "arbiscan.io",
+  42220: "celoscan.io",
+  43114: "snowscan.xyz",
+  59144: "lineascan.build",
+  534352: "scrollscan.com",
+};
+
 export const chain = (id) => CHAINS[id] ?? `Chain ${id}`;
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -33,6 +47,9 @@ export const range = or((name) => name.replace("_", " "));
 export const day = or((time) => time.slice(0, 10));
 export const moment = or((time) => `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`);
 export const bytes = or((value) => (value < 1024 ? `${value} B` : `${some.format(value / 1024)} KiB`));
+
+/** A lending market, by its protocol, its name and its chain. */
+export const market = (pool) => `${pool.protocol}${pool.market ? ` ${pool.market}` : ""} on ${chain(pool.chain_id)}`;
 
 /** `1 unit`, `2 units`. */
 export const several = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;

@@ -1,6 +1,7 @@
 // Bars that compare a few amounts.
 
 import { html } from "../dom.js";
+import { several } from "../words.js";
 
 const within = (share) => Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0));
 
@@ -28,8 +29,11 @@ export function Columns({ names, bins, text }) {
       ${bins.map(column)}
       <rect class="axis" x="0" y="59.6" width="100" height="0.4" />
     </svg>
-    <div class="ends faint"><span>${bins[0].from}</span><span>${bins.at(-1).to}</span></div>
+    <div class="ends faint">
+      <span>${bins[0].from}</span><span>${(bins[0].from + bins.at(-1).to) / 2}</span><span>${bins.at(-1).to}</span>
+    </div>
     <figcaption>
+      <span class="faint">The highest column has ${several(most, "wallet")}.</span>
       ${names.map(
         (name, series) => html`<span><i class=${`swatch series-${series}`} aria-hidden="true"></i>${name} </span>`,
       )}

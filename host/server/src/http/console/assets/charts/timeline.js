@@ -1,34 +1,61 @@
-// The lending history on one time axis: a line for each market, from its first to its last event.
+// The lending history on one time axis: a line for each market, with a mark for each borrow, repay and liquidation.
 
 import { html } from "../dom.js";
-import { day } from "../words.js";
+import { day, dollars } from "../words.js";
 
 const seconds = (time) => Date.parse(time) / 1000;
 
-/** `rows` have a name, `from` and `to`, and the time of the last liquidation where it is known. */
+/** Where a mark stands: a borrow above the line, a repayment below it, a liquidation across. */
+const MARKS = {
+  borrow: { title: "borrow", kind: "borrowed", y: 0, height: 10 },
+  repay: { title: "repayment", kind: "repaid", y: 12, height: 10 },
+  liquidation: { title: "liquidation", kind: "minus", y: 0, height: 22 },
+};
+/** Width of a mark, of 1000. */
+const WIDTH = 6;
+
+/** `rows` have a name, `from` and `to`, and the dated events if they are known. */
 export function Timeline({ rows, now }) {
   const [first, last] = [Math.min(...rows.map((row) => seconds(row.from))), seconds(now)];
   const place = (time) => ((seconds(time) - first) / Math.max(1, last - first)) * 1000;
+  const legend = rows.some(({ events }) => events)
+    ? Object.values(MARKS).map(({ title, kind }) => [title, kind])
+    : [["first to last event", "span"]];
   return html`<div class="timeline">
     ${rows.map((row) => html`<${Row} ...${row} place=${place} />`)}
-    <div class="ends faint"><span>${day(new Date(first * 1000).toISOString())}</span><span>${day(now)}</span></div>
-    <p class="faint legend">
-      <span><i class="swatch span" aria-hidden="true"></i>first to last event </span>
-      <span><i class="swatch minus" aria-hidden="true"></i>last liquidation</span>
-    </p>
+    <div class="ends faint">
+      <span>${day(new Date(first * 1000).toISOString())}</span>
+      <span class="legend">
+        ${legend.map(([title, kind]) => html`<span><i class=${`swatch ${kind}`} aria-hidden="true"></i>${title}</span>`)}
+      </span>
+      <span>${day(now)}</span>
+    </div>
   </div>`;
 }
 
-function Row({ name, from, to, liquidated, place }) {
+function Row({ name, from, to, events, place }) {
   const [start, end] = [place(from), place(to)];
-  const loss = liquidated ? `, last liquidation ${day(liquidated)}` : "";
-  const said = `${name}: first event ${day(from)}, last event ${day(to)}${loss}`;
+  const marks = (events ?? []).filter(({ kind }) => MARKS[kind]);
+  const said = `${name}: first event ${day(from)}, last event ${day(to)}, ${counted(marks)}`;
   return html`<div class="row">
     <span class="name">${name}</span>
-    <svg viewBox="0 0 1000 20" preserveAspectRatio="none" role="img" aria-label=${said}>
-      <rect class="open" x="0" y="9" width="1000" height="2" />
-      <rect class="span" x=${start} y="5" width=${Math.max(6, end - start)} height="10" />
-      ${liquidated && html`<rect class="minus" x=${Math.max(0, place(liquidated) - 4)} y="0" width="8" height="20" />`}
+    <svg viewBox="0 0 1000 22" preserveAspectRatio="none" role="img" aria-label=${said}>
+      <rect class="open" x="0" y="10" width="1000" height="2" />
+      ${!events && html`<rect class="span" x=${start} y="6" width=${Math.max(6, end - start)} height="10" />`}
+      ${marks.map((event) => html`<${Event} ...${event} place=${place} />`)}
     </svg>
   </div>`;
+}
+
+function Event({ at, kind, usd, place }) {
+  const { title, kind: colour, y, height } = MARKS[kind];
+  const x = Math.max(0, Math.min(1000 - WIDTH, place(at) - WIDTH / 2));
+  return html`<rect class=${`event ${colour}`} x=${x} y=${y} width=${WIDTH} height=${height}>
+    <title>${day(at)} ${title} ${usd === null ? "" : dollars(usd)}</title>
+  </rect>`;
+}
+
+function counted(marks) {
+  const of = (wanted) => marks.filter(({ kind }) => kind === wanted).length;
+  return `${of("borrow")} borrows, ${of("repay")} repayments, ${of("liquidation")} liquidations shown`;
 }

@@ -15,8 +15,7 @@ const POLL = 2_000;
 export function ScoreCourse({ address }) {
   const me = useMe();
   const [isAsked, setAsked] = useState(false);
-  return html`<section class="card">
-    <h2>Score over time</h2>
+  return html`<div>
     ${
       isAsked
         ? html`<${Read} address=${address} />`
@@ -27,7 +26,7 @@ export function ScoreCourse({ address }) {
             </span>
           </p>`
     }
-  </section>`;
+  </div>`;
 }
 
 function Read({ address }) {

@@ -1,9 +1,9 @@
-// The lending history: totals, a time axis, and the counts of each market.
+// The lending history: totals, each event on a time axis, and the counts of each market.
 
 import { html } from "../dom.js";
-import { Digest, Facts, Mark, Table, Time, figures } from "../parts.js";
+import { Digest, Mark, Table, Time, figures } from "../parts.js";
 import { Timeline } from "../charts/timeline.js";
-import { chain, count } from "../words.js";
+import { chain, count, dollars, market, several } from "../words.js";
 
 const KINDS = [
   ["borrow", "Borrowed"],
@@ -12,44 +12,68 @@ const KINDS = [
   ["supply", "Supplied"],
   ["withdraw", "Withdrawn"],
 ];
+const TITLES = Object.fromEntries(KINDS);
 
-const name = (pool) => `${pool.protocol}${pool.market ? ` ${pool.market}` : ""} on ${chain(pool.chain_id)}`;
+const key = ({ protocol, market_address: address, chain_id: id }) => `${protocol} ${address} ${id}`;
 
-/** The last liquidation in a market: the report has only their number, the input of the model has the time. */
-function liquidated(pool, features) {
-  const same = ({ chain_id, protocol, market }) =>
-    chain_id === pool.chain_id && protocol === pool.protocol && market === pool.market;
-  const time = features?.markets.find(same)?.last_liquidation;
-  return time ? new Date(time * 1000).toISOString() : undefined;
-}
-
-const line = (pool, features) => ({
-  name: name(pool),
-  from: pool.first_event_at,
-  to: pool.last_event_at,
-  liquidated: liquidated(pool, features),
-});
-
-export function History({ report: { credit_events: events, timestamp }, features }) {
+export function History({ report: { credit_events: events, timestamp } }) {
   const isWhole = events.coverage === "complete";
   const used = events.pools.filter((pool) => pool.first_event_at);
+  const row = (pool) => ({
+    name: market(pool),
+    from: pool.first_event_at,
+    to: pool.last_event_at,
+    events: events.events?.filter((event) => key(event) === key(pool)),
+  });
   return html`<section class="card">
-    <h2>Lending history</h2>
-    <${Facts}
-      of=${KINDS.map(([kind, title]) => [title, count(events.totals[kind]) + (isWhole ? "" : " or more")])}
-    />
+    <div class="totals">
+      <h2>Lending history</h2>
+      ${KINDS.map(([kind, title]) => html`<span>${title} <b>${count(events.totals[kind])}</b></span>`)}
+      ${!isWhole && html`<span class="faint">or more: not everything was read</span>`}
+      <${Unscored} events=${events} />
+    </div>
     ${
       used.length > 0
-        ? html`<${Timeline} now=${timestamp} rows=${used.map((pool) => line(pool, features))} />`
+        ? html`<${Timeline} now=${timestamp} rows=${used.map(row)} />`
         : html`<p>
             ${isWhole ? "No lending event in any market that is read." : "No lending event was read yet."}
           </p>`
     }
-    <${Pools} pools=${events.pools} />
-    <p class="faint">
-      Not read here, so that nothing can be said of them: ${events.not_covered.join(", ") || "nothing"}.
-    </p>
+    <div class="folds">
+      <${Events} events=${events} pools=${events.pools} />
+      <${Pools} pools=${events.pools} />
+    </div>
   </section>`;
+}
+
+/** Why the factors count fewer events than the report. */
+function Unscored({ events: { totals, score_totals: scored, pools } }) {
+  if (!scored) return null;
+  const less = KINDS.filter(([kind]) => scored[kind] < totals[kind]);
+  if (less.length === 0) return null;
+  const names = new Set(pools.filter((pool) => !pool.feeds_score).map((pool) => pool.protocol));
+  const counts = less.map(([kind, title]) => `${title.toLowerCase()} ${scored[kind]} of ${totals[kind]}`);
+  return html`<span class="faint">
+    The score counts ${counts.join(", ")}: ${[...names].join(", ")} is shown and does not feed it.
+  </span>`;
+}
+
+function Events({ events: { events, totals }, pools }) {
+  if (!events?.length) return null;
+  const all = Object.values(totals).reduce((sum, one) => sum + one, 0);
+  const names = new Map(pools.map((pool) => [key(pool), market(pool)]));
+  const row = (event) => html`<tr>
+    <td><${Time} at=${event.at} /></td>
+    <th scope="row">${TITLES[event.kind]}</th>
+    <td class="figure">${event.usd === null ? "not known" : dollars(event.usd)}</td>
+    <td>${names.get(key(event)) ?? `${event.protocol} on ${chain(event.chain_id)}`}</td>
+  </tr>`;
+  return html`<details>
+    <summary>
+      ${several(events.length, "event")}${events.length < all && `, the newest of ${count(all)}`}
+    </summary>
+    <${Table} quiet caption="Lending events" head=${["Time", "Event", figures("Dollars then"), "Market"]} rows=${events.map(row)} />
+  </details>`;
 }
 
 function Pools({ pools }) {
@@ -64,7 +88,7 @@ function Pools({ pools }) {
     "Counts for the score",
   ];
   const row = (pool) => html`<tr>
-    <th scope="row">${name(pool)}<br /><${Digest} of=${pool.market_address} /></th>
+    <th scope="row">${market(pool)}<br /><${Digest} of=${pool.market_address} /></th>
     <td><${Mark} kind=${pool.coverage === "complete" ? "good" : "warn"}>${pool.coverage}</${Mark}></td>
     ${KINDS.map(([kind]) => html`<td class="figure">${count(pool.counts[kind])}</td>`)}
     <td><${Time} at=${pool.first_event_at} /></td>
@@ -72,7 +96,7 @@ function Pools({ pools }) {
     <td class="figure">${count(pool.synced_to_block)}</td>
     <td>${pool.feeds_score ? "yes" : "no"}</td>
   </tr>`;
-  return html`<details open=${pools.length <= 4}>
+  return html`<details>
     <summary>The ${pools.length} markets</summary>
     <${Table} quiet caption="Lending events by market" head=${head} rows=${pools.map(row)} />
     <p class="faint">A dash in place of a count: this kind of event is not collected, or could not be read.</p>

@@ -1,97 +1,74 @@
-// Assets and debts, by chain.
+// What the wallet holds, supplies and owes, in one table.
 
 import { html } from "../dom.js";
-import { Facts, Table, figures } from "../parts.js";
-import { Bar } from "../charts/bars.js";
-import { chain, count, day, dollars, several } from "../words.js";
+import { Digest, Sortable } from "../parts.js";
+import { chain, dollars, several } from "../words.js";
 
-const TOKENS = ["Token", figures("Balance"), figures("Value")];
-const PROTOCOLS = ["Protocol", figures("Supplied"), figures("Borrowed")];
+/** Rows that are shown at once. */
+const SHOWN = 5;
 
-const sum = (items, of) => items.reduce((total, item) => total + of(item), 0);
+const KINDS = { token: "in the wallet", deposit: "supplied", debt: "borrowed" };
 
-/** What the report says of each chain that has something. */
-function byChain({ assets, defi }) {
-  const ids = new Set([...assets.tokens, ...assets.nfts, ...defi.protocols].map((item) => item.chain_id));
-  const of = (items, id) => items.filter((item) => item.chain_id === id);
-  const one = (id) => {
-    const [tokens, protocols] = [of(assets.tokens, id), of(defi.protocols, id)];
-    return {
-      id,
-      tokens,
-      protocols,
-      nfts: of(assets.nfts, id).length,
-      held: sum(tokens, (token) => token.value_usd),
-      supplied: sum(protocols, (protocol) => protocol.supplied),
-      borrowed: sum(protocols, (protocol) => protocol.borrowed),
-    };
-  };
-  return [...ids].map(one).sort((a, b) => b.held + b.supplied - a.held - a.supplied);
+/** One row for each token, deposit and debt. */
+function rows({ assets, defi }) {
+  const tokens = assets.tokens.map((token) => ({
+    kind: "token",
+    asset: token.symbol,
+    name: token.name !== token.symbol ? token.name : undefined,
+    address: token.address,
+    chain: token.chain_id,
+    balance: token.balance,
+    // The sandbox does not say whether there is a price.
+    value: token.priced === false ? null : token.value_usd,
+  }));
+  const of = (kind, asset, id, value) => ({ kind, asset, chain: id, value });
+  const positions = defi.protocols.flatMap(({ name, chain_id: id, supplied, borrowed }) => [
+    ...(supplied > 0 ? [of("deposit", name, id, supplied)] : []),
+    ...(borrowed > 0 ? [of("debt", name, id, -borrowed)] : []),
+  ]);
+  return [...tokens, ...positions];
 }
+
+const COLUMNS = [
+  {
+    title: "Asset",
+    of: ({ asset }) => asset.toLowerCase(),
+    show: ({ asset, name, address }) =>
+      html`${asset} ${name && html`<span class="faint">${name}</span>`} ${address && html`<${Digest} of=${address} />`}`,
+  },
+  { title: "Chain", of: (row) => chain(row.chain), show: (row) => chain(row.chain) },
+  { title: "Where", of: (row) => KINDS[row.kind], show: (row) => KINDS[row.kind] },
+  { title: "Balance", isFigure: true, of: (row) => Number(row.balance ?? 0), show: (row) => row.balance ?? "" },
+  {
+    title: "Value",
+    isFigure: true,
+    // Debts stand among the assets by their size.
+    of: (row) => Math.abs(row.value ?? 0),
+    show: (row) => (row.value === null ? html`<span class="faint">no price</span>` : dollars(row.value)),
+  },
+];
 
 export function Holdings({ report }) {
-  const { assets, defi, activity } = report;
-  const chains = byChain(report);
-  const most = Math.max(1, ...chains.flatMap(({ held, supplied, borrowed }) => [held, supplied, borrowed]));
-  return html`<section class="card">
-    <h2>Assets and debts</h2>
-    <${Facts}
-      of=${[
-        ["Assets with deposits", dollars(assets.total_value_usd)],
-        ["Supplied", dollars(defi.total_supplied)],
-        ["Borrowed", dollars(defi.total_borrowed)],
-        ["NFTs, not valued", count(assets.nfts.length)],
-        ["First transaction", day(activity.first_transaction)],
-        ["Transactions sent", count(activity.total_transactions)],
-      ]}
-    />
+  const all = rows(report);
+  const worth = all.filter((row) => row.value !== null && Math.abs(row.value) >= 0.01);
+  const rest = all.filter((row) => !worth.includes(row));
+  const nfts = report.assets.nfts.length;
+  const also = html`
     ${
-      report.unread?.length > 0 &&
-      html`<p class="note warn">What was not read is missing in these figures; “What is not known” lists it.</p>`
+      rest.length > 0 &&
+      html`<details>
+        <summary>${several(rest.length, "token")} worth less than a cent, or without a price</summary>
+        <${Sortable} caption="Holdings without a value" columns=${COLUMNS} rows=${rest} by=${0} />
+      </details>`
     }
-    ${chains.length === 0 && html`<p>Nothing was found on the chains that this server reads.</p>`}
-    ${chains.map((one) => html`<${Chain} ...${one} most=${most} key=${one.id} />`)}
+    ${nfts > 0 && html`<span class="faint">${several(nfts, "NFT")}, not valued</span>`}
+  `;
+  return html`<section class="card narrow-rows holdings">
+    <h2>Holdings</h2>
+    ${
+      worth.length > 0
+        ? html`<${Sortable} caption="Holdings" columns=${COLUMNS} rows=${worth} by=${4} most=${SHOWN}>${also}</${Sortable}>`
+        : html`<p>Nothing of value was found on the chains that this server reads.</p>${also}`
+    }
   </section>`;
 }
-
-function Chain({ id, tokens, protocols, nfts, held, supplied, borrowed, most }) {
-  const also = nfts > 0 ? `, ${several(nfts, "NFT")}` : "";
-  const line = (title, value, kind) =>
-    html`<div class="amount">
-      <span>${title}</span><${Bar} value=${value} most=${most} kind=${kind} /><span class="figure"
-        >${dollars(value)}</span
-      >
-    </div>`;
-  return html`<div class="chain">
-    <h3>${chain(id)}</h3>
-    ${line("In the wallet", held, "won")} ${line("Supplied", supplied, "range-good")}
-    ${line("Borrowed", borrowed, "minus")}
-    <details>
-      <summary>
-        ${several(tokens.length, "token")}, ${several(protocols.length, "protocol")}${also}
-      </summary>
-      ${
-        tokens.length > 0 &&
-        html`<${Table} caption=${`Tokens on ${chain(id)}`} head=${TOKENS} rows=${tokens.map(token)} />`
-      }
-      ${
-        protocols.length > 0 &&
-        html`<${Table} caption=${`Protocols on ${chain(id)}`} head=${PROTOCOLS} rows=${protocols.map(protocol)} />`
-      }
-    </details>
-  </div>`;
-}
-
-const token = ({ symbol, name, balance, value_usd }) =>
-  html`<tr>
-    <th scope="row">${symbol} <span class="faint">${name !== symbol && name}</span></th>
-    <td class="figure">${balance}</td>
-    <td class="figure">${value_usd === 0 ? "none, or no price" : dollars(value_usd)}</td>
-  </tr>`;
-
-const protocol = ({ name, supplied, borrowed }) =>
-  html`<tr>
-    <th scope="row">${name}</th>
-    <td class="figure">${dollars(supplied)}</td>
-    <td class="figure">${dollars(borrowed)}</td>
-  </tr>`;

@@ -9,6 +9,7 @@ import { count, several } from "../words.js";
 const CALLS = {
   score: "Score, for each address and version",
   report: "Report, for each address",
+  attestation: "Signed statement of a score",
   submission: "Submission",
   status: "Status and document of a submission",
   agents: "Agents",

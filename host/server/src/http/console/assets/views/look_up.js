@@ -1,17 +1,20 @@
-// One address or name: its score, what the score is made of, and what the chains say.
+// One address or name: the decision first, then what it rests on.
 
-import { html, useState } from "../dom.js";
-import { path, useAsk } from "../api.js";
-import { go } from "../route.js";
-import { useMe } from "../session.js";
-import { Answer, Raw, Title, values } from "../parts.js";
-import { several } from "../words.js";
-import { Score } from "./score.js";
-import { ScoreCourse } from "./course.js";
+import { html, useEffect, useState } from "../dom.js";
+import { ask, path, useAsk } from "../api.js";
+import { go, link } from "../route.js";
+import { session, useMe } from "../session.js";
+import { Problem, Raw, Title, Waiting, announce, values } from "../parts.js";
+import { moment, range, several } from "../words.js";
+import { Decision } from "./decision.js";
+import { Factors } from "./factors.js";
 import { History } from "./history.js";
 import { Holdings } from "./holdings.js";
+import { Further } from "./further.js";
 
 const EXAMPLE = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+/** Milliseconds between two questions while a history is read for the first time, and how often to ask by itself. */
+const [POLL, POLLS] = [4_000, 30];
 
 /** A form for one address or name; `children` are further fields. */
 export function AddressForm({ address, action, busy, submit, children }) {
@@ -34,62 +37,125 @@ export function AddressForm({ address, action, busy, submit, children }) {
 
 export function LookUp({ parts: [address] }) {
   return html`
-    <${Title} text="Look up" />
-    <${AddressForm} address=${address} action="Look up" submit=${({ address }) => go(["look-up", address.trim()])} />
-    ${address && html`<${Subject} key=${address} address=${address} />`}
+    <div class="ask">
+      <${Title} text="Look up" />
+      <${AddressForm} address=${address} action="Look up" submit=${({ address }) => go(["look-up", address.trim()])} />
+    </div>
+    ${address ? html`<${Subject} key=${address} address=${address} />` : html`<${Recent} />`}
   `;
 }
 
-function Subject({ address }) {
-  const me = useMe();
-  const [turn, setTurn] = useState(0);
-  const [origin, setOrigin] = useState(null);
-  const units = me.costs.score + me.costs.report;
-  return html`<section aria-label=${`Answers about ${address}`} key=${turn}>
-    <${Score} address=${address} origin=${origin} tell=${setOrigin} />
-    <${Report} address=${address} origin=${origin} />
-    <${ScoreCourse} address=${address} />
+/** What there is to see before the first question. */
+function Recent() {
+  const recent = session.recent;
+  return html`<section class="card">
+    <h2>Looked up in this tab</h2>
+    ${
+      recent.length > 0
+        ? html`<ul class="plain">
+            ${recent.map(
+              ({ address, score, range: name, at }) =>
+                html`<li>
+                  <a href=${link(["look-up", address])}><code>${address}</code></a> ${score}${" "}
+                  ${range(name)} <span class="faint">${moment(at)}</span>
+                </li>`,
+            )}
+          </ul>`
+        : html`<p>
+            Nothing yet. An address answers how much its owner owes, how near that is to liquidation, whether there ever
+            was one, and how sure all of it is.
+          </p>`
+    }
     <p class="faint">
-      <button type="button" onClick=${() => setTurn(turn + 1)}>Ask again</button> Asking about an address costs${" "}
-      ${several(units, "unit")}.
+      <kbd>/</kbd> goes to the search. For a list of addresses, use <a href=${link(["several"])}>Several</a>.
     </p>
   </section>`;
 }
 
-function Report({ address, origin }) {
-  const asked = useAsk(path(["report", "address", address]));
-  return html`<${Answer}
-    asked=${asked}
-    what="the report"
-    show=${({ body, text }) => html`
-      <${Unread} report=${body} />
-      <${History} report=${body} features=${origin?.features} />
-      <${Holdings} report=${body} />
-      <${Raw} text=${text} name="The report as JSON" />
-    `}
-  />`;
+const isPending = ({ score, report }) =>
+  [score?.credit_events_coverage, report?.credit_events.coverage].includes("pending");
+
+function Subject({ address }) {
+  const me = useMe();
+  const score = useAsk(path(["score", "address", address], { include_factors: true }));
+  const report = useAsk(path(["report", "address", address]));
+  const [scored, reported] = [score.answer?.body, report.answer?.body];
+  const origin = useOrigin(score.answer?.scoreId);
+  const [boosted, setBoosted] = useState(null);
+  const again = () => {
+    score.again();
+    report.again();
+  };
+  const isBusy = score.loading || report.loading;
+  const pending = isPending({ score: scored, report: reported });
+  const polls = usePolls(pending, isBusy, again);
+  useEffect(() => {
+    if (!scored) return;
+    session.look({ address, score: scored.score, range: scored.range, at: scored.timestamp });
+    announce(`Score ${scored.score}, ${range(scored.range)}${scored.provisional ? ", provisional" : ""}`);
+  }, [scored]);
+  // A wallet without activity has a report, and no score.
+  const isUnscored = score.error?.status === 404 && reported;
+  const error = report.error ?? (isUnscored ? undefined : score.error);
+  if (error) return html`<${Problem} error=${error} again=${again} />`;
+  if (!reported || !(scored || isUnscored)) return html`<${Waiting} what="score and report" />`;
+  const units = me.costs.score + me.costs.report;
+  return html`<section aria-label=${`Answers about ${address}`} aria-busy=${isBusy}>
+    <${Decision}
+      asked=${address}
+      score=${scored}
+      report=${reported}
+      origin=${origin}
+      boosted=${boosted}
+      polls=${polls}
+    />
+    ${scored && html`<${Factors} factors=${origin?.factors ?? scored.factors} total=${scored.score} />`}
+    <${History} report=${reported} />
+    <${Holdings} report=${reported} />
+    <${Further} address=${address} score=${scored} report=${reported} boost=${setBoosted}>
+      ${scored && html`<${Raw} text=${score.answer.text} name="Score as JSON" />`}
+      <${Raw} text=${report.answer.text} name="Report as JSON" />
+      <button type="button" class="small" onClick=${again} disabled=${isBusy} title=${`Costs ${several(units, "unit")}`}>
+        Ask again
+      </button>
+    </${Further}>
+  </section>`;
 }
 
-/** What was not read, so that a missing figure is not taken for zero. */
-function Unread({ report }) {
-  const { unread = [], credit_events: events } = report;
-  if (unread.length === 0 && events.remarks.length === 0 && events.coverage === "complete") return null;
-  return html`<section class="card">
-    <h2>What is not known</h2>
-    ${events.coverage !== "complete" && html`<p>The coverage of the lending history is <b>${events.coverage}</b>.</p>`}
-    ${
-      unread.length > 0 &&
-      html`<p>These parts were not read, or not completely. Figures without them may be too low.</p>
-        <ul>
-          ${unread.map((part) => html`<li>${part}</li>`)}
-        </ul>`
-    }
-    ${
-      events.remarks.length > 0 &&
-      html`<h3>What the lending events do not show</h3>
-        <ul>
-          ${events.remarks.map((remark) => html`<li>${remark}</li>`)}
-        </ul>`
-    }
-  </section>`;
+/** Asks again while the history is read for the first time. Returns whether it goes on by itself. */
+function usePolls(pending, isBusy, again) {
+  const [left, setLeft] = useState(POLLS);
+  const goes = pending && left > 0;
+  useEffect(() => {
+    if (!goes || isBusy) return undefined;
+    const later = setTimeout(() => {
+      setLeft(left - 1);
+      again();
+    }, POLL);
+    return () => clearTimeout(later);
+  }, [goes, isBusy, left]);
+  return goes;
+}
+
+/** Where the score came from: it has the points of each factor. The record may be written a moment after the answer. */
+function useOrigin(id) {
+  const [origin, setOrigin] = useState(null);
+  useEffect(() => {
+    if (!id) return undefined;
+    let [left, timer] = [5, 0];
+    const stop = new AbortController();
+    const look = () =>
+      ask(path(["score", id]), { signal: stop.signal }).then(
+        ({ body }) => setOrigin(body),
+        (error) => {
+          if (error.status === 404 && (left -= 1) > 0) timer = setTimeout(look, 300);
+        },
+      );
+    look();
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [id]);
+  return origin;
 }

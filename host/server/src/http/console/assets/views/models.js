@@ -5,6 +5,7 @@ import { link } from "../route.js";
 import { useMe } from "../session.js";
 import { Title } from "../parts.js";
 import { Audit } from "./audit.js";
+import { ModelCard } from "./card.js";
 import { Check } from "./check.js";
 import { Evidence } from "./evidence.js";
 import { Shelf } from "./shelf.js";
@@ -16,12 +17,17 @@ const PAGES = [
   { name: "audit", title: "Audit log", scope: "admin", Page: Audit },
 ];
 
+/** A page of one model, which the shelf leads to. */
+const CARD = { name: "card", scope: "read", Page: ModelCard };
+
 export function Models({ parts, query }) {
   const me = useMe();
   const allowed = PAGES.filter(({ scope }) => me.scopes.includes(scope));
-  const wanted = PAGES.find(({ name }) => name === (parts[0] ?? allowed[0].name));
+  const isCard = parts[0] === CARD.name && parts.length === 3 && me.scopes.includes(CARD.scope);
+  const wanted = isCard ? CARD : PAGES.find(({ name }) => name === (parts[0] ?? allowed[0].name));
+  const title = isCard ? `Model card of ${parts[1]} ${parts[2]}` : wanted ? `Models: ${wanted.title.toLowerCase()}` : "Models";
   return html`
-    <${Title} text=${wanted ? `Models: ${wanted.title.toLowerCase()}` : "Models"} />
+    <${Title} text=${title} />
     <nav class="tabs" aria-label="Pages on models">
       ${allowed.map(
         ({ name, title }) =>
@@ -31,7 +37,7 @@ export function Models({ parts, query }) {
       )}
     </nav>
     ${
-      allowed.includes(wanted)
+      isCard || allowed.includes(wanted)
         ? html`<${wanted.Page} parts=${parts.slice(1)} query=${query} />`
         : html`<p class="note">
             ${wanted ? html`This needs a key with the scope <code>${wanted.scope}</code>.` : "There is no such page."}

@@ -1,8 +1,9 @@
 // Changes to the roles of models, each with a reason for the audit log.
 
 import { html, useRef } from "../dom.js";
-import { ask, path, useAction } from "../api.js";
-import { Dialog, Problem, announce, values } from "../parts.js";
+import { ask, path, useAction, useAsk } from "../api.js";
+import { Answer, Dialog, Facts, Mark, Problem, announce, values } from "../parts.js";
+import { count, number, percent, several, signed } from "../words.js";
 
 /** What a dialog asks and sends, by the name of the change. `model` has a kind and a version. */
 const CHANGES = {
@@ -35,6 +36,34 @@ const CHANGES = {
   },
 };
 
+const bands = { "no significant change": "good", "requires investigation": "warn", "significant change": "bad" };
+
+/** What the shadow has seen of a candidate, beside the champion. */
+function Shadow({ version }) {
+  const asked = useAsk(path(["models", "credit", "report"]));
+  const show = ({ body: { pairs, window_hours: hours } }) => {
+    const pair = pairs.find(({ challenger }) => challenger.version === version);
+    if (!pair) {
+      return html`<p class="note warn">
+        The shadow has seen nothing of ${version} in ${several(hours, "hour")}. Make it a challenger first.
+      </p>`;
+    }
+    const band = pair.psi_band;
+    return html`<${Facts}
+      of=${[
+        ["Candidate", pair.challenger.version],
+        ["Champion", pair.champion.version],
+        ["Wallets compared", `${count(pair.scored)} in ${several(hours, "hour")}`],
+        ["Failed calls", count(pair.failed)],
+        ["PSI", html`${number(pair.psi)} ${band && html`<${Mark} kind=${bands[band]}>${band}</${Mark}>`}`],
+        ["Move to another range", percent(1 - pair.same_range)],
+        ["Mean difference", signed(pair.difference.mean)],
+      ]}
+    />`;
+  };
+  return html`<${Answer} asked=${asked} what="the evidence" show=${show} />`;
+}
+
 /** Asks for the reason and makes the change. The server's refusal stays in the dialog, where it can be forced. */
 export function Change({ change, model, close, done }) {
   const { title, says, action, forcible, silent, send } = CHANGES[change];
@@ -54,6 +83,7 @@ export function Change({ change, model, close, done }) {
   };
   return html`<${Dialog} title=${title(model)} close=${close} finished=${finished}>
     <p>${says}</p>
+    ${change === "promote" && model.kind === "credit" && html`<${Shadow} version=${model.version} />`}
     ${error && html`<${Problem} error=${error} />`}
     <form class="stack" onSubmit=${submit}>
       ${!silent && html`<label for="why">Reason, for the audit log</label>`}

@@ -66,7 +66,7 @@ function Kind({ kind, title, models, ask }) {
 const tone = { ready: "good", benched: "bad", failed: "bad" };
 
 function Model({ model, challengers, ask }) {
-  const { version, title, role, state, reason } = model;
+  const { kind, version, title, role, state, reason } = model;
   return html`<li>
     <div class="model">
       <b>${version ?? model.file}</b> <span>${title}</span>
@@ -74,16 +74,20 @@ function Model({ model, challengers, ask }) {
       <${Mark} kind=${tone[state]}>${state}</${Mark}>
     </div>
     ${reason && html`<p class="bad">${reason.message} <span class="faint">${reason.code}</span></p>`}
-    <${Card} model=${model} />
+    ${
+      model.digest && version && kind === "credit" &&
+      html`<p><a href=${link(["models", "card", kind, version])}>Model card of ${kind} ${version}</a></p>`
+    }
+    <${About} model=${model} />
     ${ask && model.digest && version && html`<${Actions} model=${model} challengers=${challengers} ask=${ask} />`}
   </li>`;
 }
 
-/** What the model says of itself, and what became of its calls. */
-function Card({ model }) {
+/** What the server knows of the model, and what became of its calls. */
+function About({ model }) {
   const { authors, reads, digest, file, loaded_at, calls, failures, kind, version } = model;
   return html`<details>
-    <summary>Model card of ${kind} ${version ?? file}</summary>
+    <summary>File, inputs and calls of ${kind} ${version ?? file}</summary>
     <${Facts}
       of=${[
         authors.length > 0 && ["Authors", authors.join(", ")],

@@ -1,6 +1,6 @@
 // Signing in with an API key.
 
-import { html } from "../dom.js";
+import { html, useEffect, useRef } from "../dom.js";
 import { ask, useAction } from "../api.js";
 import { session } from "../session.js";
 import { Problem, Title, values } from "../parts.js";
@@ -13,6 +13,9 @@ export async function identify(key) {
 
 export function SignIn({ enter, error: before }) {
   const { busy, error, start } = useAction();
+  const field = useRef(null);
+  // After the title, which takes the focus of other views: here there is only one thing to do.
+  useEffect(() => field.current.focus(), []);
   const submit = (event) => {
     const key = values(event).key.trim();
     start(async () => {
@@ -29,7 +32,7 @@ export function SignIn({ enter, error: before }) {
     ${(error ?? before) && html`<${Problem} error=${error ?? before} />`}
     <form class="stack" onSubmit=${submit}>
       <label for="key">API key</label>
-      <input id="key" name="key" type="password" required autocomplete="off" spellcheck="false" />
+      <input ref=${field} id="key" name="key" type="password" required autocomplete="off" spellcheck="false" />
       <p class="faint"><code>assay key mint</code> on the server makes one.</p>
       <button class="main" disabled=${busy}>${busy ? "Signing in …" : "Sign in"}</button>
     </form>

@@ -22,16 +22,25 @@ const STATES = {
 const retryKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
+/** The address of a name; an address is its own. The API takes only addresses here. */
+async function resolved(subject) {
+  if (!subject.includes(".")) return subject;
+  const { body } = await ask(path(["identity", "address", subject, "attestations"]));
+  announce(`${subject} is ${body.address}`);
+  return body.address;
+}
+
 export function Submit({ agent }) {
   const me = useMe();
   const { busy, error, start } = useAction();
   const submit = (event) => {
     const given = values(event);
     const form = event.currentTarget;
-    const json = { address: given.address.trim(), tags: Object.keys(TAGS).filter((tag) => given[tag]) };
-    form.dataset.content === JSON.stringify(json) || (form.dataset.retry = retryKey());
-    form.dataset.content = JSON.stringify(json);
+    const tags = Object.keys(TAGS).filter((tag) => given[tag]);
     start(async () => {
+      const json = { address: await resolved(given.address.trim()), tags };
+      form.dataset.content === JSON.stringify(json) || (form.dataset.retry = retryKey());
+      form.dataset.content = JSON.stringify(json);
       const headers = { "idempotency-key": form.dataset.retry };
       const { body } = await ask(path(["agents", agent, "reputation"]), { method: "POST", json, headers });
       session.remember({ agent_id: body.agent_id, submission_id: body.submission_id, at: new Date().toISOString() });
@@ -46,8 +55,19 @@ export function Submit({ agent }) {
     </p>
     ${error && html`<${Problem} error=${error} />`}
     <form class="stack" onSubmit=${submit}>
-      <label for="subject">Ethereum address to score</label>
-      <input id="subject" name="address" required pattern="0x[0-9a-fA-F]{40}" spellcheck="false" autocomplete="off" />
+      <label for="subject">Ethereum address to score, or an ENS name</label>
+      <input
+        id="subject"
+        name="address"
+        required
+        pattern="0x[0-9a-fA-F]{40}|[^ ]+[.][^ ]+"
+        spellcheck="false"
+        autocomplete="off"
+      />
+      ${
+        me.scopes.includes("read") &&
+        html`<p class="faint">Resolving a name costs ${several(me.costs.report, "unit")}.</p>`
+      }
       <fieldset>
         <legend>What is submitted</legend>
         ${Object.entries(TAGS).map(

@@ -1,0 +1,180 @@
+// What a lender asks first: how much is owed, how near that is to liquidation, whether there was one, how sure it is.
+
+import { html, useState } from "../dom.js";
+import { Mark, Table, Time, figures } from "../parts.js";
+import { EXPLORERS, day, dollars, market, number, percent, range, several } from "../words.js";
+import { Scale } from "../charts/scale.js";
+
+/** Positions that are shown at once. */
+const SHOWN = 4;
+
+export function Decision({ asked, score, report, origin, boosted, polls }) {
+  const isMuted = report.credit_events.coverage === "pending" || score?.credit_events_coverage === "pending";
+  return html`<section class="card narrow-rows decision" aria-label="Decision">
+    <${Who} asked=${asked} report=${report} />
+    <div class="verdict">
+      <div class=${isMuted ? "muted" : undefined}>
+        ${score ? html`<${Points} score=${score} boosted=${boosted} />` : html`<p class="big">–</p>`}
+        <${Claims} score=${score ?? report.score} />
+      </div>
+      <${Answers} score=${score} report=${report} origin=${origin} />
+    </div>
+    <${Notes} score=${score} report=${report} polls=${polls} />
+    <${Positions} positions=${report.credit_events.positions ?? []} />
+  </section>`;
+}
+
+function Who({ asked, report: { address, activity } }) {
+  const [copied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard?.writeText(address).then(() => setCopied(true), () => {});
+  const explorer = EXPLORERS[activity.active_chains[0]] ?? EXPLORERS[1];
+  return html`<h2 class="subject">
+    ${asked.includes(".") && html`<span>${asked}</span>`} <code>${address}</code>
+    <span class="tools">
+      <button type="button" class="small" onClick=${copy}>${copied ? "Copied" : "Copy"}</button>
+      <a href=${`https://${explorer}/address/${address}`} rel="noreferrer" target="_blank">Explorer</a>
+    </span>
+  </h2>`;
+}
+
+function Points({ score, boosted }) {
+  return html`<div class="headline">
+      <p class="big">${score.score}</p>
+      <p>
+        <${Mark} kind=${`range-${score.range}`}>${range(score.range)}</${Mark}>
+        ${score.provisional && html` <${Mark} kind="warn">provisional</${Mark}>`}
+        <br />Better than ${score.decile - 1} of 10 wallets
+      </p>
+    </div>
+    <${Scale} score=${score.score} name=${score.range} decile=${score.decile} boosted=${boosted} />`;
+}
+
+/** What the model claims of such wallets; nothing if it claims nothing. */
+function Claims({ score: { claims, no_claim: none } }) {
+  if (none) return html`<p class="faint">No probability is claimed: ${none}.</p>`;
+  return (claims ?? []).map(
+    ({ outcome, horizon_days: days, estimate, low, high, population }) =>
+      html`<p>
+        <b>${percent(estimate)}</b> of such wallets are ${outcome} within ${several(days, "day")}${" "}
+        <span class="faint">(${percent(low)} to ${percent(high)}; ${population})</span>
+      </p>`,
+  );
+}
+
+function Nearness({ positions, owes }) {
+  const owing = (positions ?? []).filter(({ borrowed }) => borrowed > 0);
+  const known = owing.map((position) => position.health_factor).filter((factor) => factor !== null);
+  if (known.length === 0) return owes > 0 ? "not known" : "no debt";
+  const least = Math.min(...known);
+  const unknown = owing.length - known.length;
+  return html`<${Mark} kind=${least < 1.1 ? "bad" : least < 1.5 ? "warn" : "good"}>health factor ${number(least)}</${Mark}>
+    <small>
+      ${least > 1 ? `collateral may fall by ${percent(1 - 1 / least)}` : "can be liquidated now"}
+      ${unknown > 0 && `; ${unknown} not known`}
+    </small>`;
+}
+
+function Liquidation({ events }) {
+  const [total, last] = [events.totals.liquidation, events.last_liquidation_at];
+  if (total > 0) {
+    return html`<${Mark} kind="bad">${last ? day(last) : "date not known"}</${Mark}>
+      <small>${several(total, "liquidation")}${events.coverage !== "complete" && " or more"}</small>`;
+  }
+  return events.coverage === "complete" ? "never" : "none read so far";
+}
+
+const isRead = ({ coverage }) => coverage === "complete" || coverage === "partial";
+
+/** `12 markets, complete`, or how many of them were read. */
+function Sureness({ events }) {
+  const read = events.pools.filter(isRead).length;
+  if (events.pools.length === 0) return "no market is read";
+  if (events.coverage === "complete") return html`complete <small>${several(read, "market")}</small>`;
+  return html`<${Mark} kind="warn">${events.coverage}</${Mark}>
+    <small>${read} of ${several(events.pools.length, "market")} read</small>`;
+}
+
+function Answers({ score, report, origin }) {
+  const { assets, defi, activity, credit_events: events } = report;
+  const facts = [
+    ["Owes", html`<b class="mid">${dollars(defi.total_borrowed)}</b>`],
+    ["Collateral", html`<b class="mid">${dollars(defi.total_supplied)}</b>`],
+    ["Nearest to liquidation", html`<${Nearness} positions=${events.positions} owes=${defi.total_borrowed} />`],
+    ["Last liquidation", html`<${Liquidation} events=${events} />`],
+    ["All assets", dollars(assets.total_value_usd)],
+    [
+      "In use since",
+      html`${day(activity.first_transaction)} <small>${several(activity.total_transactions, "transaction")}</small>`,
+    ],
+    ["Lending history", html`<${Sureness} events=${events} />`],
+    score && [
+      "Model",
+      html`<span title=${origin?.model.digest}>credit ${score.model_version}</span>
+        <small><${Time} at=${score.timestamp} /></small>`,
+    ],
+  ];
+  return html`<dl class="answers">
+    ${facts.filter(Boolean).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
+}
+
+const WHY = {
+  pending: "The lending history is being read for the first time.",
+  partial: "Something that the score uses was not read, or not up to now.",
+  failed: "A lending market or its chain could not be read.",
+};
+
+function Notes({ score, report, polls }) {
+  const { credit_events: events, unread = [] } = report;
+  if (report.score.inactive) {
+    return html`<p class="note warn">
+      <b>No activity.</b> This wallet shows none on any chain that is read, so there is nothing to score. The${" "}
+      ${report.score.value} of the report says nothing about its owner.
+    </p>`;
+  }
+  if (!score?.provisional) return null;
+  const coverage = score.credit_events_coverage;
+  const read = events.pools.filter(isRead).length;
+  return html`<div class="note warn">
+    <p>
+      <b>Provisional.</b> ${WHY[coverage] ?? "Not everything was read."}${" "}
+      ${coverage === "pending" && `${read} of ${several(events.pools.length, "market")} read. `}
+      ${polls && "This page asks again by itself. "}
+      The score can be too high, because unread liquidations do not count, or too low, because unread assets do not.
+    </p>
+    ${
+      unread.length > 0 &&
+      html`<details class="unread">
+        <summary>${several(unread.length, "part")} not read, or not completely</summary>
+        <ul>
+          ${unread.map((part) => html`<li>${part}</li>`)}
+        </ul>
+      </details>`
+    }
+  </div>`;
+}
+
+function Positions({ positions }) {
+  if (positions.length === 0) return null;
+  const risk = ({ borrowed, health_factor: factor }) => (borrowed > 0 ? (factor ?? 0) : Infinity);
+  const open = [...positions].sort((a, b) => risk(a) - risk(b) || b.supplied - a.supplied);
+  const row = (position) => {
+    const { supplied, borrowed, health_factor: factor } = position;
+    return html`<tr>
+      <th scope="row">${market(position)}</th>
+      <td class="figure">${dollars(supplied)}</td>
+      <td class="figure">${dollars(borrowed)}</td>
+      <td class="figure">${borrowed > 0 ? (factor === null ? "not known" : number(factor)) : "no debt"}</td>
+    </tr>`;
+  };
+  const head = ["Position", figures("Supplied"), figures("Borrowed"), figures("Health factor")];
+  const rest = open.slice(SHOWN);
+  return html`<${Table} quiet caption="Positions" head=${head} rows=${open.slice(0, SHOWN).map(row)} />
+    ${
+      rest.length > 0 &&
+      html`<details>
+        <summary>${several(rest.length, "more position", "more positions")}</summary>
+        <${Table} quiet caption="More positions" head=${head} rows=${rest.map(row)} />
+      </details>`
+    }`;
+}

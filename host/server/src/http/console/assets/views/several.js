@@ -1,0 +1,119 @@
+// The scores of many addresses, pasted or from a file.
+
+import { html, useState } from "../dom.js";
+import { ask, path, useAction } from "../api.js";
+import { link } from "../route.js";
+import { useMe } from "../session.js";
+import { Mark, Problem, Sortable, Title, announce, values } from "../parts.js";
+import { count, range, several } from "../words.js";
+
+/** Addresses of one request: a longer address line is refused by some proxies. */
+const AT_ONCE = 50;
+/** Addresses of one list. */
+const MOST = 1000;
+
+/** An address, or a name with a dot, anywhere in the text; each once. */
+export const subjects = (text) => [...new Set(text.match(/0x[0-9a-fA-F]{40}\b|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/gu) ?? [])];
+
+const REASONS = {
+  invalid: "no address or name",
+  not_found: "no activity",
+  unread: "could not be read, ask again",
+};
+
+/** The rows of `list`, as many at once as one request may have. `show` gets them as they come. */
+async function scored(list, show) {
+  const rows = [];
+  for (let at = 0; at < list.length; at += AT_ONCE) {
+    const part = list.slice(at, at + AT_ONCE);
+    try {
+      const { body } = await ask(path(["score", "batch", ""], { address: part.join(",") }));
+      rows.push(...body.scores.map((score) => ({ ...score, reason: "" })));
+      rows.push(...(body.skipped ?? []).map(({ address, reason }) => ({ address, reason: REASONS[reason] ?? reason })));
+    } catch (error) {
+      // Without any score the whole part is refused.
+      if (error.status !== 404) throw error;
+      rows.push(...part.map((address) => ({ address, reason: REASONS.not_found })));
+    }
+    show([...rows]);
+  }
+  announce(`${rows.length} addresses`);
+  return rows;
+}
+
+const CSV = ["address", "score", "decile", "range", "credit_events_coverage", "provisional", "model_version", "timestamp", "reason"];
+
+/** A cell that begins like a formula is shown as text by a spreadsheet. */
+const cell = (value) => {
+  const text = String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&");
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+export const csv = (rows) => [CSV, ...rows.map((row) => CSV.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join("\n");
+
+function save(rows) {
+  const file = URL.createObjectURL(new Blob([`${csv(rows)}\n`], { type: "text/csv" }));
+  const anchor = Object.assign(document.createElement("a"), { href: file, download: "assay-scores.csv" });
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(file), 1_000);
+}
+
+const COLUMNS = [
+  {
+    title: "Address",
+    of: ({ address }) => address.toLowerCase(),
+    show: ({ address }) => html`<a href=${link(["look-up", address])}><code>${address}</code></a>`,
+  },
+  { title: "Score", isFigure: true, of: ({ score }) => score ?? -1, show: ({ score }) => score ?? "–" },
+  {
+    title: "Range",
+    of: ({ score }) => score ?? -1,
+    show: (row) => row.range && html`<${Mark} kind=${`range-${row.range}`}>${range(row.range)}</${Mark}>`,
+  },
+  { title: "Decile", isFigure: true, of: ({ decile }) => decile ?? -1, show: ({ decile }) => decile ?? "–" },
+  {
+    title: "Lending history",
+    of: (row) => row.credit_events_coverage ?? row.reason,
+    show: (row) => row.reason || row.credit_events_coverage || "",
+  },
+];
+
+export function Several() {
+  const me = useMe();
+  const [text, setText] = useState("");
+  const [rows, setRows] = useState([]);
+  const { busy, error, start } = useAction();
+  const list = subjects(text);
+  const submit = (event) => {
+    values(event);
+    setRows([]);
+    if (list.length > 0 && list.length <= MOST) start(() => scored(list, setRows));
+  };
+  const open = async (event) => setText((await event.target.files[0]?.text()) ?? "");
+  return html`<${Title} text="Several wallets" />
+    <form class="stack" onSubmit=${submit}>
+      <label for="list">Addresses or names: one a line, or a table with other columns</label>
+      <textarea id="list" rows="6" spellcheck="false" value=${text} onInput=${(event) => setText(event.target.value)}></textarea>
+      <label for="table">Or a file, such as CSV</label>
+      <input id="table" type="file" accept=".csv,.txt,.tsv,.json,text/*" onChange=${open} />
+      <p class="faint" aria-live="polite">
+        ${count(list.length)} found${list.length > MOST && `; ${count(MOST)} is the most`}. They cost
+        ${" "}${several(list.length * me.costs.score, "unit")}.
+      </p>
+      <button class="main" disabled=${busy || list.length === 0 || list.length > MOST}>
+        ${busy ? `${count(rows.length)} of ${count(list.length)} …` : "Score them"}
+      </button>
+    </form>
+    ${error && html`<${Problem} error=${error} />`}
+    ${
+      rows.length > 0 &&
+      html`<section class="card narrow-rows scores">
+        <h2>${several(rows.length, "wallet")}</h2>
+        <${Sortable} caption="Scores" columns=${COLUMNS} rows=${rows} by=${1} />
+        <p class="buttons">
+          <button type="button" onClick=${() => save(rows)}>Save as CSV</button>
+          <button type="button" onClick=${() => print()}>Print</button>
+        </p>
+      </section>`
+    }`;
+}
