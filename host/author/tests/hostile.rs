@@ -58,7 +58,7 @@ fn each_mistake_is_named_with_its_line() {
         ),
         (said("falling", "rising"), "model.toml:18:12: the score is not rising in a: tree 0 breaks it"),
         (said("falling", "up"), "model.toml:18:12: unknown variant `up`"),
-        (said("factor = \"F\"", "factor = \"F\"\nedges = [1]"), "with `trees` a feature has no bins"),
+        (said("factor = \"F\"", "factor = \"F\"\nedges = [1]"), "with `trained` a feature has no bins and no weight"),
         (said("trees = \"model.txt\"", "trees = \"other.txt\""), "model.toml:4:9: there is no file other.txt"),
         (said("title", "titel"), "unknown field `titel`"),
         (said("trees = ", "explain = \"treeshap\"\ntrees = "), "1 trees with 2 leaves"),

@@ -1,5 +1,5 @@
 //! Reads the trees of LightGBM, XGBoost and ONNX into one form, which keeps the rules of each: what it does with an absent
-//! figure, and which figures go left.
+//! figure, and which figures go left. Reads linear models and networks of ONNX too.
 
 mod covers;
 mod lightgbm;
@@ -12,9 +12,18 @@ pub use covers::count;
 pub use tree::Leaf;
 pub use tree::{Missing, Split, Test, Tree};
 
+use crate::network::Network;
+
 /// The most trees, and the most splits of one tree.
 const TREES: usize = 20_000;
 const SPLITS: usize = 4095;
+
+/// What a library trained.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trained {
+    Forest(Forest),
+    Network(Network),
+}
 
 /// A trained ensemble.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,7 +64,7 @@ impl Predicts {
 ///
 /// # Errors
 /// Why no model can use it, in words.
-pub fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
+pub fn read(bytes: &[u8], names: &[&str]) -> Result<Trained, String> {
     if let Some(what) = foreign(bytes) {
         return Err(what.into());
     }
@@ -68,12 +77,15 @@ pub fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
                  (`booster.save_model(\"model.json\")`) nor ONNX. CatBoost saves ONNX with \
                  `save_model(\"model.onnx\", format=\"onnx\")`, and skl2onnx makes it of scikit-learn",
             )?;
-            onnx::read(&graph, names)?
+            match onnx::read(&graph, names)? {
+                Trained::Forest(forest) => forest,
+                network => return Ok(network),
+            }
         }
     };
     match forest.trees.len() {
         0 => Err("it has no tree".into()),
-        1..=TREES => Ok(forest),
+        1..=TREES => Ok(Trained::Forest(forest)),
         trees => Err(format!("it has {trees} trees and may have {TREES}")),
     }
 }
