@@ -119,12 +119,12 @@ impl Configuration {
             let Some(native) = answer(data, &Wallet::new(wallet)) else { continue };
             let wanted = (self.score(origin).clamp(300.0, 1000.0) + 0.5).floor() as u32;
             margins = margins.max((native.margin - origin).abs() / origin.abs().max(1.0));
-            scores = scores.max(native.score.abs_diff(wanted));
+            scores = scores.max(native.score().abs_diff(wanted));
             compared += 1;
             // The suite asks the component about fewer wallets: it runs the same code.
             if soak() || at < 50 {
                 let served = model.score(wallet).unwrap_or_else(|error| panic!("{}: {error}", self.name));
-                assert_eq!(served.score.get(), native.score, "{}: {wallet:?}", self.name);
+                assert_eq!(served.score.get(), native.score(), "{}: {wallet:?}", self.name);
             }
         }
         Outcome::Equal { margins, scores, wallets: compared }
