@@ -55,7 +55,7 @@ mod wallet;
 
 pub use fault::Fault;
 pub use matrix::Matrix;
-pub use pack::{Pack, pack};
+pub use pack::{Pack, Predicted, pack};
 pub use predictions::{Predictions, Unit};
 pub use script::Script;
 pub use template::{Language, NewFile, files as template};

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use assay_domain::{ModelKind, ModelVersion, features::Features};
 use tables::{
+    Answer,
     data::{Data, FACTORS, FEATURES, Section},
     link::Link,
 };
@@ -50,37 +51,54 @@ pub struct Pack {
 impl Pack {
     /// The score of a wallet, or its risk, computed natively by the same code; `None` where the model refuses it.
     pub fn score(&self, features: &Features) -> Option<u32> {
-        let (data, wallet) = (Data::new(&self.data)?, Wallet::new(features));
-        match self.kind {
-            ModelKind::Sybil => Some(tables::judged(data, &wallet).risk()),
-            _ => tables::answer(data, &wallet).map(|answer| answer.score()),
-        }
+        let answer = self.answer(Data::new(&self.data)?, features)?;
+        Some(if self.kind == ModelKind::Sybil { answer.risk() } else { answer.score() })
+    }
+
+    /// A sybil model refuses no wallet.
+    fn answer(&self, data: Data<'_>, features: &Features) -> Option<Answer> {
+        let wallet = Wallet::new(features);
+        if self.kind == ModelKind::Sybil { Some(tables::judged(data, &wallet)) } else { tables::answer(data, &wallet) }
     }
 
     /// What it predicts of a wallet in the unit of `predictions`; `None` where the model refuses the wallet, or its
     /// margin has no probability.
-    pub fn predicts(&self, unit: Unit, features: &Features) -> Option<f64> {
+    pub fn predicts(&self, unit: Unit, features: &Features) -> Option<Predicted> {
         let data = Data::new(&self.data)?;
-        let answer = tables::answer(data, &Wallet::new(features))?;
-        match unit {
-            Unit::Margin => Some(answer.margin),
-            Unit::Score => Some(answer.exact()),
-            Unit::Probability => {
-                let factor = self.factor?;
-                let plain = || 1.0 / (1.0 + (-factor * answer.margin).exp());
-                Some(Link::of(data).map_or_else(plain, |link| link.probability(answer.margin)))
+        let answer = self.answer(data, features)?;
+        let precise = if self.single { 1e-5 } else { 1e-9 };
+        let near = |value: f64| precise * value.abs().max(1.0);
+        let (value, within) = match (unit, Link::of(data)) {
+            (Unit::Margin, _) => (answer.margin, near(answer.margin)),
+            (Unit::Score, _) => (answer.exact(), near(answer.exact())),
+            (Unit::Probability, None) => (1.0 / (1.0 + (-self.factor? * answer.margin).exp()), precise),
+            (Unit::Probability, Some(link)) => {
+                let of = |margin| link.probability(margin);
+                // A steep calibration magnifies what precision leaves open.
+                let (margin, near) = (answer.margin, near(answer.margin));
+                (of(margin), precise.max((of(margin + near) - of(margin - near)).abs()))
             }
-        }
-    }
-
-    /// Whether a prediction is that of the origin, within the precision of both.
-    pub fn agrees(&self, own: f64, origin: f64) -> bool {
-        let most = if self.single { 1e-5 } else { 1e-9 };
-        (own - origin).abs() <= most * origin.abs().max(1.0)
+        };
+        Some(Predicted { value, within })
     }
 }
 
-/// Reads a declaration and the trees it names.
+/// What a model predicts of a wallet.
+#[derive(Debug, Clone, Copy)]
+pub struct Predicted {
+    pub value: f64,
+    /// How far a library can be from it by the precision of both.
+    within: f64,
+}
+
+impl Predicted {
+    /// Whether a prediction of the origin is the same.
+    pub fn agrees(self, origin: f64) -> bool {
+        (self.value - origin).abs() <= self.within
+    }
+}
+
+/// Reads a declaration and the files it names.
 ///
 /// # Errors
 /// The first problem, with its file and line.

@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         if let (Symbol::Layers(layers), "Sub", false, Some(1.0)) = (symbol, &*node.name, is_first, constant.one())
             && layers.is_probability()
         {
-            return Some(Symbol::Rest(layers.clone()));
+            return node.inputs.get(1).cloned().map(Symbol::Rest);
         }
         let width = match symbol {
             Symbol::Layers(layers) => layers.width(),
@@ -238,10 +238,10 @@ impl<'a> Reader<'a> {
     }
 
     fn joined(&self, node: &Operator) -> Option<Symbol> {
-        if let (Some(Symbol::Rest(rest)), Some(Symbol::Layers(layers)), 2) =
-            (self.symbol(node, 0), self.symbol(node, 1), node.inputs.len())
+        if let (Some(Symbol::Rest(rest)), Some(Symbol::Layers(layers)), [_, second]) =
+            (self.symbol(node, 0), self.symbol(node, 1), node.inputs.as_slice())
         {
-            return (rest == layers).then(|| probabilities(layers)).flatten();
+            return (rest == second).then(|| probabilities(layers)).flatten();
         }
         let parts = (0..node.inputs.len()).map(|at| columns(self.symbol(node, at)?));
         Some(Symbol::Columns(parts.collect::<Option<Vec<_>>>()?.concat()))

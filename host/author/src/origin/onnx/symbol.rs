@@ -14,8 +14,8 @@ pub enum Symbol {
     /// Columns cut to whole numbers.
     Whole(Vec<Column>),
     Layers(Layers),
-    /// 1 minus a probability.
-    Rest(Layers),
+    /// 1 minus the probability of this name.
+    Rest(String),
     /// Why a score cannot follow from it.
     Other(String),
 }
