@@ -182,7 +182,10 @@ impl Table {
         if is_optbinning && (rounded(low_text, low) || rounded(high_text, high)) {
             return Err(self.fault(
                 bin,
-                &format!("the edges are rounded to {} digits: fit with `show_digits={DIGITS}`", digits(low_text).max(digits(high_text))),
+                &format!(
+                    "the edges are rounded to {} digits: fit with `show_digits={DIGITS}`",
+                    digits(low_text).max(digits(high_text))
+                ),
             ));
         }
         Ok((low, high))

@@ -132,8 +132,7 @@ impl Network {
         packed.put(Section::Columns, self.columns.iter().flat_map(|column| column.bytes()));
         let shapes = self.layers.iter().flat_map(|layer| [number(layer.biases.len()), layer.activation]);
         packed.numbers(Section::Layers, shapes);
-        let weights =
-            self.layers.iter().flat_map(|layer| layer.weights.iter().flatten().chain(&layer.biases).copied());
+        let weights = self.layers.iter().flat_map(|layer| layer.weights.iter().flatten().chain(&layer.biases).copied());
         if self.single { packed.singles(Section::Weights, weights) } else { packed.doubles(Section::Weights, weights) }
     }
 

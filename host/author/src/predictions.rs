@@ -43,7 +43,10 @@ impl Predictions {
         let head = text.lines().next().unwrap_or_default();
         let has = |unit: &Unit| head.split(',').any(|cell| table::bare(cell) == unit.as_str());
         let unit = Unit::ALL.into_iter().find(has).ok_or_else(|| {
-            Fault::of(path, "its first line has none of `margin`, `probability` and `score`: name the column of the predictions")
+            Fault::of(
+                path,
+                "its first line has none of `margin`, `probability` and `score`: name the column of the predictions",
+            )
         })?;
         let values: Vec<f64> = table::rows(path, &text, &[unit.as_str()])?.concat();
         match values.iter().position(|value| !value.is_finite()) {

@@ -79,7 +79,9 @@ fn scorecard_of(file: &File, expressions: &[Expression]) -> Result<Card, Fault> 
     };
     card::none(file, "scorecard")?;
     let bins = bins::read(file, named, expressions)?;
-    if *file.declared.score.margin.get_ref() == Margin::Points && bins.base.is_some() == file.declared.score.base.is_some() {
+    if *file.declared.score.margin.get_ref() == Margin::Points
+        && bins.base.is_some() == file.declared.score.base.is_some()
+    {
         let message = match bins.base {
             Some(base) => format!("{} has base points of {base}: remove `base`", named.get_ref()),
             None => "write `base` under [score]: the points that every wallet has, `scorecard.intercept_` of \

@@ -39,7 +39,8 @@ impl Scale {
             (Kind::Sybil, Margin::LogOddsOfBot, _) => {
                 return fault("the risk is 100 times the probability of a bot, and has no `base` and no odds");
             }
-            (Kind::Sybil, Margin::LogOddsOfBad | Margin::LogOddsOfGood, _) | (Kind::Credit, Margin::LogOddsOfBot, _) => {
+            (Kind::Sybil, Margin::LogOddsOfBad | Margin::LogOddsOfGood, _)
+            | (Kind::Credit, Margin::LogOddsOfBot, _) => {
                 let kinds = "a credit model has \"log-odds-of-bad\" or \"log-odds-of-good\", a sybil model \
                              \"log-odds-of-bot\", and both can have \"points\"";
                 return Err(file.fault(&score.margin, kinds));

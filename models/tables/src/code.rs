@@ -172,7 +172,13 @@ fn binary(operator: u8, left: f64, right: f64) -> f64 {
         OR_ELSE if !left.is_finite() => right,
         OR_ELSE => left,
         AND => left * right,
-        OR => if left + right > 0.0 { 1.0 } else { 0.0 },
+        OR => {
+            if left + right > 0.0 {
+                1.0
+            } else {
+                0.0
+            }
+        }
         how @ COMPARE.. => f64::from(u8::from(compares(how - COMPARE, left, right))),
         _ if absent => f64::NAN,
         ADD => left + right,

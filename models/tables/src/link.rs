@@ -41,7 +41,11 @@ impl<'a> Link<'a> {
 
     /// The calibrated probability.
     pub fn probability(self, margin: f64) -> f64 {
-        if double(self.0, 0) == ISOTONIC { self.isotonic(self.calibrated(margin)) } else { sigmoid(self.log_odds(margin)) }
+        if double(self.0, 0) == ISOTONIC {
+            self.isotonic(self.calibrated(margin))
+        } else {
+            sigmoid(self.log_odds(margin))
+        }
     }
 
     fn log_odds(self, margin: f64) -> f64 {

@@ -71,7 +71,8 @@ impl Parser<'_> {
         if groups.iter().map(Vec::len).sum::<usize>() <= CONDITIONS {
             return Ok(());
         }
-        let message = format!("a `where` has at most {CONDITIONS} conditions, once each `or` within an `and` is written out");
+        let message =
+            format!("a `where` has at most {CONDITIONS} conditions, once each `or` within an `and` is written out");
         Err(self.wrong(message))
     }
 

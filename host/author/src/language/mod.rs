@@ -2,8 +2,8 @@
 
 mod fold;
 mod parse;
-mod truth;
 mod tokens;
+mod truth;
 
 use parse::Parser;
 
@@ -74,7 +74,11 @@ mod tests {
             ("if(1 < 2 and 3, 1, 0)", 13, "a comparison is needed here"),
             ("if(1 < 2 < 3, 1, 0)", 9, "`,` is missing"),
             ("log1p(1", 7, "`)` is missing"),
-            ("foo(1)", 0, "`foo` is unknown: there are sum, max, min, count, mean, if, log, log1p, sqrt, days, or_else, as_of"),
+            (
+                "foo(1)",
+                0,
+                "`foo` is unknown: there are sum, max, min, count, mean, if, log, log1p, sqrt, days, or_else, as_of",
+            ),
             ("1 2", 2, "`2` does not belong here"),
             ("1 $ 2", 2, "`$` is no part of the language"),
             ("count(markets where protocol == \"x)", 32, "the text is not closed"),

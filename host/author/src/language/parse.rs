@@ -130,9 +130,7 @@ impl<'a> Parser<'a> {
     pub(super) fn is_number(&self, start: usize, is: Is) -> Parsed {
         match is {
             Is::Number => Ok(()),
-            Is::Truth => {
-                Err(Wrong::new(start, "this is true or false, and a number is needed: `if(x > 0, 1, 0)`"))
-            }
+            Is::Truth => Err(Wrong::new(start, "this is true or false, and a number is needed: `if(x > 0, 1, 0)`")),
         }
     }
 

@@ -43,9 +43,7 @@ impl Parser<'_> {
     fn is_truth(&self, start: usize, is: Is) -> Parsed {
         match is {
             Is::Truth => Ok(()),
-            Is::Number => {
-                Err(Wrong::new(start, "a comparison is needed here, as in `if(x > 0, 1, 0)`"))
-            }
+            Is::Number => Err(Wrong::new(start, "a comparison is needed here, as in `if(x > 0, 1, 0)`")),
         }
     }
 

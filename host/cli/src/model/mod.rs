@@ -92,7 +92,7 @@ pub enum Command {
         #[arg(long)]
         no_fuse: bool,
         /// Of a model without code: compare it with what its training script predicts of each wallet of --features. A
-        /// CSV file with a column `margin` or `probability`
+        /// CSV file with a column `margin`, `probability` or `score`
         #[arg(long, value_name = "FILE")]
         expect: Option<PathBuf>,
         /// The wallets of the training; history.jsonl in the folder if absent. `compare` warns about this file

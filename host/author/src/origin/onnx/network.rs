@@ -57,7 +57,9 @@ fn checked(network: Network) -> Result<Network, String> {
         ));
     }
     let weights = network.layers.iter().flat_map(|layer| layer.weights.iter().flatten().chain(&layer.biases));
-    if weights.chain(network.columns.iter().flat_map(|column| [&column.factor, &column.offset])).all(|one| one.is_finite())
+    if weights
+        .chain(network.columns.iter().flat_map(|column| [&column.factor, &column.offset]))
+        .all(|one| one.is_finite())
     {
         return Ok(network);
     }
@@ -95,7 +97,10 @@ fn inputs<'a>(graph: &'a Graph, names: &[&str]) -> Result<HashMap<&'a str, Symbo
         return Ok(HashMap::from([(input.name.as_str(), symbol)]));
     }
     if let Some(wide) = inputs.iter().find(|input| width(input).is_ok_and(|columns| columns != 1)) {
-        return Err(format!("its input `{}` has several columns beside other inputs: export one input of all", wide.name));
+        return Err(format!(
+            "its input `{}` has several columns beside other inputs: export one input of all",
+            wide.name
+        ));
     }
     if names.len() > 1 {
         same_names(&inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>(), names)?;
@@ -336,7 +341,9 @@ fn classifier(node: &Operator, symbol: &Symbol) -> Option<Symbol> {
     let labels = |name| attribute(node, name);
     let class = match (labels("classlabels_ints"), labels("classlabels_strings")) {
         (Some(Attribute { ints, .. }), _) if *ints == [0, 1] => None,
-        (Some(Attribute { ints, .. }), _) if !ints.is_empty() => Some(ints.get(1).filter(|_| ints.len() == 2)?.to_string()),
+        (Some(Attribute { ints, .. }), _) if !ints.is_empty() => {
+            Some(ints.get(1).filter(|_| ints.len() == 2)?.to_string())
+        }
         (_, Some(Attribute { texts, .. })) => {
             Some(String::from_utf8_lossy(texts.get(1).filter(|_| texts.len() == 2)?).into_owned())
         }
@@ -345,9 +352,9 @@ fn classifier(node: &Operator, symbol: &Symbol) -> Option<Symbol> {
     let opposite = |[zero, one]: &[Vec<f64>; 2]| zero.iter().zip(one).all(|(zero, one)| *zero == -one);
     let transform = text(node, "post_transform");
     match <[Vec<f64>; 2]>::try_from(weights) {
-        Ok(both) if transform == "SOFTMAX" => Some(Symbol::Layers(
-            layers(symbol)?.with(both.to_vec(), biases)?.softmax(class)?,
-        )),
+        Ok(both) if transform == "SOFTMAX" => {
+            Some(Symbol::Layers(layers(symbol)?.with(both.to_vec(), biases)?.softmax(class)?))
+        }
         // The scores of both classes are opposite, and each is the log-odds of its class.
         Ok(both) if opposite(&both) && biases.first().zip(biases.get(1)).is_some_and(|(zero, one)| *zero == -one) => {
             let [_, weights] = both;
@@ -392,7 +399,9 @@ fn refused(node: &Operator) -> String {
         }
         "LinearClassifier" => "a score needs two classes, with opposite weights",
         "SVMClassifier" | "SVMRegressor" => "a support vector machine cannot be packed: train a linear model or trees",
-        "LeakyRelu" | "Elu" | "Selu" | "Gelu" | "HardSigmoid" | "Erf" | "Softplus" => "train with Relu, Sigmoid or Tanh",
+        "LeakyRelu" | "Elu" | "Selu" | "Gelu" | "HardSigmoid" | "Erf" | "Softplus" => {
+            "train with Relu, Sigmoid or Tanh"
+        }
         "Softmax" => "a score needs two classes, or one output with Sigmoid",
         "Cast" => "export with figures of single precision, and categories as whole numbers",
         "Pow" | "ReduceProd" | "Log" | "Sqrt" => {

@@ -76,7 +76,15 @@ pub fn filled(columns: &[Column], fills: &[f64]) -> Option<Vec<Column>> {
 /// The columns within bounds.
 pub fn bounded(columns: &[Column], low: f64, high: f64) -> Option<Vec<Column>> {
     let each = |column: &Column| {
-        let bound = |bound: f64| if bound > high { high } else if bound < low { low } else { bound };
+        let bound = |bound: f64| {
+            if bound > high {
+                high
+            } else if bound < low {
+                low
+            } else {
+                bound
+            }
+        };
         (column.kind == Kind::Number).then(|| Column { low: bound(column.low), high: bound(column.high), ..*column })
     };
     columns.iter().map(each).collect()
@@ -101,8 +109,7 @@ impl Layers {
     /// With sums of the last layer that are multiplied and moved. `None` if something follows them.
     pub fn moved(mut self, factors: &[f64], offsets: &[f64]) -> Option<Self> {
         let last = self.layers.last_mut().filter(|last| last.activation == PLAIN && self.makes == Makes::Results)?;
-        for (((unit, bias), factor), offset) in
-            last.weights.iter_mut().zip(&mut last.biases).zip(factors).zip(offsets)
+        for (((unit, bias), factor), offset) in last.weights.iter_mut().zip(&mut last.biases).zip(factors).zip(offsets)
         {
             unit.iter_mut().for_each(|weight| *weight *= factor);
             *bias = *bias * factor + offset;
@@ -142,7 +149,9 @@ impl Layers {
     pub fn network(mut self) -> Result<Network, String> {
         let Some(last) = self.layers.last_mut() else { return Err("it computes nothing".into()) };
         if last.biases.len() != 1 {
-            return Err("it has several outputs; a score needs one margin, that of the bad or of the good outcome".into());
+            return Err(
+                "it has several outputs; a score needs one margin, that of the bad or of the good outcome".into()
+            );
         }
         let predicts = match self.makes {
             Makes::Probabilities(class) | Makes::Probability(class) => Predicts::LogOdds { factor: 1.0, class },
