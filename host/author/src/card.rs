@@ -7,7 +7,7 @@ use crate::{
     declaration::{Feature, File},
     language::Expression,
     network::{Layer, Network},
-    origin::Predicts,
+    predicts::Predicts,
 };
 
 /// The bins of a feature: their edges, and what each bin adds. The last cell is for an absent figure.

@@ -22,6 +22,7 @@
 //! | `fuse` | the modules of a component, linked into one |
 //! | `template` | the files of a new model |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
+//! | `predicts` | what the sum of a trained model means |
 //! | `predictions` | what the origin predicts, to compare with |
 //! | `table`, `training` | the columns of a CSV file; the table that a model was trained on |
 //! | `fault`, `files` | a problem and its line; reads files up to a largest size |
@@ -43,6 +44,7 @@ mod origin;
 mod pack;
 mod packed;
 mod predictions;
+mod predicts;
 mod ratings;
 mod rules;
 mod scale;

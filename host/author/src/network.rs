@@ -10,8 +10,8 @@ use crate::{
     Fault,
     declaration::File,
     language::Expression,
-    origin::Predicts,
     packed::{Packed, number},
+    predicts::Predicts,
     training::Training,
 };
 

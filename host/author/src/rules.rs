@@ -12,8 +12,9 @@ use crate::{
     language::Expression,
     monotone,
     network::Network,
-    origin::{self, Forest, Predicts, Test, Trained, Tree},
+    origin::{self, Forest, Test, Trained, Tree},
     packed::{Packed, number},
+    predicts::Predicts,
     scale::Scale,
     training::Training,
 };

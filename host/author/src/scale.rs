@@ -3,7 +3,7 @@
 use crate::{
     Fault,
     declaration::{File, Kind, Margin},
-    origin::Predicts,
+    predicts::Predicts,
 };
 
 /// The score is `base + per_margin * margin`.

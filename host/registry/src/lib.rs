@@ -101,3 +101,4 @@ pub use signature::{PublicKey, SigningKey, signer};
 pub use standalone::{Fuel, MeteredModel, StandaloneError, metered, standalone};
 pub use status::{ModelStatus, Role, State};
 pub use trial::{Answer, Question, Trial, Trials, wallets};
+pub use world::exports;

@@ -12,7 +12,7 @@ pub use covers::count;
 pub use tree::Leaf;
 pub use tree::{Missing, Split, Test, Tree};
 
-use crate::network::Network;
+use crate::{network::Network, predicts::Predicts};
 
 /// The most trees, and the most splits of one tree.
 const TREES: usize = 20_000;
@@ -45,19 +45,6 @@ impl Forest {
     pub fn has_covers(&self) -> bool {
         self.trees.iter().all(|tree| tree.splits.is_empty() || tree.leaves.iter().any(|leaf| leaf.weight > 0.0))
     }
-}
-
-/// What the sum of the trees means, by what their file says.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Predicts {
-    /// The log-odds of an outcome, divided by `factor`. `class` is the label of the outcome, unless it is 1 of 0 and 1.
-    LogOdds { factor: f64, class: Option<String> },
-    /// A value: the text says which, as in `its objective is regression`.
-    Value(String),
-}
-
-impl Predicts {
-    pub const LOG_ODDS: Self = Self::LogOdds { factor: 1.0, class: None };
 }
 
 /// Reads what a library saved. `names` are the features, in the order of the training.

@@ -5,8 +5,10 @@ use tables::{
     network::{PLAIN, SIGMOID},
 };
 
-use crate::network::{Layer, Network};
-use crate::origin::Predicts;
+use crate::{
+    network::{Layer, Network},
+    predicts::Predicts,
+};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Symbol {
