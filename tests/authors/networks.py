@@ -18,7 +18,7 @@ widths, random = [x.shape[1], 82, 82, 1], numpy.random.default_rng(7)
 if not (folder / "network.onnx").exists():
     nodes, tensors, last = [], [], "input"
     for at, (before, units) in enumerate(zip(widths, widths[1:])):
-        for name, values in (("weight", random.normal(size=(units, before)) / before), ("bias", random.normal(size=units) / 9)):
+        for name, values in (("weight", random.normal(size=(units, before)) * 2 / numpy.sqrt(before)), ("bias", random.normal(size=units) / 9)):
             tensors.append(onnx.numpy_helper.from_array(values.astype(numpy.float32), f"{at}.{name}"))
         nodes.append(helper.make_node("Gemm", [last, f"{at}.weight", f"{at}.bias"], [f"{at}.sum"], alpha=1.0, beta=1.0, transB=1))
         last = f"{at}.result" if units > 1 else "output"
