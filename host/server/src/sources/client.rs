@@ -140,7 +140,7 @@ impl Client {
                 Err(_) => return Err(SourceError::Cut { read: bytes.len() as u64, size: most }),
             }
             if bytes.len() as u64 > most {
-                return Err(SourceError::TooLarge { size: bytes.len() as u64, most });
+                return Err(SourceError::Longer { most });
             }
         }
     }

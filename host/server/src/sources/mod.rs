@@ -43,6 +43,8 @@ pub enum SourceError {
     Component { wanted: Digest, found: Digest },
     #[error("the download ended after {read} of {size} bytes: try again")]
     Cut { read: u64, size: u64 },
+    #[error("the registry sends more than the {most} bytes of a manifest or those that it names: do not use it")]
+    Longer { most: u64 },
     #[error("it has {size} bytes, and {most} are allowed: raise models.max_component_bytes")]
     TooLarge { size: u64, most: u64 },
     #[error("{0}. Name a component, as `assay model push` and `wkg oci push` write it")]
@@ -54,7 +56,14 @@ pub enum SourceError {
 impl SourceError {
     /// Whether the same question can have another answer later.
     fn passes(&self) -> bool {
-        !matches!(self, Self::Manifest { .. } | Self::Component { .. } | Self::TooLarge { .. } | Self::Other(_))
+        !matches!(
+            self,
+            Self::Manifest { .. }
+                | Self::Component { .. }
+                | Self::Longer { .. }
+                | Self::TooLarge { .. }
+                | Self::Other(_)
+        )
     }
 }
 
