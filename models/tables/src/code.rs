@@ -290,7 +290,7 @@ fn holds(code: &mut Code<'_>, source: &impl Source, list: u8, item: usize) -> bo
 fn compares(how: u8, left: f64, right: f64) -> bool {
     match how {
         EQUAL => left == right,
-        NOT_EQUAL => left < right || left > right,
+        NOT_EQUAL => !left.is_nan() && !right.is_nan() && left != right,
         BELOW => left < right,
         AT_MOST => left <= right,
         ABOVE => left > right,
