@@ -5,8 +5,10 @@ Usage: configurations.py FOLDER TREES    reads FOLDER/matrix.csv, and writes bes
                                          configurations.jsonl
 
 A line has `origin` and `trained`, in words; `file`; `table` if the file lacks covers; `points` if it predicts a score
-and not log-odds; `filled` if it was trained on -1 for what is absent; `factor` for its log-odds; `says` for the
-declaration; `refused` for words of the refusal, none if it must be equal; and `unsaved` with why the library cannot save it.
+and not log-odds; `filled` if it was trained on -1 for what is absent; `factor` for its log-odds; `says` and
+`calibration` for the declaration; `weights` and `intercept` of a model without a file; `probability` if that is what it
+predicts; `single` if it does so with single precision; `refused` for words of the refusal, none if it must be equal; and
+`unsaved` with why the library cannot save it.
 """
 
 import json
@@ -22,7 +24,9 @@ import catboost
 import joblib
 import lightgbm
 import numpy
+import onnx
 import onnxmltools
+import onnxruntime
 import pandas
 import skl2onnx
 import sklearn
@@ -31,13 +35,17 @@ from onnxmltools.convert import convert_lightgbm, convert_xgboost
 from onnxmltools.convert.common.data_types import FloatTensorType as Width
 from skl2onnx.common.data_types import FloatTensorType
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (AdaBoostClassifier, BaggingClassifier, ExtraTreesClassifier, GradientBoostingClassifier,
                               GradientBoostingRegressor, HistGradientBoostingClassifier, RandomForestClassifier)
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.neural_network import MLPClassifier, MLPRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import (MaxAbsScaler, MinMaxScaler, OneHotEncoder, PolynomialFeatures, PowerTransformer,
+                                   RobustScaler, StandardScaler)
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 warnings.filterwarnings("ignore")
@@ -102,10 +110,22 @@ def extreme(name, trained, parameters=None, words=None, of=None, end="json", lab
     keep(name, f"XGBoost {xgboost.__version__}", trained, f"{name}.{end}", predicts, refused=words, **more)
 
 
-def onnx(name, origin, trained, model, predicts, **more):
+def save(name, origin, trained, model, predicts, **more):
     """Saves a model of ONNX."""
     (folder / f"{name}.onnx").write_bytes(model.SerializeToString())
     keep(name, origin, trained, f"{name}.onnx", None if more.get("refused") else predicts, table=True, **more)
+
+
+def run(model, figures):
+    """What the runtime of ONNX makes of each row: the last output."""
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    return numpy.asarray(session.run(None, {session.get_inputs()[0].name: figures})[-1], dtype=float)
+
+
+def agree(model, figures, predicts):
+    """The runtime of ONNX must have the probabilities of the library too."""
+    difference = numpy.abs(run(model, figures)[:, 1] - predicts).max()
+    assert difference <= 1e-5, f"onnxruntime differs by {difference}"
 
 
 def learn(name, trained, estimator, data=filled, label=y, words=None, options=None, **more):
@@ -124,8 +144,12 @@ def learn(name, trained, estimator, data=filled, label=y, words=None, options=No
     predicts = None
     if not words:
         of = "predict" if more.get("points") else "decision_function"
-        predicts = getattr(estimator, of)(figures)
-    onnx(name, origin, trained, model, predicts, refused=words, filled=data is filled, **more)
+        if more.get("probability"):
+            predicts = estimator.predict_proba(figures)[:, 1]
+            agree(model, figures, predicts)
+        else:
+            predicts = getattr(estimator, of)(figures)
+    save(name, origin, trained, model, predicts, refused=words, filled=data is filled, single=True, **more)
 
 
 # LightGBM.
@@ -270,8 +294,6 @@ for name, estimator, words in [
     ("ada", AdaBoostClassifier(n_estimators=5), SEVERAL),
     ("bagging", BaggingClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=5), SEVERAL),
     ("calibrated", CalibratedClassifierCV(GradientBoostingClassifier(n_estimators=5), cv=3), SEVERAL),
-    ("logistic", make_pipeline(StandardScaler(), LogisticRegression()), "it is a linear model"),
-    ("network", MLPClassifier((8,), max_iter=20), "it is a neural network"),
     ("scaled", make_pipeline(StandardScaler(), GradientBoostingClassifier(n_estimators=5)), "it has the operator Scaler"),
     ("imputed", make_pipeline(SimpleImputer(), GradientBoostingClassifier(n_estimators=5)), "it has the operator Imputer"),
 ]:
@@ -279,6 +301,135 @@ for name, estimator, words in [
     learn(f"learn-{name}", " in a pipeline after ".join(type(one).__name__ for one in
                                                         (inner, *(estimator.steps[0][1:] if inner is not estimator else ()))),
           estimator, words=words)
+
+# Linear models and networks of scikit-learn.
+CATEGORY, NUMBERS = [category], [at for at in range(len(names)) if at != category]
+
+
+def hot(**more):
+    return make_column_transformer((make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), NUMBERS),
+                                   (OneHotEncoder(**more), CATEGORY))
+
+
+logistic = dict(max_iter=2000)
+learn("linear", "LogisticRegression after StandardScaler", make_pipeline(StandardScaler(), LogisticRegression(**logistic)))
+learn("linear-imputed", "LogisticRegression after SimpleImputer, StandardScaler",
+      make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(**logistic)), data=single)
+learn("linear-bounds", "LogisticRegression after MinMaxScaler(clip=True)",
+      make_pipeline(MinMaxScaler(clip=True), LogisticRegression(**logistic)))
+learn("linear-robust", "LogisticRegression after RobustScaler, MaxAbsScaler",
+      make_pipeline(RobustScaler(), MaxAbsScaler(), LogisticRegression(**logistic)))
+learn("linear-hot", 'LogisticRegression after OneHotEncoder(handle_unknown="ignore") and others',
+      make_pipeline(hot(handle_unknown="ignore", sparse_output=False), LogisticRegression(**logistic)))
+learn("linear-hot-error", "LogisticRegression after OneHotEncoder() and others",
+      make_pipeline(hot(sparse_output=False), LogisticRegression(**logistic)), words='fit it with handle_unknown="ignore"')
+learn("linear-labels", 'LogisticRegression of "good" and "bad"', make_pipeline(StandardScaler(), LogisticRegression(**logistic)),
+      label=numpy.where(y == 1, "bad", "good"), words='the layers predict the log-odds of "good": write "log-odds-of-good"')
+learn("linear-raw", "LogisticRegression, raw_scores", make_pipeline(StandardScaler(), LogisticRegression(**logistic)),
+      options=raw, words="it is a LinearClassifier without LOGISTIC after its sum")
+learn("linear-descent", 'SGDClassifier(loss="log_loss")', make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=7)))
+learn("linear-ridge", "Ridge on a score", make_pipeline(StandardScaler(), Ridge()), label=score, points=True)
+learn("linear-absent", "LogisticRegression of features that can be absent", make_pipeline(StandardScaler(), LogisticRegression()),
+      data=filled.copy(), words="and a linear model or network needs a number: add `absent = 0`")
+learn("linear-powers", "LogisticRegression after PolynomialFeatures",
+      make_pipeline(PolynomialFeatures(2, interaction_only=True), LogisticRegression(max_iter=5)),
+      words="write powers, products and logarithms as expressions of features")
+learn("linear-yeo", "LogisticRegression after PowerTransformer",
+      make_pipeline(PowerTransformer(standardize=False), LogisticRegression(max_iter=5)), words="it has the operator")
+learn("linear-calibrated", "CalibratedClassifierCV of LogisticRegression", CalibratedClassifierCV(LogisticRegression(max_iter=5), cv=3),
+      words="a calibration belongs under [score.calibration]")
+learn("vectors", "SVC", SVC(probability=True, max_iter=20, random_state=7), words="a support vector machine cannot be packed")
+probability = dict(options=dict(zipmap=False), probability=True)
+for activation in ["relu", "tanh", "logistic"]:
+    learn(f"network-{activation}", f'MLPClassifier(activation="{activation}") after StandardScaler',
+          make_pipeline(StandardScaler(), MLPClassifier((16, 8), activation=activation, max_iter=30, random_state=7)), **probability)
+learn("network-hot", "MLPClassifier after SimpleImputer, StandardScaler, OneHotEncoder",
+      make_pipeline(hot(handle_unknown="ignore", sparse_output=False), MLPClassifier((16,), max_iter=30, random_state=7)), **probability)
+learn("network-score", "MLPRegressor on a score", make_pipeline(StandardScaler(), MLPRegressor(hidden_layer_sizes=(16,), max_iter=200, random_state=7)),
+      label=score, points=True)
+
+# Declared weights.
+fitted = make_pipeline(StandardScaler(), LogisticRegression(**logistic)).fit(filled, y)
+scales, means = fitted[0].scale_, fitted[0].mean_
+weights = fitted[-1].coef_[0] / scales
+keep("weights", f"scikit-learn {sklearn.__version__}", "LogisticRegression as `weight` of each feature", "",
+     fitted.decision_function(filled), weights=dict(zip(names, weights)), filled=True,
+     intercept=float(fitted[-1].intercept_[0] - (weights * means).sum()))
+
+
+# Calibrations.
+def calibration(calibrated, of):
+    made = calibrated.calibrated_classifiers_[0].calibrators[0]
+    if hasattr(made, "a_"):
+        return f'[score.calibration]\nmethod = "platt"\nof = "{of}"\na = {made.a_!r}\nb = {made.b_!r}'.replace("np.float64(", "").replace(")", "")
+    x_steps, y_steps = (numpy.asarray(steps, dtype=float).tolist() for steps in (made.X_thresholds_, made.y_thresholds_))
+    return f'[score.calibration]\nmethod = "isotonic"\nof = "{of}"\nx = {x_steps}\ny = {y_steps}'
+
+
+for method in ["sigmoid", "isotonic"]:
+    of_light = lightgbm.LGBMClassifier(n_estimators=TREES, verbose=-1, n_jobs=1).fit(x[train], y[train])
+    calibrated = CalibratedClassifierCV(FrozenEstimator(of_light), method=method).fit(x[held], y[held])
+    of_light.booster_.save_model(folder / f"{method}-light.txt")
+    keep(f"{method}-light", f"scikit-learn {sklearn.__version__}", f'CalibratedClassifierCV(method="{method}") of LGBMClassifier',
+         f"{method}-light.txt", calibrated.predict_proba(x)[:, 1], probability=True, calibration=calibration(calibrated, "margin"))
+    # It has no decision_function, so its probabilities are calibrated.
+    of_extreme = xgboost.XGBClassifier(n_estimators=TREES, n_jobs=1).fit(x[train], y[train])
+    calibrated = CalibratedClassifierCV(FrozenEstimator(of_extreme), method=method).fit(x[held], y[held])
+    of_extreme.save_model(folder / f"{method}-extreme.json")
+    keep(f"{method}-extreme", f"scikit-learn {sklearn.__version__}", f'CalibratedClassifierCV(method="{method}") of XGBClassifier',
+         f"{method}-extreme.json", calibrated.predict_proba(x)[:, 1], probability=True, single=True,
+         calibration=calibration(calibrated, "probability"))
+    linear = make_pipeline(StandardScaler(), LogisticRegression(**logistic)).fit(filled[train], y[train])
+    calibrated = CalibratedClassifierCV(FrozenEstimator(linear), method=method).fit(filled[held], y[held])
+    model = skl2onnx.to_onnx(linear, initial_types=[("x", FloatTensorType([None, len(names)]))],
+                             options={id(linear[-1]): dict(zipmap=False)}, target_opset={"": 15, "ai.onnx.ml": 3})
+    save(f"{method}-linear", f"scikit-learn {sklearn.__version__}", f'CalibratedClassifierCV(method="{method}") of LogisticRegression',
+         model, calibrated.predict_proba(filled.astype(numpy.float32))[:, 1], probability=True, filled=True, single=True,
+         calibration=calibration(calibrated, "margin"))
+
+# Networks as PyTorch and Keras write them.
+OPS = onnx.helper
+
+
+def network(name, trained, nodes, constants, words=None, odds=True):
+    width = [OPS.make_tensor_value_info("x", 1, ["rows", len(names)])]
+    last = [OPS.make_tensor_value_info(nodes[-1].output[0], 1, None)]
+    tensors = [onnx.numpy_helper.from_array(numpy.asarray(value, dtype=numpy.float32), key) for key, value in constants.items()]
+    model = OPS.make_model(OPS.make_graph(nodes, "network", width, last, tensors), opset_imports=[OPS.make_opsetid("", 17)],
+                           ir_version=8)
+    predicts = run(model, filled.astype(numpy.float32))
+    predicts = predicts[:, -1] if predicts.shape[1] == 2 else predicts.ravel()
+    save(name, f"onnxruntime {onnxruntime.__version__}", trained, model, predicts, refused=words, filled=True, single=True,
+         probability=odds, points=not odds)
+
+
+def layer(rows, columns):
+    return random.normal(size=(rows, columns)) / numpy.sqrt(columns), random.normal(size=rows) / 4
+
+
+(one, one_bias), (two, two_bias), (three, three_bias) = layer(12, len(names)), layer(8, 12), layer(2, 8)
+spread = filled.std(axis=0) + 1e-9
+constants = dict(mean=filled.mean(axis=0), spread=spread, one=one, one_bias=one_bias, two=two.T, two_bias=two_bias,
+                 three=three, three_bias=three_bias, last=three[:1], last_bias=three_bias[:1], scale=random.random(12) + 0.5,
+                 shift=random.normal(size=12), seen=random.normal(size=12), variance=random.random(12) + 0.5)
+node = OPS.make_node
+scaled = [node("Sub", ["x", "mean"], ["centred"]), node("Div", ["centred", "spread"], ["scaled"]),
+          node("Gemm", ["scaled", "one", "one_bias"], ["a"], transB=1)]
+dense = [node("MatMul", ["b", "two"], ["c"]), node("Add", ["c", "two_bias"], ["d"]), node("Tanh", ["d"], ["e"])]
+final = [node("Gemm", ["e", "last", "last_bias"], ["f"], transB=1)]
+network("torch", "Gemm, Relu, MatMul, Add, Tanh, Gemm, Sigmoid",
+        [*scaled, node("Relu", ["a"], ["b"]), *dense, *final, node("Sigmoid", ["f"], ["g"])], constants)
+network("torch-softmax", "Softmax of two outputs", [*scaled, node("Sigmoid", ["a"], ["b"]), *dense,
+        node("Gemm", ["e", "three", "three_bias"], ["f"], transB=1), node("Softmax", ["f"], ["g"], axis=1)], constants)
+network("torch-norm", "BatchNormalization after a layer",
+        [*scaled, node("BatchNormalization", ["a", "scale", "shift", "seen", "variance"], ["n"]), node("Relu", ["n"], ["b"]),
+         *dense, *final, node("Sigmoid", ["f"], ["g"])], constants)
+network("torch-sum", "no Sigmoid at the end, declared as log-odds", [*scaled, node("Relu", ["a"], ["b"]), *dense, *final], constants,
+        words="it has no Sigmoid or Softmax at its end")
+network("torch-leaky", "LeakyRelu", [*scaled, node("LeakyRelu", ["a"], ["b"]), *dense, *final, node("Sigmoid", ["f"], ["g"])],
+        constants, words="it has the operator LeakyRelu")
+network("torch-several", "two outputs", [*scaled, node("Relu", ["a"], ["b"]), *dense,
+        node("Gemm", ["e", "three", "three_bias"], ["f"], transB=1)], constants, words="it has several outputs")
 
 # LightGBM and XGBoost by onnxmltools.
 converter = f"onnxmltools {onnxmltools.__version__}"
@@ -289,7 +440,7 @@ shared = dict(objective="binary", verbose=-1, num_threads=1, seed=7)
 def by_light(name, trained, data, parameters=shared, label=y, **more):
     booster = lightgbm.train(parameters, lightgbm.Dataset(data, label), TREES)
     model = convert_lightgbm(booster, initial_types=width, target_opset=15, zipmap=False)
-    onnx(name, converter, trained, model, booster.predict(single, raw_score=True), **more)
+    save(name, converter, trained, model, booster.predict(single, raw_score=True), **more)
     return booster
 
 
@@ -298,6 +449,6 @@ by_light("onnx-light-double", "LightGBM on float64", x, refused="single precisio
 by_light("onnx-light-regression", "LightGBM objective=regression on a score", single,
          shared | dict(objective="regression"), score, points=True)
 made = xgboost.train(dict(objective="binary:logistic", max_depth=5, nthread=1), xgboost.DMatrix(x, y), TREES)
-onnx("onnx-extreme", converter, "XGBoost", convert_xgboost(made, initial_types=width, target_opset=15),
+save("onnx-extreme", converter, "XGBoost", convert_xgboost(made, initial_types=width, target_opset=15),
      made.predict(xgboost.DMatrix(x), output_margin=True))
 rows.close()

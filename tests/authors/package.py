@@ -16,6 +16,10 @@ import lightgbm
 import numpy
 import xgboost
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import assay_model
 from assay_model import AssayError
@@ -64,13 +68,15 @@ for name, fit, end in [
     ("dmatrix", lambda x: xgboost.train(extreme, xgboost.DMatrix(x, y), 20), "json"),
     ("catboost", lambda x: catboost.CatBoostClassifier(depth=4, **settings).fit(x.astype("float32"), y), "onnx"),
     ("sklearn", lambda x: gradient.fit(x.astype("float32"), y), "onnx"),
+    ("logistic", lambda x: make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(x, y), "onnx"),
+    ("network", lambda x: make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=9)).fit(x, y), "onnx"),
 ]:
     made = folder / name
     made.mkdir()
     text = (folder / "declaration.toml").read_text()
     if end == "onnx":
         text = 'table = "matrix.csv"\n' + text
-    if name == "sklearn":
+    if name in ("sklearn", "logistic", "network"):
         # It takes no absent values.
         text = re.sub(r"""(?m)^is = (["'])(.*)\1$""", r"is = \1or_else(\2, -1)\1", text)
     (made / "model.toml").write_text(f'trees = "model.{end}"\n{text}')
@@ -107,7 +113,7 @@ for place in [folder / "saved", logged.model_uri]:
 # What is wrong is said.
 declared = folder / "lightgbm"
 forest = RandomForestClassifier(5).fit(numpy.nan_to_num(x), y)
-refused('write trees = "model.onnx" for sklearn', assay_model.pack, forest, declared, wallets)
+refused('write trained = "model.onnx" for sklearn', assay_model.pack, forest, declared, wallets)
 refused("its leaves are probabilities", assay_model.pack, forest, folder / "sklearn", wallets)
 refused("str of builtins cannot be packed", assay_model.pack, "a model", declared, wallets)
 narrow = lightgbm.LGBMClassifier(n_estimators=2, n_jobs=1, verbose=-1).fit(x.iloc[:, :5], y)

@@ -13,6 +13,7 @@ pub mod fuzz;
 pub mod hostile;
 pub mod native;
 pub mod nginx;
+pub mod oci;
 pub mod packages;
 pub mod payment;
 pub mod pinning;

@@ -29,7 +29,7 @@ pub fn interpreter() -> Result<PathBuf, String> {
     }
     run(
         Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment),
-        "Install Python 3.10 or newer with its module venv",
+        "Install Python 3.11 or later with its module venv",
     )?;
     let install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--requirement"];
     run(Command::new(&python).args(install).arg(&list), "Is the package index reachable?")?;

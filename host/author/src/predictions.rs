@@ -7,20 +7,23 @@ use crate::{Fault, files, table};
 /// What a prediction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// The sum of the trees: `predict(raw_score=True)` of LightGBM, `predict(output_margin=True)` of XGBoost.
+    /// The sum of the trees or the last layer: `predict(raw_score=True)` of LightGBM, `predict(output_margin=True)` of XGBoost.
     Margin,
     /// The probability of the outcome named by `margin` in the declaration.
     Probability,
+    /// The score, not rounded and not within 300 to 1000.
+    Score,
 }
 
 impl Unit {
-    const ALL: [Self; 2] = [Self::Margin, Self::Probability];
+    const ALL: [Self; 3] = [Self::Margin, Self::Probability, Self::Score];
 
     /// The name of its column.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Margin => "margin",
             Self::Probability => "probability",
+            Self::Score => "score",
         }
     }
 }
@@ -34,13 +37,16 @@ pub struct Predictions {
 
 impl Predictions {
     /// # Errors
-    /// The file has no column `margin` or `probability`, or a cell of it is not a number.
+    /// The file has no column `margin`, `probability` or `score`, or a cell of it is not a number.
     pub fn read(path: &Path) -> Result<Self, Fault> {
         let text = files::text(path, files::TRAINED)?;
         let head = text.lines().next().unwrap_or_default();
         let has = |unit: &Unit| head.split(',').any(|cell| table::bare(cell) == unit.as_str());
         let unit = Unit::ALL.into_iter().find(has).ok_or_else(|| {
-            Fault::of(path, "its first line has neither `margin` nor `probability`: name the column of the predictions")
+            Fault::of(
+                path,
+                "its first line has none of `margin`, `probability` and `score`: name the column of the predictions",
+            )
         })?;
         let values: Vec<f64> = table::rows(path, &text, &[unit.as_str()])?.concat();
         match values.iter().position(|value| !value.is_finite()) {

@@ -1,44 +1,103 @@
-//! The trees or the table of a model: read, proved to be monotone where the declaration says so, and packed.
+//! The trees, the table or the network of a model: read, proved to be monotone where the declaration says so, and packed.
 
 use std::path::Path;
 
 use tables::data::{Node, SHAPLEY_DEPTH, Section};
 
 use crate::{
-    Fault,
+    Fault, bins,
     card::{self, Row},
-    declaration::{Declaration, Direction, Explain, File, Margin, Text},
-    files, monotone,
-    origin::{self, Forest, Test, Tree},
+    declaration::{Declaration, Direction, Explain, File, Kind, Margin, Text},
+    files,
+    language::Expression,
+    monotone,
+    network::Network,
+    origin::{self, Forest, Test, Trained, Tree},
     packed::{Packed, number},
+    predicts::Predicts,
     scale::Scale,
     training::Training,
 };
 
-/// The trees or the table that make the margin.
+/// What makes the margin.
 pub enum Rules {
     Trees(Forest),
-    Card(Vec<Row>),
+    Card(Card),
+    Network(Network),
 }
 
-/// The trees that the declaration names, or its table.
+/// The table of a scorecard.
+pub struct Card {
+    pub rows: Vec<Row>,
+    /// The features that are not cut into bins.
+    pub terms: Option<Network>,
+    /// A library made the table. The points that every wallet has are in its file, or under `base`.
+    pub imported: bool,
+    pub base: Option<f64>,
+}
+
+/// The score of the widest range, and the risk of the highest: what a factor can add at most if nothing bounds it.
+const SCORES: u32 = 700;
+const RISKS: u32 = 100;
+
+/// The trees or the network that the declaration names, or its table.
 ///
 /// # Errors
 /// The first problem of either.
-pub fn rules(file: &File, training: Option<&Training>) -> Result<Rules, Fault> {
-    let Some(trees) = &file.declared.trees else {
-        return match &file.declared.explain {
-            Some(explain) => Err(file.fault(explain, "a scorecard needs no `explain`: its cells are its points")),
-            None => card::without_trees(file).and_then(|()| card::rows(file)).map(Rules::Card),
-        };
+pub fn rules(file: &File, expressions: &[Expression], training: Option<&Training>) -> Result<Rules, Fault> {
+    let Some(trained) = &file.declared.trained else {
+        if let Some(explain) = &file.declared.explain {
+            return Err(file.fault(explain, "a scorecard needs no `explain`: its cells are its points"));
+        }
+        card::without_trained(file)?;
+        let mut card = scorecard_of(file, expressions)?;
+        if let Some((terms, training)) = card.terms.as_mut().zip(training) {
+            terms.center(training);
+        }
+        return Ok(Rules::Card(card));
     };
-    card::none(file)?;
-    let path = file.path.parent().unwrap_or(Path::new("")).join(trees.get_ref());
+    if let Some(scorecard) = &file.declared.scorecard {
+        return Err(file.fault(scorecard, "a model has `trained` or `scorecard`, one of them"));
+    }
+    card::none(file, "trained")?;
+    let path = file.path.parent().unwrap_or(Path::new("")).join(trained.get_ref());
     if !path.exists() {
-        return Err(file.fault(trees, format!("there is no file {}: train first, and save it here", trees.get_ref())));
+        let message = format!("there is no file {}: train first, and save it here", trained.get_ref());
+        return Err(file.fault(trained, message));
     }
     let bytes = files::bytes(&path, files::TRAINED)?;
-    let mut forest = origin::read(&bytes, &file.names()).map_err(|why| Fault::of(&path, why))?;
+    match origin::read(&bytes, &file.names()).map_err(|why| Fault::of(&path, why))? {
+        Trained::Forest(forest) => forest_of(file, trained, forest, training).map(Rules::Trees),
+        Trained::Network(network) => network_of(file, trained, network, expressions, training).map(Rules::Network),
+    }
+}
+
+/// The bins and weights of the declaration, or those of the table that it names.
+fn scorecard_of(file: &File, expressions: &[Expression]) -> Result<Card, Fault> {
+    let Some(named) = &file.declared.scorecard else {
+        let (rows, terms) = card::card(file, expressions)?;
+        return Ok(Card { rows, terms, imported: false, base: None });
+    };
+    card::none(file, "scorecard")?;
+    let bins = bins::read(file, named, expressions)?;
+    if *file.declared.score.margin.get_ref() == Margin::Points
+        && bins.base.is_some() == file.declared.score.base.is_some()
+    {
+        let message = match bins.base {
+            Some(base) => format!("{} has base points of {base}: remove `base`", named.get_ref()),
+            None => "write `base` under [score]: the points that every wallet has, `scorecard.intercept_` of \
+                     optbinning"
+                .into(),
+        };
+        return Err(file.fault(named, message));
+    }
+    Ok(Card { rows: bins.rows, terms: None, imported: true, base: bins.base })
+}
+
+fn forest_of(file: &File, trees: &Text, mut forest: Forest, training: Option<&Training>) -> Result<Forest, Fault> {
+    if let Some(absent) = file.declared.features.iter().find_map(|feature| feature.absent.as_ref()) {
+        return Err(file.fault(absent, "trees send an absent figure where their library does: remove `absent`"));
+    }
     covers(file, trees, &mut forest, training)?;
     let depth = forest.trees.iter().map(Tree::depth).max().unwrap_or(0);
     match &file.declared.explain {
@@ -49,7 +108,57 @@ pub fn rules(file: &File, training: Option<&Training>) -> Result<Rules, Fault> {
             );
             Err(file.fault(explain, message))
         }
-        _ => Ok(Rules::Trees(forest)),
+        _ => Ok(forest),
+    }
+}
+
+fn network_of(
+    file: &File,
+    named: &Text,
+    mut network: Network,
+    expressions: &[Expression],
+    training: Option<&Training>,
+) -> Result<Network, Fault> {
+    if let Some(explain) = &file.declared.explain {
+        let message = "linear models and networks have one explanation, the distance from the mean of the training: \
+                       remove `explain`";
+        return Err(file.fault(explain, message));
+    }
+    let Some(training) = training else {
+        let message = format!(
+            "the points of factors are distances from the mean of the training, which {} does not have. Add `table = \
+             \"matrix.csv\"`, the table of the training from `assay features table`",
+            named.get_ref()
+        );
+        return Err(file.fault(named, message));
+    };
+    network.fill(file, expressions)?;
+    network.center(training);
+    Ok(network)
+}
+
+impl Rules {
+    /// What the margin of a trained model means, and how messages call it.
+    pub fn predicts(&self) -> Option<(&'static str, &Predicts)> {
+        match self {
+            Self::Trees(forest) => Some(("trees", &forest.predicts)),
+            Self::Network(network) => Some(("layers", &network.predicts)),
+            Self::Card(_) => None,
+        }
+    }
+
+    /// Whether a library made it, which has predictions to compare with.
+    pub fn is_trained(&self) -> bool {
+        !matches!(self, Self::Card(Card { imported: false, .. }))
+    }
+
+    /// Figures and sums have single precision.
+    pub fn is_single(&self) -> bool {
+        match self {
+            Self::Trees(forest) => forest.single,
+            Self::Network(network) => network.single,
+            Self::Card(_) => false,
+        }
     }
 }
 
@@ -93,7 +202,11 @@ pub fn prove(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
         let rising = (direction == Direction::Rising) == (scale.per_margin >= 0.0);
         let broken = match rules {
             Rules::Trees(forest) => forest.trees.iter().position(|tree| !monotone::holds(tree, at, rising)),
-            Rules::Card(rows) => rows.get(at).filter(|row| !card::holds(row, rising)).map(|_| 0),
+            Rules::Card(card) => {
+                let falls = card.rows.get(at).is_some_and(|row| !card::holds(row, rising));
+                (falls || card.terms.as_ref().is_some_and(|terms| !terms.holds(at, rising))).then_some(0)
+            }
+            Rules::Network(network) => (!network.holds(at, rising)).then_some(0),
         };
         let Some(tree) = broken else { continue };
         let way = if direction == Direction::Rising { "rising" } else { "falling" };
@@ -104,22 +217,29 @@ pub fn prove(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
                  feature), in LightGBM with monotone_constraints_method=basic, or remove `monotone`",
                 if rising { 1 } else { -1 }
             ),
-            Rules::Card(_) => format!("the score is not {way} in {name}: its bins are not in that order"),
+            Rules::Card(_) => format!("the score is not {way} in {name}: its bins or weights are not in that order"),
+            Rules::Network(_) => format!(
+                "the weights do not show that the score is {way} in {name}: train with weights of one sign on its way, or \
+                 remove `monotone`"
+            ),
         };
         return Err(file.fault(said, message));
     }
     Ok(())
 }
 
-/// The most points that each factor can add.
-pub fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize]) -> Vec<u32> {
+/// The most points that each factor can add. `linked`: the score is not linear in the margin.
+pub fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize], linked: bool) -> Vec<u32> {
+    let all = if file.declared.kind == Kind::Sybil { RISKS } else { SCORES };
     let means: Vec<Vec<f64>> = match rules {
         Rules::Trees(forest) => forest.trees.iter().map(Tree::means).collect(),
-        Rules::Card(_) => Vec::new(),
+        Rules::Card(_) | Rules::Network(_) => Vec::new(),
     };
     let most = |factor: usize| -> f64 {
         let of_factor = |feature: usize| factor_of.get(feature) == Some(&factor);
+        let unbounded = |network: &Network| network.columns.iter().any(|column| of_factor(column.feature));
         match rules {
+            _ if linked => f64::from(all),
             Rules::Trees(forest) => {
                 let most = |(tree, means): (&Tree, &Vec<f64>)| match shapley(file) {
                     true => tree.most_shapley(scale.per_margin, of_factor),
@@ -127,10 +247,12 @@ pub fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize]) -
                 };
                 forest.trees.iter().zip(&means).map(most).sum()
             }
-            Rules::Card(rows) => {
+            Rules::Card(Card { terms: Some(terms), .. }) if unbounded(terms) => f64::from(all),
+            Rules::Card(card) => {
                 let best = |row: &Row| row.cells.iter().map(|cell| cell * scale.per_margin).fold(f64::MIN, f64::max);
-                rows.iter().enumerate().filter(|(at, _)| of_factor(*at)).map(|(_, row)| best(row)).sum()
+                card.rows.iter().enumerate().filter(|(at, _)| of_factor(*at)).map(|(_, row)| best(row)).sum()
             }
+            Rules::Network(_) => f64::from(all),
         }
     };
     // A float above the largest `u32` becomes the largest `u32`.
@@ -141,7 +263,13 @@ pub fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize]) -
 pub fn put(packed: &mut Packed, file: &File, rules: &Rules, scale: Scale) -> String {
     match rules {
         Rules::Trees(forest) => trees(packed, file, forest, scale),
-        Rules::Card(rows) => scorecard(packed, file, rows, scale),
+        Rules::Card(card) => scorecard(packed, file, card, scale),
+        Rules::Network(network) => {
+            shape(packed, file, None, network.single);
+            packed.doubles(Section::Scale, [scale.per_margin, scale.base, 0.0]);
+            network.put(packed);
+            network.summary(file.declared.features.len())
+        }
     }
 }
 
@@ -150,17 +278,18 @@ fn shapley(file: &File) -> bool {
     file.declared.explain.as_ref().is_some_and(|explain| *explain.get_ref() == Explain::TreeShap)
 }
 
-fn shape(packed: &mut Packed, file: &File, forest: Option<&Forest>) {
+fn shape(packed: &mut Packed, file: &File, forest: Option<&Forest>, is_single: bool) {
     let flag = |is: fn(&Forest) -> bool| u32::from(forest.is_some_and(is));
     let trees = forest.map_or(0, |forest| number(forest.trees.len()));
     let Declaration { features, factors, .. } = &file.declared;
     let (features, factors) = (number(features.len()), number(factors.len()));
-    let (single, strict) = (flag(|forest| forest.single), flag(|forest| forest.strict));
+    let (single, strict) = (u32::from(is_single), flag(|forest| forest.strict));
     packed.numbers(Section::Shape, [features, factors, trees, single, strict, u32::from(shapley(file))]);
 }
 
-fn scorecard(packed: &mut Packed, file: &File, rows: &[Row], scale: Scale) -> String {
-    shape(packed, file, None);
+fn scorecard(packed: &mut Packed, file: &File, card: &Card, scale: Scale) -> String {
+    let Card { rows, terms, .. } = card;
+    shape(packed, file, None, false);
     packed.doubles(Section::Scale, [scale.per_margin, scale.base, file.declared.score.intercept]);
     let mut start = 0;
     let mut starts = vec![0];
@@ -172,11 +301,19 @@ fn scorecard(packed: &mut Packed, file: &File, rows: &[Row], scale: Scale) -> St
     packed.doubles(Section::Edges, rows.iter().flat_map(|row| row.edges.iter().copied()));
     packed.doubles(Section::Cells, rows.iter().flat_map(|row| row.cells.iter().copied()));
     let unit = if *file.declared.score.margin.get_ref() == Margin::Points { "points" } else { "weights of evidence" };
-    format!("a scorecard of {} features in {unit}", rows.len())
+    let linear = terms.as_ref().map_or(0, |terms| terms.columns.len());
+    if let Some(terms) = terms {
+        terms.put(packed);
+    }
+    match (rows.len() - linear, linear) {
+        (bins, 0) => format!("a scorecard of {bins} features in {unit}"),
+        (0, linear) => format!("a linear model of {linear} features"),
+        (bins, linear) => format!("a scorecard of {bins} features in {unit} and {linear} linear terms"),
+    }
 }
 
 fn trees(packed: &mut Packed, file: &File, forest: &Forest, scale: Scale) -> String {
-    shape(packed, file, Some(forest));
+    shape(packed, file, Some(forest), forest.single);
     packed.doubles(Section::Scale, [scale.per_margin, scale.base, forest.start]);
     let (mut places, mut nodes, mut sets) = (vec![0, 0], Vec::new(), Vec::new());
     let (mut splits, mut leaves) = (0, 0);

@@ -2,8 +2,8 @@
 
 use crate::{
     Fault,
-    declaration::{File, Margin},
-    origin::Predicts,
+    declaration::{File, Kind, Margin},
+    predicts::Predicts,
 };
 
 /// The score is `base + per_margin * margin`.
@@ -16,6 +16,9 @@ pub struct Scale {
 /// The lowest score, where a scorecard of points begins.
 const LOWEST: f64 = 300.0;
 
+/// What the risk of a sybil model is linear in: a probability of 1 is a risk of 100.
+const RISK: f64 = 100.0;
+
 impl Scale {
     /// # Errors
     /// What the section `score` lacks or has wrong.
@@ -23,15 +26,34 @@ impl Scale {
         let score = &file.declared.score;
         let fault = |message: &str| Err(Fault::of(&file.path, format!("[score]: {message}")));
         let odds = (score.points_to_double, score.anchor_score, score.anchor_odds);
-        let scale = match (*score.margin.get_ref(), odds) {
-            (Margin::Points, (None, None, None)) => Self { per_margin: 1.0, base: score.base.unwrap_or(LOWEST) },
-            (Margin::Points, _) => return fault("with `margin = \"points\"` give `base`, and no odds"),
-            (_, (Some(double), Some(at), Some(odds))) if double > 0.0 && odds > 0.0 && score.base.is_none() => {
+        let scale = match (file.declared.kind, *score.margin.get_ref(), odds) {
+            (Kind::Credit, Margin::Points, (None, None, None)) => {
+                Self { per_margin: 1.0, base: score.base.unwrap_or(LOWEST) }
+            }
+            (Kind::Sybil, Margin::Points, (None, None, None)) => {
+                Self { per_margin: 1.0, base: score.base.unwrap_or_default() }
+            }
+            (Kind::Sybil, Margin::LogOddsOfBot, (None, None, None)) if score.base.is_none() => {
+                Self { per_margin: RISK, base: 0.0 }
+            }
+            (Kind::Sybil, Margin::LogOddsOfBot, _) => {
+                return fault("the risk is 100 times the probability of a bot, and has no `base` and no odds");
+            }
+            (Kind::Sybil, Margin::LogOddsOfBad | Margin::LogOddsOfGood, _)
+            | (Kind::Credit, Margin::LogOddsOfBot, _) => {
+                let kinds = "a credit model has \"log-odds-of-bad\" or \"log-odds-of-good\", a sybil model \
+                             \"log-odds-of-bot\", and both can have \"points\"";
+                return Err(file.fault(&score.margin, kinds));
+            }
+            (_, Margin::Points, _) => return fault("with `margin = \"points\"` give `base`, and no odds"),
+            (Kind::Credit, margin, (Some(double), Some(at), Some(odds)))
+                if double > 0.0 && odds > 0.0 && score.base.is_none() =>
+            {
                 let per = double / std::f64::consts::LN_2;
-                let sign = if *score.margin.get_ref() == Margin::LogOddsOfBad { -1.0 } else { 1.0 };
+                let sign = if margin == Margin::LogOddsOfBad { -1.0 } else { 1.0 };
                 Self { per_margin: sign * per, base: at - per * odds.ln() }
             }
-            _ => {
+            (Kind::Credit, ..) => {
                 return fault(
                     "a margin in log-odds needs `points_to_double`, `anchor_score` and `anchor_odds`, all above 0, and no \
                      `base`. With 60, 700 and 4, odds of 4 to 1 score 700, and odds of 8 to 1 score 760",
@@ -43,57 +65,65 @@ impl Scale {
         }
         fault("a number is not finite")
     }
+}
 
-    /// The scale of trees whose sum means what `predicts` says.
-    ///
-    /// # Errors
-    /// The declared margin has another meaning.
-    pub fn of_trees(self, file: &File, predicts: &Predicts) -> Result<Self, Fault> {
-        let (margin, said) = (&file.declared.score.margin, &file.declared.score.trees_predict);
-        let (factor, class) = match (margin.get_ref(), predicts, said) {
-            (Margin::Points, _, Some(said)) => {
-                return Err(file.fault(said, "with `margin = \"points\"` the trees predict points: remove this"));
-            }
-            (Margin::Points, Predicts::LogOdds { .. }, None) => {
-                let message = "the trees predict log-odds and not points: write \"log-odds-of-bad\" or \
-                               \"log-odds-of-good\", after the outcome that is 1 in the training";
-                return Err(file.fault(margin, message));
-            }
-            (Margin::Points, Predicts::Value(_), None) | (_, Predicts::Value(_), Some(_)) => return Ok(self),
-            (_, Predicts::Value(why), None) => {
-                let message = format!(
-                    "the trees may not predict log-odds: {why}. Train a binary objective; or write \"points\" if they \
-                     predict a score; or add `trees_predict = \"log-odds\"` if their sum is in log-odds all the same"
-                );
-                return Err(file.fault(margin, message));
-            }
-            (_, Predicts::LogOdds { factor, class }, _) => (*factor, class.as_deref()),
-        };
-        match (margin.get_ref(), class) {
-            (_, None) | (Margin::LogOddsOfBad, Some("bad")) | (Margin::LogOddsOfGood, Some("good")) => {
-                Ok(Self { per_margin: self.per_margin * factor, ..self })
-            }
-            (_, Some(class @ ("bad" | "good"))) => {
-                let message = format!("the trees predict the log-odds of {class:?}: write \"log-odds-of-{class}\"");
-                Err(file.fault(margin, message))
-            }
-            (_, Some(class)) => Err(file.fault(
-                margin,
-                format!(
-                    "the trees predict the log-odds of the class {class:?}, and nothing says whether that is good or \
-                     bad. Train with the classes 0 and 1, or \"bad\" and \"good\""
-                ),
-            )),
+/// What the margin of a trained model, which is called `name`, is multiplied by for log-odds; none if it is in points.
+///
+/// # Errors
+/// The declared margin has another meaning.
+pub fn factor(file: &File, name: &str, predicts: &Predicts) -> Result<Option<f64>, Fault> {
+    let (margin, said) = (&file.declared.score.margin, &file.declared.score.predicts);
+    let outcome = margin.get_ref().outcome();
+    let (factor, class) = match (margin.get_ref(), predicts, said) {
+        (Margin::Points, _, Some(said)) => {
+            return Err(file.fault(said, format!("with `margin = \"points\"` the {name} predict points: remove this")));
         }
+        (Margin::Points, Predicts::LogOdds { .. }, None) => {
+            let message = format!(
+                "the {name} predict log-odds and not points: write \"log-odds-of-bad\" or \"log-odds-of-good\", after \
+                 the outcome that is 1 in the training"
+            );
+            return Err(file.fault(margin, message));
+        }
+        (Margin::Points, Predicts::Value(_), None) => return Ok(None),
+        (_, Predicts::Value(_), Some(_)) => return Ok(Some(1.0)),
+        (_, Predicts::Value(why), None) => {
+            let message = format!(
+                "the {name} may not predict log-odds: {why}. Train a binary objective; or write \"points\" if they \
+                 predict a score; or add `predicts = \"log-odds\"` if their sum is in log-odds all the same"
+            );
+            return Err(file.fault(margin, message));
+        }
+        (_, Predicts::LogOdds { factor, class }, _) => (*factor, class.as_deref()),
+    };
+    match class {
+        None => Ok(Some(factor)),
+        Some(class) if class == outcome => Ok(Some(factor)),
+        Some(class @ ("bad" | "good" | "bot")) => {
+            let message = format!("the {name} predict the log-odds of {class:?}: write \"log-odds-of-{class}\"");
+            Err(file.fault(margin, message))
+        }
+        Some(class) => Err(file.fault(
+            margin,
+            format!(
+                "the {name} predict the log-odds of the class {class:?}, and nothing says whether that is good or bad. \
+                 Train with the classes 0 and 1, or \"bad\" and \"good\""
+            ),
+        )),
     }
 }
 
 /// The lowest scores of the deciles 2 to 10.
 ///
 /// # Errors
-/// Where they are not nine rising scores.
+/// They are not nine rising scores, or the model has no score.
 pub fn deciles(file: &File) -> Result<&[u32], Fault> {
-    let declared = &file.declared.score.deciles;
+    let declared = match (file.declared.kind, &file.declared.score.deciles) {
+        (Kind::Credit, Some(declared)) => declared,
+        (Kind::Credit, None) => return Err(Fault::of(&file.path, "[score]: `deciles` are missing")),
+        (Kind::Sybil, Some(declared)) => return Err(file.fault(declared, "a sybil model has no deciles")),
+        (Kind::Sybil, None) => return Ok(&[]),
+    };
     let scores = declared.get_ref().as_slice();
     let within = scores.iter().all(|score| (301..=1000).contains(score));
     if scores.len() == 9 && within && scores.is_sorted_by(|low, high| low < high) {

@@ -32,7 +32,7 @@ pub fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f64>>, Fa
 }
 
 /// The cells of a line. A comma between quotes belongs to a cell.
-fn cells(line: &str) -> impl Iterator<Item = &str> {
+pub fn cells(line: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     line.split(move |letter| {
         quoted ^= letter == '"';

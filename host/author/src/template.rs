@@ -56,6 +56,10 @@ const SCORECARD: [Text; 3] = [
     ("golden.txt", include_str!("../templates/scorecard/golden.txt")),
     ("README.md", include_str!("../templates/scorecard/README.md")),
 ];
+const SYBIL_SCORECARD: [Text; 2] = [
+    ("model.toml", include_str!("../templates/scorecard/sybil.toml")),
+    ("README.md", include_str!("../templates/scorecard/README.md")),
+];
 const TREES: [Text; 3] = [
     ("model.toml", include_str!("../templates/trees/model.toml")),
     ("train.py", include_str!("../templates/trees/train.py")),
@@ -89,6 +93,7 @@ fn texts(language: Language, kind: ModelKind) -> Option<Vec<Text>> {
         (Language::JavaScript, _) => [&JAVASCRIPT[..], javascript(kind)?.as_slice()].concat(),
         (Language::Python, _) => [&PYTHON[..], &python(kind)?].concat(),
         (Language::Scorecard, ModelKind::Credit) => SCORECARD.to_vec(),
+        (Language::Scorecard, ModelKind::Sybil) => SYBIL_SCORECARD.to_vec(),
         (Language::Trees, ModelKind::Credit) => TREES.to_vec(),
         _ => return None,
     })
@@ -162,8 +167,9 @@ mod tests {
     fn each_template_is_filled_in() {
         let scripts = [Language::Rust, Language::JavaScript, Language::Python];
         let kinds = [ModelKind::Boost, ModelKind::Sybil].into_iter().flat_map(|kind| scripts.map(|lang| (lang, kind)));
+        let others = [(Language::Rust, ModelKind::Sandbox), (Language::Scorecard, ModelKind::Sybil)];
         let credit = Language::ALL.map(|language| (language, ModelKind::Credit));
-        for (language, kind) in kinds.chain(credit).chain([(Language::Rust, ModelKind::Sandbox)]) {
+        for (language, kind) in kinds.chain(credit).chain(others) {
             let files = files(language, kind, "my-model", "../assay/models/kit").unwrap();
             let of = |name: &str| files.iter().find(|(path, _)| *path == name).map(|(_, text)| text.as_str());
             let readme = of("README.md").unwrap();

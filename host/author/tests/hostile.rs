@@ -58,7 +58,7 @@ fn each_mistake_is_named_with_its_line() {
         ),
         (said("falling", "rising"), "model.toml:18:12: the score is not rising in a: tree 0 breaks it"),
         (said("falling", "up"), "model.toml:18:12: unknown variant `up`"),
-        (said("factor = \"F\"", "factor = \"F\"\nedges = [1]"), "with `trees` a feature has no bins"),
+        (said("factor = \"F\"", "factor = \"F\"\nedges = [1]"), "with `trained` a feature has no bins and no weight"),
         (said("trees = \"model.txt\"", "trees = \"other.txt\""), "model.toml:4:9: there is no file other.txt"),
         (said("title", "titel"), "unknown field `titel`"),
         (said("trees = ", "explain = \"treeshap\"\ntrees = "), "1 trees with 2 leaves"),
@@ -67,6 +67,105 @@ fn each_mistake_is_named_with_its_line() {
         (said("trees = ", "table = \"m.csv\"\ntrees = "), "model.toml:4:9: there is no file m.csv: write it with"),
     ] {
         assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+/// The declaration as a linear model: one weight, and no trees.
+fn linear(feature: &str, score: &str) -> String {
+    DECLARED
+        .replace("trees = \"model.txt\"\n", "")
+        .replace("factor = \"F\"\n", &format!("factor = \"F\"\n{feature}\n"))
+        .replace("[score]\n", &format!("[score]\n{score}\n"))
+}
+
+#[test]
+fn linear_terms_and_calibrations_are_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |feature: &str, score: &str| said(folder.path(), &linear(feature, score), TREE);
+    let calibration = |lines: &str| format!("calibration = {{ {lines} }}");
+    for (said, words) in [
+        (of("weight = 0.5", ""), "a linear model of 1 features"),
+        (of("weight = -0.5", ""), "the score is not falling in a: its bins or weights are not in that order"),
+        (of("weight = inf", ""), "or only `weight`, a finite number, for a linear term"),
+        (of("", ""), "without `trained` the model is a scorecard"),
+        (of("weight = 0.5\nabsent = 1", ""), "a linear model of 1 features"),
+        (of("weight = 0.5\nabsent = nan", ""), "remove `absent`, which is a finite number"),
+        (of("weight = 0.5", "predicts = \"log-odds\""), "it belongs to `trained`, and a scorecard has none"),
+        (of("weight = 0.5", &calibration("method = \"platt\", of = \"margin\", a = -2.0, b = 0.5")), "a linear model"),
+        (
+            of("weight = 0.5", &calibration("method = \"platt\", of = \"margin\", a = 2.0, b = 0.5")),
+            "scikit-learn has `a_` below 0",
+        ),
+        (of("weight = 0.5", &calibration("method = \"platt\", of = \"margin\"")), "`platt` needs `a` and `b`"),
+        (of("weight = 0.5", &calibration("method = \"platt\"")), "missing field `of`"),
+        (
+            of("weight = 0.5", &calibration("method = \"isotonic\", of = \"probability\", x = [0.1, 0.9], y = [0, 1]")),
+            "a linear model",
+        ),
+        (
+            of("weight = 0.5", &calibration("method = \"isotonic\", of = \"margin\", x = [0.9, 0.1], y = [0.0, 1.0]")),
+            "`isotonic` needs as many numbers",
+        ),
+        (of("weight = 0.5", &calibration("method = \"isotonic\", of = \"margin\"")), "`isotonic` needs `x` and `y`"),
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let absent = linear("weight = 0.5", "").replace("count(chains)", "max(chains.transfers)");
+    let said = said(folder.path(), &absent, TREE);
+    assert!(said.contains("`a` can be absent, and a linear model or network needs a number"), "{said}");
+}
+
+#[test]
+fn a_sybil_model_has_a_risk_and_no_deciles() {
+    let folder = tempfile::tempdir().unwrap();
+    let risk = "kind = \"sybil\"\nversion = \"1.0\"\ntitle = \"t\"\n[risk]\nmargin = \"log-odds-of-bot\"\n[[factor]]\n\
+                label = \"F\"\ntext = \"{a}\"\n[[feature]]\nname = \"a\"\nis = \"count(chains)\"\nfactor = \"F\"\nweight = 0.5\n";
+    let said = |from: &str, to: &str| said(folder.path(), &risk.replace(from, to), TREE);
+    for (said, words) in [
+        (said("", ""), "a linear model of 1 features"),
+        (said("log-odds-of-bot", "log-odds-of-bad"), "a sybil model \"log-odds-of-bot\""),
+        (said("[[factor]]", "deciles = [1]\n[[factor]]"), "a sybil model has no deciles"),
+        (said("[[factor]]", "anchor_odds = 4\n[[factor]]"), "has no `base` and no odds"),
+        (said("kind = \"sybil\"\n", ""), "a credit model has \"log-odds-of-bad\""),
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    fs::write(folder.path().join("model.toml"), risk).unwrap();
+    // No chain: the margin is 0, and the probability a half.
+    assert_eq!(pack(&folder.path().join("model.toml")).unwrap().score(&Features::default()), Some(50));
+}
+
+#[test]
+fn expressions_choose_and_compare() {
+    let folder = tempfile::tempdir().unwrap();
+    let chain = |transfers: Option<u64>, transactions: u64| {
+        let figures = serde_json::json!({
+            "chain_id": 1, "coverage": "complete", "transactions": transactions, "transfers": transfers,
+            "assets_usd": 0.0, "supplied_usd": 0.0, "borrowed_usd": 0.0,
+        });
+        serde_json::from_value(figures).unwrap()
+    };
+    let features =
+        Features { chains: vec![chain(Some(9), 4), chain(None, 100), chain(Some(2), 1)], ..Features::default() };
+    for (text, value) in [
+        ("sum(chains.transactions where transfers > 5 or transactions > 50)", 104.0),
+        ("count(chains where (transfers > 5 or transfers < 3) and transactions < 4)", 1.0),
+        ("count(chains where transfers > 5 or transfers < 3 and transactions > 3)", 1.0),
+        ("if(sum(chains.transactions) > 104, 1, 2) + if(1 == 2 or 2 < 1, 10, 20)", 21.0),
+        ("if((1 < 2 or 1 > 2) and 2 != 2, 1, 0)", 0.0),
+        // An absent number is equal to nothing and beyond nothing.
+        ("if(max(chains.transfers where transactions > 999) > 0, 1, 0)", 0.0),
+        ("if(max(chains.transfers where transactions > 999) != 0, 1, 0)", 0.0),
+        ("if(1 < 2, 3, max(chains.transfers where transactions > 999))", 3.0),
+        ("log(1) + sqrt(9)", 3.0),
+        ("or_else(log(0), 5) + or_else(sqrt(-1), 6) + or_else(log(-1), 7)", 18.0),
+        ("max(log(0), 4)", f64::NAN),
+    ] {
+        let declared = DECLARED.replace("\"count(chains)\"", &format!("\"{text}\""));
+        fs::write(folder.path().join("model.toml"), declared).unwrap();
+        let row =
+            Matrix::of(&folder.path().join("model.toml")).unwrap_or_else(|why| panic!("{text}: {why}")).row(&features);
+        assert!(row[0] == value || (row[0].is_nan() && value.is_nan()), "{text}: {row:?}");
     }
 }
 

@@ -43,6 +43,7 @@ pub use call::notes::{LARGEST_CARD, Notes};
 pub use call::price::Price;
 pub use compile::compiler::{Compiler, Job};
 pub use compile::encode::{EncodeError, to_component};
+pub use compile::world::exports;
 pub use confine::class::Class;
 pub use examine::signature::{PublicKey, SigningKey, signer};
 pub use load_error::{LoadError, OpenError, RoleError};

@@ -26,6 +26,7 @@ use crate::{
     reputation::{Appraiser, Counter, Notices, Rehearsal, Reputation, Submissions},
     rollout::{self, Rollout},
     scoring::{Scenarios, Scoring, Source},
+    sources,
     tasks::Tasks,
     telemetry::{Metrics, UPKEEP},
     verify::Contradictions,
@@ -88,6 +89,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let metrics = Metrics::collect().map_err(|error| AppError::Metrics(error.to_string()))?;
     let store = Store::open(&config.store).await?;
     let tasks = Tasks::new();
+    let models = &config.models;
+    sources::take(&models.sources, &models.shelf, models.largest_component(), &tasks.spawner()).await;
     let registry = open_registry(config, &store).await?;
     let readers = TaskTracker::new();
     let snapshots = config.scoring.snapshots();

@@ -17,6 +17,7 @@ pub mod reading;
 pub mod reputation;
 pub mod rollout;
 pub mod scoring;
+pub mod sources;
 pub mod tasks;
 pub mod telemetry;
 pub mod verify;

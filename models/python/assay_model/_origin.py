@@ -34,23 +34,24 @@ def _library(estimator: Any) -> str:
     )
 
 
-def _margins(estimator: Any, library: str, table: pandas.DataFrame, file: Path) -> numpy.ndarray:
-    """Saves the estimator to `file`, and returns the margin that it predicts for each wallet."""
+def _predictions(estimator: Any, library: str, table: pandas.DataFrame, file: Path) -> tuple[str, numpy.ndarray]:
+    """Saves the estimator to `file`, and returns the margin or probability that it predicts for each wallet."""
     x = table.to_numpy()
     # ONNX has figures of single precision.
     single = x.astype(numpy.float32)
     if library == "lightgbm":
         booster = getattr(estimator, "booster_", estimator)
         booster.save_model(file)
-        return booster.predict(x, raw_score=True)
+        return "margin", booster.predict(x, raw_score=True)
     if library == "xgboost":
         estimator.save_model(file)
         if hasattr(estimator, "get_booster"):
             named = hasattr(estimator, "feature_names_in_")
-            return estimator.predict(table.reset_index(drop=True) if named else x, output_margin=True)
+            return "margin", estimator.predict(table.reset_index(drop=True) if named else x, output_margin=True)
         import xgboost
 
-        return estimator.predict(xgboost.DMatrix(x, feature_names=estimator.feature_names), output_margin=True)
+        rows = xgboost.DMatrix(x, feature_names=estimator.feature_names)
+        return "margin", estimator.predict(rows, output_margin=True)
     if library == "catboost":
         names = estimator.feature_names_
         # ONNX keeps no names, and numbers stand for those that an array does not have.
@@ -61,7 +62,7 @@ def _margins(estimator: Any, library: str, table: pandas.DataFrame, file: Path) 
         except Exception as error:
             why = f"CatBoost cannot save it as ONNX: {error}. Fit it to whole numbers: y.astype(int)"
             raise AssayError(why) from error
-        return estimator.predict(single, prediction_type="RawFormulaVal")
+        return "margin", estimator.predict(single, prediction_type="RawFormulaVal")
     try:
         import skl2onnx
         from skl2onnx.common.data_types import FloatTensorType
@@ -80,16 +81,20 @@ def _margins(estimator: Any, library: str, table: pandas.DataFrame, file: Path) 
         # Some of its errors have all figures of the model.
         raise AssayError(f"skl2onnx cannot convert {type(estimator).__name__}: {error!s:.300}") from error
     file.write_bytes(model.SerializeToString())
-    predict = estimator.decision_function if hasattr(estimator, "decision_function") else estimator.predict
     named = hasattr(estimator, "feature_names_in_")
-    return predict(pandas.DataFrame(single, columns=table.columns) if named else single)
+    rows = pandas.DataFrame(single, columns=table.columns) if named else single
+    if hasattr(estimator, "decision_function"):
+        return "margin", estimator.decision_function(rows)
+    if is_classifier:
+        return "probability", estimator.predict_proba(rows)[:, 1]
+    return "margin", estimator.predict(rows)
 
 
 def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None = None) -> Path:
     """Packs a fitted estimator of LightGBM, XGBoost, CatBoost or scikit-learn as a component, and returns its path.
 
     `folder` has the `model.toml`, as `assay model new --lang trees` makes it. The estimator must be fitted to the
-    columns of `features(folder / "model.toml", …)`. This writes the file that `trees` names, the one that `table`
+    columns of `features(folder / "model.toml", …)`. This writes the file that `trained` names, the one that `table`
     names, and predictions.csv. Then `assay model build` makes the component and compares it with the estimator on each
     of `wallets`: those of the training, in history.jsonl of the folder if they are not given.
 
@@ -102,22 +107,24 @@ def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None
     except (OSError, ValueError) as error:
         raise AssayError(f"{declaration} cannot be read: {error}") from error
     library = _library(estimator)
-    trees = declared.get("trees")
-    if not isinstance(trees, str) or not trees.endswith(_ENDS[library]):
-        raise AssayError(f'{declaration} has trees = {trees!r}: write trees = "model{_ENDS[library]}" for {library}')
+    trained = declared.get("trained", declared.get("trees"))
+    if not isinstance(trained, str) or not trained.endswith(_ENDS[library]):
+        wanted = f'write trained = "model{_ENDS[library]}" for {library}'
+        raise AssayError(f"{declaration} has trained = {trained!r}: {wanted}")
     with as_file(folder / "history.jsonl" if wallets is None else wallets) as file:
         text = _table.text(declaration, file)
         if isinstance(declared.get("table"), str):
             (folder / declared["table"]).write_text(text, encoding="utf-8")
         table = _table.read(text).drop(columns="outcome")
         try:
-            margins = numpy.asarray(_margins(estimator, library, table, folder / trees), dtype=numpy.float64)
+            unit, values = _predictions(estimator, library, table, folder / trained)
+            values = numpy.asarray(values, dtype=numpy.float64)
         except AssayError:
             raise
         except Exception as error:
             # Each library has its own.
             raise AssayError(f"the estimator does not take the features of {declaration}: {error}") from error
         predictions = folder / "predictions.csv"
-        numpy.savetxt(predictions, margins.reshape(-1), header="margin", comments="", fmt="%.17g")
+        numpy.savetxt(predictions, values.reshape(-1), header=unit, comments="", fmt="%.17g")
         print(run("model", "build", folder, "--expect", predictions, "--features", file), end="")
     return folder / f"{folder.resolve().name}.wasm"

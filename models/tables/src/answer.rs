@@ -5,6 +5,7 @@ use crate::{
     data::{Data, EDGES, FACTOR, FACTORS, FEATURES, Section, Shape, double, number},
     fields::{CHAINS, MARKETS},
     forest::Values,
+    link::Link,
     margin::{margin, values},
     words::filled,
 };
@@ -15,8 +16,8 @@ const FAILED: f64 = 3.0;
 
 /// What the model answers.
 pub struct Answer {
-    pub score: u32,
-    /// The sum in the unit of the training, before it becomes points.
+    exact: f64,
+    /// The sum in the unit of the training, before it is calibrated and becomes points.
     pub margin: f64,
     /// One for each factor.
     pub points: Vec<i32>,
@@ -33,24 +34,31 @@ pub struct Part<'a> {
     pub rating: u8,
 }
 
-/// The answer, or `None` where nothing of the wallet could be read.
+/// The answer, or `None` where nothing of the wallet could be read, or its margin is no number.
 pub fn answer(data: Data<'_>, source: &impl Source) -> Option<Answer> {
     if nothing_was_read(source) {
         return None;
     }
+    let answer = judged(data, source);
+    (!answer.margin.is_nan()).then_some(answer)
+}
+
+/// The answer for any wallet.
+pub fn judged(data: Data<'_>, source: &impl Source) -> Answer {
     let values = values(data, source);
     let (margin, points) = points(data, &values);
-    let scale = data.section(Section::Scale);
-    let score = ((double(scale, 1) + double(scale, 0) * margin).clamp(300.0, 1000.0) + 0.5) as u32;
-    Some(Answer { score, margin, points, values })
+    let (scale, link) = (data.section(Section::Scale), Link::of(data));
+    let exact = double(scale, 1) + double(scale, 0) * link.map_or(margin, |link| link.value(margin));
+    Answer { exact, margin, points, values }
 }
 
 /// The margin of figures, and the points of each factor.
 pub fn points(data: Data<'_>, values: &Values) -> (f64, Vec<i32>) {
     let mut parts = [0.0; FEATURES];
     let margin = margin(data, values, &mut parts);
-    let per_margin = double(data.section(Section::Scale), 0);
-    // A scale is linear in the margin, so parts of the margin are parts of the score.
+    // A score that is linear in the margin has its parts. Any other has them in the same proportion.
+    let rise = Link::of(data).map_or(1.0, |link| link.rise(margin - parts.iter().sum::<f64>(), margin));
+    let per_margin = rise * double(data.section(Section::Scale), 0);
     let mut points = [0.0; FACTORS];
     for (feature, part) in parts.iter().take(data.shape(Shape::Features)).enumerate() {
         if let Some(sum) = points.get_mut(data.factor_of(feature)) {
@@ -62,6 +70,19 @@ pub fn points(data: Data<'_>, values: &Values) -> (f64, Vec<i32>) {
 }
 
 impl Answer {
+    /// The score, or the risk of a sybil model, before it is rounded and bounded.
+    pub fn exact(&self) -> f64 {
+        self.exact
+    }
+
+    pub fn score(&self) -> u32 {
+        (self.exact.clamp(300.0, 1000.0) + 0.5) as u32
+    }
+
+    pub fn risk(&self) -> u32 {
+        (self.exact.clamp(0.0, 100.0) + 0.5) as u32
+    }
+
     /// The factors in words.
     pub fn parts<'a>(&self, data: Data<'a>) -> Vec<Part<'a>> {
         self.points.iter().enumerate().map(|(at, points)| part(data, at, *points, &self.values)).collect()

@@ -10,7 +10,8 @@ pub const NO_FIELD: u8 = 255;
 pub const END: u8 = 0;
 /// Pushes the number that follows.
 pub const NUMBER: u8 = 1;
-/// Pushes a figure over a list: one of [`Fold`], list, field, number of conditions, conditions.
+/// Pushes a figure over a list: one of [`Fold`], list, field, number of groups; then each group, which is the number of its
+/// conditions and these. An item is selected if all conditions of a group hold, or if there is no group.
 pub const FOLD: u8 = 2;
 /// Pushes the moment that the features describe.
 pub const AS_OF: u8 = 3;
@@ -27,6 +28,18 @@ pub const OR_ELSE: u8 = 10;
 pub const LOG1P: u8 = 11;
 /// Days from a time to the moment that the features describe; 0 for a later time.
 pub const DAYS: u8 = 12;
+
+/// ln(x) and the square root; absent where they are not finite.
+pub const LOG: u8 = 13;
+pub const SQRT: u8 = 14;
+/// The second of three numbers where the first is not 0, else the third.
+pub const IF: u8 = 15;
+/// 1 where two truths are 1, or where one is; else 0.
+pub const AND: u8 = 16;
+pub const OR: u8 = 17;
+/// Plus [`EQUAL`] and the others: 1 where two numbers compare so, else 0. An absent number is equal to nothing and beyond
+/// nothing.
+pub const COMPARE: u8 = 32;
 
 /// A figure over the items of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,6 +137,12 @@ pub fn value(code: &mut &[u8], source: &impl Source) -> f64 {
             FOLD => fold(&mut rest, source),
             AS_OF => source.as_of(),
             LOG1P => libm::log1p(stack.pop()),
+            LOG => finite(libm::log(stack.pop())),
+            SQRT => finite(libm::sqrt(stack.pop())),
+            IF => {
+                let (otherwise, then, condition) = (stack.pop(), stack.pop(), stack.pop());
+                if condition == 0.0 { otherwise } else { then }
+            }
             DAYS => days(source.as_of() - stack.pop()),
             operator => {
                 let (right, left) = (stack.pop(), stack.pop());
@@ -133,7 +152,10 @@ pub fn value(code: &mut &[u8], source: &impl Source) -> f64 {
         stack.push(pushed);
     }
     *code = rest.0;
-    let value = stack.pop();
+    finite(stack.pop())
+}
+
+fn finite(value: f64) -> f64 {
     if value.is_finite() { value } else { f64::NAN }
 }
 
@@ -149,6 +171,15 @@ fn binary(operator: u8, left: f64, right: f64) -> f64 {
         // A figure that is too large is absent too.
         OR_ELSE if !left.is_finite() => right,
         OR_ELSE => left,
+        AND => left * right,
+        OR => {
+            if left + right > 0.0 {
+                1.0
+            } else {
+                0.0
+            }
+        }
+        how @ COMPARE.. => f64::from(u8::from(compares(how - COMPARE, left, right))),
         _ if absent => f64::NAN,
         ADD => left + right,
         SUBTRACT => left - right,
@@ -189,21 +220,16 @@ impl Seen {
 }
 
 fn fold(code: &mut Code<'_>, source: &impl Source) -> f64 {
-    let (how, list, field, conditions) = (code.byte(), code.byte(), code.byte(), code.byte());
+    let (how, list, field, groups) = (code.byte(), code.byte(), code.byte(), code.byte());
     let start = *code;
     // Past the conditions, also where the list is empty.
-    for _ in 0..conditions {
-        let (with, _, _) = (code.byte(), code.byte(), code.byte());
-        if with == WITH_TEXT {
-            let _ = code.text();
-        } else {
-            let _ = code.number();
-        }
+    for _ in 0..groups {
+        skip(code);
     }
     let mut seen = Seen::default();
     for item in 0..source.count(list) {
         let mut at = start;
-        if (0..conditions).all(|_| holds(&mut at, source, list, item)) {
+        if groups == 0 || (0..groups).any(|_| group_holds(&mut at, source, list, item)) {
             seen.add(if field == NO_FIELD { 0.0 } else { source.number(list, item, field) });
         }
     }
@@ -223,6 +249,31 @@ fn fold(code: &mut Code<'_>, source: &impl Source) -> f64 {
     }
 }
 
+/// Goes past a group of conditions.
+fn skip(code: &mut Code<'_>) {
+    for _ in 0..code.byte() {
+        let (with, _, _) = (code.byte(), code.byte(), code.byte());
+        if with == WITH_TEXT {
+            let _ = code.text();
+        } else {
+            let _ = code.number();
+        }
+    }
+}
+
+/// Whether all conditions of the group at `code` hold of an item. It moves behind the group.
+#[inline]
+fn group_holds(code: &mut Code<'_>, source: &impl Source, list: u8, item: usize) -> bool {
+    let mut at = *code;
+    let all = (0..at.byte()).all(|_| holds(&mut at, source, list, item));
+    if all {
+        *code = at;
+    } else {
+        skip(code);
+    }
+    all
+}
+
 /// Whether the condition at `code` holds of an item. An absent number is equal to nothing and beyond nothing.
 #[inline]
 fn holds(code: &mut Code<'_>, source: &impl Source, list: u8, item: usize) -> bool {
@@ -231,13 +282,18 @@ fn holds(code: &mut Code<'_>, source: &impl Source, list: u8, item: usize) -> bo
         let wanted = code.text();
         return (source.text(list, item, field).as_bytes() == wanted) == (how == EQUAL);
     }
-    let (wanted, number) = (code.number(), source.number(list, item, field));
+    let wanted = code.number();
+    compares(how, source.number(list, item, field), wanted)
+}
+
+#[inline]
+fn compares(how: u8, left: f64, right: f64) -> bool {
     match how {
-        EQUAL => number == wanted,
-        NOT_EQUAL => !number.is_nan() && number != wanted,
-        BELOW => number < wanted,
-        AT_MOST => number <= wanted,
-        ABOVE => number > wanted,
-        _ => number >= wanted,
+        EQUAL => left == right,
+        NOT_EQUAL => !left.is_nan() && !right.is_nan() && left != right,
+        BELOW => left < right,
+        AT_MOST => left <= right,
+        ABOVE => left > right,
+        _ => left >= right,
     }
 }

@@ -1,7 +1,7 @@
 //! The packed data, read in place: a header of places, then sections of little-endian numbers. The packer writes it.
 
 /// The first bytes; the digit changes with the format.
-pub const MAGIC: &[u8; 8] = b"ASSAYTB3";
+pub const MAGIC: &[u8; 8] = b"ASSAYTB4";
 /// The most features, and the most factors.
 pub const FEATURES: usize = 128;
 pub const FACTORS: usize = 32;
@@ -49,6 +49,15 @@ pub enum Section {
     /// [`EDGES`] of i32 for each factor: the lowest points of the ratings above the lowest. Empty if ratings are shares of
     /// the possible points.
     Ratings,
+    /// The columns of a linear model or a network, [`COLUMN`] bytes each: see [`Column`].
+    Columns,
+    /// Pairs of u32 for each layer: its units, what follows their sums.
+    Layers,
+    /// f64, or f32 with [`Shape::Single`]: for each layer the weights of each unit, then a bias for each unit.
+    Weights,
+    /// f64: how the margin is calibrated, what is, the factor of its log-odds, what the score is linear in; then a and b, or
+    /// steps and their probabilities. Empty if the score is linear in the margin.
+    Link,
 }
 
 /// The edges between the ratings of a factor.
@@ -58,7 +67,7 @@ pub const EDGES: usize = 4;
 pub const RATE: usize = 4;
 
 /// The number of sections.
-pub const SECTIONS: usize = 19;
+pub const SECTIONS: usize = 23;
 /// The bytes of the header.
 pub const HEADER: usize = 8 + 8 * SECTIONS;
 
@@ -124,6 +133,77 @@ impl Node {
         let child = i16::from_le_bytes;
         Self { threshold: [a, b, c, d, e, f, g, h], feature, flags, left: child([l, m]), right: child([r, s]) }
     }
+}
+
+/// The bytes of a column, and of a layer.
+pub const COLUMN: usize = 64;
+pub const LAYER: usize = 8;
+
+/// One input of a network: a figure on another scale, or whether it is in a category.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Column {
+    pub feature: usize,
+    pub kind: Kind,
+    /// The figure in place of an absent one; NaN if there is none.
+    pub fill: f64,
+    /// The column is `factor * figure + offset`, at least `low` and at most `high`. With [`Kind::Equal`], `offset` is the
+    /// category.
+    pub factor: f64,
+    pub offset: f64,
+    pub low: f64,
+    pub high: f64,
+    /// Its mean in the training.
+    pub mean: f64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    Number,
+    /// 1 if the whole part of the figure is `offset`, else 0; also 0 if it is absent.
+    Equal,
+    /// 1 if the figure is absent, else 0.
+    Absent,
+}
+
+impl Column {
+    pub fn bytes(self) -> [u8; COLUMN] {
+        let head = (self.feature as u32, self.kind as u32);
+        let numbers = [self.fill, self.factor, self.offset, self.low, self.high, self.mean];
+        let mut bytes = [0; COLUMN];
+        let all = head.0.to_le_bytes().into_iter().chain(head.1.to_le_bytes());
+        let all = all.chain(numbers.into_iter().flat_map(f64::to_le_bytes));
+        bytes.iter_mut().zip(all).for_each(|(byte, new)| *byte = new);
+        bytes
+    }
+
+    pub fn read(bytes: &[u8; COLUMN]) -> Self {
+        let kind = match number(bytes, 1) {
+            0 => Kind::Number,
+            1 => Kind::Equal,
+            _ => Kind::Absent,
+        };
+        let [fill, factor, offset, low, high, mean] = [1, 2, 3, 4, 5, 6].map(|at| double(bytes, at));
+        Self { feature: number(bytes, 0) as usize, kind, fill, factor, offset, low, high, mean }
+    }
+
+    /// The column of a wallet. NaN if its figure is absent and nothing stands for it.
+    pub fn value(&self, figures: &[f64], is_single: bool) -> f64 {
+        let figure = figures.get(self.feature).copied().unwrap_or(f64::NAN);
+        let figure = if is_single { f64::from(figure as f32) } else { figure };
+        let filled = if figure.is_nan() { self.fill } else { figure };
+        match self.kind {
+            Kind::Number => bounded(self.factor * filled + self.offset, self.low, self.high),
+            Kind::Equal => f64::from(u8::from(libm::trunc(filled) == self.offset)),
+            Kind::Absent => f64::from(u8::from(figure.is_nan())),
+        }
+    }
+}
+
+/// NaN stays as it is.
+fn bounded(value: f64, low: f64, high: f64) -> f64 {
+    let value = if value < low { low } else { value };
+    if value > high { high } else { value }
 }
 
 /// The data of one model.

@@ -1,42 +1,46 @@
-//! The component: the functions of `wit/v2`, and the features of a call as the source of expressions.
+//! The component: the functions of `wit/v2`, and the features of a call as the source of expressions. With the feature
+//! `sybil` it is a sybil model, otherwise a credit model.
 
 use crate::{
-    Answer, Data, Part, answer,
+    Answer, Data, Part,
     data::{AUTHORS, OUTCOME, POPULATION, RATE, READS, Section, TITLE, VERSION, double},
-    decile, memory,
+    memory,
 };
 
+#[cfg(not(feature = "sybil"))]
 mod bindings {
     wit_bindgen::generate!({ path: "../../wit/v2", world: "credit-model" });
 }
 
+#[cfg(feature = "sybil")]
+mod bindings {
+    wit_bindgen::generate!({ path: "../../wit/v2", world: "sybil-model" });
+}
+
+use bindings::assay::model::types::{
+    AssetClass, Attestation, ChainFeatures, Claims, Coverage, Dollars, EventKind, Exposure, ExposureClass, Factor,
+    Features, Holding, Kind, LendingEvent, MarketFeatures, ModelInfo, Position, Rate, Rating,
+};
+#[cfg(feature = "sybil")]
+use bindings::exports::assay::model::sybil::{Guest, Verdict};
+#[cfg(not(feature = "sybil"))]
 use bindings::{
-    assay::model::types::{
-        AssetClass, Attestation, ChainFeatures, Claims, Coverage, Dollars, EventKind, Exposure, ExposureClass, Factor,
-        Features, Holding, Kind, LendingEvent, MarketFeatures, ModelInfo, Position, Rate, Rating, Refusal,
-    },
+    assay::model::types::Refusal,
     exports::assay::model::credit::{Guest, Verdict},
 };
 
 struct Component;
 
+#[cfg(not(feature = "sybil"))]
 impl Guest for Component {
     fn describe() -> ModelInfo {
-        let data = packed();
-        let lines = |at| data.plain(at).split('\n').filter(|line| !line.is_empty()).map(Into::into).collect();
-        ModelInfo {
-            kind: Kind::Credit,
-            version: data.plain(VERSION).into(),
-            title: data.plain(TITLE).into(),
-            authors: lines(AUTHORS),
-            reads: lines(READS),
-            claims: claims(data),
-        }
+        described(Kind::Credit)
     }
 
     fn score(features: Features) -> Result<Verdict, Refusal> {
-        let (data, Answer { score, points, .. }) = answered(&features)?;
-        Ok(Verdict { score, decile: decile(data, score), points })
+        let (data, answer) = answered(&features)?;
+        let score = answer.score();
+        Ok(Verdict { score, decile: crate::decile(data, score), points: answer.points })
     }
 
     fn explain(features: Features) -> Result<Vec<Factor>, Refusal> {
@@ -45,11 +49,43 @@ impl Guest for Component {
     }
 
     fn decile(score: u32) -> u8 {
-        decile(packed(), score)
+        crate::decile(packed(), score)
+    }
+}
+
+#[cfg(feature = "sybil")]
+impl Guest for Component {
+    fn describe() -> ModelInfo {
+        described(Kind::Sybil)
+    }
+
+    fn risk(features: Features) -> Verdict {
+        let answer = judged(&features).1;
+        Verdict { risk: answer.risk(), points: answer.points }
+    }
+
+    fn explain(features: Features) -> Vec<Factor> {
+        let (data, answer) = judged(&features);
+        // The fewest points of risk are the best.
+        let reversed = |part: Part<'_>| factor(Part { rating: 4 - part.rating.min(4), ..part });
+        answer.parts(data).into_iter().map(reversed).collect()
     }
 }
 
 bindings::export!(Component with_types_in bindings);
+
+fn described(kind: Kind) -> ModelInfo {
+    let data = packed();
+    let lines = |at| data.plain(at).split('\n').filter(|line| !line.is_empty()).map(Into::into).collect();
+    ModelInfo {
+        kind,
+        version: data.plain(VERSION).into(),
+        title: data.plain(TITLE).into(),
+        authors: lines(AUTHORS),
+        reads: lines(READS),
+        claims: claims(data),
+    }
+}
 
 /// Without data every call stops.
 fn packed() -> Data<'static> {
@@ -59,9 +95,16 @@ fn packed() -> Data<'static> {
     }
 }
 
+#[cfg(feature = "sybil")]
+fn judged(features: &Features) -> (Data<'static>, Answer) {
+    let data = packed();
+    (data, crate::judged(data, &Wallet::new(features)))
+}
+
+#[cfg(not(feature = "sybil"))]
 fn answered(features: &Features) -> Result<(Data<'static>, Answer), Refusal> {
     let data = packed();
-    match answer(data, &Wallet::new(features)) {
+    match crate::answer(data, &Wallet::new(features)) {
         Some(answer) => Ok((data, answer)),
         None => Err(Refusal::Missing("a chain or market that could be read".into())),
     }

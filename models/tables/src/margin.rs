@@ -1,9 +1,11 @@
-//! The margin of a wallet: the sum of all trees, or of the cells of a scorecard; and what each feature adds to it.
+//! The margin of a wallet: the sum of all trees, or of the cells of a scorecard and its linear terms, or of a network; and
+//! what each feature adds to it.
 
 use crate::{
     code::{Source, value},
     data::{Data, FEATURES, Section, Shape, double, number},
     forest::{Forest, Values},
+    network::network,
     shapley::Shapley,
 };
 
@@ -20,7 +22,7 @@ pub fn values(data: Data<'_>, source: &impl Source) -> Values {
 pub fn margin(data: Data<'_>, values: &Values, parts: &mut Values) -> f64 {
     let start = double(data.section(Section::Scale), 2);
     if data.shape(Shape::Trees) == 0 {
-        return start + scorecard(data, values, parts);
+        return start + scorecard(data, values, parts) + network(data, values, parts);
     }
     let single_precision = data.shape(Shape::Single) == 1;
     let forest = Forest::new(data);

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command, thread};
 
 use assay_author::{Language, Script};
 use assay_domain::{Assessment, ModelKind, features::Features};
-use assay_model::CreditModel as _;
+use assay_model::v2::CreditModel as _;
 use assay_registry::{CreditModel, OfKind as _, Refusal, ScoreError, Trials, standalone};
 use assay_tests::{features, native, packages, python};
 
@@ -16,14 +16,18 @@ fn model(component: &[u8]) -> CreditModel {
 
 /// What Rust answers, in the host's types.
 fn agrees(answer: &Assessment, wallet: &Features) {
-    let expected = rust::Model::score(native::features(wallet)).expect("it refuses nobody");
+    let features = || native::features_v2(wallet);
+    let expected = rust::Model::score(features()).expect("it refuses nobody");
+    let factors = rust::Model::explain(features()).expect("it refuses nobody");
+    let points: Vec<i32> = factors.iter().map(|factor| factor.points).collect();
+    assert_eq!(points, expected.points, "{wallet:?}");
     assert_eq!((answer.score.get(), answer.decile.get()), (expected.score, expected.decile), "{wallet:?}");
-    for (found, expected) in answer.factors.iter().zip(&expected.factors) {
+    for (found, expected) in answer.factors.iter().zip(&factors) {
         let words = found.words.as_ref().expect("v1 gives words");
         assert_eq!((&found.label, found.points), (&expected.label, expected.points));
         assert_eq!((&words.description, words.possible), (&expected.description, expected.possible));
     }
-    assert_eq!(answer.factors.len(), expected.factors.len());
+    assert_eq!(answer.factors.len(), factors.len());
 }
 
 /// The served model against Rust; its modules apart against both; and `mistakes`: what each says, and what it printed.

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use assay_author::{Language, Script};
 use assay_domain::{ModelKind, Score, Words};
-use assay_model::{BoostModel as _, OffChain, SybilModel as _};
+use assay_model::v2::{BoostModel as _, OffChain, SybilModel as _};
 use assay_registry::{Question, Trials};
 use assay_tests::{features, native, packages, python};
 
@@ -14,10 +14,11 @@ use super::{build, fused, limits, mistaken, passes, rust_boost, rust_sybil, temp
 fn judges(script: Script, apart: &[u8], place: &str) {
     let trials = Trials::load(&fused(script, apart, &BTreeSet::new()), &limits()).expect("a model");
     for wallet in features::generate(19, 300) {
-        let expected = rust_sybil::Model::risk(native::features(&wallet));
-        let answer = trials.ask(&Question::Wallet(wallet)).answer.expect("a risk");
+        let features = || native::features_v2(&wallet);
+        let (expected, words) = (rust_sybil::Model::risk(features()), rust_sybil::Model::explain(features()));
+        let answer = trials.ask(&Question::Wallet(wallet.clone())).answer.expect("a risk");
         let Words { description, .. } = answer.factors[0].words.as_ref().expect("v1 gives words");
-        assert_eq!((answer.figure, description), (expected.risk, &expected.factors[0].description));
+        assert_eq!((answer.figure, description), (expected.risk, &words[0].description));
     }
     let (error, printed) = mistaken(&trials, 0);
     assert!(error.to_string().contains(place) && printed == "before\n", "{error}, not {place}: {printed}");

@@ -1,6 +1,9 @@
 //! Models without code answer as the libraries that trained them, on 2,000 wallets of every shape.
 
+mod bins;
 mod configurations;
+mod networks;
+mod sybil;
 mod wheel;
 
 use std::{

@@ -11,33 +11,69 @@ use super::{
     tokens::Token,
 };
 
-/// The most conditions of one `where`.
-const CONDITIONS: u8 = 16;
+/// The most conditions of one `where`. Those that `and` joins with an `or` count once for each way to fulfil it.
+const CONDITIONS: usize = 64;
+
+/// Conditions as bytes, in groups: all of a group must hold, and one group is enough.
+type Groups = Vec<Vec<Vec<u8>>>;
 
 impl Parser<'_> {
     pub(super) fn fold(&mut self, fold: Fold, name: &str) -> Parsed {
         self.need("(")?;
         let (list, field) = self.listed(fold, name)?;
-        self.out.code.extend([code::FOLD, fold as u8, list, field, 0]);
-        let count = self.out.code.len() - 1;
-        let mut conditions = 0_u8;
-        if self.word("where") {
-            loop {
-                self.condition(list)?;
-                conditions += 1;
-                if conditions > CONDITIONS {
-                    return Err(self.wrong(format!("a `where` has at most {CONDITIONS} conditions")));
-                }
-                if !self.word("and") {
-                    break;
-                }
+        let groups = if self.word("where") { self.any(list)? } else { Vec::new() };
+        // There are at most `CONDITIONS` of both.
+        self.out.code.extend([code::FOLD, fold as u8, list, field, groups.len() as u8]);
+        for group in &groups {
+            self.out.code.push(group.len() as u8);
+            self.out.code.extend(group.iter().flatten());
+        }
+        self.pushed(fold != Fold::Count)?;
+        self.need(")")
+    }
+
+    /// Conditions joined by `or`.
+    fn any(&mut self, list: u8) -> Result<Groups, Wrong> {
+        self.enter()?;
+        let mut groups = self.all(list)?;
+        while self.word("or") {
+            groups.extend(self.all(list)?);
+            self.few(&groups)?;
+        }
+        self.leave();
+        Ok(groups)
+    }
+
+    /// Conditions joined by `and`, which binds more closely.
+    fn all(&mut self, list: u8) -> Result<Groups, Wrong> {
+        let mut groups = vec![Vec::new()];
+        loop {
+            let more = if self.take("(") {
+                let more = self.any(list)?;
+                self.need(")")?;
+                more
+            } else {
+                vec![vec![self.condition(list)?]]
+            };
+            let joined = |group: &Vec<Vec<u8>>| {
+                let group = group.clone();
+                more.iter().map(move |more| [group.as_slice(), more.as_slice()].concat()).collect::<Groups>()
+            };
+            groups = groups.iter().flat_map(joined).collect();
+            self.few(&groups)?;
+            if !self.word("and") {
+                return Ok(groups);
             }
         }
-        if let Some(place) = self.out.code.get_mut(count) {
-            *place = conditions;
+    }
+
+    fn few(&self, groups: &Groups) -> Parsed {
+        if groups.iter().map(Vec::len).sum::<usize>() <= CONDITIONS {
+            return Ok(());
         }
-        self.pushed()?;
-        self.need(")")
+        let message =
+            format!("a `where` has at most {CONDITIONS} conditions, once each `or` within an `and` is written out");
+        Err(self.wrong(message))
     }
 
     /// The list of a fold, and its field.
@@ -80,8 +116,8 @@ impl Parser<'_> {
         Ok((place, field.holds))
     }
 
-    fn condition(&mut self, list: u8) -> Parsed {
-        let Some(list) = LISTS.get(usize::from(list)) else { return Ok(()) };
+    fn condition(&mut self, list: u8) -> Result<Vec<u8>, Wrong> {
+        let Some(list) = LISTS.get(usize::from(list)) else { return Ok(Vec::new()) };
         let Some(Token::Name(name)) = self.peek() else {
             return Err(self.wrong(format!("a field of {} is needed", list.name)));
         };
@@ -93,8 +129,7 @@ impl Parser<'_> {
             return match holds {
                 Holds::Truth => {
                     self.at += 1;
-                    self.compared(place, code::EQUAL, 1.0);
-                    Ok(())
+                    Ok(compared(place, code::EQUAL, 1.0))
                 }
                 Holds::Number => Err(self.wrong(format!("`{name}` is a number: compare it, as in `{name} > 0`"))),
                 _ => Err(self.wrong(format!("compare `{name}` with == or !="))),
@@ -107,7 +142,7 @@ impl Parser<'_> {
         self.wanted(name, place, how, holds)
     }
 
-    fn comparison(&mut self) -> Option<u8> {
+    pub(super) fn comparison(&mut self) -> Option<u8> {
         let Some(Token::Mark(mark)) = self.peek() else { return None };
         let how = match mark {
             "==" => code::EQUAL,
@@ -123,21 +158,21 @@ impl Parser<'_> {
     }
 
     /// The value that a field is compared with.
-    fn wanted(&mut self, name: &str, place: u8, how: u8, holds: Holds) -> Parsed {
+    fn wanted(&mut self, name: &str, place: u8, how: u8, holds: Holds) -> Result<Vec<u8>, Wrong> {
         let negative = self.take("-");
         let token = self.peek();
-        match (holds, token) {
+        let condition = match (holds, token) {
             (Holds::Number, Some(Token::Number(number))) => {
-                self.compared(place, how, if negative { -number } else { number });
+                compared(place, how, if negative { -number } else { number })
             }
             (Holds::Truth, Some(Token::Name(word @ ("true" | "false")))) => {
-                self.compared(place, how, f64::from(u8::from(word == "true")));
+                compared(place, how, f64::from(u8::from(word == "true")))
             }
             (Holds::Word(words), Some(Token::Name(word))) => {
                 let Some(number) = words.iter().position(|known| *known == word) else {
                     return Err(self.wrong(format!("`{word}` is none of {}", words.join(", "))));
                 };
-                self.compared(place, how, f64::from(u8::try_from(number).unwrap_or(u8::MAX)));
+                compared(place, how, f64::from(u8::try_from(number).unwrap_or(u8::MAX)))
             }
             (Holds::Text, Some(Token::Text(text))) => self.compared_with_text(place, how, text)?,
             (Holds::Text, Some(Token::Name(word))) => {
@@ -149,22 +184,19 @@ impl Parser<'_> {
             (Holds::Word(words), _) => {
                 return Err(self.wrong(format!("`{name}` is compared with one of {}", words.join(", "))));
             }
-        }
+        };
         self.at += 1;
-        Ok(())
+        Ok(condition)
     }
 
-    fn compared(&mut self, place: u8, how: u8, number: f64) {
-        self.out.code.extend([code::WITH_NUMBER, place, how]);
-        self.out.code.extend(number.to_le_bytes());
-    }
-
-    fn compared_with_text(&mut self, place: u8, how: u8, text: &str) -> Parsed {
+    fn compared_with_text(&self, place: u8, how: u8, text: &str) -> Result<Vec<u8>, Wrong> {
         let length = u8::try_from(text.len()).map_err(|_| self.wrong("a text has at most 255 bytes"))?;
-        self.out.code.extend([code::WITH_TEXT, place, how, length]);
-        self.out.code.extend(text.as_bytes());
-        Ok(())
+        Ok([&[code::WITH_TEXT, place, how, length], text.as_bytes()].concat())
     }
+}
+
+fn compared(place: u8, how: u8, number: f64) -> Vec<u8> {
+    [&[code::WITH_NUMBER, place, how] as &[u8], &number.to_le_bytes()].concat()
 }
 
 /// The name of a field in a condition, which may begin with the name of the list.

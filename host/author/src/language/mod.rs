@@ -3,6 +3,7 @@
 mod fold;
 mod parse;
 mod tokens;
+mod truth;
 
 use parse::Parser;
 
@@ -15,6 +16,8 @@ pub struct Expression {
     pub code: Vec<u8>,
     /// The inputs that it reads, as `describe` names them; sorted.
     pub reads: Vec<String>,
+    /// It may have no value for a wallet.
+    pub can_be_absent: bool,
 }
 
 /// A problem in an expression, and the byte where it is.
@@ -62,9 +65,20 @@ mod tests {
             ("count(markets where repay)", 20, "`repay` is a number: compare it, as in `repay > 0`"),
             ("count(markets where protocol == lenderA_v3)", 32, "write a text in quotes, such as \"lenderA_v3\""),
             ("count(markets where repay > \"3\")", 28, "`repay` is compared with a number"),
-            ("count(markets where repay > 0 or borrow > 0)", 30, "`)` is missing"),
+            ("count(markets where repay > 0 or)", 32, "a field of markets is needed"),
+            ("count(markets where (repay > 0)", 31, "`)` is missing"),
+            ("if(1, 2, 3)", 3, "a comparison is needed here, as in `if(x > 0, 1, 0)`"),
+            ("if(1 < 2, 3)", 11, "`,` is missing"),
+            ("1 < 2", 0, "this is true or false, and a number is needed: `if(x > 0, 1, 0)`"),
+            ("log((1 < 2))", 4, "this is true or false, and a number is needed"),
+            ("if(1 < 2 and 3, 1, 0)", 13, "a comparison is needed here"),
+            ("if(1 < 2 < 3, 1, 0)", 9, "`,` is missing"),
             ("log1p(1", 7, "`)` is missing"),
-            ("foo(1)", 0, "`foo` is unknown: there are sum, max, min, count, mean, log1p, days, or_else, as_of"),
+            (
+                "foo(1)",
+                0,
+                "`foo` is unknown: there are sum, max, min, count, mean, if, log, log1p, sqrt, days, or_else, as_of",
+            ),
             ("1 2", 2, "`2` does not belong here"),
             ("1 $ 2", 2, "`$` is no part of the language"),
             ("count(markets where protocol == \"x)", 32, "the text is not closed"),
@@ -100,13 +114,32 @@ mod tests {
             let wrong = Expression::parse(&deep).unwrap_err();
             assert!(wrong.message.contains("deep"), "{wrong:?}");
         }
+        let many = vec!["(repay > 0 or borrow > 0)"; 6].join(" and ");
+        let wrong = Expression::parse(&format!("count(markets where {many})")).unwrap_err();
+        assert!(wrong.message.contains("at most 64 conditions"), "{wrong:?}");
         let wide = format!("{}1{}", "1+(".repeat(20), ")".repeat(20));
         assert!(Expression::parse(&wide).unwrap_err().message.contains("deep"));
     }
 
+    #[test]
+    fn an_expression_knows_whether_it_can_be_absent() {
+        for (text, can) in [
+            ("count(markets) + 1", false),
+            ("or_else(max(markets.repay), -1)", false),
+            ("or_else(sum(chains.transfers), max(markets.repay))", true),
+            ("if(max(markets.repay) > 3, 1, 0)", false),
+            ("if(count(markets) > 3, 1, max(markets.repay))", true),
+            ("count(markets) / 2", true),
+            ("log(count(markets))", true),
+            ("sum(markets.repay)", true),
+        ] {
+            assert_eq!(Expression::parse(text).unwrap().can_be_absent, can, "{text}");
+        }
+    }
+
     proptest! {
         #[test]
-        fn no_text_ends_the_parser(text in "[a-z0-9_.()+*/<>=!\", -]{0,60}|.{0,40}") {
+        fn no_text_ends_the_parser(text in "[a-z0-9_.()+*/<>=!\", -]{0,60}|.{0,40}|(if|and|or|[(),<1x. ]){0,30}") {
             let _ = Expression::parse(&text);
         }
     }

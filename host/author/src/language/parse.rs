@@ -13,30 +13,42 @@ use super::{
 /// The most operations, one inside the other.
 const DEEPEST: usize = 32;
 /// What an expression can call.
-const KNOWN: &str = "sum, max, min, count, mean, log1p, days, or_else, as_of and numbers";
+const KNOWN: &str = "sum, max, min, count, mean, if, log, log1p, sqrt, days, or_else, as_of and numbers";
 
 pub struct Parser<'a> {
     tokens: Vec<Placed<'a>>,
     pub(super) at: usize,
     end: usize,
     within: usize,
-    stack: usize,
+    /// Of each value on the stack, whether it can be absent.
+    pub(super) stack: Vec<bool>,
     pub(super) out: Expression,
 }
 
 pub(super) type Parsed = Result<(), Wrong>;
 
+/// What a part of an expression is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Is {
+    Number,
+    /// True or false: the condition of an `if`.
+    Truth,
+}
+
+pub(super) type Of = Result<Is, Wrong>;
+
 impl<'a> Parser<'a> {
     pub fn new(tokens: Vec<Placed<'a>>, end: usize) -> Self {
-        let out = Expression { code: Vec::new(), reads: Vec::new() };
-        Self { tokens, at: 0, end, within: 0, stack: 0, out }
+        let out = Expression { code: Vec::new(), reads: Vec::new(), can_be_absent: false };
+        Self { tokens, at: 0, end, within: 0, stack: Vec::new(), out }
     }
 
     pub fn whole(mut self) -> Result<Expression, Wrong> {
-        self.sum()?;
+        self.figure()?;
         if let Some(token) = self.peek() {
             return Err(self.wrong(format!("{} does not belong here", shown(token))));
         }
+        self.out.can_be_absent = self.stack.pop().unwrap_or(true);
         self.out.code.push(code::END);
         self.out.reads.sort();
         self.out.reads.dedup();
@@ -48,7 +60,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The byte where the next token starts.
-    fn place(&self) -> usize {
+    pub(super) fn place(&self) -> usize {
         self.tokens.get(self.at).map_or(self.end, |(place, _)| *place)
     }
 
@@ -72,10 +84,10 @@ impl<'a> Parser<'a> {
         there
     }
 
-    /// Counts one more value on the stack.
-    pub(super) fn pushed(&mut self) -> Parsed {
-        self.stack += 1;
-        if self.stack <= code::DEEPEST {
+    /// Counts one more value on the stack, which can be absent or not.
+    pub(super) fn pushed(&mut self, can_be_absent: bool) -> Parsed {
+        self.stack.push(can_be_absent);
+        if self.stack.len() <= code::DEEPEST {
             return Ok(());
         }
         let message = format!("the expression is too deep: it needs more than {} values at once", code::DEEPEST);
@@ -83,13 +95,19 @@ impl<'a> Parser<'a> {
     }
 
     /// Adds an operator that makes one value of two.
-    fn operator(&mut self, operator: u8) {
+    pub(super) fn operator(&mut self, operator: u8) {
         self.out.code.push(operator);
-        self.stack -= 1;
+        let (right, left) = (self.stack.pop().unwrap_or(true), self.stack.pop().unwrap_or(true));
+        self.stack.push(match operator {
+            code::OR_ELSE => right,
+            code::DIVIDE => true,
+            code::AND | code::OR | code::COMPARE.. => false,
+            _ => left || right,
+        });
     }
 
     /// Enters an operation inside another.
-    fn enter(&mut self) -> Parsed {
+    pub(super) fn enter(&mut self) -> Parsed {
         self.within += 1;
         if self.within <= DEEPEST {
             return Ok(());
@@ -97,51 +115,80 @@ impl<'a> Parser<'a> {
         Err(self.wrong(format!("the expression is more than {DEEPEST} deep")))
     }
 
-    fn sum(&mut self) -> Parsed {
+    pub(super) fn leave(&mut self) {
+        self.within -= 1;
+    }
+
+    /// A number, and not a truth.
+    pub(super) fn figure(&mut self) -> Parsed {
+        let start = self.place();
+        let is = self.truth()?;
+        self.is_number(start, is)
+    }
+
+    /// Refuses a truth that starts at a byte.
+    pub(super) fn is_number(&self, start: usize, is: Is) -> Parsed {
+        match is {
+            Is::Number => Ok(()),
+            Is::Truth => Err(Wrong::new(start, "this is true or false, and a number is needed: `if(x > 0, 1, 0)`")),
+        }
+    }
+
+    pub(super) fn sum(&mut self) -> Of {
         self.enter()?;
-        self.product()?;
+        let start = self.place();
+        let is = self.product()?;
         loop {
             let operator = match self.peek() {
                 Some(Token::Mark("+")) => code::ADD,
                 Some(Token::Mark("-")) => code::SUBTRACT,
                 _ => break,
             };
+            self.is_number(start, is)?;
             self.at += 1;
-            self.product()?;
+            let right = self.place();
+            let is = self.product()?;
+            self.is_number(right, is)?;
             self.operator(operator);
         }
-        self.within -= 1;
-        Ok(())
+        self.leave();
+        Ok(is)
     }
 
-    fn product(&mut self) -> Parsed {
-        self.value()?;
+    fn product(&mut self) -> Of {
+        let start = self.place();
+        let is = self.value()?;
         loop {
             let operator = match self.peek() {
                 Some(Token::Mark("*")) => code::MULTIPLY,
                 Some(Token::Mark("/")) => code::DIVIDE,
-                _ => return Ok(()),
+                _ => return Ok(is),
             };
+            self.is_number(start, is)?;
             self.at += 1;
-            self.value()?;
+            let right = self.place();
+            let is = self.value()?;
+            self.is_number(right, is)?;
             self.operator(operator);
         }
     }
 
-    fn value(&mut self) -> Parsed {
+    fn value(&mut self) -> Of {
         match self.peek() {
             None => Err(self.wrong("it ends where a value is needed")),
             Some(Token::Number(number)) => {
                 self.at += 1;
-                self.number(number)
+                self.number(number)?;
+                Ok(Is::Number)
             }
             Some(Token::Mark("(")) => {
                 self.at += 1;
-                self.sum()?;
-                self.need(")")
+                let is = self.truth()?;
+                self.need(")")?;
+                Ok(is)
             }
-            Some(Token::Mark("-")) => self.negative(),
-            Some(Token::Name(name)) => self.named(name),
+            Some(Token::Mark("-")) => self.negative().map(|()| Is::Number),
+            Some(Token::Name(name)) => self.named(name).map(|()| Is::Number),
             Some(token) => Err(self.wrong(format!("{} stands where a value is needed", shown(token)))),
         }
     }
@@ -149,16 +196,18 @@ impl<'a> Parser<'a> {
     fn number(&mut self, number: f64) -> Parsed {
         self.out.code.push(code::NUMBER);
         self.out.code.extend(number.to_le_bytes());
-        self.pushed()
+        self.pushed(false)
     }
 
     fn negative(&mut self) -> Parsed {
         self.enter()?;
         self.at += 1;
         self.number(0.0)?;
-        self.value()?;
+        let start = self.place();
+        let is = self.value()?;
+        self.is_number(start, is)?;
         self.operator(code::SUBTRACT);
-        self.within -= 1;
+        self.leave();
         Ok(())
     }
 
@@ -169,7 +218,7 @@ impl<'a> Parser<'a> {
             ("as_of", _) => {
                 self.reads("as-of".into());
                 self.out.code.push(code::AS_OF);
-                self.pushed()
+                self.pushed(false)
             }
             ("sum", _) => self.fold(Fold::Sum, name),
             ("count", _) => self.fold(Fold::Count, name),
@@ -179,7 +228,10 @@ impl<'a> Parser<'a> {
             ("max", false) => self.pair(code::MOST),
             ("min", false) => self.pair(code::LEAST),
             ("or_else", _) => self.pair(code::OR_ELSE),
+            ("if", _) => self.choice(),
+            ("log", _) => self.single(code::LOG),
             ("log1p", _) => self.single(code::LOG1P),
+            ("sqrt", _) => self.single(code::SQRT),
             ("days", _) => {
                 self.reads("as-of".into());
                 self.single(code::DAYS)
@@ -203,16 +255,19 @@ impl<'a> Parser<'a> {
 
     fn single(&mut self, operator: u8) -> Parsed {
         self.need("(")?;
-        self.sum()?;
+        self.figure()?;
         self.out.code.push(operator);
+        if let Some(top) = self.stack.last_mut().filter(|_| operator != code::DAYS) {
+            *top = true;
+        }
         self.need(")")
     }
 
     fn pair(&mut self, operator: u8) -> Parsed {
         self.need("(")?;
-        self.sum()?;
+        self.figure()?;
         self.need(",")?;
-        self.sum()?;
+        self.figure()?;
         self.operator(operator);
         self.need(")")
     }

@@ -1,5 +1,5 @@
 //! Reads the trees of LightGBM, XGBoost and ONNX into one form, which keeps the rules of each: what it does with an absent
-//! figure, and which figures go left.
+//! figure, and which figures go left. Reads linear models and networks of ONNX too.
 
 mod covers;
 mod lightgbm;
@@ -12,9 +12,18 @@ pub use covers::count;
 pub use tree::Leaf;
 pub use tree::{Missing, Split, Test, Tree};
 
+use crate::{network::Network, predicts::Predicts};
+
 /// The most trees, and the most splits of one tree.
 const TREES: usize = 20_000;
 const SPLITS: usize = 4095;
+
+/// What a library trained.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trained {
+    Forest(Forest),
+    Network(Network),
+}
 
 /// A trained ensemble.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,24 +47,11 @@ impl Forest {
     }
 }
 
-/// What the sum of the trees means, by what their file says.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Predicts {
-    /// The log-odds of an outcome, divided by `factor`. `class` is the label of the outcome, unless it is 1 of 0 and 1.
-    LogOdds { factor: f64, class: Option<String> },
-    /// A value: the text says which, as in `its objective is regression`.
-    Value(String),
-}
-
-impl Predicts {
-    pub const LOG_ODDS: Self = Self::LogOdds { factor: 1.0, class: None };
-}
-
 /// Reads what a library saved. `names` are the features, in the order of the training.
 ///
 /// # Errors
 /// Why no model can use it, in words.
-pub fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
+pub fn read(bytes: &[u8], names: &[&str]) -> Result<Trained, String> {
     if let Some(what) = foreign(bytes) {
         return Err(what.into());
     }
@@ -68,12 +64,15 @@ pub fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
                  (`booster.save_model(\"model.json\")`) nor ONNX. CatBoost saves ONNX with \
                  `save_model(\"model.onnx\", format=\"onnx\")`, and skl2onnx makes it of scikit-learn",
             )?;
-            onnx::read(&graph, names)?
+            match onnx::read(&graph, names)? {
+                Trained::Forest(forest) => forest,
+                network => return Ok(network),
+            }
         }
     };
     match forest.trees.len() {
         0 => Err("it has no tree".into()),
-        1..=TREES => Ok(forest),
+        1..=TREES => Ok(Trained::Forest(forest)),
         trees => Err(format!("it has {trees} trees and may have {TREES}")),
     }
 }

@@ -1,8 +1,12 @@
 //! Reads the trees of ONNX: one `TreeEnsembleRegressor` or binary `TreeEnsembleClassifier` of the domain `ai.onnx.ml`.
-//! ONNX computes them with single precision, so a model of its trees does too.
+//! ONNX computes them with single precision, so a model of its trees does too. A file without trees is read as a linear
+//! model or a network.
 
 mod columns;
+mod constants;
+mod network;
 mod proto;
+mod symbol;
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +14,7 @@ use prost::Message as _;
 use proto::{Attribute, Graph, Model, Operator, Tensor};
 
 use super::{
-    Forest, Predicts,
+    Forest, Predicts, Trained,
     tree::{Leaf, Missing, Raw, Test, Tree},
 };
 
@@ -24,7 +28,14 @@ pub fn graph(bytes: &[u8]) -> Option<Graph> {
     Model::decode(bytes).ok()?.graph.filter(|graph| !graph.nodes.is_empty())
 }
 
-pub fn read(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
+pub fn read(graph: &Graph, names: &[&str]) -> Result<Trained, String> {
+    if graph.nodes.iter().any(|node| node.name.starts_with("TreeEnsemble")) {
+        return forest(graph, names).map(Trained::Forest);
+    }
+    network::read(graph, names).map(Trained::Network)
+}
+
+fn forest(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
     let nodes = &graph.nodes;
     let ensembles = nodes.iter().filter(|node| node.name.starts_with("TreeEnsemble"));
     let [ensemble] = ensembles.collect::<Vec<_>>()[..] else {
@@ -58,17 +69,8 @@ fn several(nodes: &[Operator]) -> String {
     let has = |names: &[&str]| nodes.iter().any(|node| names.contains(&node.name.as_str()));
     if has(&["TreeEnsembleClassifier", "TreeEnsembleRegressor"]) {
         return "it has several tree ensembles, as AdaBoost, Bagging and CalibratedClassifierCV of scikit-learn do. \
-                Train one: GradientBoostingClassifier, LightGBM, XGBoost or CatBoost"
-            .into();
-    }
-    if has(&["LinearClassifier", "LinearRegressor"]) {
-        return "it is a linear model and has no trees. Write it as a scorecard, with `woe` and `weight` for each bin, \
-                or as a script: assay model new --lang python"
-            .into();
-    }
-    if has(&["Gemm", "MatMul"]) {
-        return "it is a neural network and has no trees. Write it as a script (assay model new --lang python), or \
-                train trees"
+                Train one: GradientBoostingClassifier, LightGBM, XGBoost or CatBoost. Its calibration belongs under \
+                [score.calibration]"
             .into();
     }
     "it has no tree ensemble: export a TreeEnsembleClassifier or TreeEnsembleRegressor".into()

@@ -1,5 +1,12 @@
 use super::*;
 
+fn read(bytes: &[u8], names: &[&str]) -> Result<Forest, String> {
+    match super::read(bytes, names)? {
+        Trained::Forest(forest) => Ok(forest),
+        Trained::Network(network) => panic!("{network:?}"),
+    }
+}
+
 /// One split of feature `a` at 1.5, in the form of LightGBM.
 const LIGHTGBM: &str = "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nobjective=binary sigmoid:1\n\
     feature_names=a b\n\nTree=0\nnum_leaves=2\nnum_cat=0\nsplit_feature=0\nthreshold=1.5\ndecision_type=10\n\

@@ -1,6 +1,6 @@
 //! {name}: what off-chain assets add to a score.
 
-use assay_model::{BoostModel, Kind, ModelInfo, OffChain};
+use assay_model::v2::{BoostModel, Kind, ModelInfo, OffChain};
 
 /// The model.
 pub struct Model;
@@ -13,6 +13,7 @@ impl BoostModel for Model {
             title: "{name}".into(),
             authors: vec![],
             reads: vec!["score".into(), "off-chain.total-asset-usd".into()],
+            claims: None,
         }
     }
 
@@ -23,7 +24,7 @@ impl BoostModel for Model {
     }
 }
 
-assay_model::export!(boost Model);
+assay_model::v2::export!(boost Model);
 
 #[cfg(test)]
 mod tests {
@@ -31,7 +32,7 @@ mod tests {
 
     #[test]
     fn the_host_would_accept_it() {
-        assay_model::testing::boost::<Model>();
+        assay_model::v2::testing::boost::<Model>();
     }
 
     #[test]

@@ -5,9 +5,25 @@ use std::path::Path;
 use assay_author::{Pack, Predictions, Unit};
 use assay_backtest::Source;
 use assay_domain::features::Features;
-use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, standalone};
+use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, SybilModel, standalone};
 
 use crate::{Failure, print};
+
+/// The component.
+enum Served {
+    Credit(CreditModel),
+    Sybil(SybilModel),
+}
+
+impl Served {
+    /// The score of a wallet, or its risk.
+    fn score(&self, features: &Features) -> Result<u32, ScoreError> {
+        match self {
+            Self::Credit(model) => model.score(features).map(|answer| answer.score.get()),
+            Self::Sybil(model) => model.risk(features).map(|answer| answer.risk.into()),
+        }
+    }
+}
 
 /// The outcome of a comparison so far.
 #[derive(Default)]
@@ -24,7 +40,11 @@ struct Compared {
 pub fn compare(packed: &Pack, component: &[u8], expected: &Path, features: &Path) -> Result<(), Failure> {
     let predictions = Predictions::read(expected).map_err(Failure::no)?;
     let model = standalone(component, &Limits::default()).map_err(Failure::no)?;
-    let model = CreditModel::of(&model).ok_or_else(|| Failure::no("it is not a credit model"))?;
+    let model = match (CreditModel::of(&model), SybilModel::of(&model)) {
+        (Some(credit), _) => Served::Credit(credit),
+        (None, Some(sybil)) => Served::Sybil(sybil),
+        (None, None) => return Err(Failure::no("it is neither a credit nor a sybil model")),
+    };
     let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
     let mut source = Source::open(features).map_err(cannot)?;
     let mut compared = Compared::default();
@@ -46,14 +66,14 @@ impl Compared {
     fn one(
         &mut self,
         packed: &Pack,
-        model: &CreditModel,
+        model: &Served,
         unit: Unit,
         features: &Features,
         origin: f64,
     ) -> Result<(), Failure> {
         let wallet = self.wallets;
         let served = match model.score(features) {
-            Ok(answer) => Some(answer.score.get()),
+            Ok(score) => Some(score),
             Err(ScoreError::Refused(_)) => None,
             Err(error) => return Err(Failure::no(format!("wallet {wallet}: {error}"))),
         };
@@ -68,10 +88,10 @@ impl Compared {
         let own = packed.predicts(unit, features).ok_or_else(|| {
             Failure::no("a margin in points has no probability: name the column of the predictions `margin`")
         })?;
-        self.largest = self.largest.max((own - origin).abs());
-        if !packed.agrees(own, origin) {
+        self.largest = self.largest.max((own.value - origin).abs());
+        if !own.agrees(origin) {
             self.differ += 1;
-            let unit = unit.as_str();
+            let (unit, own) = (unit.as_str(), own.value);
             self.first.get_or_insert_with(|| format!("wallet {wallet} has the {unit} {own}, and {origin} is expected"));
         }
         Ok(())
@@ -89,8 +109,8 @@ impl Compared {
         }
         if let Some(first) = first {
             return Err(Failure::no(format!(
-                "{first}; {differ} of {wallets} differ, by up to {largest:e}. Are the predictions of these trees, and \
-                 of the features as model.toml has them now? Write the table again, train, and build"
+                "{first}; {differ} of {wallets} differ, by up to {largest:e}. Are the predictions of this file, and of \
+                 the features as model.toml has them now? Write the table again, train, and build"
             )));
         }
         let refused = if refused == 0 { String::new() } else { format!(" ({refused} refused)") };

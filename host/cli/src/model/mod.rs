@@ -5,6 +5,7 @@ mod card;
 mod dev;
 mod expect;
 mod inspect;
+mod oci;
 mod outcomes;
 mod script;
 mod sign;
@@ -16,6 +17,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use assay::sources::Reference;
 use assay_author::Language;
 use assay_domain::{ModelKind, ModelVersion};
 use assay_registry::{Limits, LoadError};
@@ -92,7 +94,7 @@ pub enum Command {
         #[arg(long)]
         no_fuse: bool,
         /// Of a model without code: compare it with what its training script predicts of each wallet of --features. A
-        /// CSV file with a column `margin` or `probability`
+        /// CSV file with a column `margin`, `probability` or `score`
         #[arg(long, value_name = "FILE")]
         expect: Option<PathBuf>,
         /// The wallets of the training; history.jsonl in the folder if absent. `compare` warns about this file
@@ -161,6 +163,21 @@ pub enum Command {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
+    /// Push a component to a registry, in the format of wkg; prints its place with the digest, for models.sources
+    Push {
+        /// The component
+        file: PathBuf,
+        /// oci://HOST/REPOSITORY:TAG; ASSAY_OCI_USER and ASSAY_OCI_PASSWORD are the login
+        place: Reference,
+    },
+    /// Pull a component from a registry, and check the digests of its manifest and bytes
+    Pull {
+        /// oci://HOST/REPOSITORY:TAG or oci://HOST/REPOSITORY@sha256:DIGEST
+        place: Reference,
+        /// The file to write
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+    },
     /// Make a component from a model.toml, or from a core module that cargo built for wasm32-unknown-unknown
     Pack {
         /// The declaration, whose name ends in .toml, or the core module
@@ -218,6 +235,8 @@ pub fn run(command: Command) -> Result<(), Failure> {
         Command::Dev { folder, once, server } => dev(&folder, once, &server),
         Command::Key { output } => sign::key(&output),
         Command::Sign { file, key, output } => sign::sign(&read(&file, &Limits::default())?, &file, &key, output),
+        Command::Push { file, place } => oci::push(&file, &read(&file, &Limits::default())?, &place),
+        Command::Pull { place, output } => oci::pull(&place, &output, &Limits::default()),
         Command::Pack { source, output } => pack(&source, &output, &Limits::default()),
         Command::Check { file, json, config } => inspect::check(&file, json, &config),
         Command::List { json, config } => inspect::list(json, &config),

@@ -56,7 +56,7 @@ fn found(kit: Option<PathBuf>) -> Result<PathBuf, Failure> {
     kit.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", kit.display())))
 }
 
-fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
+pub(super) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Failure> {
     let cannot = |error| Failure::cannot(format!("{} cannot be written: {error}", path.display()));
     path.parent().map_or(Ok(()), fs::create_dir_all).map_err(cannot)?;
     fs::write(path, bytes).map_err(cannot)

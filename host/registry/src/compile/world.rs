@@ -59,6 +59,14 @@ pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
 
 /// The world that the exports of a component name, found without compiling it.
 pub(crate) fn named(component: &[u8]) -> Result<World, LoadError> {
+    among(&exports(component)?)
+}
+
+/// The names of what a component exports, found without compiling it.
+///
+/// # Errors
+/// It is no component.
+pub fn exports(component: &[u8]) -> Result<Vec<&str>, LoadError> {
     let invalid = |error: BinaryReaderError| LoadError::Invalid(error.to_string());
     let (mut depth, mut names) = (0_usize, Vec::new());
     for payload in Parser::new(0).parse_all(component) {
@@ -73,7 +81,7 @@ pub(crate) fn named(component: &[u8]) -> Result<World, LoadError> {
             _ => {}
         }
     }
-    among(&names)
+    Ok(names)
 }
 
 /// The one model interface of the exports. Other exports, which some toolchains add, are ignored.

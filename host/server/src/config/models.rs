@@ -9,6 +9,8 @@ use assay_domain::{
 use assay_registry::{Compiler, Limits, PublicKey};
 use serde::Deserialize;
 
+use crate::sources::Reference;
+
 /// The folder of components, and the limits of each call.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +36,8 @@ pub struct Models {
     pub public: bool,
     /// Keys by one of which a model must be signed; without keys, none needs a signature.
     pub trust: Vec<PublicKey>,
+    /// Components of registries that the server puts on the shelf, each with the digest of its manifest.
+    pub sources: Vec<Reference>,
     /// Processor time for compiling one component.
     pub max_compile_seconds: u64,
     /// Memory for compiling one component, in bytes.
@@ -76,6 +80,10 @@ impl Models {
         found.millis("call_deadline_ms", self.call_deadline, 1..);
         found.number("max_calls", self.max_calls, 1..);
         found.number("large_lanes", self.large_lanes, 0..=2);
+        for source in self.sources.iter().filter(|source| source.digest.is_none()) {
+            let what = format!("{source} has no digest, and a tag can change: name it as `assay model pull` prints it");
+            found.add("sources", what);
+        }
         found.number("max_compile_seconds", self.max_compile_seconds, 1..=3_600);
         found.number("max_compile_memory_bytes", self.max_compile_memory_bytes, 256 << 20..);
         found

@@ -8,7 +8,7 @@ use crate::origin::same_names;
 
 /// Element types of ONNX.
 const FLOAT: i64 = 1;
-const DOUBLE: i32 = 11;
+pub const DOUBLE: i32 = 11;
 
 /// Where a tensor comes from.
 enum Source<'a> {
@@ -86,7 +86,7 @@ fn source<'a>(
 }
 
 /// The columns of an input.
-fn width(input: &Input) -> Result<usize, String> {
+pub fn width(input: &Input) -> Result<usize, String> {
     let shape = input.holds.as_ref().and_then(|holds| holds.tensor.as_ref()?.shape.as_ref());
     let columns =
         shape.and_then(|shape| usize::try_from(shape.sizes.get(1)?.value).ok()).filter(|columns| *columns > 0);

@@ -1,4 +1,4 @@
-//! The messages and fields of `onnx.proto` that trees need.
+//! The messages and fields of `onnx.proto` that models need.
 
 use prost::Message;
 
@@ -16,6 +16,8 @@ pub struct Graph {
     pub constants: Vec<Tensor>,
     #[prost(message, repeated, tag = "11")]
     pub inputs: Vec<Input>,
+    #[prost(message, repeated, tag = "12")]
+    pub outputs: Vec<Input>,
 }
 
 /// `ValueInfoProto`.
@@ -56,8 +58,14 @@ pub struct Size {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Tensor {
+    #[prost(int64, repeated, tag = "1")]
+    pub sizes: Vec<i64>,
+    #[prost(int32, tag = "2")]
+    pub element: i32,
     #[prost(float, repeated, tag = "4")]
     pub floats: Vec<f32>,
+    #[prost(int64, repeated, tag = "7")]
+    pub ints: Vec<i64>,
     #[prost(string, tag = "8")]
     pub name: String,
     #[prost(bytes = "vec", tag = "9")]
@@ -80,10 +88,14 @@ pub struct Operator {
 pub struct Attribute {
     #[prost(string, tag = "1")]
     pub name: String,
+    #[prost(float, tag = "2")]
+    pub float: f32,
     #[prost(int64, tag = "3")]
     pub int: i64,
     #[prost(bytes = "vec", tag = "4")]
     pub text: Vec<u8>,
+    #[prost(message, optional, tag = "5")]
+    pub tensor: Option<Tensor>,
     #[prost(float, repeated, tag = "7")]
     pub floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]

@@ -4,6 +4,7 @@ use super::{
     proto::{Input, Size, TensorShape, TensorType, Type},
     *,
 };
+use crate::network::Network;
 
 fn attribute(name: &str) -> Attribute {
     Attribute { name: name.to_owned(), ..Attribute::default() }
@@ -44,6 +45,13 @@ fn tree(change: impl Fn(&mut Attribute)) -> Operator {
     operator("TreeEnsembleRegressor", "x", "y", attributes)
 }
 
+fn read(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
+    match super::read(graph, names)? {
+        Trained::Forest(forest) => Ok(forest),
+        Trained::Network(network) => panic!("{network:?}"),
+    }
+}
+
 fn said(nodes: Vec<Operator>) -> Result<Forest, String> {
     of(nodes, &[("raw", 1), ("x", 1)], &["a"])
 }
@@ -52,7 +60,7 @@ fn said(nodes: Vec<Operator>) -> Result<Forest, String> {
 fn of(nodes: Vec<Operator>, inputs: &[(&str, i64)], names: &[&str]) -> Result<Forest, String> {
     let input = |(name, columns): &(&str, i64)| Input { name: (*name).into(), holds: Some(tensor(1, *columns)) };
     let inputs = inputs.iter().map(input).collect();
-    let bytes = Model { graph: Some(Graph { nodes, constants: Vec::new(), inputs }) }.encode_to_vec();
+    let bytes = Model { graph: Some(Graph { nodes, inputs, ..Graph::default() }) }.encode_to_vec();
     read(&graph(&bytes).expect("a graph"), names)
 }
 
@@ -102,9 +110,6 @@ fn what_cannot_be_served_is_refused_in_words() {
         (around("Scaler", "Identity"), "it has the operator Scaler before or after the trees"),
         (around("Cast", "Mul"), "it has the operator Mul before or after the trees"),
         (said(vec![tree(|_| ()), tree(|_| ())]).unwrap_err(), "it has several tree ensembles, as AdaBoost"),
-        (said(vec![operator("LinearClassifier", "x", "y", vec![])]).unwrap_err(), "it is a linear model"),
-        (said(vec![operator("Gemm", "x", "y", vec![])]).unwrap_err(), "it is a neural network"),
-        (said(vec![operator("Abs", "x", "y", vec![])]).unwrap_err(), "it has no tree ensemble"),
         (said(vec![operator("TreeEnsemble", "x", "y", vec![])]).unwrap_err(), "export with ai.onnx.ml 3"),
         (changed("target_ids", |ids| ids.ints = vec![0, 1]), "several outputs"),
         (changed("target_weights", |weights| weights.floats = vec![0.25]), "leaves have different lengths"),
@@ -141,7 +146,7 @@ fn columns_are_the_declared_features() {
 fn double_precision_is_refused_unless_it_is_cast() {
     let with = |nodes: Vec<Operator>| {
         let inputs = vec![Input { name: "raw".into(), holds: Some(tensor(11, 1)) }];
-        read(&Graph { nodes, constants: Vec::new(), inputs }, &["a"])
+        read(&Graph { nodes, inputs, ..Graph::default() }, &["a"])
     };
     let cast = |to: i64| operator("Cast", "raw", "x", vec![Attribute { int: to, ..attribute("to") }]);
     assert!(with(vec![cast(1), tree(|_| ())]).is_ok());
@@ -186,4 +191,108 @@ fn a_classifier_predicts_the_log_odds_of_its_second_class() {
     });
     let values: Vec<f64> = both.unwrap().trees[0].leaves.iter().map(|leaf| leaf.value).collect();
     assert_eq!(values, [-0.5, 0.25]);
+}
+
+/// A model of these operators over one input of two columns, with constants.
+fn layers(nodes: Vec<Operator>, constants: &[(&str, &[i64], &[f32])]) -> Result<Network, String> {
+    let constant = |(name, sizes, floats): &(&str, &[i64], &[f32])| Tensor {
+        name: (*name).into(),
+        sizes: sizes.to_vec(),
+        element: 1,
+        floats: floats.to_vec(),
+        ..Tensor::default()
+    };
+    let output = nodes.last().and_then(|node| node.outputs.last()).cloned().unwrap_or_default();
+    let graph = Graph {
+        constants: constants.iter().map(constant).collect(),
+        inputs: vec![Input { name: "x".into(), holds: Some(tensor(1, 2)) }],
+        outputs: vec![Input { name: output, holds: None }],
+        nodes,
+    };
+    match super::read(&graph, &["a", "b"])? {
+        Trained::Network(network) => Ok(network),
+        Trained::Forest(forest) => panic!("{forest:?}"),
+    }
+}
+
+fn between(name: &str, inputs: &[&str], output: &str) -> Operator {
+    let inputs = inputs.iter().map(|input| (*input).into()).collect();
+    Operator { inputs, outputs: vec![output.into()], name: name.into(), attributes: Vec::new() }
+}
+
+#[test]
+fn layers_are_read_with_what_is_before_and_after_them() {
+    let nodes = || {
+        vec![
+            operator("Scaler", "x", "s", vec![floats("offset", &[1.0, 2.0]), floats("scale", &[2.0])]),
+            between("MatMul", &["s", "w"], "m"),
+            between("Add", &["m", "b"], "n"),
+            between("Relu", &["n"], "r"),
+            between("MatMul", &["r", "v"], "o"),
+            between("Sigmoid", &["o"], "p"),
+            between("Sub", &["one", "p"], "q"),
+            between("Concat", &["q", "p"], "both"),
+        ]
+    };
+    let constants: [(&str, &[i64], &[f32]); 4] = [
+        ("w", &[2, 2], &[1.0, 2.0, 3.0, 4.0]),
+        ("b", &[2], &[0.5, -0.5]),
+        ("v", &[2, 1], &[1.0, -1.0]),
+        ("one", &[1], &[1.0]),
+    ];
+    let network = layers(nodes(), &constants).unwrap();
+    assert_eq!((network.columns[1].factor, network.columns[1].offset), (2.0, -4.0));
+    assert_eq!(network.layers[0].weights, [[1.0, 3.0], [2.0, 4.0]]);
+    assert_eq!(network.layers[0].biases, [0.5, -0.5]);
+    assert_eq!((network.layers[1].weights.as_slice(), network.layers[1].activation), (&[vec![1.0, -1.0]][..], 0));
+    assert_eq!(network.predicts, Predicts::LOG_ODDS);
+    let without = |name: &str| layers(nodes().into_iter().filter(|node| node.name != name).collect(), &constants);
+    assert!(without("Sigmoid").is_err());
+    let mut ended = nodes();
+    ended.truncate(5);
+    assert!(matches!(layers(ended, &constants).unwrap().predicts, Predicts::Value(_)));
+    for (name, words) in [
+        ("LeakyRelu", "train with Relu, Sigmoid or Tanh"),
+        ("Attention", "it has the operator Attention where no model can have it"),
+        ("SVMClassifier", "a support vector machine cannot be packed"),
+    ] {
+        let mut other = nodes();
+        other[3].name = name.into();
+        let said = layers(other, &constants).unwrap_err();
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let said = layers(nodes(), &[("w", &[3, 2], &[0.0; 6]), constants[1], constants[2], constants[3]]).unwrap_err();
+    assert!(said.contains("it has the operator MatMul"), "{said}");
+    assert!(layers(Vec::new(), &constants).unwrap_err().contains("it computes nothing from its input"));
+    let infinite: [(&str, &[i64], &[f32]); 4] =
+        [("w", &[2, 2], &[f32::INFINITY; 4]), constants[1], constants[2], constants[3]];
+    assert!(layers(nodes(), &infinite).unwrap_err().contains("not a finite number"));
+}
+
+#[test]
+fn one_hot_columns_need_whole_numbers_and_unknown_categories() {
+    let encoder = |zeros: i64| {
+        let attributes = vec![ints("cats_int64s", &[1, 4]), Attribute { int: zeros, ..attribute("zeros") }];
+        let choice: Tensor =
+            Tensor { name: "place".into(), sizes: vec![1], element: 7, ints: vec![1], ..Tensor::default() };
+        let graph = Graph {
+            nodes: vec![
+                between("ArrayFeatureExtractor", &["x", "place"], "c"),
+                operator("Cast", "c", "w", vec![Attribute { int: 7, ..attribute("to") }]),
+                operator("OneHotEncoder", "w", "h", attributes),
+                operator("LinearRegressor", "h", "y", vec![floats("coefficients", &[2.0, -1.0])]),
+            ],
+            constants: vec![choice],
+            inputs: vec![Input { name: "x".into(), holds: Some(tensor(1, 2)) }],
+            outputs: vec![Input { name: "y".into(), holds: None }],
+        };
+        match super::read(&graph, &["a", "b"])? {
+            Trained::Network(network) => Ok::<_, String>(network),
+            Trained::Forest(forest) => panic!("{forest:?}"),
+        }
+    };
+    let columns = encoder(1).unwrap().columns;
+    let of = |figure: f64| columns.iter().map(|column| column.value(&[0.0, figure], true)).collect::<Vec<_>>();
+    assert_eq!([of(1.0), of(4.0), of(3.0), of(f64::NAN)], [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]);
+    assert!(encoder(0).unwrap_err().contains("fit it with handle_unknown=\"ignore\""));
 }

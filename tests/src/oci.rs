@@ -1,0 +1,72 @@
+//! A real registry of components: Debian's docker-registry.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tempfile::TempDir;
+
+use crate::{
+    process::{End, Guarded, Lines},
+    redis::free_port,
+};
+
+/// Attempts to find a free port: another process may take it first.
+const TRIES: usize = 5;
+
+/// Running until dropped.
+pub struct Registry {
+    process: Guarded,
+    dir: TempDir,
+    port: u16,
+}
+
+impl Registry {
+    /// # Panics
+    /// When it does not start.
+    pub fn start() -> Self {
+        let mut last = None;
+        for _ in 0..TRIES {
+            match tempfile::tempdir().and_then(|dir| Self::start_in(dir, free_port())) {
+                Ok(registry) => return registry,
+                Err(error) => last = Some(error),
+            }
+        }
+        panic!("docker-registry does not start; install the package docker-registry: {last:?}");
+    }
+
+    /// On the folder and the port of an earlier one.
+    ///
+    /// # Errors
+    /// It does not start.
+    pub fn start_in(dir: TempDir, port: u16) -> io::Result<Self> {
+        let file = dir.path().join("registry.yml");
+        let data = dir.path().join("data");
+        let storage = format!("storage:\n  filesystem:\n    rootdirectory: {}\n", data.display());
+        fs::write(&file, format!("version: 0.1\n{storage}http:\n  addr: 127.0.0.1:{port}\n"))?;
+        let mut command = Command::new("docker-registry");
+        command.arg("serve").arg(&file);
+        let (process, ()) =
+            Guarded::start(&command, End::Kill, Lines::Keep, |line| line.contains("listening on").then_some(()))?;
+        Ok(Self { process, dir, port })
+    }
+
+    /// Its host and port.
+    pub fn host(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    /// The file with the bytes of a digest.
+    pub fn blob(&self, hex: &str) -> PathBuf {
+        let blobs = Path::new("data/docker/registry/v2/blobs/sha256");
+        self.dir.path().join(blobs).join(hex.get(..2).unwrap_or_default()).join(hex).join("data")
+    }
+
+    /// Ends it. Its folder and port are those of the next.
+    pub fn stop(self) -> (TempDir, u16) {
+        drop(self.process);
+        (self.dir, self.port)
+    }
+}
