@@ -114,7 +114,7 @@ mod tests {
             let wrong = Expression::parse(&deep).unwrap_err();
             assert!(wrong.message.contains("deep"), "{wrong:?}");
         }
-        let many = vec!["(repay > 0 or borrow > 0)"; 6].join(" and ");
+        let many = ["(repay > 0 or borrow > 0)"; 6].join(" and ");
         let wrong = Expression::parse(&format!("count(markets where {many})")).unwrap_err();
         assert!(wrong.message.contains("at most 64 conditions"), "{wrong:?}");
         let wide = format!("{}1{}", "1+(".repeat(20), ")".repeat(20));

@@ -92,12 +92,15 @@ impl Terms {
             std::iter::once(Call::new(comptroller, &oracleCall {})).chain(Dialect::ALL.map(index))
         };
         let answers = client.calls(&found.iter().flat_map(three).collect::<Vec<_>>(), at).await?;
-        let whole = |(terms, (answers, (_, said))): (Option<Self>, (&[Option<Bytes>], &(_, Option<Dialect>)))| {
-            let (oracle, indexes) = answers.split_first()?;
-            let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
-            Some(Self { oracle, dialect: said.or_else(|| Dialect::answering(indexes)), ..terms? })
-        };
-        Ok(found.into_iter().zip(answers.chunks(1 + Dialect::ALL.len()).zip(ctokens)).map(whole).collect())
+        let each = answers.chunks(1 + Dialect::ALL.len()).zip(ctokens);
+        Ok(found.into_iter().zip(each).map(|(terms, (answers, (_, said)))| terms?.whole(answers, *said)).collect())
+    }
+
+    /// With what the Comptroller answers: its oracle, and an index in each dialect.
+    fn whole(self, answers: &[Option<Bytes>], said: Option<Dialect>) -> Option<Self> {
+        let (oracle, indexes) = answers.split_first()?;
+        let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
+        Some(Self { oracle, dialect: said.or_else(|| Dialect::answering(indexes)), ..self })
     }
 
     /// `stored` are the values of the slots that may have the index.

@@ -2,6 +2,8 @@
 //! the receipts of every block, and its positions are those of the package's own library. This module never queries
 //! logs by filter, and shares no code with the host.
 
+#![expect(clippy::too_many_arguments, reason = "constructors of generated calls")]
+
 use alloy::primitives::{Address, B256, U256, keccak256};
 use alloy::sol;
 use alloy::sol_types::{SolCall, SolEvent, SolValue};
