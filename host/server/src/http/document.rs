@@ -82,7 +82,7 @@ impl Operation {
     ),
     components(schemas(
         wire::CoverageName, wire::PaymentRequiredBody, wire::RangeName, wire::SubmissionStatus, error::DetailBody,
-        error::DetailOrError, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation,
+        error::DetailOrError, error::DetailOrViolations, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation,
     )),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),

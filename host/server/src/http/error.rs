@@ -65,6 +65,16 @@ pub enum DetailOrError {
     Error(ErrorBody),
 }
 
+/// A `detail` in words about what is asked for, or one that lists what has not the documented form.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[schema(as = DetailOrViolations)]
+#[expect(dead_code, reason = "the schema of an answer that has one of two forms")]
+pub enum DetailOrViolations {
+    Detail(DetailBody),
+    Violations(ValidationBody),
+}
+
 /// The body of the error for a request that does not have the documented form.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ValidationError)]

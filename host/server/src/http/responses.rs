@@ -4,7 +4,7 @@
 use utoipa::IntoResponses;
 
 use crate::http::{
-    error::{DetailBody, DetailOrError, ErrorBody, QuotaBody, ValidationBody},
+    error::{DetailBody, DetailOrError, DetailOrViolations, ErrorBody, QuotaBody, ValidationBody},
     wire::PaymentRequiredBody,
 };
 
@@ -277,6 +277,10 @@ pub enum Submission {
     /// The agent does not exist in the Identity Registry
     #[response(status = 404)]
     NoAgent(DetailBody),
+    /// The request does not have the documented form, the Idempotency-Key was used for another request, or the agent
+    /// takes no feedback of this service
+    #[response(status = 422)]
+    Refused(DetailOrViolations),
     /// The Identity Registry could not be read, a payment could not be checked, or reputation is not configured on this
     /// server
     #[response(status = 502)]

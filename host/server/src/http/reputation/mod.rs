@@ -83,7 +83,7 @@ pub enum TagName {
                 ("PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 2"),
             ),
         ),
-        responses::Payable, responses::Submission, responses::Validated, responses::Bodied, responses::Keyed, responses::Units),
+        responses::Payable, responses::Submission, responses::Bodied, responses::Keyed, responses::Units),
     security(("key" = []), ("x402" = [])),
 )]
 pub async fn submit(
