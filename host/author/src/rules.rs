@@ -1,4 +1,5 @@
-//! The trees, the table or the network of a model: read, proved to be monotone where the declaration says so, and packed.
+//! The trees, the table or the network of a model: read, proved to be monotone where the declaration says so, and
+//! packed.
 
 use std::path::Path;
 

@@ -70,7 +70,7 @@ fn each_mistake_is_named_with_its_line() {
     }
 }
 
-/// The declaration as a linear model: one weight, and no trees.
+/// A declaration of a linear model with one weight.
 fn linear(feature: &str, score: &str) -> String {
     DECLARED
         .replace("trees = \"model.txt\"\n", "")
@@ -131,7 +131,7 @@ fn a_sybil_model_has_a_risk_and_no_deciles() {
         assert!(said.contains(words), "{words}: {said}");
     }
     fs::write(folder.path().join("model.toml"), risk).unwrap();
-    // No chain: the margin is 0, and the probability a half.
+    // Without a chain the margin is 0 and the probability 0.5.
     assert_eq!(pack(&folder.path().join("model.toml")).unwrap().score(&Features::default()), Some(50));
 }
 

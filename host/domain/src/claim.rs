@@ -1,5 +1,4 @@
-//! Claims by population and horizon: what a model's card says of the future of wallets, and to which wallets it
-//! applies.
+//! Claims: how often a model's card expects an outcome within a number of days, and for which wallets.
 
 use serde::Serialize;
 

@@ -58,8 +58,8 @@ impl Protocol {
         }
     }
 
-    /// Whether positions are read in detail. One in Compound v2 secures the debts in all of its markets together, so that
-    /// a single market has no health factor.
+    /// Whether positions are read in detail. One in Compound v2 secures the debts in all of its markets together, so
+    /// that a single market has no health factor.
     pub fn has_details(self) -> bool {
         self != Self::LenderBV2
     }

@@ -96,7 +96,8 @@ impl Client {
         Self { multicall: None, ..self.clone() }
     }
 
-    /// Tries endpoints that rest after a failure, and puts them back into use. Does not end: a task of the chain runs it.
+    /// Tries endpoints that rest after a failure, and puts them back into use. Does not end: a task of the chain runs
+    /// it.
     pub async fn watch(&self) {
         self.transport.watch().await;
     }
@@ -111,8 +112,8 @@ impl Client {
         self.transport.current().and_then(Endpoint::rate)
     }
 
-    /// The calls a second that the current endpoint takes, where each call of a batch counts; `None` where no such limit
-    /// is known.
+    /// The calls a second that the current endpoint takes, where each call of a batch counts; `None` where no such
+    /// limit is known.
     pub fn call_rate(&self) -> Option<f64> {
         self.transport.current().and_then(Endpoint::call_rate)
     }
@@ -175,9 +176,9 @@ impl Client {
         self.transport.early()
     }
 
-    /// Whether an endpoint with this head, from which a block that was seen before is missing, is only behind: it has the
-    /// early block of the chain. Otherwise the chain was replaced, or that is not known: one whose heads are not compared
-    /// with a clock may be a local one, which can be set back.
+    /// Whether an endpoint with this head, from which a block that was seen before is missing, is only behind: it has
+    /// the early block of the chain. Otherwise the chain was replaced, or that is not known: one whose heads are not
+    /// compared with a clock may be a local one, which can be set back.
     pub async fn is_behind(&self, head: Block) -> Result<bool, Fault> {
         let early = self.early().filter(|early| self.transport.compares_heads() && early.number <= head.number);
         let Some(early) = early else { return Ok(false) };

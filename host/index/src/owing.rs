@@ -1,4 +1,5 @@
-//! Who owed in a market at a block, by what the logs moved. Interest is not in the logs, so that amounts are without it:
+//! Who owed in a market at a block, by what the logs moved. Interest is not in the logs, so that amounts are without
+//! it:
 //!
 //! - Debt of Aave is what was borrowed and not repaid. Each repayment counts against it down to zero, so that the debt was
 //!   at least this. A wallet that repaid exactly what it had borrowed and owed only interest is left out.

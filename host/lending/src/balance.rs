@@ -1,10 +1,11 @@
 //! The balance of one asset in a market, and whether the wallet's moves can have led to it.
 //!
 //! Where old state was compared with the moves, the principal to which they led is known, and must be the position's.
-//! Elsewhere there are bounds. Interest only adds to a position, so that the sum of moves is never more than the position, but for the rounding of
-//! each move. And it adds at most what the market paid: the highest sum that the wallet ever had, times the growth of
-//! the market's index since its beginning, at the rate of the market and not at a guess. Both bounds hold for any order of moves and at any time, so that the logs of
-//! a correct endpoint always fit, and a missing log shows as soon as its amount is more than the possible interest.
+//! Elsewhere there are bounds. Interest only adds to a position, so that the sum of moves is never more than the
+//! position, but for the rounding of each move. And it adds at most what the market paid: the highest sum that the
+//! wallet ever had, times the growth of the market's index since its beginning, at the rate of the market and not at a
+//! guess. Both bounds hold for any order of moves and at any time, so that the logs of a correct endpoint always fit,
+//! and a missing log shows as soon as its amount is more than the possible interest.
 
 use std::cmp::Ordering;
 
@@ -26,8 +27,8 @@ const SLACK: u64 = 10;
 const YEAR: f64 = 365.25 * 86_400.0;
 /// The year of the markets' rates.
 const YEAR_OF_RATES: f64 = 365.0 * 86_400.0;
-/// Upper bound of an index's growth per year after the market was looked up: the steepest rate models charge 300% a year
-/// at full utilisation.
+/// Upper bound of an index's growth per year after the market was looked up: the steepest rate models charge 300% a
+/// year at full utilisation.
 const STEEPEST: f64 = 3.0;
 /// Upper bound of the growth per year of debt at a fixed rate, continuously compounded: its rate is the market's when
 /// the debt began, and no market stays at full utilisation for years.
@@ -47,8 +48,8 @@ pub struct Interest {
 }
 
 impl Interest {
-    /// Without a known rate after the last update. `None` for a number that cannot be an index. An unused market has none
-    /// yet and counts as one without growth.
+    /// Without a known rate after the last update. `None` for a number that cannot be an index. An unused market has
+    /// none yet and counts as one without growth.
     pub(super) fn of(index: U256, at: U256) -> Option<Self> {
         let at = u64::try_from(at).ok()?;
         let index = if index.is_zero() { RAY } else { index };

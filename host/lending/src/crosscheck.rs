@@ -32,7 +32,7 @@ pub struct State<'a> {
     pub balances: &'a [Option<Vec<Balance>>],
     /// Whether a trace proves that the wallet had a position, one entry per market.
     pub ever_held: &'a [bool],
-    /// Why no history is complete, one entry per market.
+    /// For each market, why no history in it can be complete; `None` if it can.
     pub lacks: &'a [Option<&'static str>],
     /// Time of the block, in seconds since 1970.
     pub at: u64,

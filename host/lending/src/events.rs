@@ -114,7 +114,6 @@ mod tests {
     use super::*;
     use crate::{
         aave::{SIGNATURES_V2, SIGNATURES_V3},
-        config::MarketConfig,
         terms::hints,
     };
     use assay_domain::{Address, Protocol};
@@ -124,18 +123,7 @@ mod tests {
     const SPAN: Span = Span { from: 10, to: 20 };
 
     fn market(byte: u8) -> Market {
-        market_of(Protocol::LenderAV3, byte)
-    }
-
-    fn market_of(protocol: Protocol, byte: u8) -> Market {
-        Market::new(MarketConfig {
-            protocol,
-            market: None,
-            address: Address::repeat_byte(byte),
-            from_block: 0,
-            feeds_score: None,
-            dialect: None,
-        })
+        Market::sample(Protocol::LenderAV3, byte)
     }
 
     fn plan(markets: &[Market]) -> Plan {
@@ -202,7 +190,7 @@ mod tests {
 
     #[test]
     fn events_that_two_versions_share_are_told_by_the_pool() {
-        let markets = [market(1), market_of(Protocol::LenderAV2, 3)];
+        let markets = [market(1), Market::sample(Protocol::LenderAV2, 3)];
         let mut deposit = log(3, 0, 14, 0);
         deposit.inner.data =
             LogData::new_unchecked(vec![SIGNATURES_V2[0].topic0, B256::ZERO, WALLET.into_word()], Bytes::new());

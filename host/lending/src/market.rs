@@ -37,3 +37,12 @@ impl Market {
         log.address() == self.config.address && self.protocol.signatures().iter().any(names)
     }
 }
+
+#[cfg(test)]
+impl Market {
+    /// A market at an address made of `byte`.
+    pub(crate) fn sample(protocol: Protocol, byte: u8) -> Self {
+        let address = assay_domain::Address::repeat_byte(byte);
+        Self::new(MarketConfig { protocol, market: None, address, from_block: 0, feeds_score: None, dialect: None })
+    }
+}

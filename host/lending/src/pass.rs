@@ -156,10 +156,10 @@ impl Pass<'_> {
         self.reader.markets.iter().find(own).is_some_and(|market| market.protocol.names_its_parts())
     }
 
-    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Of a wallet
-    /// with a history it asks only for logs that name parts of positions, of which a position does not show each one
-    /// that is missing. Most wallets have none, so that an endpoint which does not answer for the whole span at once is
-    /// not asked for its parts.
+    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Of a
+    /// wallet with a history it asks only for logs that name parts of positions, of which a position does not show each
+    /// one that is missing. Most wallets have none, so that an endpoint which does not answer for the whole span at
+    /// once is not asked for its parts.
     async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
         let Some((from, other)) = self.whole_from.take().zip(self.reader.client.other_endpoints()) else {
             return Ok(());

@@ -1,5 +1,6 @@
-//! The newest events of a wallet in one market, each with the amount that it moved, and the amounts of all events by kind.
-//! Events and amounts come from different logs. An event has an amount only where its block shows without doubt which one.
+//! The newest events of a wallet in one market, each with the amount that it moved, and the amounts of all events by
+//! kind. Events and amounts come from different logs. An event has an amount only where its block shows without doubt
+//! which one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -77,8 +78,8 @@ impl Past {
         self.events.drain(..over);
     }
 
-    /// The events as features have them. `asset` returns the class of an asset and the number of its smallest units in one
-    /// whole token. The history has this `coverage` and these `counts`.
+    /// The events as features have them. `asset` returns the class of an asset and the number of its smallest units in
+    /// one whole token. The history has this `coverage` and these `counts`.
     pub fn resolved(
         &self,
         coverage: Coverage,

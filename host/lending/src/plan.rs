@@ -6,12 +6,12 @@
 //! is the wallet or one of the list. A first read costs two queries for Comet, three for Aave, three for both together,
 //! and one more with Compound v2.
 //!
-//! Two queries continue a history, and three one with Morpho Blue, where the third topic names the owner in most events.
-//! In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an aToken that
-//! names it in one of the first two: the seized aTokens were burnt or transferred. No other log explains that one, so that
-//! its receipt is read, which has the liquidation. A first read also asks for the third topic, so as not to depend on the
-//! list of aTokens that a pool has today. Over a short span a wallet has few transfers with any address: they are part of
-//! the queries of their topics, and those with contracts outside the list are dropped.
+//! Two queries continue a history, and three one with Morpho Blue, where the third topic names the owner in most
+//! events. In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an
+//! aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log explains
+//! that one, so that its receipt is read, which has the liquidation. A first read also asks for the third topic, so as
+//! not to depend on the list of aTokens that a pool has today. Over a short span a wallet has few transfers with any
+//! address: they are part of the queries of their topics, and those with contracts outside the list are dropped.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
@@ -102,21 +102,10 @@ pub(super) fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{config::MarketConfig, hints::Hint};
+    use crate::hints::Hint;
     use assay_domain::Protocol;
 
     const WALLET: Address = Address::repeat_byte(0xaa);
-
-    fn market(protocol: Protocol, byte: u8) -> Market {
-        Market::new(MarketConfig {
-            protocol,
-            market: None,
-            address: Address::repeat_byte(byte),
-            from_block: 0,
-            feeds_score: None,
-            dialect: None,
-        })
-    }
 
     /// How many values each topic may have, over how many addresses.
     fn asked(markets: &[Market], hints: Vec<Hint>, wallet: Address) -> Vec<([usize; 4], usize)> {
@@ -132,7 +121,7 @@ mod tests {
     #[test]
     fn a_query_for_each_topic_covers_all_pools_of_both_versions() {
         let [v2, v3, other] = [(Protocol::LenderAV2, 3), (Protocol::LenderAV3, 1), (Protocol::LenderAV3, 2)]
-            .map(|(protocol, byte)| market(protocol, byte));
+            .map(|(protocol, byte)| Market::sample(protocol, byte));
         assert_eq!(
             asked(&[v3.clone(), other], vec![], WALLET),
             [([1, 1, 0, 0], 2), ([5, 0, 1, 0], 2), ([1, 0, 0, 1], 2)]
@@ -142,8 +131,8 @@ mod tests {
 
     #[test]
     fn a_market_that_names_the_wallet_first_needs_a_query_of_its_own() {
-        let pool = market(Protocol::LenderAV3, 1);
-        let comet = market(Protocol::LenderBV3, 3);
+        let pool = Market::sample(Protocol::LenderAV3, 1);
+        let comet = Market::sample(Protocol::LenderBV3, 3);
         assert_eq!(asked(std::slice::from_ref(&comet), vec![], WALLET), [([4, 1, 0, 0], 1), ([6, 0, 1, 0], 1)]);
         assert_eq!(
             asked(&[pool, comet.clone()], vec![], WALLET),
@@ -154,14 +143,14 @@ mod tests {
 
     #[test]
     fn hints_ride_in_the_same_queries() {
-        let pool = market(Protocol::LenderAV3, 1);
+        let pool = Market::sample(Protocol::LenderAV3, 1);
         let hints = vec![hint(8, Naming::At(2)), hint(9, Naming::At(3))];
         assert_eq!(asked(&[pool], hints, WALLET), [([1, 1, 0, 0], 1), ([6, 0, 1, 0], 2), ([2, 0, 0, 1], 2)]);
     }
 
     #[test]
     fn transfers_between_a_wallet_and_some_contracts_are_one_query() {
-        let pool = market(Protocol::LenderAV3, 1);
+        let pool = Market::sample(Protocol::LenderAV3, 1);
         let peers = [4, 5].map(B256::with_last_byte);
         let hints = peers.map(|peer| hint(8, Naming::With(peer))).to_vec();
         assert_eq!(
@@ -173,8 +162,8 @@ mod tests {
 
     #[test]
     fn a_history_is_gone_on_with_by_two_queries() {
-        let pool = market(Protocol::LenderAV3, 1);
-        let comet = market(Protocol::LenderBV3, 3);
+        let pool = Market::sample(Protocol::LenderAV3, 1);
+        let comet = Market::sample(Protocol::LenderBV3, 3);
         let holder = hint(8, Naming::Holder(Address::repeat_byte(7)));
         let tail = |markets: &[Market], hints: Vec<Option<Vec<Hint>>>| -> Vec<_> {
             let plan = Plan::tail(markets, hints.into(), WALLET);

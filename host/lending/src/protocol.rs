@@ -215,7 +215,7 @@ pub trait LendingTerms: Debug + Send + Sync {
         false
     }
 
-    /// Why no history is complete here, in words; `None` where histories can be.
+    /// Why no history in this market can be complete, in words; `None` if it can.
     fn lacks(&self) -> Option<&'static str> {
         None
     }

@@ -1,4 +1,4 @@
-//! A linear model or a small network over columns that are made of the features, and what each feature adds to it.
+//! A linear model or a small network over columns computed from the features, and what each feature adds to the margin.
 //!
 //! The parts are those of DeepLIFT's rescale rule (Shrikumar, Greenside and Kundaje, "Learning Important Features Through
 //! Propagating Activation Differences", 2017), against the mean of each column in the training. Of a linear model these

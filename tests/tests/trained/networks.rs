@@ -66,7 +66,7 @@ fn a_network_of_73_features_answers_as_the_runtime_of_onnx() {
         scores.extend(packed.score(wallet));
         if compared <= 200 {
             assert_eq!(Some(model.score(wallet).expect("an answer").score.get()), packed.score(wallet));
-            // The parts add up to the distance from the margin at the means of the training.
+            // The parts add up to the margin minus the margin of the average wallet of the training.
             let (figures, mut parts) = (values(data, &Wallet::new(wallet)), [0.0; FEATURES]);
             let sum = margin(data, &figures, &mut parts) - parts.iter().sum::<f64>();
             let means = mean_margin(&packed);

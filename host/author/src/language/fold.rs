@@ -11,7 +11,7 @@ use super::{
     tokens::Token,
 };
 
-/// The most conditions of one `where`. Those that `and` joins with an `or` count once for each way to fulfil it.
+/// The most conditions of one `where`. A condition that `and` joins to an `or` counts once for each alternative.
 const CONDITIONS: usize = 64;
 
 /// Conditions as bytes, in groups: all of a group must hold, and one group is enough.

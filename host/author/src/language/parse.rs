@@ -84,7 +84,7 @@ impl<'a> Parser<'a> {
         there
     }
 
-    /// Counts one more value on the stack, which can be absent or not.
+    /// Records a value that is pushed on the stack, and whether it can be absent.
     pub(super) fn pushed(&mut self, can_be_absent: bool) -> Parsed {
         self.stack.push(can_be_absent);
         if self.stack.len() <= code::DEEPEST {

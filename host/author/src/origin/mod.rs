@@ -1,5 +1,5 @@
-//! Reads the trees of LightGBM, XGBoost and ONNX into one form, which keeps the rules of each: what it does with an absent
-//! figure, and which figures go left. Reads linear models and networks of ONNX too.
+//! Reads the trees of LightGBM, XGBoost and ONNX into one form, which keeps the rules of each: what it does with an
+//! absent figure, and which figures go left. Reads linear models and networks of ONNX too.
 
 mod covers;
 mod lightgbm;

@@ -23,13 +23,13 @@ pub struct Reading {
     pub discovery: Discovery,
     /// What first reads save.
     pub spare: Spare,
-    /// Largest range of one `eth_getLogs`, in blocks, after an endpoint has refused a range without naming its limit. The
-    /// first query asks for the whole history; later ranges adapt to the limits of each endpoint.
+    /// Largest range of one `eth_getLogs`, in blocks, after an endpoint has refused a range without naming its limit.
+    /// The first query asks for the whole history; later ranges adapt to the limits of each endpoint.
     pub log_range: u64,
     /// Log ranges that are read at the same time, for one address on one chain.
     pub log_concurrency: usize,
-    /// Lending protocols whose history is not read. A report names those of its chains, so that a missing record does not
-    /// count as a clean one, and adds the supported protocols that have no market in the configuration.
+    /// Lending protocols whose history is not read. A report names those of its chains, so that a missing record does
+    /// not count as a clean one, and adds the supported protocols that have no market in the configuration.
     pub not_covered: Vec<NotCovered>,
     /// Whether the markets are read once for all wallets.
     pub index: IndexMode,

@@ -163,7 +163,7 @@ impl Account {
         &self.ever_held
     }
 
-    /// Why no history is complete in a market, one entry per market.
+    /// For each market, why no history in it can be complete; `None` if it can.
     pub(crate) fn lacks(&self) -> Vec<Option<&'static str>> {
         self.markets.iter().map(|market| market.as_ref().and_then(|(terms, _)| terms.lacks())).collect()
     }
@@ -203,7 +203,7 @@ impl Account {
         found
     }
 
-    /// The terms of a market, if the position there is in the answers so far or in parts of the market.
+    /// The terms of a market; `None` if it was not looked up.
     pub(crate) fn terms(&self, index: usize) -> Option<&MarketTerms> {
         self.markets.get(index)?.as_ref().map(|(terms, _)| terms)
     }
@@ -242,8 +242,8 @@ impl Account {
         Ok(())
     }
 
-    /// Adds the single events to the histories. The terms of a market tell the token of an amount. Events are as complete
-    /// as their history.
+    /// Adds the single events to the histories. The terms of a market tell the token of an amount. Events are as
+    /// complete as their history.
     pub(crate) fn add_events(&self, chain: &ChainConfig, pools: &mut [PoolHistory], pasts: &AllPasts) {
         for ((pool, past), read) in pools.iter_mut().zip(pasts).zip(&self.markets) {
             let asset = |side, asset| {

@@ -23,8 +23,8 @@ impl Histories<'_> {
 }
 
 impl Chain {
-    /// Reads the positions in parts of markets into the account. Those that are not read by `deadline` are unread, as are
-    /// those whose history is not complete. Adds the prices of their tokens to the quotes.
+    /// Reads the positions in parts of markets into the account. Those that are not read by `deadline` are unread, as
+    /// are those whose history is not complete. Adds the prices of their tokens to the quotes.
     pub(super) async fn read_parts(
         &self,
         wallet: Address,

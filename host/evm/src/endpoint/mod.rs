@@ -163,7 +163,8 @@ impl Endpoint {
         self.queue.call_rate()
     }
 
-    /// Sends `packet` in its turn by `rank`, and again after a refusal for rate. `patience` is the longest time for turns.
+    /// Sends `packet` in its turn by `rank`, and again after a refusal for rate. `patience` is the longest time for
+    /// turns.
     ///
     /// # Errors
     /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.

@@ -1,5 +1,5 @@
-//! The queue of one endpoint: at its pace, by rank, and first come, first served within a rank. A request that is dropped
-//! leaves it.
+//! The queue of one endpoint: at its pace, by rank, and first come, first served within a rank. A request that is
+//! dropped leaves it.
 
 use std::{
     sync::{

@@ -1,6 +1,6 @@
 //! The database: a keyspace for each chain, with its entries and two records: the progress and the assets. One keyspace
-//! has both, so that whatever is lost, the progress never says more than the entries. Memory is bounded: a chain that is
-//! written holds few tables of [`TABLE_BYTES`], and all share one cache.
+//! has both, so that whatever is lost, the progress never says more than the entries. Memory is bounded: a chain that
+//! is written holds few tables of [`TABLE_BYTES`], and all share one cache.
 
 use std::{
     fs,
@@ -43,8 +43,8 @@ const FILES: usize = 128;
 const MERGED_TABLES: u8 = 24;
 /// Young tables of a chain, at which a writer waits until they are merged.
 const YOUNG_TABLES: usize = 2 * MERGED_TABLES as usize;
-/// With fewer young tables the journal is written. From 30 on the database itself waits there, and without an end where a
-/// merge fails (fjall 3.1, `check_write_halt`).
+/// With fewer young tables the journal is written. From 30 on the database itself waits there, and without an end where
+/// a merge fails (fjall 3.1, `check_write_halt`).
 pub(super) const YOUNG_TABLES_BESIDE_JOURNAL: usize = 28;
 /// One thread writes tables and merges them: of two, one would take a whole core while it waits for the other's merge.
 const THREADS: usize = 1;

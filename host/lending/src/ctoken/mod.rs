@@ -10,8 +10,8 @@
 //!
 //! The logs show a wallet's deposits as well, but the API has no count for them in this protocol.
 //!
-//! Not found, and said in the `remarks` of reports: before the first distribution (block 10,228,864, June 2020), debt in
-//! ETH and repayments by others, unless another log of the transaction is a hint; and until the autumn of 2021, when
+//! Not found, and said in the `remarks` of reports: before the first distribution (block 10,228,864, June 2020), debt
+//! in ETH and repayments by others, unless another log of the transaction is a hint; and until the autumn of 2021, when
 //! the Comptroller was replaced, the first borrowing of ETH by a wallet, for which it emitted no log. Where such a debt
 //! still exists, or a repayment or liquidation is found and no borrowing, the market's coverage is partial. A repaid
 //! debt leaves a trace in the cToken's storage, which makes a history without any event partial ([`positions`]). That
@@ -91,8 +91,8 @@ const BORROW: B256 = b256!("0x13ed6866d4e1ee6da46f845c46d7e54120883d75c5ea9a2dac
 const REPAY_BORROW: B256 = b256!("0x1a2a22cb034d26d1854bdc6666a5b91fe25efbbb5dcad3b0355478d6f5c362a1");
 const LIQUIDATE_BORROW: B256 = b256!("0x298637f684da70674f26509b10f07ec2fbc77a335ab1e7d6215a4b2484d8bb52");
 
-/// The hints of `ctoken`. The native currency has no contract; `rewards` are the distributions to borrowers, where their
-/// name is known.
+/// The hints of `ctoken`. The native currency has no contract; `rewards` are the distributions to borrowers, where
+/// their name is known.
 fn hints(ctoken: Address, underlying: Option<Address>, rewards: Option<(Address, B256)>) -> Vec<Hint> {
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
     let mut hints = vec![hint(ctoken, TRANSFER, Naming::At(1)), hint(ctoken, TRANSFER, Naming::At(2))];
@@ -146,7 +146,8 @@ fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     found.into_iter().map(|(kind, log, _)| (kind, log)).collect()
 }
 
-/// The debt that a log adds to `wallet` or takes from it. That of a liquidation is in the repayment before it.
+/// The change of the debt of `wallet` that a log reports. A liquidation has none of its own: the market logs a repayment
+/// before it.
 fn moved(log: &Log, wallet: B256) -> Option<Move> {
     let amount = |index| word(log, index).map(|word| U256::from_be_bytes(word.0));
     match log.topics() {

@@ -3,7 +3,7 @@
 use alloy::primitives::{LogData, keccak256};
 
 use super::*;
-use crate::{config::MarketConfig, market::Market, plan::Plan};
+use crate::{market::Market, plan::Plan};
 use assay_domain::Protocol;
 
 const WALLET: u8 = 0xaa;
@@ -102,16 +102,6 @@ fn nothing_and_nonsense_are_no_events() {
 
 #[test]
 fn beside_both_other_lenders_it_costs_one_query_more() {
-    let market = |protocol, byte| {
-        Market::new(MarketConfig {
-            protocol,
-            market: None,
-            address: Address::repeat_byte(byte),
-            from_block: 0,
-            feeds_score: None,
-            dialect: None,
-        })
-    };
     let markets = [
         (Protocol::LenderAV2, 1),
         (Protocol::LenderAV3, 2),
@@ -119,7 +109,7 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
         (Protocol::LenderBV2, 4),
         (Protocol::LenderBV2, 5),
     ]
-    .map(|(protocol, byte)| market(protocol, byte));
+    .map(|(protocol, byte)| Market::sample(protocol, byte));
     let asked = |markets: &[Market]| {
         let own = |market: &Market| match market.config.protocol {
             Protocol::LenderBV2 => {

@@ -1,8 +1,8 @@
-//! Morpho Blue: one contract with many markets, which anybody can create and which are known by their ids. A market lends
-//! one token against one other. The markets of a wallet are those that its logs name; each log that changes a position
-//! names its owner, and says how many shares of the deposits or debts it moved. So the sum of a wallet's shares is its
-//! position, to the last share, and its position shows each missing log but one: that of a market which no other log of
-//! the wallet names. Another endpoint is asked for that one where there is one.
+//! Morpho Blue: one contract with many markets, which anybody can create and which are known by their ids. A market
+//! lends one token against one other. The markets of a wallet are those that its logs name; each log that changes a
+//! position names its owner, and says how many shares of the deposits or debts it moved. So the sum of a wallet's
+//! shares is its position, to the last share, and its position shows each missing log but one: that of a market which
+//! no other log of the wallet names. Another endpoint is asked for that one where there is one.
 //!
 //! A liquidation may also write off what the collateral does not cover. It is one event, of the debt that was repaid.
 

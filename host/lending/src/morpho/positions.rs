@@ -1,8 +1,8 @@
-//! A wallet's positions in the markets that it used. The state of the markets and its shares are read first; then the rates,
-//! by which interest since the last use of a market is added as the contract would; the price of the collateral where it
-//! secures a debt; and the decimals of tokens that have a price in dollars. Anybody can create a market with any token and
-//! any oracle, and supply to it for any wallet: no other function of these contracts is called, and dollars come from
-//! the chain's own sources of prices and never from a market's oracle.
+//! A wallet's positions in the markets that it used. The state of the markets and its shares are read first; then the
+//! rates, by which interest since the last use of a market is added as the contract would; the price of the collateral
+//! where it secures a debt; and the decimals of tokens that have a price in dollars. Anybody can create a market with
+//! any token and any oracle, and supply to it for any wallet: no other function of these contracts is called, and
+//! dollars come from the chain's own sources of prices and never from a market's oracle.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -29,8 +29,8 @@ pub struct Trials {
     prints: bool,
 }
 
-/// What a model is asked: a credit or sybil model about a wallet, a boost model about figures, a sandbox generator about
-/// an address.
+/// What a model is asked: a credit or sybil model about a wallet, a boost model about figures, a sandbox generator
+/// about an address.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     Wallet(Features),
@@ -45,8 +45,8 @@ pub struct Trial<T = Answer> {
     pub spent: Spent,
     /// What the model printed, where its language has a `print`.
     pub printed: String,
-    /// The pages of 4 KiB of its memory that a script wrote, for [`Trials::written`]. Empty where the system does not say,
-    /// and after a mistake.
+    /// The pages of 4 KiB of its memory that a script wrote, for [`Trials::written`]. Empty where the system does not
+    /// say, and after a mistake.
     written: BTreeSet<u32>,
 }
 
@@ -111,8 +111,8 @@ impl Trials {
         pages
     }
 
-    /// Asks for an answer, and for its words where the model gives them apart. The cost is that of the answer. A question
-    /// for another kind of model is an error.
+    /// Asks for an answer, and for its words where the model gives them apart. The cost is that of the answer. A
+    /// question for another kind of model is an error.
     pub fn ask(&self, question: &Question) -> Trial {
         match (AnyKind::from(&self.model), question) {
             (AnyKind::Credit(model), Question::Wallet(wallet)) => self

@@ -132,8 +132,8 @@ impl<'a> Call<'a> {
         printed.map(|text| dump::harmless(&text))
     }
 
-    /// The pages of memory that a script wrote in this instance, which stops with that. Empty where the engine counts no
-    /// fuel or keeps no dump.
+    /// The pages of memory that a script wrote in this instance, which stops with that. Empty where the engine counts
+    /// no fuel or keeps no dump.
     pub fn written(&mut self) -> BTreeSet<u32> {
         let Some(function) = self.prints() else { return BTreeSet::new() };
         // Without fuel a call stops before its first step, and the error has the memory.

@@ -75,9 +75,9 @@ pub(crate) fn written(error: &wasmtime::Error, store: &Store<Guest>) -> BTreeSet
     memory.map(|memory| written_pages(memory.data(store))).unwrap_or_default()
 }
 
-/// The written pages of `memory`, as the kernel counts them: a page that has its old content again counts too. The memory
-/// begins as a mapped file; pages beyond it that were only read are among them. Empty where the system does not say, or
-/// has larger pages.
+/// The written pages of `memory`, as the kernel counts them: a page that has its old content again counts too. The
+/// memory begins as a mapped file; pages beyond it that were only read are among them. Empty where the system does not
+/// say, or has larger pages.
 fn written_pages(memory: &[u8]) -> BTreeSet<u32> {
     let flags = flags(memory).unwrap_or_default();
     let written = (0..).zip(flags).filter(|(_, flags)| flags & (PRESENT | OF_FILE) == PRESENT);

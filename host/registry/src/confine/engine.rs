@@ -157,8 +157,8 @@ fn pool_of((class, slots): (Class, u32), purpose: Purpose, limits: &Limits) -> P
 }
 
 /// Whether the engines may ask the kernel which pages of an instance were written, to clear only these after a call
-/// (`PAGEMAP_SCAN`, Linux 6.7 and later): the kernel answers, and nothing can be swapped out. A page that was written and
-/// then swapped out is not reported, so it would keep what one call left for the next one.
+/// (`PAGEMAP_SCAN`, Linux 6.7 and later): the kernel answers, and nothing can be swapped out. A page that was written
+/// and then swapped out is not reported, so it would keep what one call left for the next one.
 fn can_scan() -> bool {
     let without_swap = fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() <= 1);
     without_swap && PoolingAllocationConfig::is_pagemap_scan_available()

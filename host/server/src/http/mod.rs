@@ -1,6 +1,6 @@
-//! The HTTP interface; no other module uses axum. `routes` lists every route, `middleware` lists the steps around them in
-//! order, and each resource has its own file or folder. A handler extracts, charges, acts and responds. Its arguments
-//! state who may call it and what the call costs.
+//! The HTTP interface; no other module uses axum. `routes` lists every route, `middleware` lists the steps around them
+//! in order, and each resource has its own file or folder. A handler extracts, charges, acts and responds. Its
+//! arguments state who may call it and what the call costs.
 
 mod admin;
 mod agents;

@@ -76,14 +76,14 @@ impl Route {
         }
     }
 
-    /// The price of a call whose units can be reserved before its handler: one that costs the price once. The units of a
-    /// submission are taken together with its record.
+    /// The price of a call whose units can be reserved before its handler: one that costs the price once. The units of
+    /// a submission are taken together with its record.
     pub fn single_price(&self) -> Option<Price> {
         self.price().filter(|price| !self.several && *price != Price::Submission)
     }
 
-    /// Its path with a slash at the end where it has none, and without it where it has one; `None` where it ends with the
-    /// path of a file.
+    /// Its path with a slash at the end where it has none, and without it where it has one; `None` where it ends with
+    /// the path of a file.
     pub fn other_path(&self) -> Option<String> {
         match self.path.strip_suffix('/') {
             Some("") => None,

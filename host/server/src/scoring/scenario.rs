@@ -1,5 +1,5 @@
-//! The scenarios of a sandbox generator on the production paths. They change a plain answer into the answer of production
-//! under one condition, in the same types and words.
+//! The scenarios of a sandbox generator on the production paths. They change a plain answer into the answer of
+//! production under one condition, in the same types and words.
 
 use std::{
     sync::{
@@ -96,8 +96,8 @@ impl Condition {
         of_pools.min(of_the_rest)
     }
 
-    /// Changes the factors of a plain score. While a first reading goes on, those of lending count nothing, as in the
-    /// report.
+    /// Changes the factors of a plain score. While a wallet is read for the first time, its lending factors count no events,
+    /// as its report does not either.
     pub fn factors(self, mut factors: Vec<Factor>) -> Vec<Factor> {
         if let Some(Behaviour::Pending(_)) = self.0 {
             let lending = factors.iter_mut().filter(|factor| LENDING.contains(&factor.label.as_str()));

@@ -11,8 +11,8 @@ use assay_registry::CreditModel;
 
 /// Names of one request that are resolved at the same time, so that a long list leaves room for other callers.
 const NAMES: usize = 8;
-/// Addresses of one request that are read together. They share requests, so that all of them cost about as much as a few
-/// that are read alone.
+/// Addresses of one request that are read together. They share requests, so that all of them cost about as much as a
+/// few that are read alone.
 const TOGETHER: usize = 100;
 
 /// One score for several addresses.
@@ -79,8 +79,8 @@ impl Scoring {
         self.each(subjects, score).await
     }
 
-    /// The results of `work` for the addresses of `subjects`, in their order, and the subjects without a result. If there
-    /// is no result, the last reason is the error.
+    /// The results of `work` for the addresses of `subjects`, in their order, and the subjects without a result. If
+    /// there is no result, the last reason is the error.
     pub(super) async fn each<T, F>(
         &self,
         subjects: Vec<Subject>,
@@ -122,8 +122,8 @@ impl Scoring {
         Self { inner: self.inner.clone(), chains: self.chains.together() }
     }
 
-    /// The subjects with their addresses, each address once. A name that does not resolve, or cannot be read now, is
-    /// skipped; if no address is left, the latter is the error.
+    /// The subjects with their addresses, each address once. Names that do not resolve or cannot be read now are
+    /// skipped. If no address is left and a name could not be read, that failure is the error.
     async fn addresses(&self, subjects: Vec<Subject>) -> Result<Several<(String, Address)>, ScoringError> {
         let resolve = |subject: Subject| {
             let scoring = self.clone();

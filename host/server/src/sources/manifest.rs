@@ -1,4 +1,5 @@
-//! The manifest of a component, in the format of `wkg` and other tools of WebAssembly: one layer, which is the component.
+//! The manifest of a component, in the format of `wkg` and other tools of WebAssembly: one layer, which is the
+//! component.
 
 use assay_domain::Digest;
 use serde_json::{Value, json};

@@ -1,5 +1,6 @@
-//! A small chain for what the devnet does not have: an empty node, on which a test deploys markets and sends transactions,
-//! one in a block, a day apart; or the end of a seeded chain of the devnet, with its blocks ten minutes apart.
+//! A small chain for what the devnet does not have: an empty node, on which a test deploys markets and sends
+//! transactions, one in a block, a day apart; or the end of a seeded chain of the devnet, with its blocks ten minutes
+//! apart.
 
 pub mod aave_v2;
 pub mod busy;

@@ -1,6 +1,6 @@
-//! Morpho Blue, compiled from its package, with the package's rate model and oracle. The events of a wallet are counted from
-//! the receipts of every block, and its positions are those of the package's own library. This module never queries
-//! logs by filter, and shares no code with the host.
+//! Morpho Blue, compiled from its package, with the package's rate model and oracle. The events of a wallet are counted
+//! from the receipts of every block, and its positions are those of the package's own library. This module never
+//! queries logs by filter, and shares no code with the host.
 
 #![expect(clippy::too_many_arguments, reason = "constructors of generated calls")]
 

@@ -1,5 +1,5 @@
-//! Morpho Blue with the real contract: the events of every wallet equal the receipts of all blocks, and its positions and
-//! health factor what the package's own library says.
+//! Morpho Blue with the real contract: the events of every wallet equal the receipts of all blocks, and its positions
+//! and health factor what the package's own library says.
 
 use alloy::primitives::{Address, Bytes, U256};
 use alloy::sol_types::SolEvent;

@@ -1,5 +1,5 @@
-//! Reads linear models and networks of ONNX, as skl2onnx, PyTorch and Keras write them: follows the columns of the features
-//! through each operator to the output.
+//! Reads linear models and networks of ONNX, as skl2onnx, PyTorch and Keras write them: follows the columns of the
+//! features through each operator to the output.
 
 use std::collections::HashMap;
 

@@ -164,8 +164,8 @@ impl Searcher {
         end
     }
 
-    /// Searches until nothing is left to ask, or a round teaches nothing. `nonce` gets that at the head, unless it is that of no account with
-    /// transactions.
+    /// Searches until nothing is left to ask, or a round teaches nothing. `nonce` gets that at the head, unless it is
+    /// that of no account with transactions.
     async fn search(&self, start: Start, view: &watch::Sender<Search>, nonce: &mut u64) -> Result<(), Fault> {
         let Start { wallet, head, answers, search: checked, scout } = start;
         let mut series = self.client.series();

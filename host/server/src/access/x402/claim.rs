@@ -42,7 +42,8 @@ impl X402 {
         if !self.arrived_late(earlier, &mut record).await? {
             match self.verify(payment, purchase.item(), resource).await {
                 Ok(start) => record.start = start,
-                // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused now.
+                // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused
+                // now.
                 Err(PayError::Refused(_)) if self.inner.store.read(&key).await?.revision != found.revision => {
                     return Ok(());
                 }

@@ -77,8 +77,8 @@ impl X402 {
         Ok(known.is_some_and(|record| !record.may_be_claimed() && record.is_of(payment)))
     }
 
-    /// Settles `payment` for `purchase`, once. Where the payer has a payment for the same request under way, or one that
-    /// arrived, that one counts, and this one is left alone. `resource` is the URL that it pays for.
+    /// Settles `payment` for `purchase`, once. Where the payer has a payment for the same request under way, or one
+    /// that arrived, that one counts, and this one is left alone. `resource` is the URL that it pays for.
     ///
     /// # Errors
     /// [`PayError`].
@@ -137,8 +137,8 @@ impl X402 {
         Ok(self.sibling(payment, purchase).await?.map_or(Found::Free(None), Found::Claimed))
     }
 
-    /// The payment that the payer of `payment` presented for the same request before. A client that gave up waiting signs
-    /// another one.
+    /// The payment that the payer of `payment` presented for the same request before. A client that gave up waiting
+    /// signs another one.
     async fn sibling(&self, payment: &Payment, purchase: &PurchaseRecord) -> Result<Option<PaymentRecord>, PayError> {
         let store = &self.inner.store;
         let key = records::payment_for(&self.id(payment), purchase);

@@ -208,8 +208,8 @@ impl X402 {
         header::decode(version, header)
     }
 
-    /// The absolute URL of `path`. `host` is the client's own header: it appears only in the response to that client, and
-    /// no decision depends on it.
+    /// The absolute URL of `path`. `host` is the client's own header: it appears only in the response to that client,
+    /// and no decision depends on it.
     pub fn resource(&self, host: Option<&str>, path: &str) -> String {
         let base = self.inner.base_url.clone().or_else(|| {
             let url = Url::parse(&format!("http://{}/", host?)).ok()?;

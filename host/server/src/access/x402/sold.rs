@@ -62,7 +62,7 @@ impl X402 {
     }
 
     /// Stores `statement`, of the score `goods`, as what `payment` bought, and returns what it bought: another request
-    /// may have been faster. `None` where the payment has bought something that does not hold any more.
+    /// may have been faster. `None` if the payment is not settled, or is for another request.
     ///
     /// # Errors
     /// The store's failure.
@@ -88,6 +88,6 @@ impl X402 {
                 return Ok(Some(earlier));
             }
         }
-        Ok(None)
+        Err(StoreError::Failed { reason: "a sale found no quiet moment".into() })
     }
 }

@@ -1,5 +1,5 @@
-//! What is sold, and the terms, in both versions of the protocol. There is no `outputSchema`: clients reject `null` for a
-//! text, and some reject the field.
+//! What is sold, and the terms, in both versions of the protocol. There is no `outputSchema`: clients reject `null` for
+//! a text, and some reject the field.
 
 use serde::Serialize;
 use serde_json::{Value, json};

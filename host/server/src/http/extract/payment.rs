@@ -1,5 +1,5 @@
-//! The payer of a submission or a statement: a key, which pays with its units, or any client that pays by x402 where that
-//! is enabled.
+//! The payer of a submission or a statement: a key, which pays with its units, or any client that pays by x402 where
+//! that is enabled.
 
 use axum::{
     extract::FromRequestParts,

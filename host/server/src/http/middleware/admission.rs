@@ -74,8 +74,8 @@ async fn enter(app: &App, route: Route, admitted: Admitted, request: Request, ne
     response
 }
 
-/// Responds with 401 or 403 where the route has a price and the caller no key for it. A submission or a statement may be
-/// paid for instead: its handler decides.
+/// Responds with 401 or 403 where the route has a price and the caller no key for it. A submission or a statement may
+/// be paid for instead: its handler decides.
 pub async fn require_key(request: Request, next: Next) -> Response {
     let refused = request.extensions().get::<Call>().and_then(|call| match call.price {
         None | Some(Price::Submission | Price::Attestation) => None,

@@ -13,8 +13,8 @@ use crate::http::{
 /// Totals of several addresses: dollars and counts are added, attestations are merged, and the earliest and the latest
 /// transaction are given.
 ///
-/// Items that are neither an address nor a name are skipped, as `skipped` says; an address that occurs twice counts once. Each address
-/// costs the units of one report.
+/// Items that are neither an address nor a name are skipped, as `skipped` says; an address that occurs twice counts
+/// once. Each address costs the units of one report.
 #[utoipa::path(
     get, path = "/api/v2/report/", tag = "reports", operation_id = "get_aggregated_report",
     params(SubjectList),

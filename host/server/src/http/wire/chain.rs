@@ -22,8 +22,8 @@ pub struct ChainReportBody {
     pub cached: bool,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
-    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
-    /// be too low. Absent in the sandbox.
+    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts
+    /// may be too low. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unread: Option<Vec<String>>,

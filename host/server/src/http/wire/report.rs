@@ -24,8 +24,8 @@ pub struct ReportBody {
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
     pub credit_events: CreditEvents,
-    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts may
-    /// be too low. Absent in the sandbox.
+    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts
+    /// may be too low. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unread: Option<Vec<String>>,

@@ -1,0 +1,184 @@
+//! Look up: one wallet, what a lender decides by, and lists of wallets.
+
+use super::*;
+
+#[test]
+fn a_look_up_on_chains_says_what_is_provisional_and_why() {
+    run(async {
+        let dead = "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://127.0.0.1:1\"]\n";
+        let service = on_devnet(&plugins(), dead).await;
+        let wallet = devnet().await.wallet("liquidated").address;
+        let views = json!([
+            with_steps(
+                view("look-up", &format!("#/look-up/{wallet}"), ".points"),
+                json!([{ "click": ".unread summary" }])
+            ),
+            view("compare", &format!("#/compare/{wallet}?versions=1.1,1.0,9.9"), "table"),
+        ]);
+        let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let report = service.keyed().get(&format!("/api/v2/report/address/{wallet}")).await.ok();
+        let says = |view: &str, text: &str| assert!(seen.texts[view].contains(text), "{view}: {}", seen.texts[view]);
+        says("look-up", "Provisional.");
+        for unread in report["unread"].as_array().expect("a list") {
+            says("look-up", unread.as_str().unwrap());
+        }
+        says("look-up", "Repayment History");
+        says("compare", "no credit model 9.9 is loaded");
+        says("compare", "not in this version");
+    });
+}
+
+#[test]
+fn the_score_over_time_is_read_and_drawn_when_somebody_asks_for_it() {
+    run(async {
+        let service = crate::released_on_devnet().await;
+        let wallet = devnet().await.wallet("liquidated-serially").address;
+        let steps = json!([{ "click": "#over-time summary" }, { "click": "#course" }, { "wait": ".course svg" }]);
+        let views = json!([with_steps(view("look-up", &format!("#/look-up/{wallet}"), "#over-time"), steps)]);
+        let seen = tour(service.base(), KEY, &ALL_MODES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        for text in ["Score over time", "The score by credit 1.1 every 30 days", "Which factors changed it"] {
+            assert!(seen.texts["look-up"].contains(text), "{text}: {}", seen.texts["look-up"]);
+        }
+    });
+}
+
+/// As the console writes dollars.
+fn dollars(value: &Value) -> String {
+    let cents = (value.as_f64().expect("an amount") * 100.0).round() as u64;
+    let digits = (cents / 100).to_string();
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).expect("digits")).collect();
+    format!("${}.{:02}", groups.join(","), cents % 100)
+}
+
+#[test]
+fn a_lender_is_answered_by_the_head_of_the_look_up() {
+    run(async {
+        let (devnet, service) = (devnet().await, crate::released_on_devnet().await);
+        let api = service.keyed();
+        let names = [
+            "borrower",
+            "whale",
+            "saver",
+            "liquidated",
+            "liquidated-recently",
+            "liquidated-serially",
+            "newcomer",
+            "ordinary-one",
+        ];
+        let head = |name: &str| {
+            let steps = json!([
+                { "text": [format!("{name} head"), ".decision"] },
+                { "count": [format!("{name} marks"), ".timeline .event"] },
+            ]);
+            with_steps(view(name, &format!("#/look-up/{}", devnet.wallet(name).address), ".points"), steps)
+        };
+        let seen = tour(service.base(), KEY, &["desk"], names.map(head).to_vec().into()).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        assert!(seen.heights["borrower"] <= 1_500, "{}", seen.heights["borrower"]);
+        for name in names {
+            let address = devnet.wallet(name).address;
+            let score = api.get(&format!("/api/v2/score/address/{address}")).await.ok();
+            let report = api.get(&format!("/api/v2/report/address/{address}")).await.ok();
+            let (events, defi) = (&report["credit_events"], &report["defi"]);
+            let last = events["last_liquidation_at"].as_str().map_or("never", |time| &time[..10]);
+            let better = format!("Better than {} of 10 wallets", score["decile"].as_u64().unwrap() - 1);
+            let coverage = format!("{}\n", events["coverage"].as_str().unwrap());
+            let text = &seen.texts[&format!("{name} head")];
+            for answer in [
+                score["score"].to_string(),
+                better,
+                dollars(&defi["total_borrowed"]),
+                dollars(&defi["total_supplied"]),
+                format!("Last liquidation\n{last}"),
+                format!("Lending history\n{coverage}"),
+            ] {
+                assert!(text.contains(&answer), "{name}: {answer} is not in {text}");
+            }
+            let owing = events["positions"].as_array().unwrap().iter().any(|one| one["health_factor"].is_f64());
+            assert_eq!(text.contains("health factor"), owing, "{name}: {text}");
+            let kinds = ["borrow", "repay", "liquidation"].map(Value::from);
+            let drawn = events["events"].as_array().unwrap().iter().filter(|one| kinds.contains(&one["kind"])).count();
+            assert_eq!(seen.texts[&format!("{name} marks")], drawn.to_string(), "{name}: a mark for each event");
+        }
+    });
+}
+
+#[test]
+fn a_wallet_without_activity_is_no_error() {
+    run(async {
+        let service = crate::released_on_devnet().await;
+        let empty = devnet().await.wallet("empty").address;
+        let steps = json!([{ "count": ["errors", "[role=alert]"] }]);
+        let views = json!([with_steps(view("empty", &format!("#/look-up/{empty}"), ".decision"), steps)]);
+        let seen = tour(service.base(), KEY, &["light"], views).await;
+        assert_eq!((seen.findings.len(), seen.texts["errors"].as_str()), (0, "0"), "{:?}", seen.findings);
+        assert!(seen.texts["empty"].contains("No activity. This wallet shows none"), "{}", seen.texts["empty"]);
+    });
+}
+
+#[test]
+fn a_first_reading_is_muted_and_asked_about_until_it_is_complete() {
+    run(async {
+        let service = sandbox();
+        let api = service.keyed();
+        let scenarios = api.get("/api/v2/sandbox/scenarios").await.ok();
+        let pending = scenarios["scenarios"].as_array().unwrap().iter().find(|one| one["id"] == "pending").unwrap();
+        let steps = json!([
+            { "wait": ".muted" }, { "text": ["first", ".decision"] },
+            { "wait": ".decision:not(:has(.muted))" }, { "text": ["last", ".decision"] },
+        ]);
+        let hash = format!("#/look-up/{}", pending["address"].as_str().unwrap());
+        let views = json!([with_steps(view("pending", &hash, ".decision"), steps)]);
+        let seen = tour(service.base(), KEY, &["light"], views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let (first, last) = (&seen.texts["first"], &seen.texts["last"]);
+        assert!(first.contains("markets read. This page asks again by itself."), "{first}");
+        assert!(!last.contains("provisional") && last.contains("complete"), "{last}");
+    });
+}
+
+#[test]
+fn a_list_of_wallets_is_scored_and_nothing_is_cut_off_on_any_screen() {
+    run(async {
+        let service = sandbox();
+        let four = "0x0000000000000000000000000000000000000004";
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let table = folder.path().join("wallets.csv");
+        std::fs::write(&table, format!("id,wallet\n1,{four}\n2,0x12\n3,{ONE}\n")).expect("a file");
+        let steps = json!([
+            { "upload": ["#table", table] }, { "wait": "text=2 found" },
+            { "fill": ["#list", format!("name;wallet\nann;{ONE}\nben;{four}\n{ONE}\n")] },
+            { "click": "form.stack button.main" }, { "wait": "tbody tr + tr" },
+            { "text": ["sorted", "tbody"] }, { "click": "thead th:nth-child(2) button" }, { "text": ["turned", "tbody"] },
+            { "save": ["saved", "text=Save as CSV"] },
+        ]);
+        let views = json!([
+            with_steps(view("several", "#/several", "#list"), steps),
+            with_steps(
+                view("search", "#/look-up", "#address"),
+                json!([{ "press": "/" }, { "wait": "#address:focus" }])
+            ),
+            with_steps(view("look-up", &format!("#/look-up/{ONE}"), ".factors"), json!([{ "print": "printed" }])),
+            view("compare", "#/compare", "fieldset label"),
+            view("shelf", "#/models/shelf", ".models"),
+            view("check", "#/models/check", "#file"),
+            view("agents", "#/agents", "tbody tr"),
+            view("agent", "#/agents/5", "form"),
+            view("keys", "#/keys", "section + section tbody tr"),
+        ]);
+        let seen = tour(service.base(), KEY, &ALL_SIZES, views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let (sorted, turned) = (&seen.texts["sorted"], &seen.texts["turned"]);
+        assert!(sorted.starts_with(ONE) && turned.starts_with(four), "{sorted} {turned}");
+        assert_eq!(sorted.matches("0x").count(), 2, "each once: {sorted}");
+        let saved: Vec<&str> = seen.texts["saved"].lines().collect();
+        assert!(saved.len() == 3 && saved[0].starts_with("address,score,decile,range"), "{saved:?}");
+        let score = service.keyed().get(&format!("/api/v2/score/address/{ONE}")).await.ok()["score"].to_string();
+        assert!(saved[1].starts_with(&format!("{ONE},{score},")), "{saved:?}");
+        let printed = &seen.texts["printed"];
+        assert!(printed.contains(&score) && !printed.contains("Sign out") && !printed.contains("JSON"), "{printed}");
+    });
+}
