@@ -16,6 +16,7 @@ pub mod outcomes;
 pub mod reading;
 pub mod reputation;
 pub mod rollout;
+pub mod sandbox;
 pub mod scoring;
 pub mod sources;
 pub mod tasks;

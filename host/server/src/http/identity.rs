@@ -32,5 +32,5 @@ pub async fn attestations(
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
     let report = app.charged(&caller, 1, app.source.identity(&subject)).await?;
-    app.answer(&known, report.fresh, &IdentityBody::of(&report))
+    known.answer(report.fresh, &IdentityBody::of(&report))
 }

@@ -11,7 +11,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
-use crate::scoring::Source;
 use assay_domain::ModelKind;
 
 /// Kinds of model without which some path of this API cannot answer.
@@ -46,10 +45,9 @@ impl App {
 
     /// The chains and keys that the server lacks. It is ready without them, and refuses most requests.
     pub async fn lacks(&self) -> Vec<&'static str> {
-        let chain = !self.reads_chains && matches!(self.source, Source::Chains(_));
         // A store that cannot be read is reported by itself.
         let key = !self.access.has_keys().await.unwrap_or(true);
-        [chain.then_some(NO_CHAIN), key.then_some(NO_KEY)].into_iter().flatten().collect()
+        [(!self.reads_chains).then_some(NO_CHAIN), key.then_some(NO_KEY)].into_iter().flatten().collect()
     }
 }
 

@@ -79,7 +79,7 @@ pub fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: D
     let applied = apply(&mut next, event, now);
     let late = (now - record.created_at).to_std().is_ok_and(|age| age >= give_up_after);
     if late && !next.stage.is_terminal() && next.giving_up.is_none() {
-        give_up(&mut next, format!("Not done within {} seconds{}", give_up_after.as_secs(), last_obstacle(record)));
+        give_up(&mut next, not_done(give_up_after, record.trouble.as_deref()));
     }
     finish(&mut next);
     (applied.is_some() || next != *record).then(|| SubmissionRecord { updated_at: now, ..next })
@@ -219,8 +219,10 @@ fn consequences(record: &SubmissionRecord) -> String {
     }
 }
 
-fn last_obstacle(record: &SubmissionRecord) -> String {
-    record.trouble.as_ref().map(|trouble| format!("; the last obstacle: {trouble}")).unwrap_or_default()
+/// Why a submission fails that was not done in time.
+pub(crate) fn not_done(within: Duration, last_obstacle: Option<&str>) -> String {
+    let obstacle = last_obstacle.map(|obstacle| format!("; the last obstacle: {obstacle}")).unwrap_or_default();
+    format!("Not done within {} seconds{obstacle}", within.as_secs())
 }
 
 fn backoff(attempts: u32) -> Duration {

@@ -34,8 +34,9 @@ pub struct Appraisal {
     pub identity_coverage: Coverage,
     /// What was not read of all that the scores use, by chain.
     pub unread: UnreadByChain,
-    /// The credit score with what it was computed from; absent for a mock.
-    pub basis: Option<(Scored, Features)>,
+    /// The credit score with the features that it was computed from.
+    pub scored: Scored,
+    pub features: Features,
 }
 
 /// Why there is no appraisal.
@@ -86,7 +87,8 @@ impl Scoring {
             events_coverage: snapshot.events_coverage(),
             identity_coverage: snapshot.identity_coverage(),
             unread: snapshot.unread().filter(|(_, unread)| is_used(&unread.part)).collect(),
-            basis: Some((scored, features)),
+            scored,
+            features,
         })
     }
 

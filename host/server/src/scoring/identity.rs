@@ -1,9 +1,9 @@
 //! Attestations about the owner of an address.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::{Scoring, ScoringError};
-use assay_domain::{Address, Freshness, Snapshot, Subject};
+use assay_domain::{Freshness, Snapshot, Subject};
 
 /// Attestations of one address.
 #[derive(Debug, Clone)]
@@ -14,16 +14,6 @@ pub struct IdentityReport {
     /// Whether the snapshot is from an earlier read.
     pub cached: bool,
     pub fresh: Freshness,
-}
-
-impl IdentityReport {
-    /// Of an address in the sandbox, where nothing is attested.
-    pub(super) fn none(address: Address) -> Self {
-        let as_of = chrono::Utc::now();
-        let snapshot = Snapshot { address, as_of, chains: Vec::new(), attestations: Vec::new(), identity: Vec::new() };
-        let fresh = Freshness { read_at: as_of, life: Duration::ZERO };
-        Self { snapshot: Arc::new(snapshot), distinct: BTreeSet::new(), cached: false, fresh }
-    }
 }
 
 impl Scoring {

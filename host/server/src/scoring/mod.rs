@@ -8,8 +8,6 @@ mod error;
 mod identity;
 mod past;
 mod report;
-mod sandbox;
-mod scenario;
 mod score;
 mod several;
 mod skipped;
@@ -28,12 +26,13 @@ pub use ask::Ask;
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::ScoringError;
 pub use identity::IdentityReport;
-pub use report::{ChainReport, Report};
-pub use sandbox::{Sandbox, SandboxScore};
-pub use scenario::Scenarios;
-pub use several::MeanScore;
+pub(crate) use report::sum;
+pub use report::{
+    ChainReport, Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
+};
+pub use several::{MeanScore, Scores};
 pub use skipped::{Several, SkipReason, Skipped};
-pub use source::{Reported, Source, blocking};
+pub use source::{Answer, Source, blocking};
 pub use summary::{Aggregate, Summarized};
 
 /// The scoring service. Cheap to clone.
@@ -54,11 +53,6 @@ impl Scoring {
     pub fn new(registry: Arc<Registry>, chains: Chains, rollout: Rollout, settings: &config::Scoring) -> Self {
         let lifetimes = Lifetimes { complete: settings.cache_ttl, incomplete: settings.incomplete_cache_ttl };
         Self { inner: Arc::new(Inner { registry, rollout, scores: score::cache(settings), lifetimes }), chains }
-    }
-
-    /// Mock answers from the sandbox champion of this moment.
-    pub fn sandbox(&self) -> Sandbox {
-        Sandbox::new(self.inner.registry.active())
     }
 
     /// What the endpoints of chains lack, in words that say what to do.

@@ -33,7 +33,7 @@ pub async fn admit(State((app, route)): State<(App, Route)>, request: Request, n
         return enter(&app, route, nobody, request, next).await;
     }
     let key = request.headers().get(header::AUTHORIZATION);
-    let price = route.single_price().filter(|_| !app.source.is_sandbox());
+    let price = route.single_price();
     // With x402 a client without a key can submit: it needs the agents beforehand and the status afterwards. It can buy
     // statements: it needs their evidence.
     let is_guest = key.is_none() && app.x402.is_some() && route.admission.admits_guests();

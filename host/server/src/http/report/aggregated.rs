@@ -35,5 +35,5 @@ pub async fn aggregated(
     let mut all = app.charged(&caller, count, app.source.aggregate(subjects)).await?;
     skipped.append(&mut all.skipped);
     all.skipped = skipped;
-    app.answer(&known, all.fresh, &AggregatedBody::from(all))
+    known.answer(all.fresh, &AggregatedBody::from(all))
 }

@@ -57,7 +57,7 @@ pub async fn post(
     let (name, off_chain) = read(body)?;
     let one = app.charged(&caller, 1, app.source.current_summary(&subject)).await?;
     let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_label(chain));
-    Ok(app.mark(fresh::once(Json(body))))
+    Ok(fresh::once(Json(body)))
 }
 
 fn read(mut body: JsonObject) -> Result<(String, OffChain), ApiError> {

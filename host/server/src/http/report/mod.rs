@@ -3,9 +3,7 @@
 pub mod aggregated;
 pub mod chain;
 pub mod enhanced;
-mod mock;
 pub mod portfolio;
-mod real;
 
 use axum::{extract::State, response::Response};
 
@@ -16,9 +14,6 @@ use super::{
     responses,
     wire::ReportBody,
 };
-use crate::scoring::Reported;
-
-pub(super) use mock::body as mock_body;
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///
@@ -40,14 +35,8 @@ pub async fn get(
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
     let report = app.charged(&caller, 1, app.source.report(&subject, caller.name())).await?;
-    match report {
-        Reported::Read(report) => {
-            let claimed = app.claimed(&report.scored).await;
-            let answer = app.answer(&known, report.scored.fresh, &real::body(&app, &report, claimed))?;
-            Ok(fresh::identified(answer, [app.rollout.score_id(&report.scored, caller.owner())]))
-        }
-        Reported::Mock { address, report, unread } => {
-            Ok(app.answer_once(&mock::body(&app, (address, *report, unread), false)))
-        }
-    }
+    let (scored, claimed) = (report.scored.clone(), app.claimed(&report.scored).await);
+    let not_covered = app.not_covered(&report.contents);
+    let answer = known.answer(scored.fresh, &ReportBody::of(report, claimed, not_covered))?;
+    Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }

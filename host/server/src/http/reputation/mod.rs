@@ -3,7 +3,6 @@
 mod feedback;
 mod notice;
 mod paid;
-mod rehearsal;
 mod status;
 
 use crate::reputation::records::SubmissionRecord;
@@ -109,17 +108,16 @@ pub async fn submit(
     }
     let request =
         |payer: crate::access::records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
-    match (&payer, &app.rehearsal) {
-        (Payer::Key(caller), Some(rehearsal)) => {
-            rehearsal::accept(rehearsal, caller, &app, &request(caller.payer(&app)), form).await
-        }
-        (Payer::Key(caller), None) => {
+    match &payer {
+        Payer::Key(caller) => {
             let record = service(&app)?.submit(request(caller.payer(&app))).await.map_err(refuse)?;
             caller.charged(&app).await?;
             accepted(&app, &record, form).await
         }
-        (Payer::Payment(offered), Some(_)) => Err(paid::rehearsed(&app, offered, agent_id)),
-        (Payer::Payment(offered), None) => paid::submit(&app, offered, request, form).await,
+        Payer::Payment(offered) => {
+            app.refuse_scripted(agent_id, offered)?;
+            paid::submit(&app, offered, request, form).await
+        }
     }
 }
 

@@ -15,5 +15,5 @@ use crate::http::{ApiError, App, responses, wire::ScenariosBody};
     security(("key" = [])),
 )]
 pub async fn list(State(app): State<App>) -> Result<Json<ScenariosBody>, ApiError> {
-    Ok(Json(app.scoring.sandbox().scenarios()?.into()))
+    Ok(Json(app.sandbox().scenarios()?.into()))
 }

@@ -19,7 +19,6 @@ use crate::{
         responses,
         wire::{SignersBody, StatementBody},
     },
-    scoring::Source,
 };
 
 /// A signed statement of the score of one address, which a contract can accept and a stranger can recompute.
@@ -56,10 +55,7 @@ pub async fn attest(
     Asked(version): Asked,
     AsOf(moment): AsOf,
 ) -> Result<Response, ApiError> {
-    let (attestor, Source::Chains(scoring)) = (attestor(&app)?, &app.source) else {
-        let words = "A sandbox signs no statements: its answers are mocks. Ask a server that reads chains";
-        return Err(ApiError::coded(StatusCode::CONFLICT, "sandbox", words));
-    };
+    let (attestor, scoring) = (attestor(&app)?, app.chain_scoring("signs no statements")?);
     let order = Order { subject, version, moment };
     let desk = Desk { app: &app, attestor, scoring };
     let sold = match &payer {

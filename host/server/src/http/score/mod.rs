@@ -8,7 +8,7 @@ mod paid;
 pub mod provenance;
 pub mod several;
 
-use axum::{extract::State, response::Response};
+use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -57,9 +57,9 @@ pub async fn get(
     Asked(version): Asked,
 ) -> Result<Response, ApiError> {
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
-    let scored = app.charged(&caller, 1, app.source.score(&subject, &ask)).await?;
+    let scored = app.charged(&caller, 1, app.source.score(&subject, None, ask)).await?;
     let body = app.explained(&scored, factors).await;
-    let answer = app.answer(&known, scored.fresh, &body)?;
+    let answer = known.answer(scored.fresh, &body)?;
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }
 
@@ -91,7 +91,7 @@ pub async fn post(
     let assets = body.amount("total_asset_usd").unwrap_or(0.0);
     body.finish()?;
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
-    let scored = app.charged(&caller, 1, app.source.boosted(&subject, assets, &ask)).await?;
-    let answer = app.answer_once(&app.explained(&scored, factors).await);
+    let scored = app.charged(&caller, 1, app.source.score(&subject, Some(assets), ask)).await?;
+    let answer = fresh::once(Json(app.explained(&scored, factors).await));
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }

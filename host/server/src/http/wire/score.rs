@@ -4,10 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, SkippedBody, Version};
-use crate::{
-    rollout::Scored,
-    scoring::{MeanScore, SandboxScore},
-};
+use crate::{rollout::Scored, sandbox::SandboxScore, scoring::MeanScore};
 use assay_domain::{Address, Claim, Claimed, Claims, Coverage, Decile, Factor, ModelVersion, Range, Rate, Score};
 
 /// The named ranges: 920-1000 excellent, 840-919 very_good, 750-839 good, 640-749 fair, 300-639 low.

@@ -17,7 +17,7 @@ impl Landing<'_> {
         nonce: u64,
     ) -> Result<Option<Event>, SenderError> {
         let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
-        let (sender, view) = (self.reputation.inner.outbox.sender(), self.round.view());
+        let (sender, view) = (self.outbox.sender(), self.round.view());
         let GivenFeedback::Complete(given) =
             sender.feedback_since(record.agent_id, start.block, start.given, view.settled).await?
         else {
