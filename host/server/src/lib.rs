@@ -4,6 +4,8 @@
 //! This crate is the server: it reads the configuration, wires the parts together and serves HTTP. The layers below it
 //! are crates of their own.
 
+#![warn(unreachable_pub)]
+
 pub mod access;
 pub mod agents;
 pub mod app;

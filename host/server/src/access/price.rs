@@ -12,10 +12,10 @@ pub(super) struct Costs {
 
 impl Costs {
     /// Nothing costs units.
-    pub const NONE: Self = Self { default: 0, submission: 0 };
+    pub(crate) const NONE: Self = Self { default: 0, submission: 0 };
 
     /// Those of the contract and of the configuration.
-    pub fn new(default: u64) -> Self {
+    pub(crate) fn new(default: u64) -> Self {
         Self { default, submission: 10 }
     }
 }

@@ -25,7 +25,7 @@ use super::{
     ),
     security(("key" = [])),
 )]
-pub async fn attestations(
+pub(crate) async fn attestations(
     caller: Caller,
     State(app): State<App>,
     known: Known,

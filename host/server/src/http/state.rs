@@ -33,9 +33,9 @@ use crate::{
 };
 
 /// The chains of the chain report, by contract.
-pub const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];
+pub(crate) const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];
 /// The chains of the chain summary, by contract.
-pub const SUMMARY_CHAINS: [ChainId; 10] = [1, 10, 56, 137, 8453, 42220, 42161, 43114, 534_352, 59144];
+pub(crate) const SUMMARY_CHAINS: [ChainId; 10] = [1, 10, 56, 137, 8453, 42220, 42161, 43114, 534_352, 59144];
 
 /// The application state of handlers.
 #[derive(Clone)]

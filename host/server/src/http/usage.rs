@@ -15,7 +15,7 @@ use crate::access::Price;
     "name": "first", "scopes": ["read", "submit"], "limit": 1000, "used": 13, "left": 987, "rate": 600,
     "costs": { "score": 1, "report": 1, "submission": 10, "status": 0, "agents": 0, "models": 0, "sandbox": 0, "usage": 0 }
 }))]
-pub struct UsageBody {
+pub(crate) struct UsageBody {
     /// Name of the key.
     name: String,
     /// Its permissions: `read`, `submit`, `admin`.
@@ -43,7 +43,7 @@ pub struct UsageBody {
     responses((status = 200, description = "The key", body = UsageBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn get(caller: Caller, State(app): State<App>) -> Result<Response, ApiError> {
+pub(crate) async fn get(caller: Caller, State(app): State<App>) -> Result<Response, ApiError> {
     let (key, used) = (caller.key(), caller.used(&app).await?);
     let body = UsageBody {
         name: key.name.clone(),

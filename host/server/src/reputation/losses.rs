@@ -119,7 +119,7 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    pub fn of(event: &Event) -> Option<Self> {
+    pub(crate) fn of(event: &Event) -> Option<Self> {
         let Event::NonceSpent { by, .. } = event else { return None };
         match *by {
             SpentBy::Revert(landed) => Some(Self { landed, by_owner: true }),

@@ -21,10 +21,13 @@ mod request;
 mod sample;
 mod step;
 mod submit;
-mod warnings;
 mod worker;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -44,7 +47,6 @@ use assay_store::{Batch, Lease, Lost, Store, StoreError};
 use losses::Loss;
 use records::{Stage, SubmissionRecord};
 use step::step;
-use warnings::Warnings;
 
 pub use appraiser::{Appraiser, NoAppraisal};
 pub use counter::Counter;
@@ -230,5 +232,40 @@ impl Reputation {
             payment.updated_at = chrono::Utc::now();
         }
         batch.if_unchanged(&payments::payment(id), read.revision).put(&payments::payment(id), &payment)
+    }
+}
+
+const AGAIN: Duration = Duration::from_secs(60);
+/// Texts that are remembered.
+const MOST: usize = 100;
+
+#[derive(Default)]
+pub(super) struct Warnings {
+    said: Mutex<HashMap<String, Instant>>,
+}
+
+impl Warnings {
+    /// Whether `what` is to be logged now.
+    pub(super) fn is_due(&self, what: &str) -> bool {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.retain(|_, at| at.elapsed() < AGAIN);
+        let is_due = said.len() < MOST && !said.contains_key(what);
+        if is_due {
+            said.insert(what.to_owned(), Instant::now());
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_said_once_and_others_beside_it() {
+        let warnings = Warnings::default();
+        assert!(warnings.is_due("no gas") && !warnings.is_due("no gas") && warnings.is_due("no IPFS"));
+        let said = (0..2 * MOST).filter(|n| warnings.is_due(&n.to_string())).count();
+        assert_eq!(said, MOST - 2);
     }
 }

@@ -15,7 +15,7 @@ use assay_domain::{Tag, Time};
 use assay_outbox::slot::{LandedRecord, SignedRecord, SlotRecord};
 
 /// Nonces that a tag may lose to foreign transactions before the submission gives up: another process uses the account.
-pub const MOST_LOST: usize = 20;
+pub(crate) const MOST_LOST: usize = 20;
 /// Nonces that a tag may lose to a lack of gas, or to cancellations of calls that would be reverted, before the
 /// submission gives up.
 const MOST_IN_VAIN: usize = 3;
@@ -71,7 +71,12 @@ pub enum SpentBy {
 }
 
 /// The record after `event`; `None` where it stays the same, or its stage does not allow the event.
-pub fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: Duration) -> Option<SubmissionRecord> {
+pub(crate) fn step(
+    record: &SubmissionRecord,
+    event: Event,
+    now: Time,
+    give_up_after: Duration,
+) -> Option<SubmissionRecord> {
     if record.stage.is_terminal() {
         return None;
     }

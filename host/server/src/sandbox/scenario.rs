@@ -30,7 +30,7 @@ const NOT_READ_YET: &str = "Your lending history is being read for the first tim
 
 /// Plays the scenarios. Cheap to clone.
 #[derive(Clone)]
-pub struct Scenarios {
+pub(crate) struct Scenarios {
     /// The number of requests of each caller about each address.
     asked: Cache<(String, Address), Arc<AtomicU32>>,
 }
@@ -47,7 +47,7 @@ impl Default for Scenarios {
 
 impl Scenarios {
     /// Counts a request by `by`: a first read is complete after some of them.
-    pub async fn enter(&self, asked: Asked, by: &str) -> Asked {
+    pub(crate) async fn enter(&self, asked: Asked, by: &str) -> Asked {
         let Some(Behaviour::Pending(complete_at)) = asked.condition.0 else { return asked };
         let count = self.asked.get_with((by.to_owned(), asked.address), async { Arc::default() }).await;
         let earlier = count.fetch_add(1, Ordering::Relaxed);

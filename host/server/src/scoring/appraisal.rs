@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::Utc;
 
-use super::{Scoring, ScoringError, identity};
+use super::{Scoring, ScoringError, report};
 use crate::rollout::{Basis, Scored};
 use assay_domain::{
     Address, Coverage, ModelKind, ModelRef, ModelVersion, Part, Standing, Time, UnreadByChain,
@@ -81,7 +81,7 @@ impl Scoring {
             credit_model: reference(&credit),
             sybil: sybil.risk(&features).map_err(ScoringError::from)?.risk,
             sybil_model: reference(&sybil),
-            attestations: identity::distinct(&snapshot).len(),
+            attestations: report::distinct(&snapshot).len(),
             read_at: snapshot.as_of,
             coverage: snapshot.coverage(),
             events_coverage: snapshot.events_coverage(),

@@ -1,16 +1,11 @@
 //! From an address to an answer: a snapshot of the chains gives features, and the champion scores them.
 
 mod appraisal;
-mod ask;
-mod boost;
 mod compare;
 mod error;
-mod identity;
-mod past;
 mod report;
 mod score;
 mod several;
-mod skipped;
 mod source;
 mod summary;
 
@@ -22,16 +17,15 @@ use assay_domain::{Freshness, Lifetimes, Snapshot};
 use assay_registry::Registry;
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
-pub use ask::Ask;
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::ScoringError;
-pub use identity::IdentityReport;
 pub(crate) use report::sum;
 pub use report::{
-    ChainReport, Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
+    ChainReport, Contents, Details, HeldToken, IdentityReport, ProtocolTotal, Report, ReportedEvent, ReportedPool,
+    ReportedPosition,
 };
-pub use several::{MeanScore, Scores};
-pub use skipped::{Several, SkipReason, Skipped};
+pub use score::Ask;
+pub use several::{MeanScore, Scores, Several, SkipReason, Skipped};
 pub use source::{Answer, Source, blocking};
 pub use summary::{Aggregate, Summarized};
 

@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use futures::{StreamExt, stream};
 
-use super::{Ask, Scoring, ScoringError, Several, SkipReason, Skipped};
+use super::{Ask, Scoring, ScoringError};
 use crate::rollout::Scored;
 use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
 use assay_registry::CreditModel;
@@ -145,5 +145,40 @@ impl Scoring {
             }
         }
         if found.is_empty() { Err(none) } else { Ok(Several { found, skipped }) }
+    }
+}
+
+/// An item of a list of subjects that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The item as the caller sent it.
+    pub item: String,
+    pub why: SkipReason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkipReason {
+    /// It is neither an address nor a name.
+    Invalid,
+    /// The address has no activity on any chain, or the name does not resolve.
+    NotFound,
+    /// It could not be read now.
+    Unread,
+}
+
+/// The answers for the items of a list, in their order.
+#[derive(Debug, Clone)]
+pub struct Several<T> {
+    pub found: Vec<T>,
+    pub skipped: Vec<Skipped>,
+}
+
+impl SkipReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::NotFound => "not_found",
+            Self::Unread => "unread",
+        }
     }
 }

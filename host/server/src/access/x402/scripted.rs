@@ -9,8 +9,8 @@ use uuid::Uuid;
 use super::{
     Inner, Payment, Refused, X402,
     budget::Budget,
-    goods::Goods,
     records::PurchaseRecord,
+    sold::Goods,
     terms::{Item, Terms},
 };
 use crate::config;

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::agents::AgentError;
 
-pub use wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
+pub(crate) use wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
 
 /// `Retry-After` while the index is being built, and after a registry could not be read, in seconds.
 const WHILE: u64 = 10;
@@ -36,7 +36,7 @@ const NOT_SEARCHED: &str = "Failed to search agents";
     ),
     security(("key" = [])),
 )]
-pub async fn list(caller: Caller, State(app): State<App>, paging: Paging) -> Result<Response, ApiError> {
+pub(crate) async fn list(caller: Caller, State(app): State<App>, paging: Paging) -> Result<Response, ApiError> {
     let Paging { page, limit } = paging;
     let found =
         caller.pay(&app, async { app.agents.page(page, limit).await.map_err(|error| read_error(error, None)) }).await?;
@@ -55,7 +55,7 @@ pub async fn list(caller: Caller, State(app): State<App>, paging: Paging) -> Res
     ),
     security(("key" = [])),
 )]
-pub async fn search(
+pub(crate) async fn search(
     caller: Caller,
     State(app): State<App>,
     SearchQuery(query): SearchQuery,
@@ -76,7 +76,11 @@ pub async fn search(
     ),
     security(("key" = [])),
 )]
-pub async fn get(caller: Caller, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Response, ApiError> {
+pub(crate) async fn get(
+    caller: Caller,
+    State(app): State<App>,
+    AgentPath(id): AgentPath,
+) -> Result<Response, ApiError> {
     let agent =
         caller.pay(&app, async { app.agents.get(id).await.map_err(|error| read_error(error, Some(id))) }).await?;
     Ok(Json(AgentBody::from(&agent)).into_response())
@@ -95,7 +99,7 @@ pub async fn get(caller: Caller, State(app): State<App>, AgentPath(id): AgentPat
     ),
     security(("key" = [])),
 )]
-pub async fn reputation(
+pub(crate) async fn reputation(
     caller: Caller,
     State(app): State<App>,
     AgentPath(id): AgentPath,

@@ -23,7 +23,7 @@ use crate::http::{
     ),
     security(("key" = [])),
 )]
-pub async fn report(
+pub(crate) async fn report(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -46,7 +46,7 @@ pub async fn report(
     ),
     security(("key" = [])),
 )]
-pub async fn summary(
+pub(crate) async fn summary(
     caller: Caller,
     State(app): State<App>,
     known: Known,

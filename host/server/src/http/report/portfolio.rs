@@ -21,7 +21,7 @@ use crate::http::{
     ),
     security(("key" = [])),
 )]
-pub async fn portfolio(
+pub(crate) async fn portfolio(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -49,7 +49,7 @@ pub async fn portfolio(
     ),
     security(("key" = [])),
 )]
-pub async fn total(
+pub(crate) async fn total(
     caller: Caller,
     State(app): State<App>,
     known: Known,

@@ -31,7 +31,7 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
     ),
     security(("key" = [])),
 )]
-pub async fn feedback(
+pub(crate) async fn feedback(
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,

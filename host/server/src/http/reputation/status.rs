@@ -27,7 +27,7 @@ use crate::http::{
     ),
     security(("key" = [])),
 )]
-pub async fn status(
+pub(crate) async fn status(
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,

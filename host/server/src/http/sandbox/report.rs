@@ -18,7 +18,7 @@ use assay_domain::{ChainId, Claimed};
 /// The holdings of an address on one chain, in dollars.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SandboxChainTotal)]
-pub struct ChainTotalBody {
+pub(crate) struct ChainTotalBody {
     #[schema(value_type = String)]
     address: Checksummed,
     #[schema(value_type = String, format = DateTime)]
@@ -40,7 +40,10 @@ pub struct ChainTotalBody {
     ),
     security(("key" = [])),
 )]
-pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ReportBody>, ApiError> {
+pub(crate) async fn get(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ReportBody>, ApiError> {
     let report = app.sandbox().report(Asked::plainly(address))?;
     let not_covered = app.not_covered(&report.contents);
     Ok(Json(ReportBody { sandbox: Some(true), ..ReportBody::of(report, Claimed::Nothing, not_covered) }))
@@ -56,7 +59,10 @@ pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> R
     ),
     security(("key" = [])),
 )]
-pub async fn total(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<TotalBody>, ApiError> {
+pub(crate) async fn total(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<TotalBody>, ApiError> {
     let portfolio = app.sandbox().portfolio(address)?;
     Ok(Json(TotalBody::of(address, Moment::now(), portfolio.iter().map(|chain| chain.total_asset_usd), None)))
 }
@@ -71,7 +77,7 @@ pub async fn total(State(app): State<App>, AddressPath(address): AddressPath) ->
     ),
     security(("key" = [])),
 )]
-pub async fn chain_total(
+pub(crate) async fn chain_total(
     State(app): State<App>,
     AddressPath(address): AddressPath,
     ChainPath(chain_id, chain_name): ChainPath,

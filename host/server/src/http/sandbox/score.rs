@@ -25,7 +25,10 @@ use crate::{
     ),
     security(("key" = [])),
 )]
-pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ScoreBody>, ApiError> {
+pub(crate) async fn get(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ScoreBody>, ApiError> {
     Ok(Json(ScoreBody::mock(address, app.sandbox().score(address)?)))
 }
 
@@ -40,7 +43,7 @@ pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> R
     ),
     security(("key" = [])),
 )]
-pub async fn post(
+pub(crate) async fn post(
     State(app): State<App>,
     AddressPath(address): AddressPath,
     mut body: JsonObject,
@@ -60,7 +63,10 @@ pub async fn post(
     ),
     security(("key" = [])),
 )]
-pub async fn mean(State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<MeanBody>, ApiError> {
+pub(crate) async fn mean(
+    State(app): State<App>,
+    AddressList(addresses): AddressList,
+) -> Result<Json<MeanBody>, ApiError> {
     let sandbox = app.sandbox();
     let mean = blocking(move || {
         let mean = sandbox.mean(&addresses)?;
@@ -79,7 +85,10 @@ pub async fn mean(State(app): State<App>, AddressList(addresses): AddressList) -
     ),
     security(("key" = [])),
 )]
-pub async fn batch(State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<ScoresBody>, ApiError> {
+pub(crate) async fn batch(
+    State(app): State<App>,
+    AddressList(addresses): AddressList,
+) -> Result<Json<ScoresBody>, ApiError> {
     let sandbox = app.sandbox();
     let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
     let scores: Result<Vec<ScoreBody>, ScoringError> =

@@ -48,7 +48,7 @@ use crate::{
     ),
     security(("key" = []), ("x402" = [])),
 )]
-pub async fn attest(
+pub(crate) async fn attest(
     payer: Payer,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
@@ -73,7 +73,7 @@ pub async fn attest(
     get, path = "/.well-known/assay-attestation.json", tag = "scores", operation_id = "list_attestation_signers",
     responses((status = 200, description = "The signers", body = SignersBody), responses::NoSigners),
 )]
-pub async fn signers(State(app): State<App>) -> Result<Response, ApiError> {
+pub(crate) async fn signers(State(app): State<App>) -> Result<Response, ApiError> {
     let signers = attestor(&app)?.signers();
     Ok(([(header::CACHE_CONTROL, "public, max-age=300")], Json(signers)).into_response())
 }

@@ -29,7 +29,7 @@ use crate::{
     ),
     security(("key" = [])),
 )]
-pub async fn history(
+pub(crate) async fn history(
     caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,

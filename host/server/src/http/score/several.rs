@@ -31,7 +31,7 @@ use assay_domain::Freshness;
     ),
     security(("key" = [])),
 )]
-pub async fn mean(
+pub(crate) async fn mean(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -65,7 +65,7 @@ pub async fn mean(
     ),
     security(("key" = [])),
 )]
-pub async fn batch(
+pub(crate) async fn batch(
     caller: Caller,
     State(app): State<App>,
     known: Known,

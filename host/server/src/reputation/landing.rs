@@ -4,8 +4,6 @@
 //! and a replacement can never be mined beside it. A tag gets another nonce only after the first one was used without
 //! feedback, with enough confirmations, and the registry, which counts what it receives, does not have the feedback.
 
-mod receipt;
-
 use std::time::Duration;
 
 use chrono::Utc;
@@ -16,10 +14,10 @@ use super::{
     step::SpentBy,
 };
 use crate::access::x402::records::PaymentRecord;
-use assay_domain::Time;
+use assay_domain::{Tag, Time};
 use assay_outbox::{
-    sender::{Feedback, Sender, SenderError, registry_reason},
-    slot::{Ended, Next, Outbox, Round, SlotRecord, TransactionCall, Unopened},
+    sender::{Feedback, GivenFeedback, Sender, SenderError, TransactionStatus, registry_reason},
+    slot::{Ended, LandedRecord, Next, Outbox, Round, SlotRecord, TransactionCall, Unopened},
 };
 use assay_store::{Lease, Lost};
 
@@ -226,6 +224,39 @@ fn uri(document: &DocumentRecord) -> String {
 /// Why nothing is submitted that the registry would revert.
 pub(crate) fn by_registry(reason: &str) -> String {
     format!("the Reputation Registry refuses the feedback: {reason}")
+}
+
+impl Landing<'_> {
+    /// What the registry says about the tag; `None` where it does not say.
+    pub(super) async fn without_receipt(
+        &self,
+        record: &SubmissionRecord,
+        tag: Tag,
+        nonce: u64,
+    ) -> Result<Option<Event>, SenderError> {
+        let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
+        let (sender, view) = (self.outbox.sender(), self.round.view());
+        let GivenFeedback::Complete(given) =
+            sender.feedback_since(record.agent_id, start.block, start.given, view.settled).await?
+        else {
+            return Ok(None);
+        };
+        let uri = uri(document);
+        let ours = given.iter().find(|one| one.tag == tag.as_str() && one.uri == uri && one.hash == document.hash);
+        let Some(ours) = ours else {
+            metrics::counter!("assay_nonces_lost_total").increment(1);
+            tracing::warn!(submission = %record.id, nonce, "a foreign transaction has used a nonce of the account");
+            return Ok(Some(Event::NonceSpent { tag, nonce, by: SpentBy::Foreign }));
+        };
+        let statuses = sender.statuses(view, &[ours.transaction]).await?;
+        Ok(match statuses.first() {
+            Some(TransactionStatus::Mined { block, gas_used, settled: true, .. }) => {
+                let landed = LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used };
+                Some(Event::Landed { tag, landed })
+            }
+            _ => None,
+        })
+    }
 }
 
 #[cfg(test)]
