@@ -159,25 +159,40 @@ impl Reputation {
         }
     }
 
-    /// Applies `event` to `record` and stores the result in one write, with refund, duration and the gas of a reverted
-    /// transaction. `None` where nothing changes.
-    ///
-    /// # Errors
-    /// [`Lost`] where another worker has taken over, or the store fails: nothing more may be done then.
-    pub(crate) async fn advance(
+    /// As [`Reputation::advance_all`], by one event.
+    async fn advance(
         &self,
         lease: &Lease,
         record: &SubmissionRecord,
         event: Event,
     ) -> Result<Option<SubmissionRecord>, Lost> {
-        if let Event::Retry(what) = &event {
-            metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
-            self.warn(record, what);
+        self.advance_all(lease, record, vec![event]).await
+    }
+
+    /// Applies `events` to `record` and stores the result in one write, with refund, duration and the gas of reverted
+    /// transactions. `None` if nothing changes.
+    ///
+    /// # Errors
+    /// [`Lost`] if another worker has taken over, or the store fails: nothing more may be done then.
+    pub(crate) async fn advance_all(
+        &self,
+        lease: &Lease,
+        record: &SubmissionRecord,
+        events: Vec<Event>,
+    ) -> Result<Option<SubmissionRecord>, Lost> {
+        let (mut next, mut losses) = (None::<SubmissionRecord>, Vec::new());
+        for event in events {
+            if let Event::Retry(what) = &event {
+                metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
+                self.warn(record, what);
+            }
+            let (loss, before) = (Loss::of(&event), next.as_ref().unwrap_or(record));
+            if let Some(stepped) = step(before, event, chrono::Utc::now(), self.inner.settings.give_up_after) {
+                next = Some(stepped);
+                losses.extend(loss);
+            }
         }
-        let loss = Loss::of(&event);
-        let Some(next) = step(record, event, chrono::Utc::now(), self.inner.settings.give_up_after) else {
-            return Ok(None);
-        };
+        let Some(next) = next else { return Ok(None) };
         let mut batch = self.kept(Batch::new().if_leased(lease), &next)?;
         if next.stage.is_terminal() {
             batch = batch.remove(&records::open_submission(next.created_at, next.id));
@@ -192,7 +207,7 @@ impl Reputation {
             Stage::Failed if !next.charged => batch = self.refund(batch, &next.payer).await?,
             _ => {}
         }
-        if let Some(loss) = loss {
+        for loss in losses {
             batch = self.count(batch, &next, loss).await?;
         }
         if !self.inner.store.commit(batch).await? {

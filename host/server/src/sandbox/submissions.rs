@@ -128,12 +128,8 @@ impl Effects for Scripted {
         _: Vec<PaymentRecord>,
     ) -> BoxFuture<'a, Result<(), Lost>> {
         async move {
-            for mut record in records {
-                for event in self.steps(&record) {
-                    if let Some(next) = reputation.advance(lease, &record, event).await? {
-                        record = next;
-                    }
-                }
+            for record in records {
+                reputation.advance_all(lease, &record, self.steps(&record)).await?;
             }
             Ok(())
         }
