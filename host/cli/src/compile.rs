@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_registry::Job;
+use assay_registry::CompileJob;
 use clap::Args;
 
 use super::Failure;
@@ -24,7 +24,7 @@ pub struct Compile {
 impl Compile {
     pub fn run(&self) -> Result<(), Failure> {
         let Self { epoch, fuel, background, seconds, memory } = *self;
-        Job { epoch, fuel, background, seconds, memory }.run().map_err(Failure::cannot)
+        CompileJob { epoch, fuel, background, seconds, memory }.run().map_err(Failure::cannot)
     }
 }
 

@@ -163,7 +163,7 @@ impl PoolEvents {
 impl PoolHistory {
     /// What is missing of the history, unless it is complete.
     pub(crate) fn unread(&self) -> Option<Unread> {
-        let missing = Unread::history((self.protocol, self.market_address), self.coverage, self.synced_to_block)?;
+        let missing = Unread::history(self.protocol, self.market_address, self.coverage, self.synced_to_block)?;
         let remark = self.remark.clone().filter(|_| self.coverage == Coverage::Partial);
         Some(Unread { reason: remark.unwrap_or(missing.reason), ..missing })
     }

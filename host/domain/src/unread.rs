@@ -97,7 +97,7 @@ impl Unread {
     }
 
     /// What is missing of the history in a market, unless it is complete.
-    pub fn history((protocol, market): (Protocol, Address), coverage: Coverage, through: Option<u64>) -> Option<Self> {
+    pub fn history(protocol: Protocol, market: Address, coverage: Coverage, through: Option<u64>) -> Option<Self> {
         let reason = match (coverage, through) {
             (Coverage::Complete, _) => return None,
             (Coverage::Failed, _) => "could not be read; try again later".to_owned(),

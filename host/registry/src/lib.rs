@@ -12,7 +12,7 @@
 //! | `confine` | the engines of each class, and what confines a call |
 //! | `author` | for authors of models, auditors and benchmarks |
 
-#![warn(unreachable_pub)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 #![deny(unsafe_code)]
 
 mod active;
@@ -42,7 +42,7 @@ pub use call::mock::{
 pub use call::model::{Model, Spent};
 pub use call::notes::{LARGEST_CARD, Notes};
 pub use call::price::Price;
-pub use compile::compiler::{Compiler, Job};
+pub use compile::compiler::{CompileJob, Compiler};
 pub use compile::encode::{EncodeError, to_component};
 pub use compile::world::exports;
 pub use confine::class::Class;

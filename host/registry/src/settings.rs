@@ -52,7 +52,7 @@ pub struct Limits {
     pub file: usize,
     /// The most linear memory of an instance, in bytes. 2 MiB: thirty times the need of a good model.
     pub memory: usize,
-    /// The most elements in one table of a guest. 1024.
+    /// Maximum number of elements in one table of a guest. 1024.
     pub table: usize,
     /// The most stack of a guest, in bytes. 512 KiB, a quarter of the stack of a worker thread.
     pub stack: usize,
@@ -61,7 +61,7 @@ pub struct Limits {
     pub deadline: Duration,
     /// The longest a whole self-test may take. 3 s.
     pub self_test: Duration,
-    /// The most instances that run at the same time. 256.
+    /// Maximum number of instances that run at the same time. 256.
     pub instances: u32,
     /// The engines of large models, 1 or 2; 0 refuses large models. 0.
     pub large_lanes: u32,

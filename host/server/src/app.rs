@@ -23,7 +23,7 @@ use crate::{
     http,
     outcomes::Outcomes,
     reading::connect,
-    reputation::{Appraiser, Client, Counter, Notices, OnChain, Reputation},
+    reputation::{Appraiser, Client, Notices, OnChain, Reputation, SubmissionFactory},
     rollout::{self, Rollout},
     sandbox::{self, Generator},
     scoring::{Scoring, Source},
@@ -65,7 +65,7 @@ pub struct Assembled {
     /// The state of the handlers; the argument of [`http::router`].
     pub http: http::App,
     /// The background tasks; dropping this ends them.
-    pub tasks: Tasks,
+    tasks: Tasks,
     readers: TaskTracker,
     access: Access,
 }
@@ -205,8 +205,8 @@ fn sender(config: &Config, chains: &Chains) -> Option<Sender> {
 
 /// Payment by call, which pays for submissions and so needs them configured.
 fn x402(config: &Config, chains: &Chains, store: &Store, sender: &Sender) -> Option<X402> {
-    let counter = Counter::new(store.clone(), Client::of(sender));
-    X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations, counter)
+    let factory = SubmissionFactory::new(store.clone(), Client::of(sender));
+    X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations, factory)
 }
 
 /// Submissions, where everything they need is configured.
@@ -311,4 +311,15 @@ fn fold_metrics(tasks: &Tasks, metrics: Metrics) {
             }
         }
     });
+}
+
+/// A server without models and chains, for tests.
+#[cfg(test)]
+pub(crate) async fn without_models() -> (Assembled, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("assay.toml");
+    std::fs::create_dir(folder.path().join("plugins")).unwrap();
+    let [shelf, store] = ["plugins", "store"].map(|name| folder.path().join(name));
+    std::fs::write(&file, format!("models.shelf = {shelf:?}\nstore.path = {store:?}\n")).unwrap();
+    (assemble(&config::load(Some(&file)).unwrap()).await.unwrap(), folder)
 }

@@ -16,7 +16,7 @@ use assay_statement::{
 };
 
 /// Signs statements with the key of `[attestation]`.
-pub struct Attestor {
+pub(crate) struct Attestor {
     key: PrivateKeySigner,
     domain: Domain,
     valid: Duration,
@@ -29,7 +29,7 @@ pub struct Attestor {
 
 /// A statement, and the record that has its evidence.
 #[derive(Clone)]
-pub struct Kept {
+pub(crate) struct Kept {
     pub record: Uuid,
     pub signed: Arc<Signed>,
 }
@@ -48,7 +48,7 @@ pub struct Stated {
 
 impl Attestor {
     /// `None` if the key is not a private key, which the check of the configuration reports.
-    pub fn new(config: &config::Attestation, cards: Arc<Cards>, registry: Arc<Registry>) -> Option<Self> {
+    pub(crate) fn new(config: &config::Attestation, cards: Arc<Cards>, registry: Arc<Registry>) -> Option<Self> {
         let (key, domain) = (config.account()?, config.domain());
         let signers = Signers::new(&domain, config.signers());
         let recent = Cache::builder().max_capacity(MOST_RECENT).time_to_live(RECENT.min(config.valid / 10)).build();
@@ -56,22 +56,22 @@ impl Attestor {
     }
 
     /// Every signer of this server, for those who verify statements.
-    pub fn signers(&self) -> &Signers {
+    pub(crate) fn signers(&self) -> &Signers {
         &self.signers
     }
 
     /// How long a statement holds.
-    pub fn valid(&self) -> Duration {
+    pub(crate) fn valid(&self) -> Duration {
         self.valid
     }
 
     /// The statement of this score that was made within the last minute.
-    pub async fn recent(&self, scored: &Scored) -> Option<Kept> {
+    pub(crate) async fn recent(&self, scored: &Scored) -> Option<Kept> {
         self.recent.get(&scored.record?).await
     }
 
     /// Remembers a statement whose evidence is stored.
-    pub async fn remember(&self, scored: &Scored, kept: &Kept) {
+    pub(crate) async fn remember(&self, scored: &Scored, kept: &Kept) {
         if let Some(record) = scored.record {
             self.recent.insert(record, kept.clone()).await;
         }
@@ -81,7 +81,7 @@ impl Attestor {
     ///
     /// # Errors
     /// Words for the log: features without canonical text, no random numbers, or the signer's failure.
-    pub async fn attest(&self, scored: &Scored, features: &Features) -> Result<Signed, String> {
+    pub(crate) async fn attest(&self, scored: &Scored, features: &Features) -> Result<Signed, String> {
         let claimed = self.cards.claimed(&self.registry, scored).await;
         let issued = Utc::now().trunc_subsecs(0).timestamp().unsigned_abs();
         let mut salt = B256::ZERO;
@@ -110,7 +110,7 @@ impl Attestor {
     ///
     /// # Errors
     /// As [`Attestor::attest`].
-    pub async fn state(&self, scored: &Scored, features: &Features) -> Result<Stated, String> {
+    pub(crate) async fn state(&self, scored: &Scored, features: &Features) -> Result<Stated, String> {
         Ok(Stated { statement: self.attest(scored, features).await?, evidence: evidence(scored, features) })
     }
 }

@@ -26,7 +26,7 @@ use crate::{
 const DAY: Duration = Duration::from_secs(86_400);
 /// How long a reading is kept after it was made.
 const KEPT: Duration = Duration::from_secs(90 * 86_400);
-/// Longest wait for one reading.
+/// Maximum wait for one reading.
 const WAIT: Duration = Duration::from_secs(120);
 /// Time until a reading that failed is tried again.
 const REST: Duration = Duration::from_secs(60);
@@ -35,11 +35,11 @@ const FAILURES: u64 = 10_000;
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct History {
-    inner: Arc<Inner>,
+pub(crate) struct History {
+    inner: Arc<HistoryState>,
 }
 
-struct Inner {
+struct HistoryState {
     config: Config,
     /// Of the chains, markets, tokens and feeds that are read: with others, a wallet has another past.
     configured: String,
@@ -53,7 +53,7 @@ struct Inner {
 
 /// What is known of a wallet at one moment.
 #[derive(Debug, Clone)]
-pub enum Past {
+pub(crate) enum Past {
     Read(Arc<PastRecord>),
     /// It is being read.
     Pending,
@@ -63,7 +63,7 @@ pub enum Past {
 
 /// What the chains showed of a wallet at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PastRecord {
+pub(crate) struct PastRecord {
     pub has_activity: bool,
     pub features: Features,
     pub blocks: Vec<ReadBlock>,
@@ -71,15 +71,15 @@ pub struct PastRecord {
 }
 
 impl PastRecord {
-    pub fn origins(&self) -> Origins {
+    pub(crate) fn origins(&self) -> Origins {
         Origins { blocks: self.blocks.clone(), sources: self.sources.clone() }
     }
 }
 
 impl History {
-    pub fn new(config: &Config, store: &Store, tasks: &Spawner) -> Self {
+    pub(crate) fn new(config: &Config, store: &Store, tasks: &Spawner) -> Self {
         let failures = Cache::builder().max_capacity(FAILURES).time_to_live(REST).build();
-        let inner = Inner {
+        let inner = HistoryState {
             config: config.clone(),
             configured: fingerprint(config),
             store: store.clone(),
@@ -95,7 +95,7 @@ impl History {
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn at(&self, wallet: Address, moments: &[u64]) -> Result<Vec<Past>, StoreError> {
+    pub(crate) async fn at(&self, wallet: Address, moments: &[u64]) -> Result<Vec<Past>, StoreError> {
         let (mut found, mut missing) = (Vec::with_capacity(moments.len()), Vec::new());
         for moment in moments {
             found.push(match self.inner.store.get(&self.inner.key(wallet, *moment)).await? {
@@ -119,7 +119,7 @@ impl History {
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn known(&self, wallet: Address, moment: u64) -> Result<Option<PastRecord>, StoreError> {
+    pub(crate) async fn known(&self, wallet: Address, moment: u64) -> Result<Option<PastRecord>, StoreError> {
         self.inner.store.get(&self.inner.key(wallet, moment)).await
     }
 
@@ -127,7 +127,7 @@ impl History {
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn is_paid(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<bool, StoreError> {
+    pub(crate) async fn is_paid(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<bool, StoreError> {
         Ok(self.inner.store.get(&order(owner, wallet, moments)).await?.is_some())
     }
 
@@ -135,7 +135,7 @@ impl History {
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn paid(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<(), StoreError> {
+    pub(crate) async fn paid(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<(), StoreError> {
         let batch = Batch::new().put_expiring(&order(owner, wallet, moments), &true, DAY)?;
         self.inner.store.commit(batch).await.map(drop)
     }
@@ -163,7 +163,7 @@ impl History {
     }
 }
 
-impl Inner {
+impl HistoryState {
     /// The wallet at a moment.
     fn key(&self, wallet: Address, moment: u64) -> Key<PastRecord> {
         Family::spread("past/").key(format_args!("{wallet:#x}/{moment}/{}", self.configured))
@@ -190,7 +190,7 @@ impl Inner {
 
 /// Marks a wallet whose past is being read. Dropping it ends the mark, also after a panic.
 struct UnderWay<'a> {
-    inner: &'a Inner,
+    inner: &'a HistoryState,
     wallet: Address,
 }
 

@@ -36,13 +36,13 @@ pub fn connect(
 const POLL: Duration = Duration::from_millis(250);
 
 /// The chains that are read, and the tasks that read them.
-pub struct Reading {
+pub struct ChainReader {
     chains: Chains,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-impl Reading {
+impl ChainReader {
     /// Of now, or of a moment in the past.
     pub fn start(config: &Config, store: &Store, past: Option<u64>) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -142,7 +142,7 @@ pub async fn past(config: &Config, wallet: Address, moment: u64, wait: Duration)
         if config.chains.is_empty() {
             return Err("no configured chain existed at that moment".to_owned());
         }
-        let reading = Reading::start(&config, &store, Some(moment));
+        let reading = ChainReader::start(&config, &store, Some(moment));
         let read = match reading.chains().go_back().await {
             Err(MomentError::Before { chain, .. }) => {
                 younger.push(chain);

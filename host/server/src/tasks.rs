@@ -9,7 +9,7 @@ use tokio_util::{
 };
 
 /// The owner of tasks. Dropping it aborts every task at its next `await`; [`Tasks::shutdown`] lets them finish.
-pub struct Tasks {
+pub(crate) struct Tasks {
     spawner: Spawner,
     _abort: DropGuard,
 }
@@ -29,19 +29,19 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let abort = CancellationToken::new();
         let spawner = Spawner { running: TaskTracker::new(), stop: CancellationToken::new(), abort: abort.clone() };
         Self { spawner, _abort: abort.drop_guard() }
     }
 
-    pub fn spawner(&self) -> Spawner {
+    pub(crate) fn spawner(&self) -> Spawner {
         self.spawner.clone()
     }
 
     /// Cancels [`Spawner::stopping`] and waits for all tasks. After `timeout` the rest is aborted and logged. Returns
     /// whether all tasks finished.
-    pub async fn shutdown(self, timeout: Duration) -> bool {
+    pub(crate) async fn shutdown(self, timeout: Duration) -> bool {
         self.spawner.stop.cancel();
         self.spawner.running.close();
         if tokio::time::timeout(timeout, self.spawner.running.wait()).await.is_ok() {

@@ -3,8 +3,8 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use crate::{
-    Admission, Batch, Key, Lease, Metered, OpenError, Page, StoreError, Take, Told, clock::Clock, config,
-    embedded::Embedded, keys::Name, redis::Redis,
+    Admission, Batch, Key, Lease, Metered, OpenError, Page, RateLimit, StoreError, Take, Told, Withdrawal,
+    clock::Clock, config, embedded::Embedded, keys::Name, redis::Redis,
 };
 
 #[derive(Clone)]
@@ -68,13 +68,14 @@ impl Backend {
         either!(self, commit(batch))
     }
 
-    pub(crate) fn take(&self, (key, amount, limit): (&Key<u64>, u64, u64), tell: Told<Result<Take, StoreError>>) {
+    pub(crate) fn take(&self, withdrawal: Withdrawal<'_>, tell: Told<Result<Take, StoreError>>) {
         match self {
             Self::Embedded(embedded) => {
-                let (embedded, key) = (embedded.clone(), key.clone());
-                tokio::spawn(async move { tell(embedded.take(&key, amount, limit).await) });
+                let Withdrawal { counter, amount, limit } = withdrawal;
+                let (embedded, counter) = (embedded.clone(), counter.clone());
+                tokio::spawn(async move { tell(embedded.take(&counter, amount, limit).await) });
             }
-            Self::Redis(redis) => redis.take((key, amount, limit), tell),
+            Self::Redis(redis) => redis.take(withdrawal, tell),
         }
     }
 
@@ -91,13 +92,13 @@ impl Backend {
 
     pub(crate) fn admit_and_take(
         &self,
-        (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
-        units: (&Key<u64>, u64, u64),
+        rate_limit: RateLimit<'_>,
+        withdrawal: Withdrawal<'_>,
         tell: Told<Option<Metered>>,
     ) {
         match self {
             Self::Embedded(_) => tell(None),
-            Self::Redis(redis) => redis.admit_and_take((key.name(), rate, window), units, tell),
+            Self::Redis(redis) => redis.admit_and_take(rate_limit, withdrawal, tell),
         }
     }
 

@@ -62,7 +62,7 @@ impl Batch {
     }
 
     /// # Errors
-    /// [`StoreError::Unstorable`] where `value` has no JSON form, such as a map with keys that are not text.
+    /// [`StoreError::Unstorable`] if `value` has no JSON form, such as a map with keys that are not text.
     pub fn put<T: Serialize>(self, key: &Key<T>, value: &T) -> Result<Self, StoreError> {
         self.put_for(key, value, None)
     }

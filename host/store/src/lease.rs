@@ -52,7 +52,8 @@ impl Store {
     pub async fn lead<W: Future<Output = Lost>>(
         &self,
         name: &str,
-        (ttl, retry): (Duration, Duration),
+        ttl: Duration,
+        retry: Duration,
         what: &'static str,
         work: impl Fn(Lease) -> W,
     ) {

@@ -3,7 +3,7 @@
 //!
 //! A started write completes even if its caller stops waiting.
 
-#![warn(unreachable_pub)]
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod backend;
 mod batch;
@@ -81,6 +81,22 @@ pub enum Admission {
     Refused { wait: Duration },
 }
 
+/// An amount to take from a counter, which has at most `limit` afterwards.
+#[derive(Debug, Clone, Copy)]
+pub struct Withdrawal<'a> {
+    pub counter: &'a Key<u64>,
+    pub amount: u64,
+    pub limit: u64,
+}
+
+/// At most `rate` requests of `key` in each `window`.
+#[derive(Debug, Clone, Copy)]
+pub struct RateLimit<'a> {
+    pub key: &'a Key<u64>,
+    pub rate: NonZeroU32,
+    pub window: Duration,
+}
+
 /// The result of [`Store::admit_and_take`]: the admission, and where it is allowed what became of the amount.
 pub type Metered = (Admission, Option<Take>);
 
@@ -108,10 +124,10 @@ impl Store {
     }
 
     /// Replaces the configured store, which must not be in use, by a copy of `backup`. The old store is moved to
-    /// `aside`, which is returned; `None` where there was none. Blocks.
+    /// `aside`, which is returned; `None` if there was none. Blocks.
     ///
     /// # Errors
-    /// [`OpenError`] where the backup is unusable or the store is in use; nothing changes.
+    /// [`OpenError`] if the backup is unusable or the store is in use; nothing changes.
     pub fn restore(config: &config::Store, backup: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
         if config.backend == config::Backend::Redis {
             return Err(OpenError::Redis {
@@ -132,7 +148,7 @@ impl Store {
     }
 
     /// # Errors
-    /// [`StoreError::Damaged`] where the record is not a `T`; otherwise the backend's failure.
+    /// [`StoreError::Damaged`] if the record is not a `T`; otherwise the backend's failure.
     pub async fn get<T: DeserializeOwned>(&self, key: &Key<T>) -> Result<Option<T>, StoreError> {
         Ok(self.read(key).await?.value)
     }
@@ -224,7 +240,7 @@ impl Store {
         self.commit(Batch::new().if_unchanged(key, expected.clone()).put(key, new)?).await
     }
 
-    /// Writes the whole batch, or nothing and returns `false` where a condition does not hold.
+    /// Writes the whole batch, or nothing and returns `false` if a condition does not hold.
     ///
     /// # Errors
     /// The backend's failure.
@@ -235,20 +251,16 @@ impl Store {
     /// Adds `amount` to a counter unless the sum exceeds `limit`. This holds for any number of concurrent callers.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] where the record is not a counter; otherwise the backend's failure.
+    /// [`StoreError::Damaged`] if the record is not a counter; otherwise the backend's failure.
     pub async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
         let (sender, taken) = oneshot::channel();
-        self.take_then((key, amount, limit), move |take| drop(sender.send(take)));
+        self.take_then(Withdrawal { counter: key, amount, limit }, move |take| drop(sender.send(take)));
         taken.await.unwrap_or(Err(StoreError::Stopped))
     }
 
     /// As [`take`](Self::take), but calls `told` with the outcome, on the runtime, also where the caller is gone.
-    pub fn take_then(
-        &self,
-        (key, amount, limit): (&Key<u64>, u64, u64),
-        told: impl FnOnce(Result<Take, StoreError>) + Send + 'static,
-    ) {
-        self.backend.take((key, amount, limit), Box::new(told));
+    pub fn take_then(&self, withdrawal: Withdrawal<'_>, told: impl FnOnce(Result<Take, StoreError>) + Send + 'static) {
+        self.backend.take(withdrawal, Box::new(told));
     }
 
     /// Subtracts `amount` from a counter, down to 0.
@@ -260,22 +272,22 @@ impl Store {
     }
 
     /// Counts a request against `rate` per `window`, together with all hosts. Used requests return evenly over the
-    /// window. `None` where the caller must count by itself: in a store of one host, and while the servers do not
+    /// window. `None` if the caller must count by itself: in a store of one host, and while the servers do not
     /// answer in time.
     pub async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         self.backend.admit(key, rate, window).await
     }
 
-    /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount up to a limit from a counter,
-    /// in one write: `key` and counter must be able to share a batch. Nothing is taken for a refused request. `None`
+    /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount from a counter, in one write:
+    /// the key of the rate_limit and the counter must be able to share a batch. Nothing is taken for a refused request. `None`
     /// where the caller must do both by itself. `told` is called as [`take_then`](Self::take_then) calls it.
     pub fn admit_and_take(
         &self,
-        (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
-        (counter, amount, limit): (&Key<u64>, u64, u64),
+        rate_limit: RateLimit<'_>,
+        withdrawal: Withdrawal<'_>,
         told: impl FnOnce(Option<Metered>) + Send + 'static,
     ) {
-        self.backend.admit_and_take((key, rate, window), (counter, amount, limit), Box::new(told));
+        self.backend.admit_and_take(rate_limit, withdrawal, Box::new(told));
     }
 
     /// A lease on `name` for `ttl`; `None` while another holder has it. `name` comes from a small fixed set.
@@ -286,7 +298,7 @@ impl Store {
         self.backend.acquire(name, holder, ttl).await
     }
 
-    /// Extends a lease to `ttl` from now; `false` where it has ended.
+    /// Extends a lease to `ttl` from now; `false` if it has ended.
     ///
     /// # Errors
     /// The backend's failure.

@@ -23,7 +23,7 @@ use super::{
 use crate::Failure;
 use assay::{
     config::Config,
-    reading::{Reading, is_pending, of_the_past},
+    reading::{ChainReader, is_pending, of_the_past},
 };
 
 /// One export: of now, or of one moment in the past.
@@ -57,7 +57,7 @@ impl AddAssign for Counts {
 
 /// What the rows come from.
 struct Rows {
-    reading: Reading,
+    reading: ChainReader,
     /// Of a moment in the past.
     then: Option<Then>,
 }
@@ -77,7 +77,7 @@ impl Export<'_> {
         let rows = match &self.past {
             None => {
                 let store = Store::open(&self.config.store).await.map_err(Failure::cannot)?;
-                Rows { reading: Reading::start(self.config, &store, None), then: None }
+                Rows { reading: ChainReader::start(self.config, &store, None), then: None }
             }
             Some(past) => self.go_back(past, &scratch, &mut addresses).await?,
         };
@@ -113,7 +113,7 @@ impl Export<'_> {
             if config.chains.is_empty() {
                 return Err(Failure::cannot("no configured chain existed at that moment"));
             }
-            let reading = Reading::start(&config, &store, Some(past.moment));
+            let reading = ChainReader::start(&config, &store, Some(past.moment));
             let chains = reading.chains();
             let blocks = match blocks(chains).await? {
                 Ok(blocks) => blocks,

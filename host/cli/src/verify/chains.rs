@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, io::Write as _, time::Duration};
 
 use assay::{
     config::{self, Config},
-    reading::{Reading, of_the_past},
+    reading::{ChainReader, of_the_past},
 };
 use assay_chain::{MomentError, config::IndexMode};
 use assay_domain::{ChainId, Coverage, Origin, Origins, Snapshot, features};
@@ -35,7 +35,7 @@ pub(super) fn shipped(endpoints: &[Endpoint]) -> Result<Config, Failure> {
 pub(super) fn reread(report: &mut Report, config: &Config, evidence: &Evidence) -> Result<(), Failure> {
     let read: Vec<ChainId> = config.chains.iter().map(|chain| chain.id).collect();
     if read.is_empty() {
-        report.add(Step::Reading, Err("none of the chains of the evidence has an endpoint; give --rpc".to_owned()));
+        report.add(Step::ChainReader, Err("none of the chains of the evidence has an endpoint; give --rpc".to_owned()));
         return Ok(());
     }
     let snapshot = match snapshot(config, evidence)? {
@@ -50,7 +50,7 @@ pub(super) fn reread(report: &mut Report, config: &Config, evidence: &Evidence) 
     let unread = unread(&snapshot, evidence);
     let (excused, different): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.excuse.is_some());
     if !unread.is_empty() {
-        report.add(Step::Reading, Err(format!("could not be read at those blocks: {}", unread.join("; "))));
+        report.add(Step::ChainReader, Err(format!("could not be read at those blocks: {}", unread.join("; "))));
     } else if different.is_empty() {
         let left: BTreeSet<ChainId> = evidence.blocks.iter().map(|block| block.chain_id).collect();
         let left: Vec<String> = left.iter().filter(|id| !read.contains(id)).map(ToString::to_string).collect();
@@ -78,13 +78,13 @@ fn snapshot(config: &Config, evidence: &Evidence) -> Result<Result<Snapshot, (St
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
     runtime.block_on(async {
         let store = Store::open(&store).await.map_err(Failure::cannot)?;
-        let reading = Reading::start(&config, &store, Some(evidence.features.as_of));
+        let reading = ChainReader::start(&config, &store, Some(evidence.features.as_of));
         let read = match reading.chains().go_to(&origins).await {
             Err(gone @ MomentError::Gone { .. }) => Err((Step::Chains, gone.to_string())),
-            Err(error) => Err((Step::Reading, error.to_string())),
+            Err(error) => Err((Step::ChainReader, error.to_string())),
             Ok(()) => {
                 let read = reading.settled(reading.chains(), evidence.address, WAIT).await;
-                read.map_err(|why| (Step::Reading, format!("{why} at the blocks of the evidence")))
+                read.map_err(|why| (Step::ChainReader, format!("{why} at the blocks of the evidence")))
             }
         };
         reading.end().await;

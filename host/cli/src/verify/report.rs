@@ -17,7 +17,7 @@ pub(super) enum Step {
     Model,
     Chains,
     /// The chains could not be read.
-    Reading,
+    ChainReader,
 }
 
 impl Step {
@@ -29,7 +29,7 @@ impl Step {
             Self::Term => "term",
             Self::Evidence => "evidence",
             Self::Model => "model",
-            Self::Chains | Self::Reading => "chains",
+            Self::Chains | Self::ChainReader => "chains",
         }
     }
 
@@ -43,7 +43,7 @@ impl Step {
             Self::Evidence => 14,
             Self::Model => 15,
             Self::Chains => 16,
-            Self::Reading => 17,
+            Self::ChainReader => 17,
         }
     }
 }

@@ -10,7 +10,7 @@ use url::Url;
 
 use assay_domain::Secret;
 
-/// Longest response that is read, in bytes.
+/// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
 /// Cheap to clone.

@@ -199,7 +199,7 @@ impl Asset {
         Ok((block.into(), block.time))
     }
 
-    /// How the contract differs from `domain` and `decimals`, after the newest block; empty where it agrees.
+    /// How the contract differs from `domain` and `decimals`, after the newest block; empty if it agrees.
     ///
     /// # Errors
     /// [`PaymentError`].
@@ -208,10 +208,10 @@ impl Asset {
     }
 }
 
-/// How the contract of `domain` differs from `domain` and `decimals`, in the state after `head`; empty where it agrees.
+/// How the contract of `domain` differs from `domain` and `decimals`, in the state after `head`; empty if it agrees.
 ///
 /// # Errors
-/// [`Fault`] where the chain does not answer.
+/// [`Fault`] if the chain does not answer.
 pub async fn contradictions(
     client: &Client,
     domain: &SigningDomain,

@@ -78,7 +78,7 @@ impl Sender {
         })
     }
 
-    /// The event in a log; `None` where it is not our account's feedback for this agent.
+    /// The event in a log; `None` if it is not our account's feedback for this agent.
     fn event(&self, agent_id: u64, log: &Log) -> Option<FeedbackEvent> {
         let event = NewFeedback::decode_log(&log.inner).ok()?;
         if event.agentId != U256::from(agent_id) || event.clientAddress != self.address() {

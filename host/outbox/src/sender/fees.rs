@@ -43,7 +43,7 @@ impl FeeMarket {
     }
 
     /// For a replacement of `last`: both fees a quarter higher, or those of a new transaction where they are higher.
-    /// `None` where `ceiling` is below the eighth more that nodes require of a replacement.
+    /// `None` if `ceiling` is below the eighth more that nodes require of a replacement.
     pub fn replacement(self, last: Offer, ceiling: u64) -> Option<Offer> {
         let more = |fee: u64| fee.saturating_add(fee.div_ceil(4)).max(1);
         let least = |fee: u64| fee.saturating_add(fee.div_ceil(8)).max(1);

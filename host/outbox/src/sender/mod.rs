@@ -144,7 +144,7 @@ impl Sender {
     /// The owner of an agent; `None` for an unknown agent.
     ///
     /// # Errors
-    /// [`SenderError::Chain`] where the chain cannot be read.
+    /// [`SenderError::Chain`] if the chain cannot be read.
     pub async fn owner_of(&self, agent_id: u64) -> Result<Option<Address>, SenderError> {
         let head = self.client.head().await?;
         let data = Bytes::from(alloy::sol_types::SolCall::abi_encode(&ownerOfCall { agentId: U256::from(agent_id) }));
@@ -161,7 +161,7 @@ impl Sender {
     /// owns it.
     ///
     /// # Errors
-    /// [`SenderError::Chain`] where the chain cannot be read.
+    /// [`SenderError::Chain`] if the chain cannot be read.
     pub async fn subject(&self, agent_id: u64) -> Result<Subject, SenderError> {
         let Some(owner) = self.owner_of(agent_id).await? else { return Ok(Subject::Missing) };
         let head = self.client.head().await?;
@@ -175,7 +175,7 @@ impl Sender {
     /// block: pending transactions may never be mined, and the first feedback of a client costs more than the next.
     ///
     /// # Errors
-    /// [`SenderError::Chain`] where the chain cannot be read.
+    /// [`SenderError::Chain`] if the chain cannot be read.
     pub async fn estimate_gas(&self, to: Address, data: &Bytes) -> Result<Result<u64, String>, SenderError> {
         let transaction = json!({ "from": self.address(), "to": to, "data": data });
         let answer =
@@ -204,7 +204,7 @@ impl Sender {
     /// Sends a signed transaction. Sending it again is harmless.
     ///
     /// # Errors
-    /// [`SenderError::Chain`] where it is unknown whether the node has the transaction.
+    /// [`SenderError::Chain`] if it is unknown whether the node has the transaction.
     pub async fn send(&self, raw: &Bytes) -> Result<SendOutcome, SenderError> {
         let answer = self.client.batch(vec![("eth_sendRawTransaction", json!([raw]))]).await?.into_iter().next();
         match answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into()))) {

@@ -111,7 +111,7 @@ impl Sender {
     }
 }
 
-/// A receipt with the number and hash of its block; `None` where there is no receipt.
+/// A receipt with the number and hash of its block; `None` if there is no receipt.
 fn receipt(hash: B256, answer: Value) -> Result<Option<(u64, B256, Receipt)>, Fault> {
     let receipt: Option<Receipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
     let Some(receipt) = receipt else { return Ok(None) };

@@ -26,7 +26,7 @@ pub struct Rules {
     pub replace_after: Duration,
     /// Time between two sends of the same transaction.
     pub resend_after: Duration,
-    /// Most nonces in use at once.
+    /// Maximum number of nonces in use at once.
     pub most: usize,
 }
 

@@ -47,7 +47,7 @@ pub struct Round<'a> {
 pub struct TransactionCall {
     pub to: Address,
     pub data: Bytes,
-    /// The most gas that it may take.
+    /// Maximum gas that it may take.
     pub most_gas: u64,
 }
 
@@ -120,7 +120,7 @@ impl Outbox {
     /// Sends a transaction that is stored.
     ///
     /// # Errors
-    /// [`SenderError::Chain`] where it is unknown whether a node has it, or the account cannot pay for it.
+    /// [`SenderError::Chain`] if it is unknown whether a node has it, or the account cannot pay for it.
     pub async fn send(&self, signed: &SignedRecord) -> Result<(), SenderError> {
         let answer = self.sender.send(&signed.raw).await?;
         self.remembered(|sent| sent.insert(signed.hash, (Instant::now(), answer)));

@@ -31,7 +31,7 @@ pub struct CheckReport {
     /// SHA-256 of the file.
     #[serde(serialize_with = "display")]
     pub digest: Digest,
-    /// The key whose signature the file has; absent where it has none that holds.
+    /// The key whose signature the file has; absent if it has none that holds.
     pub signed_by: Option<PublicKey>,
     /// The size of the file.
     pub bytes: usize,
@@ -39,9 +39,9 @@ pub struct CheckReport {
     pub core_module: bool,
     /// The size of the component.
     pub component_bytes: usize,
-    /// What it may use of this host; absent where no class holds it.
+    /// What it may use of this host; absent if no class holds it.
     pub class: Option<Class>,
-    /// The engines that would be made for it, each with its own memory; absent where there is a problem.
+    /// The engines that would be made for it, each with its own memory; absent if there is a problem.
     pub lanes: Option<usize>,
     /// The compiled code of all lanes, in bytes, where the server does not share it between them.
     pub code_bytes: Option<usize>,
@@ -62,7 +62,7 @@ pub struct CheckReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SampleScore {
     pub wallet: &'static str,
-    /// Absent where the model refuses or fails.
+    /// Absent if the model refuses or fails.
     pub score: Option<u32>,
     /// Why there is no score.
     pub why: Option<String>,

@@ -13,9 +13,9 @@ pub(crate) use sandbox::{behaviour, portfolio, report, scenarios};
 const NAME: usize = 80;
 /// The longest `description`, in characters.
 const DESCRIPTION: usize = 500;
-/// The most factors, authors and chains.
+/// Maximum number of factors, authors and chains.
 const FEW: usize = 32;
-/// The most entries of any other list.
+/// Maximum number of entries of any other list.
 const MANY: usize = 256;
 
 type Checked<T> = Result<T, ScoreError>;
@@ -33,7 +33,7 @@ pub(crate) fn info(raw: raw::ModelInfo) -> Result<ModelInfo, String> {
     Ok(ModelInfo { kind: kind(raw.kind), version, title: raw.title, authors: raw.authors, reads: raw.reads, claims })
 }
 
-/// `labels` are those of the factors, for an answer that has points alone.
+/// `labels` are those of the factors, for an answer that has points only.
 pub(crate) fn assessment(
     raw: Result<raw::Verdict, raw::Refusal>,
     labels: &[String],

@@ -90,7 +90,7 @@ impl CreditModel {
     /// [`Self::explain`] does.
     ///
     /// # Errors
-    /// [`ScoreError::Refused`] where the model does not score this subject; otherwise a failure of the model.
+    /// [`ScoreError::Refused`] if the model does not score this subject; otherwise a failure of the model.
     pub fn score(&self, features: &Features) -> Result<Assessment, ScoreError> {
         self.ask(|call, abi| abi.score(call, features), |raw| self.checked(raw))
     }

@@ -25,7 +25,7 @@ impl EncodeError {
 /// stored in it.
 ///
 /// # Errors
-/// [`EncodeError`] where a core module holds no usable component type.
+/// [`EncodeError`] if a core module holds no usable component type.
 pub fn to_component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, EncodeError> {
     if !is_core_module(bytes) {
         return Ok(Cow::Borrowed(bytes));

@@ -58,7 +58,7 @@ impl Class {
     /// The class of a component that declares this much.
     ///
     /// # Errors
-    /// [`LoadError::NeedsLarge`] where large models are refused, [`LoadError::TooDemanding`] where no class is enough.
+    /// [`LoadError::NeedsLarge`] if large models are refused, [`LoadError::TooDemanding`] if no class is enough.
     pub(crate) fn of(declared: &Declared, limits: &Limits) -> Result<Self, LoadError> {
         // The engines of medium models are faster for what does not stay resident in those of small ones.
         let light = Limits { memory: limits.memory.min(RESIDENT), ..limits.clone() };

@@ -21,7 +21,7 @@ pub(crate) fn ticks(time: Duration) -> u64 {
     u64::try_from(time.as_millis().div_ceil(TICK.as_millis())).unwrap_or(u64::MAX - 1).saturating_add(1)
 }
 
-/// The processor time of this thread; `None` where the system does not report it.
+/// The processor time of this thread; `None` if the system does not report it.
 pub(crate) fn processor_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)

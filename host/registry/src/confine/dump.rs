@@ -12,7 +12,7 @@ use super::guest::Guest;
 const PANIC: (&[u8], &[u8]) = (b"ASSAY-PANIC:", b"panicked at ");
 /// The same for the prints of a script.
 const PRINT: (&[u8], &[u8]) = (b"ASSAY-PRINT:", b"printed:");
-/// The most characters of a panic that are shown.
+/// Maximum number of characters of a panic that are shown.
 const LONGEST: usize = 600;
 const PAGE: usize = 4096;
 /// Flags of a page in `/proc/self/pagemap`: it is in memory, and it is that of a file, which nobody wrote.

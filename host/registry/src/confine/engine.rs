@@ -130,13 +130,13 @@ fn config(limits: &Limits, purpose: Purpose, pool: Option<(Class, u32)>) -> Conf
         .coredump_on_trap(purpose.dump)
         .wasm_backtrace_details(WasmBacktraceDetails::Disable);
     if let Some((class, slots)) = pool.filter(|_| purpose.pool) {
-        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_of((class, slots), purpose, limits)));
+        config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool_of(class, slots, purpose, limits)));
     }
     config
 }
 
 /// A pool with `slots` instances of a class.
-fn pool_of((class, slots): (Class, u32), purpose: Purpose, limits: &Limits) -> PoolingAllocationConfig {
+fn pool_of(class: Class, slots: u32, purpose: Purpose, limits: &Limits) -> PoolingAllocationConfig {
     let Parts { modules, tables, memories } = class.parts();
     let scan = purpose.scan && class != Class::Small && can_scan();
     let mut pool = PoolingAllocationConfig::default();

@@ -101,7 +101,7 @@ fn steps(bytes: &[u8], engines: &Engines, compiled: Option<&Compiled>, found: &m
     found.class = Some(class);
     found.was_core_module = encode::is_core_module(bytes);
     let runtime = &engines.of(class)?;
-    let ready = compile(bytes, found.digest, (engines, runtime), compiled)?;
+    let ready = compile(bytes, found.digest, engines, runtime, compiled)?;
     found.component_bytes = ready.component_bytes;
     found.compile = ready.compile;
 
@@ -148,7 +148,8 @@ impl Ready {
 fn compile(
     bytes: &[u8],
     digest: Digest,
-    (engines, runtime): (&Engines, &Runtime),
+    engines: &Engines,
+    runtime: &Runtime,
     compiled: Option<&Compiled>,
 ) -> Result<Ready, LoadError> {
     // A copy for each engine costs little for a small model, and needs no file that stays.
@@ -193,7 +194,7 @@ pub(crate) fn again(
         return Err(LoadError::Read(format!("the bytes have changed: their digest is {digest}")));
     }
     let runtime = &engines.of(original.class())?;
-    let ready = compile(bytes, digest, (engines, runtime), compiled)?;
+    let ready = compile(bytes, digest, engines, runtime, compiled)?;
     let world = world::world(&ready.component, runtime.engine())?;
     let mut model = link(&ready, &world, runtime, digest)?;
     ready.keep();

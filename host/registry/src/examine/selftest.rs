@@ -205,7 +205,7 @@ impl SelfTest {
         }
     }
 
-    /// Calls two fresh instances. `None` where one fails or the answers differ; the problem is then recorded.
+    /// Calls two fresh instances. `None` if one fails or the answers differ; the problem is then recorded.
     fn twice<T: PartialEq + Debug>(
         &mut self,
         input: &str,

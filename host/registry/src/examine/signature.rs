@@ -118,7 +118,7 @@ impl Signed<'_> {
     }
 }
 
-/// Who signed `file`; `None` where it has no valid signature.
+/// Who signed `file`; `None` if it has no valid signature.
 pub fn signer(file: &[u8]) -> Option<PublicKey> {
     split(file).filter(Signed::holds).map(|signed| signed.key)
 }

@@ -20,7 +20,7 @@ impl Attempt {
     /// Notes in `folder` that the file with this digest is being loaded. The note has one byte for each attempt.
     ///
     /// # Errors
-    /// [`LoadError::SetAside`] where the server ended during each of the last two attempts.
+    /// [`LoadError::SetAside`] if the server ended during each of the last two attempts.
     pub(crate) fn begin(folder: &Path, digest: &Digest) -> Result<Self, LoadError> {
         let note = folder.join(format!("{digest}.loading"));
         let mut attempts = fs::read(&note).unwrap_or_default();

@@ -18,7 +18,7 @@ use crate::LoadError;
 use assay_domain::{Digest, ModelRef};
 
 /// A large file.
-pub(crate) struct Job {
+pub(crate) struct RecompileTask {
     pub digest: Digest,
     pub bytes: Vec<u8>,
     pub source: Source,
@@ -57,13 +57,13 @@ struct Queue {
 
 #[derive(Default)]
 struct Waiting {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<RecompileTask>,
     closed: bool,
 }
 
 impl Background {
     /// Calls `work` for each job until it returns false.
-    pub(crate) fn start(work: impl Fn(Job) -> bool + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn start(work: impl Fn(RecompileTask) -> bool + Send + 'static) -> io::Result<Self> {
         let queue = Arc::new(Queue::default());
         let jobs = Arc::clone(&queue);
         let run = move || while jobs.next().is_some_and(&work) {};
@@ -72,7 +72,7 @@ impl Background {
     }
 
     /// Queues uploads before files of the shelf, for which no caller waits.
-    pub(crate) fn add(&self, job: Job) {
+    pub(crate) fn add(&self, job: RecompileTask) {
         let mut waiting = self.0.lock();
         let place = match job.source {
             Source::Shelf { .. } => None,
@@ -97,14 +97,14 @@ impl Queue {
     }
 
     /// The next job whose caller still waits; `None` when the queue is closed.
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<RecompileTask> {
         let mut waiting = self.lock();
         loop {
             if waiting.closed {
                 return None;
             }
             match waiting.jobs.pop_front() {
-                Some(Job { source: Source::Upload(upload), .. }) if !upload.turn.take() => {}
+                Some(RecompileTask { source: Source::Upload(upload), .. }) if !upload.turn.take() => {}
                 Some(job) => return Some(job),
                 None => waiting = self.more.wait(waiting).unwrap_or_else(PoisonError::into_inner),
             }
@@ -130,7 +130,8 @@ mod tests {
         let shelf = || Source::Shelf { name: String::new(), stamp: Stamp::UNREAD };
         let turns: Vec<Turn> = (0..3).map(|_| Turn::default()).collect();
         let upload = |turn: &Turn| Source::Upload(Upload { reply: oneshot::channel().0, turn: turn.clone() });
-        let add = |name: u8, source| background.add(Job { digest: Digest([0; 32]), bytes: vec![name], source });
+        let add =
+            |name: u8, source| background.add(RecompileTask { digest: Digest([0; 32]), bytes: vec![name], source });
         add(1, shelf());
         add(2, shelf());
         turns.iter().zip([3, 4, 5]).for_each(|(turn, name)| add(name, upload(turn)));

@@ -27,10 +27,10 @@ pub(crate) struct Catalogue {
 /// One file of the shelf, at the last scan.
 pub(crate) struct File {
     pub stamp: Stamp,
-    pub outcome: Outcome,
+    pub outcome: LoadOutcome,
 }
 
-pub(crate) enum Outcome {
+pub(crate) enum LoadOutcome {
     Loaded(Key),
     Failed {
         rejected: Box<Rejected>,
@@ -102,8 +102,8 @@ impl Catalogue {
     /// Ends the start when no file is left to be compiled.
     pub(crate) fn note_start(&mut self) {
         let is_compiling = |file: &File| match &file.outcome {
-            Outcome::Failed { rejected, .. } => rejected.error == LoadError::Compiling,
-            Outcome::Loaded(_) => false,
+            LoadOutcome::Failed { rejected, .. } => rejected.error == LoadError::Compiling,
+            LoadOutcome::Loaded(_) => false,
         };
         self.starting = self.starting && self.files.values().any(is_compiling);
     }
@@ -157,11 +157,11 @@ impl Catalogue {
     /// Why a version is not loaded: its file has an error, or there is none.
     pub(crate) fn absent(&self, kind: ModelKind, version: &ModelVersion) -> RoleError {
         let of_it = |file: &File| match &file.outcome {
-            Outcome::Failed { rejected, .. } => {
+            LoadOutcome::Failed { rejected, .. } => {
                 let info = rejected.info.as_ref().filter(|info| (info.kind, &info.version) == (kind, version))?;
                 Some((info.version.clone(), rejected.error.to_string()))
             }
-            Outcome::Loaded(_) => None,
+            LoadOutcome::Loaded(_) => None,
         };
         match self.files.values().find_map(of_it) {
             Some((version, why)) => RoleError::NotLoaded { kind, version, why },
@@ -205,7 +205,7 @@ impl Catalogue {
 
     /// The files that hold the bytes of `key`.
     pub(crate) fn files_of(&self, key: &Key) -> Vec<String> {
-        let holds = |file: &File| matches!(&file.outcome, Outcome::Loaded(loaded) if loaded == key);
+        let holds = |file: &File| matches!(&file.outcome, LoadOutcome::Loaded(loaded) if loaded == key);
         self.files.iter().filter(|(_, file)| holds(file)).map(|(name, _)| name.clone()).collect()
     }
 
@@ -215,7 +215,7 @@ impl Catalogue {
             price::publish(&entry.model, false);
         }
         let rejected_for_it = |file: &File| {
-            let Outcome::Failed { rejected, .. } = &file.outcome else { return false };
+            let LoadOutcome::Failed { rejected, .. } = &file.outcome else { return false };
             matches!(&rejected.error, LoadError::VersionTaken { kind, version, .. } if (kind, version) == (&key.0, &key.1))
         };
         self.files.retain(|_, file| !rejected_for_it(file));
@@ -226,8 +226,8 @@ impl Catalogue {
     pub(crate) fn sweep(&mut self) -> Vec<Key> {
         let has_file = |key: &Key| {
             self.files.values().any(|file| match &file.outcome {
-                Outcome::Loaded(loaded) => loaded == key,
-                Outcome::Failed { replaced, .. } => replaced.as_ref() == Some(key),
+                LoadOutcome::Loaded(loaded) => loaded == key,
+                LoadOutcome::Failed { replaced, .. } => replaced.as_ref() == Some(key),
             })
         };
         let without_file: Vec<Key> = self.models.keys().filter(|key| !has_file(key)).cloned().collect();

@@ -13,8 +13,8 @@ use tokio::sync::oneshot;
 use super::{
     Stamp,
     admit::{Admitted, enter},
-    background::{Background, Job, Source, Upload},
-    catalogue::{File, Key, Outcome, Rejected},
+    background::{Background, RecompileTask, Source, Upload},
+    catalogue::{File, Key, LoadOutcome, Rejected},
     shared::Shared,
 };
 use crate::{
@@ -31,7 +31,7 @@ pub(crate) enum Command {
     Add(Vec<u8>, Upload),
     Remove(Key, oneshot::Sender<Result<(), RoleError>>),
     /// A large file was examined in the background.
-    Examined(Box<(Job, Result<Examined, LoadError>)>),
+    Examined(Box<(RecompileTask, Result<Examined, LoadError>)>),
     Stop,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn start(
     thread::Builder::new().name("model-loader".into()).spawn(move || {
         let examine = {
             let shared = Arc::clone(&loader.shared);
-            move |job: Job| {
+            move |job: RecompileTask| {
                 let found = shared.examine(&job.bytes, &job.digest);
                 commands.send(Command::Examined(Box::new((job, found)))).is_ok()
             }
@@ -178,7 +178,7 @@ impl Loader {
     fn postpone(&self, name: String) {
         let rejected = Box::new(Rejected { digest: None, info: None, error: LoadError::Compiling });
         let mut catalogue = self.shared.catalogue();
-        let outcome = Outcome::Failed { rejected, replaced: None };
+        let outcome = LoadOutcome::Failed { rejected, replaced: None };
         catalogue.files.insert(name, File { stamp: Stamp::UNREAD, outcome });
         catalogue.starting = true;
     }
@@ -226,7 +226,7 @@ impl Loader {
             Err(rejected) => Err(rejected),
             Ok(bytes) => match self.defer(bytes, Source::Shelf { name: name.to_owned(), stamp }) {
                 Ok(digest) => Err(Box::new(Rejected { digest: Some(digest), info: None, error: LoadError::Compiling })),
-                Err(Job { bytes, .. }) => self.shared.admit(&bytes),
+                Err(RecompileTask { bytes, .. }) => self.shared.admit(&bytes),
             },
         };
         self.record(name, stamp, outcome);
@@ -235,24 +235,24 @@ impl Loader {
     fn record(&self, name: &str, stamp: Stamp, outcome: Result<Admitted, Box<Rejected>>) {
         let mut catalogue = self.shared.catalogue();
         let outcome = match outcome {
-            Ok(admitted) => Outcome::Loaded(enter(&mut catalogue, admitted)),
+            Ok(admitted) => LoadOutcome::Loaded(enter(&mut catalogue, admitted)),
             Err(rejected) => {
                 count(name, &rejected.error);
                 let replaced = match catalogue.files.remove(name).map(|file| file.outcome) {
-                    Some(Outcome::Loaded(key)) => Some(key),
-                    Some(Outcome::Failed { replaced, .. }) => replaced,
+                    Some(LoadOutcome::Loaded(key)) => Some(key),
+                    Some(LoadOutcome::Failed { replaced, .. }) => replaced,
                     None => None,
                 };
-                Outcome::Failed { rejected, replaced }
+                LoadOutcome::Failed { rejected, replaced }
             }
         };
         catalogue.files.insert(name.to_owned(), File { stamp, outcome });
     }
 
     /// Examines a large file in the background. Gives any other file back.
-    fn defer(&self, bytes: Vec<u8>, source: Source) -> Result<Digest, Job> {
+    fn defer(&self, bytes: Vec<u8>, source: Source) -> Result<Digest, RecompileTask> {
         let digest = examine::digest(&bytes);
-        let job = Job { digest, bytes, source };
+        let job = RecompileTask { digest, bytes, source };
         match &self.background {
             Some(background) if self.shared.loaded(&digest).is_none() && self.is_long(&job) => {
                 background.add(job);
@@ -263,14 +263,14 @@ impl Loader {
     }
 
     /// Whether a file takes long to compile.
-    fn is_long(&self, job: &Job) -> bool {
+    fn is_long(&self, job: &RecompileTask) -> bool {
         !self.shared.knows(&job.digest)
             && (job.bytes.len() as u64 > self.inline
                 || examine::class(&job.bytes, &self.shared.settings.limits) == Ok(Class::Large))
     }
 
     /// Loads what was examined in the background.
-    fn finish(&self, Job { digest, bytes, source }: Job, found: Result<Examined, LoadError>) {
+    fn finish(&self, RecompileTask { digest, bytes, source }: RecompileTask, found: Result<Examined, LoadError>) {
         match source {
             Source::Upload(upload) => drop(upload.reply.send(self.put(&bytes, self.shared.accept(digest, found)))),
             Source::Shelf { name, stamp } => {
@@ -288,7 +288,8 @@ impl Loader {
     }
 
     fn add(&self, bytes: Vec<u8>, upload: Upload) {
-        if let Err(Job { bytes, source: Source::Upload(upload), .. }) = self.defer(bytes, Source::Upload(upload))
+        if let Err(RecompileTask { bytes, source: Source::Upload(upload), .. }) =
+            self.defer(bytes, Source::Upload(upload))
             && upload.turn.take()
         {
             drop(upload.reply.send(self.put(&bytes, self.shared.admit(&bytes))));
@@ -309,7 +310,7 @@ impl Loader {
             let stamp = self.shared.shelf.write(&name, bytes).map_err(|error| LoadError::Write(error.to_string()))?;
             let mut catalogue = self.shared.catalogue();
             let key = enter(&mut catalogue, admitted);
-            catalogue.files.insert(name, File { stamp, outcome: Outcome::Loaded(key) });
+            catalogue.files.insert(name, File { stamp, outcome: LoadOutcome::Loaded(key) });
             self.shared.publish(&mut catalogue, "shelf");
         }
         Ok(reference)

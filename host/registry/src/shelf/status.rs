@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::catalogue::{Catalogue, Entry, File, Outcome};
+use super::catalogue::{Catalogue, Entry, File, LoadOutcome};
 use crate::{LoadError, Price, Reason};
 use assay_domain::{Digest, ModelInfo, ModelKind, Time};
 
@@ -11,7 +11,7 @@ use assay_domain::{Digest, ModelInfo, ModelKind, Time};
 pub struct ModelStatus {
     pub state: State,
     pub role: Role,
-    /// The model's own description; `None` where `describe` was not reached.
+    /// The model's own description; `None` if `describe` was not reached.
     pub info: Option<ModelInfo>,
     /// `None` for an unreadable file.
     pub digest: Option<Digest>,
@@ -19,10 +19,10 @@ pub struct ModelStatus {
     pub card: Option<Arc<str>>,
     /// Why it is not ready.
     pub reason: Option<Reason>,
-    /// The name of its file; `None` where the file is gone.
+    /// The name of its file; `None` if the file is gone.
     pub file: Option<String>,
     pub loaded_at: Option<Time>,
-    /// Its class and what it costs; `None` where it is not loaded.
+    /// Its class and what it costs; `None` if it is not loaded.
     pub price: Option<Price>,
     /// Calls since it was loaded.
     pub calls: u64,
@@ -109,7 +109,7 @@ fn loaded(catalogue: &Catalogue, entry: &Entry) -> ModelStatus {
 }
 
 fn failed(name: &str, file: &File) -> Option<ModelStatus> {
-    let Outcome::Failed { rejected, .. } = &file.outcome else { return None };
+    let LoadOutcome::Failed { rejected, .. } = &file.outcome else { return None };
     Some(ModelStatus {
         state: if rejected.error == LoadError::Compiling { State::Compiling } else { State::Failed },
         role: Role::None,

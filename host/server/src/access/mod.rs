@@ -1,4 +1,4 @@
-//! Admission: the key of a caller, its scopes, its rate and its units. A key is compared by its SHA-256 alone, so that
+//! Admission: the key of a caller, its scopes, its rate and its units. A key is compared by its SHA-256 only, so that
 //! the time of a lookup reveals nothing about the key.
 //!
 //! A request passes [`Access::identify`], [`Access::count`], [`Caller::require`] and [`Access::reserve`], and ends its
@@ -35,13 +35,13 @@ pub use known::KnownKey;
 pub use mint::{KeyUsage, Minted, draw};
 pub use price::Price;
 pub use rate::{RateState, WINDOW};
-pub use reservation::{Ahead, Reservation};
+pub use reservation::{Prepaid, Reservation};
 
 use price::Costs;
 use rate::{Counted, Rates};
 
 use crate::config;
-use assay_store::{Key, Store, StoreError, Take};
+use assay_store::{Key, Store, StoreError, Take, Withdrawal};
 
 /// SHA-256 of a key's text.
 type KeyHash = [u8; 32];
@@ -50,7 +50,7 @@ type KeyHash = [u8; 32];
 const MINTED: &str = "assay_";
 /// The lifetime of a cached lookup: a revoked key may be used for this long.
 const LOOKUP_LIFETIME: Duration = Duration::from_secs(2);
-/// Most cached lookups. Wrong keys are cached too, so that a guess does not always reach the store.
+/// Maximum number of cached lookups. Wrong keys are cached too, so that a guess does not always reach the store.
 const LOOKUPS: u64 = 10_000;
 
 /// How long a minted key that was valid is looked up again without a count against its address.
@@ -64,7 +64,7 @@ pub struct Admitted {
     pub caller: Result<Arc<Caller>, AccessError>,
     pub counted: Option<Count>,
     /// The units of the request, where they were reserved with its count.
-    pub ahead: Option<Ahead>,
+    pub prepaid: Option<Prepaid>,
 }
 
 /// Keys, scopes and units. Clones share it.
@@ -146,19 +146,19 @@ impl Access {
     pub async fn admit(&self, authorization: Option<&str>, address: IpAddr, price: Option<Price>) -> Admitted {
         let before = if self.is_new(authorization) { self.count_address(address).await } else { None };
         if before.is_some_and(|(_, state)| state.refused.is_some()) {
-            return Admitted { caller: Err(AccessError::MissingOrInvalid), counted: before, ahead: None };
+            return Admitted { caller: Err(AccessError::MissingOrInvalid), counted: before, prepaid: None };
         }
         let caller = self.identify(authorization).await;
-        let (counted, ahead) = match (&caller, before) {
+        let (counted, prepaid) = match (&caller, before) {
             (Ok(caller), _) => self.count_and_reserve(caller, price).await,
             (Err(_), Some(before)) => (Some(before), None),
             (Err(_), None) => (self.count_address(address).await, None),
         };
-        Admitted { caller, counted, ahead }
+        Admitted { caller, counted, prepaid }
     }
 
     /// Counts a request of `caller`, and reserves the units of `price` with it where one write does both.
-    async fn count_and_reserve(&self, caller: &Caller, price: Option<Price>) -> (Option<Count>, Option<Ahead>) {
+    async fn count_and_reserve(&self, caller: &Caller, price: Option<Price>) -> (Option<Count>, Option<Prepaid>) {
         let price = price.filter(|price| self.store.is_shared() && caller.require(price.scopes()).is_ok());
         let units = price.map_or(0, |price| self.cost(price));
         let (Some(rate), Some(limit), 1..) = (caller.rate, caller.units, units) else {
@@ -167,13 +167,14 @@ impl Access {
         let (who, meter) = (Counted::Key(caller.identity().to_owned()), caller.meter());
         let (sender, both) = oneshot::channel();
         let (token, taken) = (self.pending.token(), self.taken(meter.clone(), units, limit));
-        self.rates.count_and_take((&who, rate), (&meter, units, limit), move |both| {
+        let withdrawal = Withdrawal { counter: &meter, amount: units, limit };
+        self.rates.count_and_take(&who, rate, withdrawal, move |both| {
             // Without a receiver the reservation is dropped here, which refunds the units.
-            drop(sender.send(both.map(|(state, take)| (state, take.map(|take| Ahead::new(units, taken(Ok(take))))))));
+            drop(sender.send(both.map(|(state, take)| (state, take.map(|take| Prepaid::new(units, taken(Ok(take))))))));
             drop(token);
         });
         match both.await.ok().flatten() {
-            Some((state, ahead)) => (Some((who.policy(), state)), ahead),
+            Some((state, prepaid)) => (Some((who.policy(), state)), prepaid),
             None => (self.count(caller).await, None),
         }
     }
@@ -225,7 +226,7 @@ impl Access {
         let meter = caller.meter();
         let (sender, reserved) = oneshot::channel();
         let (token, taken) = (self.pending.token(), self.taken(meter.clone(), units, limit));
-        self.store.take_then((&meter, units, limit), move |take| {
+        self.store.take_then(Withdrawal { counter: &meter, amount: units, limit }, move |take| {
             // Without a receiver the reservation is dropped here, which refunds the units.
             drop(sender.send(taken(take)));
             drop(token);

@@ -16,11 +16,11 @@ use governor::{
 use moka::future::Cache;
 
 use super::records;
-use assay_store::{Admission, Key, Store, Take};
+use assay_store::{Admission, Key, RateLimit, Store, Take, Withdrawal};
 
 /// The time window of a rate.
 pub const WINDOW: Duration = Duration::from_secs(60);
-/// Most callers counted in this process. Beyond that, the least recent callers are forgotten.
+/// Maximum number of callers counted in this process. Beyond that, the least recent callers are forgotten.
 const COUNTED: u64 = 100_000;
 
 /// The subject of a rate.
@@ -99,15 +99,16 @@ impl Rates {
         }
     }
 
-    /// Counts a request of `who` against `rate` and takes `amount` from `meter` in one write; nothing is taken for a
+    /// Counts a request of `who` against `rate` and takes `units` in one write; nothing is taken for a
     /// refused request. `None` is told where the caller must do both apart.
     pub(crate) fn count_and_take(
         &self,
-        (who, rate): (&Counted, NonZeroU32),
-        (meter, amount, limit): (&Key<u64>, u64, u64),
+        who: &Counted,
+        rate: NonZeroU32,
+        units: Withdrawal<'_>,
         told: impl FnOnce(Option<(RateState, Option<Take>)>) + Send + 'static,
     ) {
-        self.store.admit_and_take((&who.key(), rate, WINDOW), (meter, amount, limit), move |both| {
+        self.store.admit_and_take(RateLimit { key: &who.key(), rate, window: WINDOW }, units, move |both| {
             told(both.map(|(admission, take)| (RateState::after(admission, rate), take)));
         });
     }

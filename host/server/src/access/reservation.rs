@@ -21,12 +21,12 @@ pub struct Reservation {
 /// Units that were reserved, or refused, before the handler of a request runs. Clones share them, and the first that needs
 /// them has them; if none does, they are refunded.
 #[derive(Clone)]
-pub struct Ahead {
+pub struct Prepaid {
     units: u64,
     reserved: Arc<Mutex<Option<Result<Reservation, AccessError>>>>,
 }
 
-impl Ahead {
+impl Prepaid {
     pub(super) fn new(units: u64, reserved: Result<Reservation, AccessError>) -> Self {
         Self { units, reserved: Arc::new(Mutex::new(Some(reserved))) }
     }

@@ -15,7 +15,7 @@ const GATEWAY: usize = 16;
 const MOST_FAILURES: u32 = 12;
 
 /// An agent, the location of its document, and the result of the fetch.
-pub(super) type Outcome = (u64, Outside, Result<Vec<u8>, &'static str>);
+pub(super) type Fetched = (u64, Outside, Result<Vec<u8>, &'static str>);
 
 #[derive(Default)]
 struct Host {
@@ -44,7 +44,7 @@ pub(super) async fn fetch_all(
     documents: &Documents,
     wanted: Vec<(u64, Outside)>,
     at_once: usize,
-    outcomes: mpsc::Sender<Outcome>,
+    outcomes: mpsc::Sender<Fetched>,
 ) {
     let mut queue = Queue::new(wanted);
     let mut running = FuturesUnordered::new();

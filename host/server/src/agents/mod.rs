@@ -33,7 +33,7 @@ use view::View;
 const REPUTATION: Duration = Duration::from_secs(30);
 const REPUTATIONS: u64 = 1_000;
 
-/// Most documents fetched at once for the index, also when `[outbound]` allows more.
+/// Maximum number of documents fetched at once for the index, also when `[outbound]` allows more.
 const AT_ONCE: usize = 32;
 
 /// Why a call about agents fails.

@@ -30,7 +30,7 @@ const LEASE: Duration = Duration::from_secs(8);
 const RETRY: Duration = Duration::from_secs(1);
 /// Outcomes after which the progress is saved and published.
 const CHUNK: usize = 512;
-/// The longest time between two saves while results arrive.
+/// Maximum time between two saves while results arrive.
 const LATEST: Duration = Duration::from_secs(10);
 
 /// Writes the index.

@@ -16,11 +16,11 @@ use crate::tasks::Spawner;
 use assay_chain::{Documents, Located, Outside, Token};
 use assay_domain::{Agent, AgentMetadata, B256};
 
-/// Longest wait for all documents of a request.
+/// Maximum wait for all documents of a request.
 const TIMEOUT: Duration = Duration::from_millis(1_000);
-/// Most documents that requests fetch at once.
+/// Maximum number of documents that requests fetch at once.
 const WAITING: usize = 1_000;
-/// The most documents in the cache, and how long a document and a failed fetch stay there.
+/// Maximum number of documents in the cache, and how long a document and a failed fetch stay there.
 const CACHED: u64 = 10_000;
 const READ: Duration = Duration::from_secs(30 * 60);
 const UNREAD: Duration = Duration::from_secs(60);

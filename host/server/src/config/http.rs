@@ -19,13 +19,13 @@ pub struct Http {
     /// Timeout of a request; then it is answered with 504.
     #[serde(rename = "request_timeout_ms", deserialize_with = "settings::millis")]
     pub request_timeout: Duration,
-    /// Longest time for a client to send its headers, and for a connection to be idle.
+    /// Maximum time for a client to send its headers, and for a connection to be idle.
     #[serde(rename = "header_timeout_ms", deserialize_with = "settings::millis")]
     pub header_timeout: Duration,
-    /// Longest time for a request's body to arrive; then the request is answered with 408.
+    /// Maximum time for a request's body to arrive; then the request is answered with 408.
     #[serde(rename = "body_timeout_ms", deserialize_with = "settings::millis")]
     pub body_timeout: Duration,
-    /// Longest time in which a client reads nothing of its response; then its connection is closed.
+    /// Maximum time in which a client reads nothing of its response; then its connection is closed.
     #[serde(rename = "write_timeout_ms", deserialize_with = "settings::millis")]
     pub write_timeout: Duration,
     /// Open connections; more wait until one ends.
@@ -42,7 +42,7 @@ pub struct Http {
     /// Time in which a stopping server still takes requests while `/readyz` answers 503.
     #[serde(rename = "drain_notice_ms", deserialize_with = "settings::millis")]
     pub drain_notice: Duration,
-    /// Longest time that a stopping server waits for requests in flight.
+    /// Maximum time that a stopping server waits for requests in flight.
     #[serde(rename = "drain_timeout_ms", deserialize_with = "settings::millis")]
     pub drain_timeout: Duration,
     /// Proxies whose `X-Forwarded-For` header is used, and whose connections are not limited.

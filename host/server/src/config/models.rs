@@ -25,7 +25,7 @@ pub struct Models {
     pub max_component_bytes: u64,
     /// Linear memory one call may use, in bytes.
     pub max_memory_bytes: usize,
-    /// Longest time that one call may run.
+    /// Maximum time that one call may run.
     #[serde(rename = "call_deadline_ms", deserialize_with = "settings::millis")]
     pub call_deadline: Duration,
     /// Calls that run at the same time, and the size of the instance pool.

@@ -31,7 +31,7 @@ pub struct Reputation {
     /// Highest fee for a unit of gas, in billionths of the native currency.
     #[serde(default = "max_fee")]
     pub max_fee_gwei: f64,
-    /// Most transactions of the account under way at once; payments use half of them at most.
+    /// Maximum number of transactions of the account under way at once; payments use half of them at most.
     #[serde(default = "max_transactions")]
     pub max_transactions: usize,
     /// Gas that reverted feedback may cost in a day, for the agents of one owner or the submissions of one payer.
@@ -46,7 +46,7 @@ pub struct Reputation {
     /// Time after which a pending transaction is replaced by one with a higher fee.
     #[serde(rename = "replace_after_ms", default = "replace_after", deserialize_with = "settings::millis")]
     pub replace_after: Duration,
-    /// Longest wait for a lending history that is still being read.
+    /// Maximum wait for a lending history that is still being read.
     #[serde(rename = "coverage_wait_ms", default = "coverage_wait", deserialize_with = "settings::millis")]
     pub coverage_wait: Duration,
     /// Time after which a submission fails.
@@ -58,7 +58,7 @@ pub struct Reputation {
 }
 
 impl Reputation {
-    /// The account that sends feedback; `None` where `signer` is not a private key.
+    /// The account that sends feedback; `None` if `signer` is not a private key.
     pub fn account(&self) -> Option<PrivateKeySigner> {
         account(&self.signer)
     }

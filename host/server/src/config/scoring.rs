@@ -18,7 +18,7 @@ pub struct Scoring {
     pub incomplete_cache_ttl: Duration,
     /// Largest number of snapshots in memory.
     pub cache_entries: u64,
-    /// Longest wait for a first read; after it, the answer is `pending`.
+    /// Maximum wait for a first read; after it, the answer is `pending`.
     #[serde(rename = "read_budget_ms", deserialize_with = "settings::millis")]
     pub read_budget: Duration,
     /// Lifetime of the records of served scores. With 0 no record is saved, and scores have no id.

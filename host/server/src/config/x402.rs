@@ -63,7 +63,7 @@ pub struct X402 {
     /// Lifetime of a payer's signature.
     #[serde(rename = "valid_seconds", deserialize_with = "settings::seconds")]
     pub valid: Duration,
-    /// Longest wait for a payment to arrive; after it, the payer is asked to repeat the request.
+    /// Maximum wait for a payment to arrive; after it, the payer is asked to repeat the request.
     #[serde(rename = "settle_ms", deserialize_with = "settings::millis")]
     pub settle: Duration,
     /// Whether contracts may pay where this server settles. They decide by code whether a transfer succeeds.
@@ -87,7 +87,7 @@ impl X402 {
         NETWORKS.into_iter().find(|(name, chain)| *name == self.network || Some(*chain) == id)
     }
 
-    /// The asset with its EIP-712 domain; `None` where one of them is unknown.
+    /// The asset with its EIP-712 domain; `None` if one of them is unknown.
     pub fn domain(&self) -> Option<SigningDomain> {
         let (_, chain) = self.network()?;
         let known = ASSETS.into_iter().find(|(id, ..)| *id == chain);

@@ -9,7 +9,7 @@ use std::sync::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::route::BodyLimit;
-use crate::access::{AccessError, Ahead, Caller, Price};
+use crate::access::{AccessError, Caller, Prepaid, Price};
 
 const COST: HeaderName = HeaderName::from_static("assay-units-cost");
 const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
@@ -20,7 +20,7 @@ pub(crate) struct Call {
     pub caller: Result<Arc<Caller>, AccessError>,
     pub price: Option<Price>,
     /// The units of the call, where they were reserved with its count.
-    pub ahead: Option<Ahead>,
+    pub prepaid: Option<Prepaid>,
     pub bill: Bill,
     pub body: BodyLimit,
 }

@@ -40,4 +40,5 @@ pub use error::ApiError;
 pub use router::Routes;
 pub use routes::{document, router, routes};
 pub use server::{Bounds, serve};
-pub use state::{App, Limits, Services};
+pub(crate) use state::Services;
+pub use state::{App, Limits};

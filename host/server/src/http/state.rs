@@ -39,56 +39,56 @@ pub(crate) const SUMMARY_CHAINS: [ChainId; 10] = [1, 10, 56, 137, 8453, 42220, 4
 
 /// The application state of handlers.
 #[derive(Clone)]
-pub struct App(Arc<Inner>);
+pub struct App(Arc<AppState>);
 
 /// The parts of an [`App`].
-pub struct Inner {
+pub struct AppState {
     /// What answers production paths.
-    pub source: Arc<dyn Source>,
+    pub(crate) source: Arc<dyn Source>,
     /// What is read on chains.
-    pub scoring: Scoring,
+    pub(crate) scoring: Scoring,
     /// Whether the answers are mocks.
-    pub is_sandbox: bool,
-    pub rollout: Rollout,
-    pub agents: Agents,
+    pub(crate) is_sandbox: bool,
+    pub(crate) rollout: Rollout,
+    pub(crate) agents: Agents,
     /// Absent when not configured.
-    pub reputation: Option<Reputation>,
+    pub(crate) reputation: Option<Reputation>,
     /// The terms of the payments that scenarios refuse; absent outside of a sandbox.
-    pub refused_payments: Option<X402>,
+    pub(crate) refused_payments: Option<X402>,
     /// Those who wait for a submission; absent where there are none.
-    pub notices: Option<Notices>,
+    pub(crate) notices: Option<Notices>,
     /// What the chains contradict of the configuration.
-    pub contradictions: Contradictions,
+    pub(crate) contradictions: Contradictions,
     pub access: Access,
     /// Payment by call; absent when not enabled.
-    pub x402: Option<X402>,
+    pub(crate) x402: Option<X402>,
     /// Signs statements of scores; absent when not configured.
-    pub attestor: Option<Arc<Attestor>>,
-    pub history: History,
+    pub(crate) attestor: Option<Arc<Attestor>>,
+    pub(crate) history: History,
     /// Whether anyone with a key may download the models.
-    pub public_models: bool,
-    pub backups: Backups,
-    pub metrics: Metrics,
+    pub(crate) public_models: bool,
+    pub(crate) backups: Backups,
+    pub(crate) metrics: Metrics,
     /// The server was told to stop.
-    pub stopping: CancellationToken,
+    pub(crate) stopping: CancellationToken,
     /// False if no chain is configured on a server that reads chains.
-    pub reads_chains: bool,
+    pub(crate) reads_chains: bool,
     not_covered: Vec<NotCovered>,
-    pub cards: Arc<Cards>,
+    pub(crate) cards: Arc<Cards>,
     /// What became of the scored wallets.
-    pub outcomes: Outcomes,
-    pub limits: Limits,
-    pub docs: Docs,
+    pub(crate) outcomes: Outcomes,
+    pub(crate) limits: Limits,
+    pub(crate) docs: Docs,
     /// Permits of concurrent requests.
-    pub request_permits: Semaphore,
+    pub(crate) request_permits: Semaphore,
     /// Proxies whose `X-Forwarded-For` is trusted.
-    pub proxies: Vec<Network>,
+    pub(crate) proxies: Vec<Network>,
     chains: BTreeMap<ChainId, String>,
     answered: BTreeSet<ChainId>,
 }
 
 /// The backups of the store, one at a time.
-pub struct Backups {
+pub(crate) struct Backups {
     pub store: Store,
     pub folder: PathBuf,
     pub turn: tokio::sync::Mutex<()>,
@@ -125,27 +125,27 @@ impl Limits {
 }
 
 /// The services behind the handlers.
-pub struct Services {
-    pub source: Arc<dyn Source>,
-    pub scoring: Scoring,
-    pub rollout: Rollout,
-    pub agents: Agents,
-    pub cards: Arc<Cards>,
-    pub outcomes: Outcomes,
-    pub contradictions: Contradictions,
-    pub reputation: Option<Reputation>,
-    pub refused_payments: Option<X402>,
-    pub notices: Option<Notices>,
-    pub access: Access,
-    pub x402: Option<X402>,
-    pub attestor: Option<Arc<Attestor>>,
-    pub history: History,
-    pub store: Store,
-    pub metrics: Metrics,
+pub(crate) struct Services {
+    pub(crate) source: Arc<dyn Source>,
+    pub(crate) scoring: Scoring,
+    pub(crate) rollout: Rollout,
+    pub(crate) agents: Agents,
+    pub(crate) cards: Arc<Cards>,
+    pub(crate) outcomes: Outcomes,
+    pub(crate) contradictions: Contradictions,
+    pub(crate) reputation: Option<Reputation>,
+    pub(crate) refused_payments: Option<X402>,
+    pub(crate) notices: Option<Notices>,
+    pub(crate) access: Access,
+    pub(crate) x402: Option<X402>,
+    pub(crate) attestor: Option<Arc<Attestor>>,
+    pub(crate) history: History,
+    pub(crate) store: Store,
+    pub(crate) metrics: Metrics,
 }
 
 impl App {
-    pub fn new(config: &Config, services: Services) -> Self {
+    pub(crate) fn new(config: &Config, services: Services) -> Self {
         let Services {
             source,
             scoring,
@@ -168,7 +168,7 @@ impl App {
         let chains: BTreeMap<_, _> = config::chain_names().chain(configured).collect();
         let reads = |id: &ChainId| config.sandbox || config.chains.iter().any(|chain| chain.id == *id);
         let answered = chains.keys().copied().filter(reads).collect();
-        Self(Arc::new(Inner {
+        Self(Arc::new(AppState {
             source,
             scoring,
             is_sandbox: config.sandbox,
@@ -204,30 +204,30 @@ impl App {
     }
 }
 
-impl Inner {
+impl AppState {
     /// `None` for a chain that is neither in the contract nor in the configuration.
-    pub fn chain_name(&self, id: ChainId) -> Option<&str> {
+    pub(crate) fn chain_name(&self, id: ChainId) -> Option<&str> {
         self.chains.get(&id).map(String::as_str)
     }
 
     /// The lending protocols whose history a report does not have.
-    pub fn not_covered(&self, contents: &Contents) -> Vec<String> {
+    pub(crate) fn not_covered(&self, contents: &Contents) -> Vec<String> {
         let of_config = self.not_covered.iter().filter_map(|lender| lender.on(&contents.read_on));
         contents.without_pool().map(str::to_owned).chain(of_config.map(str::to_owned)).collect()
     }
 
     /// The sandbox champion of this moment.
-    pub fn sandbox(&self) -> Sandbox {
+    pub(crate) fn sandbox(&self) -> Sandbox {
         Sandbox::now(self.rollout.registry())
     }
 
     /// The name of a chain, or a name made of its id.
-    pub fn chain_label(&self, id: ChainId) -> String {
+    pub(crate) fn chain_label(&self, id: ChainId) -> String {
         self.chain_name(id).map_or_else(|| format!("Chain {id}"), str::to_owned)
     }
 
     /// The terms of payments for an agent whose scenario refuses every payment, and the reason of the refusal.
-    pub fn refuses_payments(&self, agent_id: u64) -> Option<(&X402, PaymentRefusal)> {
+    pub(crate) fn refuses_payments(&self, agent_id: u64) -> Option<(&X402, PaymentRefusal)> {
         let x402 = self.refused_payments.as_ref()?;
         match self.sandbox().behaviour(MockSubject::Agent(agent_id)) {
             Ok(Some(Behaviour::PaymentRefused(why))) => Some((x402, why)),
@@ -236,15 +236,15 @@ impl Inner {
     }
 
     /// Whether this server answers about the chain.
-    pub fn reads(&self, id: ChainId) -> bool {
+    pub(crate) fn reads(&self, id: ChainId) -> bool {
         self.answered.contains(&id)
     }
 }
 
 impl Deref for App {
-    type Target = Inner;
+    type Target = AppState;
 
-    fn deref(&self) -> &Inner {
+    fn deref(&self) -> &AppState {
         &self.0
     }
 }

@@ -20,32 +20,37 @@ pub struct Violation {
 
 /// The location of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     Body,
     Query,
     Path,
 }
 
 impl Violation {
-    fn new(r#type: &'static str, place: Place, field: Option<&'static str>, msg: impl Into<Cow<'static, str>>) -> Self {
+    fn new(
+        r#type: &'static str,
+        place: Location,
+        field: Option<&'static str>,
+        msg: impl Into<Cow<'static, str>>,
+    ) -> Self {
         let place = match place {
-            Place::Body => "body",
-            Place::Query => "query",
-            Place::Path => "path",
+            Location::Body => "body",
+            Location::Query => "query",
+            Location::Path => "path",
         };
         let loc = std::iter::once(place).chain(field).map(Cow::Borrowed).collect();
         Self { r#type, loc, msg: msg.into() }
     }
 
-    pub fn missing(place: Place, field: &'static str) -> Self {
+    pub fn missing(place: Location, field: &'static str) -> Self {
         Self::new("missing", place, Some(field), "Field required")
     }
 
-    pub fn not_a_bool(place: Place, field: &'static str) -> Self {
+    pub fn not_a_bool(place: Location, field: &'static str) -> Self {
         Self::new("bool_parsing", place, Some(field), "Input should be a valid boolean, unable to interpret input")
     }
 
-    pub fn not_an_integer(place: Place, field: &'static str) -> Self {
+    pub fn not_an_integer(place: Location, field: &'static str) -> Self {
         Self::new(
             "int_parsing",
             place,
@@ -55,65 +60,65 @@ impl Violation {
     }
 
     pub fn not_a_number(field: &'static str) -> Self {
-        Self::new("float_type", Place::Body, Some(field), "Input should be a valid number")
+        Self::new("float_type", Location::Body, Some(field), "Input should be a valid number")
     }
 
     pub fn not_an_int(field: &'static str) -> Self {
-        Self::new("int_type", Place::Body, Some(field), "Input should be a valid integer")
+        Self::new("int_type", Location::Body, Some(field), "Input should be a valid integer")
     }
 
     pub fn not_whole(field: &'static str) -> Self {
         Self::new(
             "int_from_float",
-            Place::Body,
+            Location::Body,
             Some(field),
             "Input should be a valid integer, got a number with a fractional part",
         )
     }
 
-    pub fn beyond(place: Place, field: &'static str, most: u64) -> Self {
+    pub fn beyond(place: Location, field: &'static str, most: u64) -> Self {
         Self::new("less_than_equal", place, Some(field), format!("Input should be less than or equal to {most}"))
     }
 
     pub fn not_finite(field: &'static str) -> Self {
-        Self::new("finite_number", Place::Body, Some(field), "Input should be a finite number")
+        Self::new("finite_number", Location::Body, Some(field), "Input should be a finite number")
     }
 
     pub fn negative(field: &'static str) -> Self {
-        Self::new("greater_than_equal", Place::Body, Some(field), "Input should be greater than or equal to 0")
+        Self::new("greater_than_equal", Location::Body, Some(field), "Input should be greater than or equal to 0")
     }
 
-    pub fn below_one(place: Place, field: &'static str) -> Self {
+    pub fn below_one(place: Location, field: &'static str) -> Self {
         Self::new("greater_than_equal", place, Some(field), "Input should be greater than or equal to 1")
     }
 
-    pub fn empty(place: Place, field: &'static str) -> Self {
+    pub fn empty(place: Location, field: &'static str) -> Self {
         Self::new("string_too_short", place, Some(field), "String should have at least 1 character")
     }
 
     pub fn not_a_string(field: &'static str) -> Self {
-        Self::new("string_type", Place::Body, Some(field), "Input should be a valid string")
+        Self::new("string_type", Location::Body, Some(field), "Input should be a valid string")
     }
 
     pub fn not_a_list(field: &'static str) -> Self {
-        Self::new("list_type", Place::Body, Some(field), "Input should be a valid list")
+        Self::new("list_type", Location::Body, Some(field), "Input should be a valid list")
     }
 
     /// A value that its type cannot parse, with the error message of that type.
-    pub fn refused(place: Place, field: &'static str, why: impl std::fmt::Display) -> Self {
+    pub fn refused(place: Location, field: &'static str, why: impl std::fmt::Display) -> Self {
         Self::new("value_error", place, Some(field), format!("Value error, {why}"))
     }
 
     pub fn not_an_object() -> Self {
         Self::new(
             "model_attributes_type",
-            Place::Body,
+            Location::Body,
             None,
             "Input should be a valid dictionary or object to extract fields from",
         )
     }
 
     pub fn not_json(error: &serde_json::Error) -> Self {
-        Self::new("json_invalid", Place::Body, None, format!("JSON decode error: {error}"))
+        Self::new("json_invalid", Location::Body, None, format!("JSON decode error: {error}"))
     }
 }

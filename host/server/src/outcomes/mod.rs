@@ -38,10 +38,10 @@ const FIRST: Duration = Duration::from_secs(60);
 /// What became of the scored wallets. Cheap to clone.
 #[derive(Clone)]
 pub struct Outcomes {
-    inner: Arc<Inner>,
+    inner: Arc<OutcomesState>,
 }
 
-struct Inner {
+struct OutcomesState {
     rollout: Rollout,
     chains: Chains,
     /// Chains that have markets.
@@ -81,7 +81,7 @@ impl Outcomes {
         let with_markets = config.chains.iter().filter(|chain| !chain.markets.is_empty()).map(|chain| chain.id);
         let with_markets = with_markets.collect();
         let (joining, shown) = (Mutex::default(), Mutex::default());
-        Self { inner: Arc::new(Inner { rollout, chains, with_markets, cards, joining, shown }) }
+        Self { inner: Arc::new(OutcomesState { rollout, chains, with_markets, cards, joining, shown }) }
     }
 
     /// The outcomes of the scores that are kept.
@@ -103,9 +103,9 @@ impl Outcomes {
         let known_until = known.as_ref().map(|known| known.until);
         let mut own = Vec::new();
         for (described, model, role) in roles {
-            let scores = by_model.remove(&model.digest).unwrap_or_default();
+            let observed = by_model.remove(&model.digest).unwrap_or_default();
             let claims = self.inner.cards.claims(&model, || Some(described)).await;
-            own.push((model, role, scores, claims));
+            own.push(Scorer { model, role, observed, claims });
         }
         let join = move || own.into_iter().map(|own| of_model(own, known.as_ref())).collect();
         Ok(Joined { known_until, reason, models: blocking(join).await })
@@ -171,10 +171,15 @@ impl Outcomes {
     }
 }
 
-fn of_model(
-    (model, role, observed, claims): (ModelRef, Role, Observations, Arc<[Claim]>),
-    known: Option<&Liquidations>,
-) -> OfModel {
+/// A model in a role, its kept scores and what it claims.
+struct Scorer {
+    model: ModelRef,
+    role: Role,
+    observed: Observations,
+    claims: Arc<[Claim]>,
+}
+
+fn of_model(Scorer { model, role, observed, claims }: Scorer, known: Option<&Liquidations>) -> OfModel {
     let scores = &observed.scores;
     let mut wallets: Vec<_> = scores.iter().map(|found| found.address).collect();
     wallets.sort_unstable();

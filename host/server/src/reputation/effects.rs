@@ -69,7 +69,7 @@ pub trait Effects: Send + Sync {
 }
 
 /// A chain, read and written by the account of `[reputation]`, and an IPFS node.
-pub struct OnChain {
+pub(crate) struct OnChain {
     pub appraiser: Appraiser,
     pub ipfs: Ipfs,
     pub outbox: Outbox,

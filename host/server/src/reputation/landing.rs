@@ -21,7 +21,7 @@ use assay_outbox::{
 };
 use assay_store::{Lease, Lost};
 
-/// The most gas of one feedback, which takes about 200,000.
+/// Maximum gas of one feedback, which takes about 200,000.
 const MOST_GAS: u64 = 1_000_000;
 /// Time without a new block after which a waiting submission says so.
 const SILENCE: Duration = Duration::from_secs(60);
@@ -227,7 +227,7 @@ pub(crate) fn by_registry(reason: &str) -> String {
 }
 
 impl Landing<'_> {
-    /// What the registry says about the tag; `None` where it does not say.
+    /// What the registry says about the tag; `None` if it does not say.
     pub(super) async fn without_receipt(
         &self,
         record: &SubmissionRecord,

@@ -7,15 +7,15 @@
 //! nonce is spent for good.
 
 mod appraiser;
-mod counter;
 mod document;
 mod effects;
 mod estimate;
+mod factory;
 mod landing;
 mod losses;
 mod notices;
 mod prepare;
-pub mod records;
+pub(crate) mod records;
 mod request;
 #[cfg(test)]
 mod sample;
@@ -48,24 +48,24 @@ use losses::Loss;
 use records::{Stage, SubmissionRecord};
 use step::step;
 
-pub use appraiser::{Appraiser, NoAppraisal};
-pub use counter::Counter;
-pub use effects::{Client, Effects, OnChain};
+pub(crate) use appraiser::{Appraiser, NoAppraisal};
+pub(crate) use effects::{Client, Effects, OnChain};
+pub(crate) use factory::SubmissionFactory;
 pub(crate) use landing::by_registry;
-pub use losses::{Barred, Limits};
-pub use notices::{Notices, Waiting};
-pub use request::Request;
-pub use step::Event;
+pub(crate) use losses::{Barred, Limits};
+pub(crate) use notices::{Notices, Waiting};
+pub(crate) use request::Request;
+pub(crate) use step::Event;
 pub(crate) use step::not_done;
-pub use submit::SubmitError;
+pub(crate) use submit::SubmitError;
 
 /// The service. Cheap to clone.
 #[derive(Clone)]
 pub struct Reputation {
-    inner: Arc<Inner>,
+    inner: Arc<ReputationState>,
 }
 
-struct Inner {
+struct ReputationState {
     store: Store,
     effects: Box<dyn Effects>,
     /// The payments that the same account settles; `None` if this server settles none.
@@ -112,7 +112,7 @@ impl Reputation {
     pub fn new(settings: Settings, store: Store, effects: impl Effects + 'static, payments: Option<Local>) -> Self {
         let (warnings, accepted, changed) = (Warnings::default(), Notify::new(), Arc::default());
         let effects = Box::new(effects);
-        Self { inner: Arc::new(Inner { store, effects, payments, settings, warnings, accepted, changed }) }
+        Self { inner: Arc::new(ReputationState { store, effects, payments, settings, warnings, accepted, changed }) }
     }
 
     /// Notified after each step of this process.

@@ -14,18 +14,18 @@ use super::records::{self, SubmissionRecord};
 use crate::tasks::Spawner;
 use assay_store::{Store, StoreError};
 
-/// Longest time between two readings while somebody waits.
+/// Maximum time between two readings while somebody waits.
 const PACE: Duration = Duration::from_secs(1);
 /// Shortest time between two readings: many steps at once are one reading.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Most submissions in one reading of the store.
+/// Maximum number of submissions in one reading of the store.
 const AT_ONCE: usize = 500;
 
 /// Those who wait. Cheap to clone.
 #[derive(Clone)]
-pub struct Notices(Arc<Inner>);
+pub(crate) struct Notices(Arc<NoticesState>);
 
-struct Inner {
+struct NoticesState {
     store: Store,
     /// Notified after each step of this process.
     steps: Arc<Notify>,
@@ -37,32 +37,32 @@ struct Inner {
 }
 
 /// A client that waits. Its place is free again when this is dropped.
-pub struct Waiting {
+pub(crate) struct Waiting {
     states: watch::Receiver<Arc<SubmissionRecord>>,
     last: Arc<SubmissionRecord>,
-    _place: Place,
+    _place: WaiterPermit,
 }
 
-struct Place(#[expect(dead_code, reason = "held until the client leaves")] OwnedSemaphorePermit);
+struct WaiterPermit(#[expect(dead_code, reason = "held until the client leaves")] OwnedSemaphorePermit);
 
 impl Notices {
     /// `steps` is notified after each step of this process. `places` is the number of clients that may wait at once.
-    pub fn new(store: Store, steps: Arc<Notify>, places: usize) -> Self {
+    pub(crate) fn new(store: Store, steps: Arc<Notify>, places: usize) -> Self {
         let (topics, joined) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Inner { store, steps, topics, places: Arc::new(Semaphore::new(places)), joined }))
+        Self(Arc::new(NoticesState { store, steps, topics, places: Arc::new(Semaphore::new(places)), joined }))
     }
 
     /// Starts the task that reads.
-    pub fn start(&self, tasks: &Spawner) {
+    pub(crate) fn start(&self, tasks: &Spawner) {
         let (this, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("notices", async move {
             stopping.run_until_cancelled(this.follow()).await;
         });
     }
 
-    /// A place for a client that knows the state `last`; `None` where all places are taken.
-    pub fn wait(&self, last: SubmissionRecord) -> Option<Waiting> {
-        let place = Place::new(self.0.places.clone().try_acquire_owned().ok()?);
+    /// A place for a client that knows the state `last`; `None` if all places are taken.
+    pub(crate) fn wait(&self, last: SubmissionRecord) -> Option<Waiting> {
+        let place = WaiterPermit::new(self.0.places.clone().try_acquire_owned().ok()?);
         let last = Arc::new(last);
         let states = {
             let mut topics = self.topics();
@@ -118,12 +118,12 @@ impl Notices {
 
 impl Waiting {
     /// The state that the client knows.
-    pub fn last(&self) -> &SubmissionRecord {
+    pub(crate) fn last(&self) -> &SubmissionRecord {
         &self.last
     }
 
     /// Completes when the client has something new to see, which is then [`Waiting::last`].
-    pub async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         let known = seen(&self.last);
         let next = self.states.wait_for(|now| seen(now) != known).await.ok().map(|now| now.clone());
         match next {
@@ -134,14 +134,14 @@ impl Waiting {
     }
 }
 
-impl Place {
+impl WaiterPermit {
     fn new(permit: OwnedSemaphorePermit) -> Self {
         metrics::gauge!("assay_submissions_waited_for").increment(1.0);
         Self(permit)
     }
 }
 
-impl Drop for Place {
+impl Drop for WaiterPermit {
     fn drop(&mut self) {
         metrics::gauge!("assay_submissions_waited_for").decrement(1.0);
     }

@@ -9,25 +9,25 @@ use assay_outbox::slot::{LandedRecord, SlotRecord};
 use assay_store::{Family, Key};
 
 /// Submissions that have not ended. Keys sort by time of creation.
-pub const OPEN_SUBMISSIONS: Family<Uuid> = Family::listed("submission-open/");
+pub(crate) const OPEN_SUBMISSIONS: Family<Uuid> = Family::listed("submission-open/");
 
 /// A submission of reputation.
-pub fn submission(id: Uuid) -> Key<SubmissionRecord> {
+pub(crate) fn submission(id: Uuid) -> Key<SubmissionRecord> {
     Family::new("submission/").key(id)
 }
 
 /// The entry of a submission among the open ones.
-pub fn open_submission(created_at: Time, id: Uuid) -> Key<Uuid> {
+pub(crate) fn open_submission(created_at: Time, id: Uuid) -> Key<Uuid> {
     OPEN_SUBMISSIONS.key(format_args!("{:015}-{id}", created_at.timestamp_millis().max(0)))
 }
 
 /// The submission that a caller began under one `Idempotency-Key`, by the SHA-256 of that key; stored for 24 hours.
-pub fn submission_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
+pub(crate) fn submission_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
     Family::new("submission-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
 }
 
 /// Seconds that the latest submissions took, latest last.
-pub fn submission_durations() -> Key<Vec<u32>> {
+pub(crate) fn submission_durations() -> Key<Vec<u32>> {
     Key::single("submission-durations")
 }
 
@@ -195,7 +195,7 @@ pub struct FeedbackRecord {
 
 /// The submission that a caller began under an `Idempotency-Key`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RetryRecord {
+pub(crate) struct RetryRecord {
     pub submission: Uuid,
     /// The digest of the request.
     pub request: B256,

@@ -70,7 +70,7 @@ pub enum SpentBy {
     Foreign,
 }
 
-/// The record after `event`; `None` where it stays the same, or its stage does not allow the event.
+/// The record after `event`; `None` if it stays the same, or its stage does not allow the event.
 pub(crate) fn step(
     record: &SubmissionRecord,
     event: Event,

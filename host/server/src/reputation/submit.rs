@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{
     Barred, Reputation,
-    counter::Counter,
+    factory::SubmissionFactory,
     records::{self, RetryRecord, SubmissionRecord},
     request::{REMEMBERED, Request},
 };
@@ -55,8 +55,8 @@ impl Reputation {
             return Ok(earlier);
         }
         self.require_open(&request).await?;
-        let counter = Counter::new(self.inner.store.clone(), self.inner.effects.client());
-        let record = counter.record(&request, counter.ahead().await?);
+        let factory = SubmissionFactory::new(self.inner.store.clone(), self.inner.effects.client());
+        let record = factory.record(&request, factory.ahead().await?);
         for _ in 0..TRIES {
             let batch = self
                 .kept(Batch::new(), &record)?
@@ -82,7 +82,7 @@ impl Reputation {
                 }
             }
         }
-        Err(StoreError::Failed { reason: "a submission found no quiet moment".into() }.into())
+        Err(StoreError::Failed { reason: "other writes to the same records came first; try again".into() }.into())
     }
 
     /// Checks that the registry would take feedback for the agent from the account, and that neither the agent nor its
@@ -106,7 +106,7 @@ impl Reputation {
     /// The submission that an earlier request with this `Idempotency-Key` or payment began.
     ///
     /// # Errors
-    /// [`SubmitError::OtherRequest`] where the earlier request was a different one.
+    /// [`SubmitError::OtherRequest`] if the earlier request was a different one.
     pub async fn earlier(&self, request: &Request) -> Result<Option<SubmissionRecord>, SubmitError> {
         if let Payer::Payment(id) = &request.payer {
             let payment = self.inner.store.get(&payments::payment(id)).await?;

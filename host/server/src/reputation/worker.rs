@@ -45,7 +45,7 @@ impl Reputation {
         let name = format!("reputation/{}/{account:#x}", registries.chain);
         self.inner
             .store
-            .lead(&name, (LEASE, RETRY), "submissions", |lease| async move { self.rounds(&lease).await })
+            .lead(&name, LEASE, RETRY, "submissions", |lease| async move { self.rounds(&lease).await })
             .await;
     }
 

@@ -54,7 +54,7 @@ impl Rollout {
         });
     }
 
-    /// `false` where another host has changed a role.
+    /// `false` if another host has changed a role.
     async fn record(
         &self,
         roles: Roles,

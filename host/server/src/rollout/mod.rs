@@ -38,10 +38,10 @@ pub use shadow::{ShadowPair, Spread};
 /// The service. Cheap to clone.
 #[derive(Clone)]
 pub struct Rollout {
-    inner: Arc<Inner>,
+    inner: Arc<RolloutState>,
 }
 
-struct Inner {
+struct RolloutState {
     registry: Arc<Registry>,
     store: Store,
     /// Locked during every change of a role or the shelf.
@@ -72,7 +72,8 @@ impl Rollout {
         let shadow = shadow::Shadow::start(&registry, settings, &observed)
             .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
         let recorded = Mutex::new(recorded);
-        let inner = Inner { registry, store, recorded, provenance, promotion, shadow, observed, shadow_lifetime };
+        let inner =
+            RolloutState { registry, store, recorded, provenance, promotion, shadow, observed, shadow_lifetime };
         Ok(Self { inner: Arc::new(inner) })
     }
 

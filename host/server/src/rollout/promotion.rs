@@ -25,7 +25,7 @@ impl Review {
         self.against().join(", ")
     }
 
-    /// The measured figures; `None` where the shadow saw too few calls.
+    /// The measured figures; `None` if the shadow saw too few calls.
     pub(super) fn summary(&self) -> Option<String> {
         let Evidence { calls, failures, psi, migration, latency_ratio } = self.enough()?;
         let figure = |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));

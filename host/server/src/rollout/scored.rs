@@ -18,7 +18,7 @@ pub struct Scored {
     pub coverage: Coverage,
     /// Of the reading behind it.
     pub fresh: Freshness,
-    /// The id of its record; `None` where provenance is switched off or the queue was full.
+    /// The id of its record; `None` if provenance is switched off or the queue was full.
     pub record: Option<Uuid>,
     pub basis: Basis,
     /// The blocks behind it; empty for a mock answer.

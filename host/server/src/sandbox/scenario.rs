@@ -194,8 +194,8 @@ fn liquidated(pool: &mut MockPool, now: Time) {
     (pool.first_event, pool.last_event) = (pool.first_event.or(at), at);
 }
 
-/// The unread part of a pool, in the words of production. `None` where all is read, and for an unknown protocol.
+/// The unread part of a pool, in the words of production. `None` if all is read, and for an unknown protocol.
 fn missing(pool: &MockPool) -> Option<Unread> {
     let protocol = Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == pool.protocol)?;
-    Unread::history((protocol, parse_address(&pool.market_address).ok()?), pool.coverage, pool.synced_to_block)
+    Unread::history(protocol, parse_address(&pool.market_address).ok()?, pool.coverage, pool.synced_to_block)
 }

@@ -13,7 +13,7 @@ use assay_domain::{
 use assay_registry::{CreditModel, Model, OfKind, SybilModel};
 
 /// How attestations are counted: each statement once, also where several chains repeat it.
-pub const IDENTITY_SCHEME: &str = "1.0";
+pub(crate) const IDENTITY_SCHEME: &str = "1.0";
 
 /// Scores of pinned models.
 #[derive(Debug, Clone)]
@@ -41,7 +41,7 @@ pub struct Appraisal {
 
 /// Why there is no appraisal.
 #[derive(Debug, thiserror::Error)]
-pub enum AppraisalError {
+pub(crate) enum AppraisalError {
     #[error("the {kind} model {version} is not on the shelf")]
     NoModel { kind: ModelKind, version: ModelVersion },
     #[error(transparent)]
@@ -53,7 +53,7 @@ impl Scoring {
     ///
     /// # Errors
     /// [`AppraisalError`]; as [`Scoring::score`] for an address without activity.
-    pub async fn appraisal(
+    pub(crate) async fn appraisal(
         &self,
         address: Address,
         credit: &ModelVersion,

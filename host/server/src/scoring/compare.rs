@@ -9,8 +9,8 @@ use assay_domain::{
 };
 use assay_registry::{CreditModel, Registry, RoleError, ScoreError};
 
-/// Most versions in one comparison.
-pub const MOST_VERSIONS: usize = 8;
+/// Maximum number of versions in one comparison.
+pub(crate) const MOST_VERSIONS: usize = 8;
 
 /// The answers of several versions to one snapshot.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ pub struct Compared {
     pub answer: Result<Assessment, NoAnswer>,
     /// Time from the call to the checked answer, as for a served answer.
     pub took: Option<Duration>,
-    /// Fuel (about one per instruction) and peak memory in bytes, the same on every machine. `None` where they could
+    /// Fuel (about one per instruction) and peak memory in bytes, the same on every machine. `None` if they could
     /// not be measured.
     pub cost: Option<(u64, usize)>,
     /// Difference to the first version; `None` for the first one, and where either failed.
@@ -99,7 +99,7 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::Model`] without a champion.
-    pub fn default_versions(&self) -> Result<Vec<ModelVersion>, ScoringError> {
+    pub(crate) fn default_versions(&self) -> Result<Vec<ModelVersion>, ScoringError> {
         let active = self.inner.registry.active();
         let champion: CreditModel = active.champion()?;
         let all = std::iter::once(champion).chain(active.challengers());
@@ -110,8 +110,12 @@ impl Scoring {
     /// the others.
     ///
     /// # Errors
-    /// As [`Scoring::score`], except for failures of one version; [`ScoringError::Version`] where none is loaded.
-    pub async fn compare(&self, subject: &Subject, versions: Vec<ModelVersion>) -> Result<Comparison, ScoringError> {
+    /// As [`Scoring::score`], except for failures of one version; [`ScoringError::Version`] if none is loaded.
+    pub(crate) async fn compare(
+        &self,
+        subject: &Subject,
+        versions: Vec<ModelVersion>,
+    ) -> Result<Comparison, ScoringError> {
         let registry = Arc::clone(&self.inner.registry);
         let found: Vec<_> = versions.into_iter().map(|version| (registry.in_service(&version), version)).collect();
         let none_loaded = found.iter().all(|(model, _)| matches!(model, Err(RoleError::Unknown { .. })));

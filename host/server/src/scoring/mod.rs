@@ -16,27 +16,27 @@ use assay_chain::{CLOCK_SUSPECTED, Chains, NO_OLD_STATE};
 use assay_domain::{Freshness, Lifetimes, Snapshot};
 use assay_registry::Registry;
 
-pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
-pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
-pub use error::ScoringError;
+pub(crate) use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
+pub(crate) use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
+pub(crate) use error::ScoringError;
 pub(crate) use report::sum;
-pub use report::{
-    ChainReport, Contents, Details, HeldToken, IdentityReport, ProtocolTotal, Report, ReportedEvent, ReportedPool,
+pub(crate) use report::{
+    ChainReport, Contents, HeldToken, IdentityReport, ProtocolTotal, Report, ReportedEvent, ReportedPool,
     ReportedPosition,
 };
-pub use score::Ask;
-pub use several::{MeanScore, Scores, Several, SkipReason, Skipped};
-pub use source::{Answer, Source, blocking};
-pub use summary::{Aggregate, Summarized};
+pub(crate) use score::Ask;
+pub(crate) use several::{MeanScore, Scores, Several, SkipReason, Skipped};
+pub(crate) use source::{Answer, Source, blocking};
+pub(crate) use summary::{Aggregate, Summarized};
 
 /// The scoring service. Cheap to clone.
 #[derive(Clone)]
-pub struct Scoring {
-    inner: Arc<Inner>,
+pub(crate) struct Scoring {
+    inner: Arc<ScoringState>,
     chains: Chains,
 }
 
-struct Inner {
+struct ScoringState {
     registry: Arc<Registry>,
     rollout: Rollout,
     scores: score::Cache,
@@ -44,13 +44,13 @@ struct Inner {
 }
 
 impl Scoring {
-    pub fn new(registry: Arc<Registry>, chains: Chains, rollout: Rollout, settings: &config::Scoring) -> Self {
+    pub(crate) fn new(registry: Arc<Registry>, chains: Chains, rollout: Rollout, settings: &config::Scoring) -> Self {
         let lifetimes = Lifetimes { complete: settings.cache_ttl, incomplete: settings.incomplete_cache_ttl };
-        Self { inner: Arc::new(Inner { registry, rollout, scores: score::cache(settings), lifetimes }), chains }
+        Self { inner: Arc::new(ScoringState { registry, rollout, scores: score::cache(settings), lifetimes }), chains }
     }
 
     /// What the endpoints of chains lack, in words that say what to do.
-    pub fn chain_warnings(&self) -> Vec<String> {
+    pub(crate) fn chain_warnings(&self) -> Vec<String> {
         let clock = self
             .chains
             .is_clock_suspected()

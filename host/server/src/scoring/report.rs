@@ -138,7 +138,7 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::score`], except that an unknown address is not an error.
-    pub async fn report(&self, subject: &Subject, by: &str) -> Result<Report, ScoringError> {
+    pub(crate) async fn report(&self, subject: &Subject, by: &str) -> Result<Report, ScoringError> {
         let read = self.read(self.address(subject).await?).await?;
         let ask = Ask { by, version: None, factors: false };
         let (scored, _) = self.assess(&self.credit(&ask)?, &read.snapshot, &ask).await?;
@@ -151,7 +151,7 @@ impl Scoring {
     /// # Errors
     /// As [`Scoring::report`], [`ScoringError::ChainDown`] if this chain could not be read or is not configured, and
     /// [`ScoringError::NotYetRead`] if it is being read.
-    pub async fn chain_report(&self, subject: &Subject, chain: ChainId) -> Result<ChainReport, ScoringError> {
+    pub(crate) async fn chain_report(&self, subject: &Subject, chain: ChainId) -> Result<ChainReport, ScoringError> {
         let read = self.read(self.address(subject).await?).await?;
         let part = read.snapshot.chains.iter().find(|part| part.chain_id == chain);
         let part = part.filter(|part| part.coverage != Coverage::Failed).ok_or(ScoringError::ChainDown(chain))?;
@@ -319,7 +319,7 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::report`].
-    pub async fn identity(&self, subject: &Subject) -> Result<IdentityReport, ScoringError> {
+    pub(crate) async fn identity(&self, subject: &Subject) -> Result<IdentityReport, ScoringError> {
         let read = self.read(self.address(subject).await?).await?;
         let (distinct, fresh) = (distinct(&read.snapshot), self.freshness(&read.snapshot));
         Ok(IdentityReport { snapshot: read.snapshot, distinct, cached: read.cached, fresh })

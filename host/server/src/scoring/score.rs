@@ -33,10 +33,10 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] for an address without activity or a name that does not resolve,
-    /// [`ScoringError::ChainsDown`] where nothing could be read, [`ScoringError::ChainsMissing`] where the chains that
-    /// could be read show no activity, [`ScoringError::Version`] where the requested version
+    /// [`ScoringError::ChainsDown`] if nothing could be read, [`ScoringError::ChainsMissing`] if the chains that
+    /// could be read show no activity, [`ScoringError::Version`] if the requested version
     /// is not in service, otherwise the failure of the model.
-    pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
+    pub(crate) async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
         let model = self.credit(ask)?;
         Ok(self.score_with(&model, subject, ask).await?.0)
     }
@@ -45,7 +45,7 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::score`].
-    pub async fn score_and_features(
+    pub(crate) async fn score_and_features(
         &self,
         subject: &Subject,
         ask: &Ask<'_>,
@@ -94,7 +94,7 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] for a name without one.
-    pub async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
+    pub(crate) async fn address(&self, subject: &Subject) -> Result<Address, ScoringError> {
         match subject {
             Subject::Address(address) => Ok(*address),
             Subject::Name(name) => Ok(self.chains.resolve(name).await?),
@@ -152,7 +152,7 @@ impl Scoring {
 }
 
 /// # Errors
-/// [`ScoringError::ChainsDown`] where nothing could be read.
+/// [`ScoringError::ChainsDown`] if nothing could be read.
 fn readable(read: Read) -> Result<Read, ScoringError> {
     if read.snapshot.chains.is_empty() || read.snapshot.all_failed() {
         return Err(ScoringError::ChainsDown);
@@ -162,7 +162,7 @@ fn readable(read: Read) -> Result<Read, ScoringError> {
 
 /// A request for a score, without its subject.
 #[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
+pub(crate) struct Ask<'a> {
     /// Name of the API key.
     pub by: &'a str,
     /// The version that answers; the champion where absent.
@@ -190,7 +190,7 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::score`].
-    pub fn model(&self, ask: &Ask<'_>) -> Result<CreditModel, ScoringError> {
+    pub(crate) fn model(&self, ask: &Ask<'_>) -> Result<CreditModel, ScoringError> {
         self.credit(ask)
     }
 
@@ -198,7 +198,12 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] if the wallet had no activity, otherwise the failure of the model.
-    pub fn past(&self, model: &CreditModel, wallet: Address, read: &PastRecord) -> Result<Arc<Scored>, ScoringError> {
+    pub(crate) fn past(
+        &self,
+        model: &CreditModel,
+        wallet: Address,
+        read: &PastRecord,
+    ) -> Result<Arc<Scored>, ScoringError> {
         if !read.has_activity {
             return Err(ScoringError::NotFound);
         }
@@ -222,7 +227,7 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::score`].
-    pub async fn boosted(
+    pub(crate) async fn boosted(
         &self,
         subject: &Subject,
         total_asset_usd: f64,

@@ -35,7 +35,7 @@ pub struct MeanScore {
 
 /// The scores of several addresses by one model, in the order asked.
 #[derive(Clone)]
-pub struct Scores {
+pub(crate) struct Scores {
     pub model: CreditModel,
     pub found: Vec<Arc<Scored>>,
     pub skipped: Vec<Skipped>,
@@ -46,7 +46,7 @@ impl Scores {
     ///
     /// # Errors
     /// [`ScoringError::NoneValid`] for no scores.
-    pub fn mean(self) -> Result<MeanScore, ScoringError> {
+    pub(crate) fn mean(self) -> Result<MeanScore, ScoringError> {
         let Self { model, found, skipped } = self;
         let scores: Vec<Score> = found.iter().map(|scored| scored.assessment.score).collect();
         let score = Score::mean(&scores).ok_or(ScoringError::NoneValid)?;
@@ -71,7 +71,7 @@ impl Scoring {
     /// # Errors
     /// [`ScoringError::NoneValid`] if no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
     /// if no subject has a score, and the failure of the model for any of them.
-    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Scores, ScoringError> {
+    pub(crate) async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Scores, ScoringError> {
         let model = self.credit(ask)?;
         let score = |scoring: Self, address| {
             let model = model.clone();

@@ -9,10 +9,10 @@ use crate::rollout::Scored;
 use assay_domain::{ChainId, Subject};
 
 /// An answer about wallets.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, ScoringError>>;
+pub(crate) type Answer<'a, T> = BoxFuture<'a, Result<T, ScoringError>>;
 
 /// The answers of the production paths.
-pub trait Source: Send + Sync {
+pub(crate) trait Source: Send + Sync {
     /// The score of `subject`; with `off_chain_usd`, the score with these off-chain assets added.
     fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>>;
 
@@ -89,7 +89,7 @@ impl Source for Scoring {
 
 /// Makes many model calls, or reads files, on a thread for blocking work, so that other requests do not wait. A panic
 /// goes on in the caller.
-pub async fn blocking<T: Send + 'static>(calls: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn blocking<T: Send + 'static>(calls: impl FnOnce() -> T + Send + 'static) -> T {
     let request = tracing::Span::current();
     tokio::task::spawn_blocking(move || request.in_scope(calls))
         .await

@@ -50,7 +50,7 @@ impl Summarized {
     /// The sums of one chain alone.
     ///
     /// # Errors
-    /// [`ScoringError::ChainDown`] where it could not be read, [`ScoringError::NotYetRead`] where it is being read.
+    /// [`ScoringError::ChainDown`] if it could not be read, [`ScoringError::NotYetRead`] if it is being read.
     pub fn only(mut self, chain: ChainId) -> Result<Self, ScoringError> {
         self.chains.retain(|part| part.chain_id == chain);
         self.unread.iter_mut().for_each(|unread| unread.retain(|(id, _)| *id == chain));
@@ -81,8 +81,8 @@ impl Scoring {
     /// The sums of `subject`; zeros for an address without activity.
     ///
     /// # Errors
-    /// As [`Scoring::report`], and [`ScoringError::NotYetRead`] where no chain was read in time.
-    pub async fn summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
+    /// As [`Scoring::report`], and [`ScoringError::NotYetRead`] if no chain was read in time.
+    pub(crate) async fn summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         self.summary_of(self.address(subject).await?).await
     }
 
@@ -90,7 +90,7 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::summary`].
-    pub async fn current_summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
+    pub(crate) async fn current_summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         self.summarized(self.read_now(self.address(subject).await?).await?)
     }
 
@@ -98,15 +98,15 @@ impl Scoring {
     ///
     /// # Errors
     /// As [`Scoring::chain_report`].
-    pub async fn chain_summary(&self, subject: &Subject, chain: ChainId) -> Result<Summarized, ScoringError> {
+    pub(crate) async fn chain_summary(&self, subject: &Subject, chain: ChainId) -> Result<Summarized, ScoringError> {
         self.summary(subject).await?.only(chain)
     }
 
     /// The sums of the `subjects` that could be read.
     ///
     /// # Errors
-    /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::ChainsDown`] where no subject could be read.
-    pub async fn aggregate(&self, subjects: Vec<Subject>) -> Result<Aggregate, ScoringError> {
+    /// [`ScoringError::NoneValid`] if no name resolves, [`ScoringError::ChainsDown`] if no subject could be read.
+    pub(crate) async fn aggregate(&self, subjects: Vec<Subject>) -> Result<Aggregate, ScoringError> {
         let all = self.each(subjects, |scoring, address| async move { scoring.summary_of(address).await }).await?;
         Aggregate::of(all).ok_or(ScoringError::NoneValid)
     }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-/// Resident memory in bytes; `None` where the system has no `/proc`.
+/// Resident memory in bytes; `None` if the system has no `/proc`.
 pub(super) fn resident_memory() -> Option<u64> {
     parse_resident(&fs::read_to_string("/proc/self/status").ok()?)
 }

@@ -50,7 +50,7 @@ impl Traces {
     /// Starts to send spans to `collector`, on the current runtime.
     ///
     /// # Errors
-    /// [`TraceError`] where nothing can be sent to the collector.
+    /// [`TraceError`] if nothing can be sent to the collector.
     pub(super) fn start(collector: &Collector) -> Result<(Self, SdkTracer), TraceError> {
         let runtime = Handle::try_current().map_err(|error| TraceError(error.to_string()))?;
         let http = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build();

@@ -6,7 +6,7 @@ use assay_domain::Protocol;
 use assay_evm::client::Block;
 use assay_index::{Index, IndexError};
 
-/// A sentence; `None` where there is nothing to index.
+/// A sentence; `None` if there is nothing to index.
 pub(super) fn words(chain: &ChainConfig, reading: &Reading, head: Block) -> Option<String> {
     let first = chain.markets.iter().map(|market| market.from_block).min()?;
     let settled = head.number.checked_sub(chain.finality)?;

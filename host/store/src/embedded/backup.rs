@@ -67,7 +67,7 @@ fn fill(from: &Database, draft: &Path) -> Result<u64, redb::Error> {
 /// Replaces the store at `path` by a copy of `backup`, and moves the old store to `aside`.
 ///
 /// # Errors
-/// [`OpenError`] where the backup is unusable or damaged, or the store is in use; nothing changes.
+/// [`OpenError`] if the backup is unusable or damaged, or the store is in use; nothing changes.
 pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
     let unusable =
         |path: &Path, error: io::Error| OpenError::Unusable { path: path.to_owned(), reason: error.to_string() };

@@ -204,7 +204,7 @@ impl Embedded {
             .await
     }
 
-    /// Extends the lease to `ttl` from now, or ends it without a `ttl`; `false` where it has ended.
+    /// Extends the lease to `ttl` from now, or ends it without a `ttl`; `false` if it has ended.
     pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
         let (key, token) = (lease.key(), lease.token);
         self.writer

@@ -24,7 +24,7 @@ use crate::{
     clock::{Clock, millis},
 };
 
-/// The most writes of one transaction, and of the queue.
+/// Maximum number of writes of one transaction, and of the queue.
 const BATCH: usize = 512;
 /// The most expired records that one transaction removes.
 const SWEEP: usize = 128;
@@ -34,19 +34,19 @@ const LOOK: Duration = Duration::from_millis(20);
 const END_OF_KEYS: &str = "\u{10ffff}";
 
 /// Works in the transaction, or receives its error, and returns how to answer.
-type Job = Box<dyn FnOnce(Result<&mut Records<'_>, StoreError>) -> Answer + Send>;
+type WriteTask = Box<dyn FnOnce(Result<&mut Records<'_>, StoreError>) -> Answer + Send>;
 /// Sends the answer after the commit.
 type Answer = Box<dyn FnOnce(Result<(), StoreError>)>;
 
 pub(super) struct Writer {
     /// `None` only while dropping.
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<WriteTask>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Writer {
     pub(super) fn start(held: Arc<Held>, acknowledged: Acknowledged, clock: Clock) -> io::Result<Self> {
-        let (jobs, mut waiting) = mpsc::channel::<Job>(BATCH);
+        let (jobs, mut waiting) = mpsc::channel::<WriteTask>(BATCH);
         let thread = thread::Builder::new().name("store".into()).spawn(move || {
             while let Some(first) = next(&held, &mut waiting) {
                 let mut batch = vec![first];
@@ -74,7 +74,7 @@ impl Writer {
         work: impl FnOnce(&mut Records<'_>) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, StoreError> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |records| {
+        let job: WriteTask = Box::new(move |records| {
             let outcome = records.and_then(work);
             Box::new(move |committed| {
                 // The caller may have stopped waiting.
@@ -100,7 +100,7 @@ impl Drop for Writer {
 }
 
 /// The next job; `None` after the last one. Meanwhile a file that took no writes is tried again.
-fn next(held: &Held, waiting: &mut mpsc::Receiver<Job>) -> Option<Job> {
+fn next(held: &Held, waiting: &mut mpsc::Receiver<WriteTask>) -> Option<WriteTask> {
     while held.is_failing() {
         match waiting.try_recv() {
             Ok(job) => return Some(job),
@@ -114,7 +114,7 @@ fn next(held: &Held, waiting: &mut mpsc::Receiver<Job>) -> Option<Job> {
     waiting.blocking_recv()
 }
 
-fn run(held: &Held, acknowledged: &Acknowledged, clock: &Clock, batch: Vec<Job>) {
+fn run(held: &Held, acknowledged: &Acknowledged, clock: &Clock, batch: Vec<WriteTask>) {
     metrics::histogram!("assay_store_batch_writes").record(batch.len() as f64);
     held.resume();
     let mut waiting = batch.into_iter();
@@ -150,7 +150,7 @@ fn run(held: &Held, acknowledged: &Acknowledged, clock: &Clock, batch: Vec<Job>)
 fn transact(
     database: &Database,
     now: u64,
-    waiting: &mut impl Iterator<Item = Job>,
+    waiting: &mut impl Iterator<Item = WriteTask>,
     answers: &mut Vec<Answer>,
     committing: &Cell<bool>,
 ) -> Result<Option<Write>, redb::Error> {

@@ -73,7 +73,7 @@ impl Address {
     }
 }
 
-/// `None` where it cannot be parsed. The error of the parser is dropped, because it may quote the URL.
+/// `None` if it cannot be parsed. The error of the parser is dropped, because it may quote the URL.
 fn info(scheme: &str, user: &str, host: &str, database: &str) -> Option<ConnectionInfo> {
     let url = (!host.is_empty()).then(|| format!("{scheme}://{user}{host}/{database}"))?;
     url.into_connection_info().ok()

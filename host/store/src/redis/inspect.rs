@@ -38,7 +38,7 @@ pub(super) async fn inspect(link: &Link) -> Result<(), String> {
     Ok(())
 }
 
-/// A setting of the server; `None` where it may not be read.
+/// A setting of the server; `None` if it may not be read.
 async fn setting(link: &Link, name: &str) -> Option<String> {
     let answer = of_one(link, link.call(cmd("CONFIG").arg("GET").arg(name), link.waits().patience).await.ok()?);
     Vec::<String>::from_redis_value(flat(answer)).ok()?.into_iter().nth(1)

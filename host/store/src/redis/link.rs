@@ -51,10 +51,10 @@ pub(super) enum CallError {
 
 #[derive(Clone)]
 pub(super) struct Link {
-    inner: Arc<Inner>,
+    inner: Arc<LinkState>,
 }
 
-struct Inner {
+struct LinkState {
     address: Address,
     waits: Waits,
     state: watch::Sender<State>,
@@ -79,7 +79,7 @@ impl Link {
         let connection = connect(&address, waits).await?;
         metrics::gauge!("assay_store_reached").set(1.0);
         let (state, _) = watch::channel(State::Up { connection, since: Instant::now() });
-        Ok(Self { inner: Arc::new(Inner { address, waits, state }) })
+        Ok(Self { inner: Arc::new(LinkState { address, waits, state }) })
     }
 
     pub(crate) fn address(&self) -> &Address {
@@ -218,7 +218,7 @@ fn failure(error: &RedisError) -> Result<Failure, CallError> {
 }
 
 /// Connects again and again, until it succeeds or the store is closed.
-async fn reconnect(inner: Weak<Inner>) {
+async fn reconnect(inner: Weak<LinkState>) {
     let mut wait = SOON;
     loop {
         let Some(strong) = inner.upgrade() else { return };

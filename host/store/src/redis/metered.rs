@@ -4,12 +4,12 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use super::{
-    Outcome, Redis, Steps,
+    Redis, Steps, WriteOutcome,
     rates::{admission, each},
     units::{Wanted, parted},
 };
 use crate::{
-    Admission, Key, Metered, StoreError, Take, Told,
+    Admission, Key, Metered, RateLimit, StoreError, Take, Told, Withdrawal,
     batch::{Change, Condition},
     keys::Name,
 };
@@ -25,18 +25,19 @@ struct Shared {
 }
 
 impl Redis {
-    /// `None` where the servers do not answer: units that were taken are refunded.
+    /// `None` if the servers do not answer: units that were taken are refunded.
     pub(crate) fn admit_and_take(
         &self,
-        (key, rate, window): (&Name, NonZeroU32, Duration),
-        (meter, amount, limit): (&Key<u64>, u64, u64),
+        RateLimit { key, rate, window }: RateLimit<'_>,
+        Withdrawal { counter: meter, amount, limit }: Withdrawal<'_>,
         tell: Told<Option<Metered>>,
     ) {
         if self.is_failing() {
             return tell(None);
         }
-        let together = format!("{} {rate} {} {} {limit}", key.text, window.as_micros(), meter.as_str());
-        let (this, shared) = (self.clone(), Shared { key: key.clone(), rate, window, meter: meter.clone(), limit });
+        let together = format!("{} {rate} {} {} {limit}", key.name().text, window.as_micros(), meter.as_str());
+        let (this, shared) =
+            (self.clone(), Shared { key: key.name().clone(), rate, window, meter: meter.clone(), limit });
         let ask = move |amounts: Vec<u64>| {
             let (this, shared) = (this.clone(), shared.clone());
             async move { this.meter(&shared, &amounts).await }
@@ -72,7 +73,7 @@ impl Redis {
         shared: &Shared,
         amounts: &[u64],
         counted: (usize, u32, u64),
-        outcome: Outcome,
+        outcome: WriteOutcome,
     ) -> Vec<Option<Metered>> {
         let batch: Vec<(usize, u64)> = amounts.iter().copied().enumerate().collect();
         let sum = amounts.iter().fold(0_u64, |sum, amount| sum.saturating_add(*amount));

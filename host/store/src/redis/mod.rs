@@ -55,10 +55,10 @@ const READ: usize = 500;
 
 #[derive(Clone)]
 pub(super) struct Redis {
-    inner: Arc<Inner>,
+    inner: Arc<RedisState>,
 }
 
-struct Inner {
+struct RedisState {
     link: Link,
     naming: Naming,
     scripts: Scripts,
@@ -74,7 +74,7 @@ struct Inner {
 }
 
 /// The outcome of a write script.
-enum Outcome {
+enum WriteOutcome {
     Done(u64),
     Refused(u64),
 }
@@ -95,7 +95,7 @@ impl Redis {
         inspect::inspect(&link).await.map_err(unusable)?;
         let (naming, scripts, pause) = (Naming::new(&config.prefix), Scripts::new(), Pause::default());
         let (takes, counts, metered) = (Gather::default(), Gather::default(), Gather::default());
-        Ok(Self { inner: Arc::new(Inner { link, naming, scripts, pause, takes, counts, metered, replicas }) })
+        Ok(Self { inner: Arc::new(RedisState { link, naming, scripts, pause, takes, counts, metered, replicas }) })
     }
 
     pub(super) fn is_failing(&self) -> bool {
@@ -162,7 +162,7 @@ impl Redis {
             batch.changes.iter().for_each(|change| steps.change(change));
             return Ok(matches!(
                 self.started(move |this| async move { this.write(steps).await }).await?,
-                Outcome::Done(_)
+                WriteOutcome::Done(_)
             ));
         }
         // The keys of conditions come first.
@@ -184,16 +184,16 @@ impl Redis {
         steps.acquire(LEASES.key(name).name(), holder, millis(ttl));
         let acquired = self.started(move |this| async move { this.write(steps).await }).await?;
         Ok(match acquired {
-            Outcome::Done(token) => Some(Lease { name: name.to_owned(), token }),
-            Outcome::Refused(_) => None,
+            WriteOutcome::Done(token) => Some(Lease { name: name.to_owned(), token }),
+            WriteOutcome::Refused(_) => None,
         })
     }
 
-    /// To `ttl` from now, or to its end where there is none; `false` where the lease has already ended.
+    /// To `ttl` from now, or to its end where there is none; `false` if the lease has already ended.
     pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
         let mut steps = Steps::new(&self.inner.naming);
         steps.renew(lease.key().name(), lease.token, ttl.map(millis));
-        Ok(matches!(self.started(move |this| async move { this.write(steps).await }).await?, Outcome::Done(_)))
+        Ok(matches!(self.started(move |this| async move { this.write(steps).await }).await?, WriteOutcome::Done(_)))
     }
 
     fn patience(&self) -> Duration {
@@ -209,25 +209,25 @@ impl Redis {
         tokio::spawn(work(self.clone())).await.unwrap_or_else(|panic| Err(failed(panic)))
     }
 
-    async fn write(&self, steps: Steps) -> Result<Outcome, StoreError> {
+    async fn write(&self, steps: Steps) -> Result<WriteOutcome, StoreError> {
         let patience = self.patience();
         self.write_for(steps, patience).await
     }
 
-    async fn write_for(&self, steps: Steps, patience: Duration) -> Result<Outcome, StoreError> {
+    async fn write_for(&self, steps: Steps, patience: Duration) -> Result<WriteOutcome, StoreError> {
         self.write_counted(steps, patience).await.map(|(outcome, _)| outcome)
     }
 
     /// The outcome, and what became of the requests that the write counts.
-    async fn write_counted(&self, steps: Steps, patience: Duration) -> Result<(Outcome, String), StoreError> {
+    async fn write_counted(&self, steps: Steps, patience: Duration) -> Result<(WriteOutcome, String), StoreError> {
         let started = Instant::now();
         let answer = self.replicated(&steps, patience).await?;
         metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
         let (outcome, number, rate) = parse::<(String, String, String)>(answer)?;
         let count = number.parse().unwrap_or_default();
         match outcome.as_str() {
-            "done" => Ok((Outcome::Done(count), rate)),
-            "refused" => Ok((Outcome::Refused(count), rate)),
+            "done" => Ok((WriteOutcome::Done(count), rate)),
+            "refused" => Ok((WriteOutcome::Refused(count), rate)),
             _ => Err(StoreError::Damaged { key: steps.key(count), reason: "it is not what is kept there".to_owned() }),
         }
     }

@@ -48,7 +48,7 @@ impl Pause {
 }
 
 impl Redis {
-    /// `None` where the servers do not answer within `store.count_timeout_ms`.
+    /// `None` if the servers do not answer within `store.count_timeout_ms`.
     pub(crate) async fn admit(&self, key: &Name, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         let counted = self.counted(key, rate, window).await;
         if counted.is_none() {

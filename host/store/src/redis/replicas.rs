@@ -24,7 +24,7 @@ pub(super) struct Replicas {
 }
 
 impl Replicas {
-    /// `None` where no write waits.
+    /// `None` if no write waits.
     ///
     /// # Errors
     /// Why the second connection cannot be used.

@@ -1,9 +1,9 @@
 //! Takes units from a counter. Concurrent callers of one counter share a write. Each gets the outcome that it would get
 //! if the callers came one after the other.
 
-use super::{Outcome, Redis, Steps};
+use super::{Redis, Steps, WriteOutcome};
 use crate::{
-    Key, StoreError, Take, Told,
+    Key, StoreError, Take, Told, Withdrawal,
     batch::{Change, Condition},
 };
 
@@ -11,15 +11,16 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     pub amount: u64,
-    /// The most units that the counter may have afterwards.
+    /// Maximum number of units that the counter may have afterwards.
     pub limit: u64,
 }
 
 impl Redis {
     /// No caller gets a result if the task that takes units panics.
-    pub(crate) fn take(&self, (key, amount, limit): (&Key<u64>, u64, u64), tell: Told<Result<Take, StoreError>>) {
-        let (this, name) = (self.clone(), self.inner.naming.of(key.name()));
-        let key = key.clone();
+    pub(crate) fn take(&self, withdrawal: Withdrawal<'_>, tell: Told<Result<Take, StoreError>>) {
+        let Withdrawal { counter, amount, limit } = withdrawal;
+        let (this, name) = (self.clone(), self.inner.naming.of(counter.name()));
+        let key = counter.clone();
         self.inner.takes.tell(name, (Wanted { amount, limit }, tell), move |wanted| {
             let (this, key) = (this.clone(), key.clone());
             async move { this.take_for(&key, &wanted).await }
@@ -45,7 +46,7 @@ impl Redis {
         outcomes.into_iter().flatten().collect()
     }
 
-    async fn take_at_once(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Outcome, StoreError> {
+    async fn take_at_once(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<WriteOutcome, StoreError> {
         let mut steps = Steps::new(&self.inner.naming);
         steps.condition(&Condition::Left { key: key.clone(), amount, limit });
         steps.change(&Change::Add { key: key.clone(), amount });
@@ -69,11 +70,11 @@ pub(super) fn parted(
     batch: &[(usize, u64)],
     limit: u64,
     sum: u64,
-    outcome: &Result<Outcome, StoreError>,
+    outcome: &Result<WriteOutcome, StoreError>,
 ) -> Vec<(usize, Result<Take, StoreError>)> {
     match outcome {
         Err(error) => batch.iter().map(|(at, _)| (*at, Err(error.clone()))).collect(),
-        Ok(Outcome::Done(after)) => {
+        Ok(WriteOutcome::Done(after)) => {
             let mut used = after.saturating_sub(sum);
             let taken = batch.iter().map(|(at, amount)| {
                 used = used.saturating_add(*amount);
@@ -81,7 +82,7 @@ pub(super) fn parted(
             });
             taken.collect()
         }
-        Ok(Outcome::Refused(before)) => {
+        Ok(WriteOutcome::Refused(before)) => {
             let (mut used, mut refused) = (*before, Vec::new());
             for (at, amount) in batch {
                 match used.checked_add(*amount).filter(|after| *after <= limit) {
@@ -103,10 +104,10 @@ mod tests {
         let batch = [(0, 4), (1, 5), (2, 3)];
         let all = |outcome| parted(&batch, 10, 12, &Ok(outcome));
         let taken = |used| Ok(Take::Taken { used });
-        assert_eq!(all(Outcome::Done(12)), [(0, taken(4)), (1, taken(9)), (2, taken(12))]);
+        assert_eq!(all(WriteOutcome::Done(12)), [(0, taken(4)), (1, taken(9)), (2, taken(12))]);
         let exhausted = |used| Ok(Take::Exhausted { used });
-        assert_eq!(all(Outcome::Refused(0)), [(2, exhausted(9))]);
-        assert_eq!(all(Outcome::Refused(4)), [(1, exhausted(8)), (2, exhausted(8))]);
-        assert_eq!(all(Outcome::Refused(10)), [(0, exhausted(10)), (1, exhausted(10)), (2, exhausted(10))]);
+        assert_eq!(all(WriteOutcome::Refused(0)), [(2, exhausted(9))]);
+        assert_eq!(all(WriteOutcome::Refused(4)), [(1, exhausted(8)), (2, exhausted(8))]);
+        assert_eq!(all(WriteOutcome::Refused(10)), [(0, exhausted(10)), (1, exhausted(10)), (2, exhausted(10))]);
     }
 }

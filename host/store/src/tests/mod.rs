@@ -23,7 +23,7 @@ use std::{
 use tokio::sync::oneshot;
 
 use crate::config;
-use crate::{Family, Key, Metered, Store, backend::Backend, clock::Clock, embedded::Embedded};
+use crate::{Family, Key, Metered, RateLimit, Store, Withdrawal, backend::Backend, clock::Clock, embedded::Embedded};
 
 /// A clock that only a test moves, in milliseconds.
 #[derive(Clone, Default)]
@@ -66,11 +66,12 @@ async fn each() -> [Store; 2] {
 /// A counter that no other test uses.
 async fn both(
     store: &Store,
-    quota: (&Key<u64>, NonZeroU32, Duration),
-    units: (&Key<u64>, u64, u64),
+    (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
+    (counter, amount, limit): (&Key<u64>, u64, u64),
 ) -> Option<Metered> {
     let (sender, told) = oneshot::channel();
-    store.admit_and_take(quota, units, move |metered| _ = sender.send(metered));
+    let (rate_limit, withdrawal) = (RateLimit { key, rate, window }, Withdrawal { counter, amount, limit });
+    store.admit_and_take(rate_limit, withdrawal, move |metered| _ = sender.send(metered));
     told.await.unwrap()
 }
 

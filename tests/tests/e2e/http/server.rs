@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use assay_tests::service::{self, Caller, Service, shelf_copy};
-use reqwest::Method;
+use assay_tests::service::{self, Service, shelf_copy};
+use reqwest::{Client, Method, RequestBuilder, redirect::Policy};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -18,6 +18,7 @@ const ADMIN: &str = "admin-key-0001";
 pub struct Server {
     service: Service,
     shelf: TempDir,
+    client: Client,
 }
 
 pub struct Answer {
@@ -50,7 +51,8 @@ impl Server {
              [[access.keys]]\nname = \"admin\"\nkey = \"{ADMIN}\"\nscopes = [\"read\", \"admin\"]\n",
             shelf.path()
         ));
-        Self { service, shelf }
+        let client = Client::builder().no_proxy().redirect(Policy::none()).build().expect("a client");
+        Self { service, shelf, client }
     }
 
     pub fn shelf(&self) -> PathBuf {
@@ -74,7 +76,7 @@ impl Server {
     }
 
     pub async fn send(&self, method: &str, path: &str, authorization: Option<&str>, body: Option<&str>) -> Answer {
-        let mut request = self.caller().request(Method::from_bytes(method.as_bytes()).expect("a method"), path);
+        let mut request = self.request(Method::from_bytes(method.as_bytes()).expect("a method"), path);
         if let Some(value) = authorization {
             request = request.header("authorization", value);
         }
@@ -85,7 +87,7 @@ impl Server {
     }
 
     pub async fn upload(&self, path: &str, body: Vec<u8>) -> Answer {
-        finish(self.caller().request(Method::POST, path).header("authorization", self.admin()).body(body)).await
+        finish(self.request(Method::POST, path).header("authorization", self.admin()).body(body)).await
     }
 
     /// Sends a body without a declared length, and returns the first line of the response.
@@ -108,7 +110,7 @@ impl Server {
     }
 
     pub async fn with_header(&self, path: &str, name: &str, value: &str) -> Answer {
-        finish(self.caller().request(Method::GET, path).header(name, value)).await
+        finish(self.request(Method::GET, path).header(name, value)).await
     }
 
     /// Stops the server and waits until it ends.
@@ -116,12 +118,12 @@ impl Server {
         assert!(self.service.terminate().await.success());
     }
 
-    fn caller(&self) -> Caller {
-        self.service.anonymous()
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.service.base()))
     }
 }
 
-async fn finish(request: reqwest::RequestBuilder) -> Answer {
+async fn finish(request: RequestBuilder) -> Answer {
     let answer = service::answer(request).await;
     Answer { status: answer.status.as_u16(), text: answer.text.clone(), answer }
 }

@@ -9,7 +9,7 @@ use assay_domain::{Address, Coverage, EventCounts};
 
 /// 2100-01-01: no mock event is later.
 const FAR_FUTURE: u64 = 4_102_444_800;
-/// The most scenarios.
+/// Maximum number of scenarios.
 const SCENARIOS: usize = 64;
 
 pub(crate) fn report(raw: raw::MockReport) -> Checked<MockReport> {

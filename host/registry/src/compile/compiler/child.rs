@@ -13,7 +13,7 @@ use crate::{
 
 /// What the child compiles for, and its limits; the arguments of its command.
 #[derive(Debug, Clone, Copy)]
-pub struct Job {
+pub struct CompileJob {
     /// Calls have a deadline.
     pub epoch: bool,
     /// Calls count fuel.
@@ -33,7 +33,7 @@ const INVALID: u8 = b'i';
 /// No export is a model; the exports follow, one a line.
 const WRONG_WORLD: u8 = b'w';
 
-impl Job {
+impl CompileJob {
     pub(super) fn new(compiler: &Compiler, runtime: &Runtime) -> Self {
         let Purpose { epoch, fuel, .. } = runtime.purpose;
         let background = runtime.class == Class::Large;
@@ -96,7 +96,7 @@ impl Job {
     }
 }
 
-/// The answer in the output of a child; `None` where the output is no answer.
+/// The answer in the output of a child; `None` if the output is no answer.
 pub(super) fn parse(output: &[u8]) -> Option<Result<Made, LoadError>> {
     let (tag, rest) = output.split_first()?;
     let (size, rest) = rest.split_first_chunk()?;

@@ -18,12 +18,12 @@ use wasmtime::Engine;
 
 use super::{encode, world};
 use crate::{EncodeError, LoadError, confine::engine::Runtime, load_error::in_words};
-pub use child::Job;
+pub use child::CompileJob;
 
 /// The child process that compiles, and its limits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Compiler {
-    /// A program that runs [`Job::run`] when its first argument is [`Compiler::COMMAND`].
+    /// A program that runs [`CompileJob::run`] when its first argument is [`Compiler::COMMAND`].
     pub program: PathBuf,
     /// The most processor time for one file, in whole seconds. By the clock it may last ten times as long.
     pub time: Duration,
@@ -44,7 +44,7 @@ pub(crate) struct Made {
 pub(crate) fn compile(bytes: &[u8], runtime: &Runtime) -> Result<Made, LoadError> {
     match &runtime.limits.compiler {
         None => here(bytes, runtime.engine()),
-        Some(compiler) => compiler.compile(bytes, &Job::new(compiler, runtime)),
+        Some(compiler) => compiler.compile(bytes, &CompileJob::new(compiler, runtime)),
     }
 }
 
@@ -62,7 +62,7 @@ impl Compiler {
     /// The hidden command of the program.
     pub const COMMAND: &str = "compile-model";
 
-    fn compile(&self, bytes: &[u8], job: &Job) -> Result<Made, LoadError> {
+    fn compile(&self, bytes: &[u8], job: &CompileJob) -> Result<Made, LoadError> {
         let failed = |error: io::Error| LoadError::CompilerStart(error.to_string());
         let mut child = Command::new(&self.program)
             .arg(Self::COMMAND)

@@ -148,7 +148,7 @@ impl X402 {
         if let PaymentState::Settled { bought: bought @ None, .. } = &mut record.state
             && let Some(purchase) = &record.purchase
         {
-            (batch, *bought) = self.inner.goods.hand_over(batch, record.id, purchase).await?;
+            (batch, *bought) = self.inner.goods.fulfil(batch, record.id, purchase).await?;
             if bought.is_none() {
                 // Whoever paid and has nothing for it yet is not to pay again.
                 batch = batch.put_expiring(&records::payment_for(&record.id, purchase), &record.id, UNFETCHED)?;

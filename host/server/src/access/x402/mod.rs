@@ -15,7 +15,7 @@ mod local;
 mod reason;
 pub mod records;
 mod remote;
-mod rota;
+mod schedule;
 mod scripted;
 mod sold;
 mod terms;
@@ -35,7 +35,7 @@ pub use header::{LONGEST, Malformed};
 pub use ledger::{PayError, Settled};
 pub use local::Local;
 pub use reason::Refused;
-pub use sold::{Goods, Spent, spend};
+pub use sold::{Fulfilment, Spent, spend};
 pub use terms::{Demand, DemandBody, Item, Terms};
 
 use crate::{config, tasks::Spawner};
@@ -86,10 +86,10 @@ pub struct Payment {
 /// The service. Cheap to clone.
 #[derive(Clone)]
 pub struct X402 {
-    inner: Arc<Inner>,
+    inner: Arc<X402State>,
 }
 
-struct Inner {
+struct X402State {
     terms: Terms,
     store: Store,
     /// Absent when the chain is not configured; the facilitator is then trusted.
@@ -97,11 +97,11 @@ struct Inner {
     /// Absent when this server settles payments itself.
     facilitator: Option<Facilitator>,
     base_url: Option<Url>,
-    goods: Box<dyn Goods>,
+    goods: Box<dyn Fulfilment>,
     budget: Budget,
     /// Whether contracts may pay where this server settles.
     contract_signatures: bool,
-    /// Longest wait of a request for its payment.
+    /// Maximum wait of a request for its payment.
     settle_timeout: Duration,
     /// Notified after a payment was claimed.
     claimed: Notify,
@@ -130,7 +130,7 @@ impl X402 {
         chains: &Chains,
         store: Store,
         confirmations: u64,
-        goods: impl Goods,
+        goods: impl Fulfilment,
     ) -> Option<Self> {
         let terms = Terms::new(config).filter(|_| config.enabled)?;
         let client = chains.client(terms.domain.chain);
@@ -142,7 +142,7 @@ impl X402 {
         if facilitator.is_none() && asset.is_none() {
             return None;
         }
-        let inner = Inner {
+        let inner = X402State {
             terms,
             store,
             asset,

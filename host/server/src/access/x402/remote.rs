@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Refused, X402, reason,
     records::{OrderRecord, PaymentRecord},
-    rota::Rota,
+    schedule::Schedule,
     verify::unix_now,
 };
 use assay_domain::{B256, U256};
@@ -35,21 +35,18 @@ const FORGOTTEN: u64 = 3_600;
 impl X402 {
     pub(super) async fn work(&self) {
         let name = format!("x402/{}", self.terms().domain.chain);
-        self.inner
-            .store
-            .lead(&name, (LEASE, RETRY), "payments", |lease| async move { self.rounds(&lease).await })
-            .await;
+        self.inner.store.lead(&name, LEASE, RETRY, "payments", |lease| async move { self.rounds(&lease).await }).await;
     }
 
     async fn rounds(&self, lease: &Lease) -> Lost {
-        let (mut rota, mut asking) = (Rota::default(), FuturesUnordered::new());
+        let (mut schedule, mut asking) = (Schedule::default(), FuturesUnordered::new());
         loop {
             let open = match self.open_payments().await {
                 Ok(open) => open,
                 Err(error) => return error.into(),
             };
             let idle = open.is_empty();
-            for (record, leave) in rota.due(open, Instant::now()) {
+            for (record, leave) in schedule.due(open, Instant::now()) {
                 let id = record.id;
                 asking.push(async move { (id, self.follow(lease, record, &leave).await) });
             }
@@ -58,7 +55,7 @@ impl X402 {
                 () = tokio::time::sleep(pause) => {}
                 () = self.inner.claimed.notified() => {}
                 Some((id, done)) = asking.next() => {
-                    rota.done(id, Instant::now());
+                    schedule.done(id, Instant::now());
                     if let Err(lost) = done { return lost }
                 }
             }

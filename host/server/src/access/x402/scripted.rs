@@ -7,10 +7,10 @@ use tokio::sync::{Notify, watch};
 use uuid::Uuid;
 
 use super::{
-    Inner, Payment, Refused, X402,
+    Payment, Refused, X402, X402State,
     budget::Budget,
     records::PurchaseRecord,
-    sold::Goods,
+    sold::Fulfilment,
     terms::{Item, Terms},
 };
 use crate::config;
@@ -24,8 +24,8 @@ const NOBODY: Address = address!("0x000000000000000000000000000000000000dEaD");
 /// Nothing is for sale.
 struct Nothing;
 
-impl Goods for Nothing {
-    fn hand_over<'a>(
+impl Fulfilment for Nothing {
+    fn fulfil<'a>(
         &'a self,
         _: Batch,
         _: PaymentId,
@@ -39,7 +39,7 @@ impl X402 {
     /// The terms of the configuration, without a chain and without a worker. No payment is ever claimed.
     pub fn refusing(config: &config::X402, store: &Store) -> Option<Self> {
         let paid = config::X402 { pay_to: config.pay_to.or(Some(NOBODY)), ..config.clone() };
-        let inner = Inner {
+        let inner = X402State {
             terms: Terms::new(&paid)?,
             store: store.clone(),
             asset: None,

@@ -25,7 +25,7 @@ pub struct Spent {
 }
 
 /// Adds to `batch` that `payment` buys `goods` for the request with this digest; the batch is refused where the payment
-/// has bought something. `None` where it is not settled, or for another request.
+/// has bought something. `None` if it is not settled, or for another request.
 ///
 /// # Errors
 /// The store's failure.
@@ -62,7 +62,7 @@ impl X402 {
         self.inner.store.get(&records::sold(payment)).await
     }
 
-    /// Stores `statement`, of the score `goods`, as what `payment` bought, and returns what it bought: another request
+    /// Stores `statement`, of this score, as what `payment` bought, and returns what it bought: another request
     /// may have been faster. `None` if the payment is not settled, or is for another request.
     ///
     /// # Errors
@@ -71,12 +71,13 @@ impl X402 {
         &self,
         payment: &PaymentId,
         purchase: &PurchaseRecord,
-        (goods, statement): (Uuid, SoldRecord),
+        score: Uuid,
+        statement: SoldRecord,
         holds: Duration,
     ) -> Result<Option<SoldRecord>, StoreError> {
         for _ in 0..TRIES {
             let batch = Batch::new().put_expiring(&records::sold(payment), &statement, holds)?;
-            let Some(spent) = spend(&self.inner.store, batch, payment, purchase.digest, goods).await? else {
+            let Some(spent) = spend(&self.inner.store, batch, payment, purchase.digest, score).await? else {
                 return Ok(None);
             };
             let same = records::payment_for(payment, purchase);
@@ -89,17 +90,17 @@ impl X402 {
                 return Ok(Some(earlier));
             }
         }
-        Err(StoreError::Failed { reason: "a sale found no quiet moment".into() })
+        Err(StoreError::Failed { reason: "other writes to the payment came first; try again".into() })
     }
 }
 
 /// Who hands over what was paid for.
-pub trait Goods: Send + Sync + 'static {
+pub trait Fulfilment: Send + Sync + 'static {
     /// Adds to `batch` what `payment` buys, and returns its id; `None` for what a later request fetches.
     ///
     /// # Errors
     /// The store's failure.
-    fn hand_over<'a>(
+    fn fulfil<'a>(
         &'a self,
         batch: Batch,
         payment: PaymentId,

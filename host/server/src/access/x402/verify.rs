@@ -120,7 +120,7 @@ impl X402 {
     /// Whether the payer made the signature. An account's key proves it; a contract is asked.
     ///
     /// # Errors
-    /// [`PayError::Unavailable`] where the chain cannot be read.
+    /// [`PayError::Unavailable`] if the chain cannot be read.
     pub async fn is_signed(&self, payment: &Payment) -> Result<bool, PayError> {
         if self.signed_by_key(payment) {
             return Ok(true);

@@ -6,7 +6,7 @@ use axum::{
 };
 
 use super::parameter::{in_path, limited, parameters};
-use crate::http::{ApiError, App, validation::Place, validation::Violation};
+use crate::http::{ApiError, App, validation::Location, validation::Violation};
 
 /// The token id of an agent.
 pub(crate) struct AgentPath(pub u64);
@@ -32,11 +32,11 @@ impl FromRequestParts<App> for AgentPath {
 fn id(text: &str) -> Result<u64, ApiError> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(ApiError::invalid(vec![Violation::not_an_integer(Place::Path, "agent_id")]));
+        return Err(ApiError::invalid(vec![Violation::not_an_integer(Location::Path, "agent_id")]));
     }
     let digits = digits.trim_start_matches('0');
     if digits.is_empty() || text.starts_with('-') {
-        return Err(ApiError::invalid(vec![Violation::below_one(Place::Path, "agent_id")]));
+        return Err(ApiError::invalid(vec![Violation::below_one(Location::Path, "agent_id")]));
     }
     // No registry has ids this large.
     digits.parse().map_err(|_| ApiError::no_agent(digits))

@@ -15,7 +15,7 @@ use crate::http::{
     ApiError, App,
     call::Call,
     route::{BodyLimit, BodySize},
-    validation::{Place, Violation},
+    validation::{Location, Violation},
 };
 
 /// The most bytes discarded of a body that is too large. Without discarding, many clients see a reset connection
@@ -93,7 +93,7 @@ impl JsonObject {
                 (None, Some(value)) if value < 0.0 => Violation::negative(field),
                 (None, Some(value)) if value.fract() != 0.0 => Violation::not_whole(field),
                 (None, Some(value)) if value <= MOST as f64 => return Some(value as u64),
-                _ => Violation::beyond(Place::Body, field, MOST),
+                _ => Violation::beyond(Location::Body, field, MOST),
             },
             _ => Violation::not_an_int(field),
         };
@@ -117,7 +117,7 @@ impl JsonObject {
             None | Some(Value::Null) => false,
             Some(Value::Bool(flag)) => *flag,
             Some(_) => {
-                self.violations.push(Violation::not_a_bool(Place::Body, field));
+                self.violations.push(Violation::not_a_bool(Location::Body, field));
                 false
             }
         }
@@ -125,7 +125,7 @@ impl JsonObject {
 
     /// Adds a violation of `field`.
     pub(crate) fn refuse(&mut self, field: &'static str, why: impl std::fmt::Display) {
-        self.violations.push(Violation::refused(Place::Body, field, why));
+        self.violations.push(Violation::refused(Location::Body, field, why));
     }
 
     /// Whether there is no violation so far.
@@ -136,10 +136,10 @@ impl JsonObject {
     /// A required text that `T` parses.
     pub(crate) fn required<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Option<T> {
         let violation = match self.fields.get(field) {
-            None => Violation::missing(Place::Body, field),
+            None => Violation::missing(Location::Body, field),
             Some(Value::String(text)) => match text.parse() {
                 Ok(value) => return Some(value),
-                Err(error) => Violation::refused(Place::Body, field, error),
+                Err(error) => Violation::refused(Location::Body, field, error),
             },
             Some(_) => Violation::not_a_string(field),
         };
@@ -168,7 +168,7 @@ impl JsonObject {
     ) -> Vec<T> {
         let mut values = Vec::new();
         match self.fields.get(field) {
-            None => self.violations.push(Violation::missing(Place::Body, field)),
+            None => self.violations.push(Violation::missing(Location::Body, field)),
             Some(Value::Array(items)) => {
                 for item in items {
                     if self.violations.len() >= NAMED {
@@ -176,7 +176,7 @@ impl JsonObject {
                     }
                     match item.as_str().map(str::parse) {
                         Some(Ok(value)) => values.push(value),
-                        Some(Err(error)) => self.violations.push(Violation::refused(Place::Body, field, error)),
+                        Some(Err(error)) => self.violations.push(Violation::refused(Location::Body, field, error)),
                         None => self.violations.push(Violation::not_a_string(field)),
                     }
                 }

@@ -5,7 +5,7 @@ use std::{future::Future, sync::Arc};
 use axum::{extract::FromRequestParts, http::request::Parts};
 
 use crate::{
-    access::{self, AccessError, Ahead, Price, Reservation, records::Payer},
+    access::{self, AccessError, Prepaid, Price, Reservation, records::Payer},
     http::{
         ApiError, App,
         call::{Bill, Call},
@@ -17,7 +17,7 @@ pub(crate) struct Caller {
     caller: Arc<access::Caller>,
     price: Price,
     bill: Bill,
-    ahead: Option<Ahead>,
+    prepaid: Option<Prepaid>,
 }
 
 impl FromRequestParts<App> for Caller {
@@ -34,7 +34,7 @@ impl Caller {
     pub(super) fn identified(parts: &Parts) -> Result<Self, AccessError> {
         let call: &Call = parts.extensions.get().ok_or(AccessError::MissingOrInvalid)?;
         let (caller, price) = call.caller()?;
-        Ok(Self { caller: caller.clone(), price, bill: call.bill.clone(), ahead: call.ahead.clone() })
+        Ok(Self { caller: caller.clone(), price, bill: call.bill.clone(), prepaid: call.prepaid.clone() })
     }
 
     /// Name of the key.
@@ -100,7 +100,7 @@ impl Caller {
         work: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
         let units = app.access.cost(self.price).saturating_mul(subjects as u64);
-        let reserved = match self.ahead.as_ref().and_then(|ahead| ahead.take(units)) {
+        let reserved = match self.prepaid.as_ref().and_then(|prepaid| prepaid.take(units)) {
             Some(reserved) => reserved,
             None => app.access.reserve(&self.caller, units).await,
         };

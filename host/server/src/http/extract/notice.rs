@@ -11,7 +11,7 @@ use url::form_urlencoded;
 use super::parameter::{limited, optional, parameters};
 use crate::http::{
     ApiError, App,
-    validation::{Place, Violation},
+    validation::{Location, Violation},
 };
 
 /// The longest `wait`, in seconds.
@@ -56,9 +56,9 @@ fn wait(query: &str) -> Result<u64, ApiError> {
     match text.parse::<i128>() {
         Ok(seconds) => match u64::try_from(seconds) {
             Ok(seconds) if seconds <= LONGEST => Ok(seconds),
-            _ => refused(Violation::refused(Place::Query, "wait", format!("give 0 to {LONGEST} seconds"))),
+            _ => refused(Violation::refused(Location::Query, "wait", format!("give 0 to {LONGEST} seconds"))),
         },
-        Err(_) => refused(Violation::not_an_integer(Place::Query, "wait")),
+        Err(_) => refused(Violation::not_an_integer(Location::Query, "wait")),
     }
 }
 

@@ -4,7 +4,7 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 use url::form_urlencoded;
 
 use super::parameter::{in_query, limited, optional, parameters};
-use crate::http::{ApiError, App, validation::Place, validation::Violation};
+use crate::http::{ApiError, App, validation::Location, validation::Violation};
 
 const LIMIT: u64 = 20;
 const MOST: u64 = 100;
@@ -50,8 +50,8 @@ impl FromRequestParts<App> for SearchQuery {
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
         match last(parts.uri.query().unwrap_or_default(), "q") {
-            None => Err(ApiError::invalid(vec![Violation::missing(Place::Query, "q")])),
-            Some(q) if q.is_empty() => Err(ApiError::invalid(vec![Violation::empty(Place::Query, "q")])),
+            None => Err(ApiError::invalid(vec![Violation::missing(Location::Query, "q")])),
+            Some(q) if q.is_empty() => Err(ApiError::invalid(vec![Violation::empty(Location::Query, "q")])),
             Some(q) => Ok(Self(q)),
         }
     }
@@ -67,7 +67,7 @@ fn paging(query: &str) -> Result<Paging, ApiError> {
         return Err(ApiError::page_out_of_range());
     }
     if page > i128::from(MOST_PAGE) {
-        return Err(ApiError::invalid(vec![Violation::beyond(Place::Query, "page", MOST_PAGE)]));
+        return Err(ApiError::invalid(vec![Violation::beyond(Location::Query, "page", MOST_PAGE)]));
     }
     if !(1..=MOST as i128).contains(&limit) {
         return Err(ApiError::limit_out_of_range());
@@ -80,7 +80,7 @@ fn integer(query: &str, name: &'static str) -> Result<Option<i128>, Violation> {
     let Some(text) = last(query, name) else { return Ok(None) };
     let digits = text.strip_prefix(['-', '+']).unwrap_or(&text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(Violation::not_an_integer(Place::Query, name));
+        return Err(Violation::not_an_integer(Location::Query, name));
     }
     let beyond = if text.starts_with('-') { i128::MIN } else { i128::MAX };
     Ok(Some(text.parse().unwrap_or(beyond)))

@@ -14,7 +14,7 @@ use crate::{
         ApiError, App,
         document::EXAMPLE,
         state::{REPORT_CHAINS, SUMMARY_CHAINS},
-        validation::{Place, Violation},
+        validation::{Location, Violation},
     },
     rollout::ScoreId,
 };
@@ -134,7 +134,7 @@ impl FromRequestParts<App> for SummaryChain {
 async fn chain_id(parts: &mut Parts, app: &App) -> Result<(Option<ChainId>, String), ApiError> {
     let read = |text: &str| Some((integer(text)?, text.to_owned()));
     let found = param(parts, app, "chain_id", read).await.flatten();
-    found.ok_or_else(|| ApiError::invalid(vec![Violation::not_an_integer(Place::Path, "chain_id")]))
+    found.ok_or_else(|| ApiError::invalid(vec![Violation::not_an_integer(Location::Path, "chain_id")]))
 }
 
 impl FromRequestParts<App> for KindPath {
@@ -152,7 +152,7 @@ impl FromRequestParts<App> for VersionPath {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let version = param(parts, app, "version", str::parse).await;
         let version = version.unwrap_or_else(|| Err("version is not UTF-8 text".to_owned()));
-        version.map(Self).map_err(|why| ApiError::invalid(vec![Violation::refused(Place::Path, "version", why)]))
+        version.map(Self).map_err(|why| ApiError::invalid(vec![Violation::refused(Location::Path, "version", why)]))
     }
 }
 

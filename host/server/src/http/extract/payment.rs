@@ -79,9 +79,9 @@ fn presented(headers: &HeaderMap) -> Result<Option<(Version, &str)>, ApiError> {
         let Some(value) = values.next() else { continue };
         let name = version.request_header();
         if values.next().is_some() {
-            return Err(ApiError::bad_payment(format!("The header {name} stands there more than once")));
+            return Err(ApiError::bad_payment(format!("Send {name} once")));
         }
-        let text = value.to_str().map_err(|_| ApiError::bad_payment(format!("The header {name} is not base 64")))?;
+        let text = value.to_str().map_err(|_| ApiError::bad_payment(format!("{name} is not base64")))?;
         return Ok(Some((version, text)));
     }
     Ok(None)

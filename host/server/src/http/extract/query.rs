@@ -13,7 +13,7 @@ use crate::{
     http::{
         ApiError, App,
         document::EXAMPLE,
-        validation::{Place, Violation},
+        validation::{Location, Violation},
     },
     reading::moment,
     scoring::{MOST_VERSIONS, SkipReason, Skipped},
@@ -33,7 +33,7 @@ impl FromRequestParts<App> for IncludeFactors {
         match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" | "t" | "y" => Ok(Self(true)),
             "false" | "0" | "no" | "off" | "f" | "n" => Ok(Self(false)),
-            _ => Err(ApiError::invalid(vec![Violation::not_a_bool(Place::Query, "include_factors")])),
+            _ => Err(ApiError::invalid(vec![Violation::not_a_bool(Location::Query, "include_factors")])),
         }
     }
 }
@@ -239,7 +239,7 @@ impl FromRequestParts<App> for AsOf {
 const MOST_HOURS: u64 = 8_760;
 
 fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
-    ApiError::invalid(vec![Violation::refused(Place::Query, field, why)])
+    ApiError::invalid(vec![Violation::refused(Location::Query, field, why)])
 }
 
 /// Most characters of an invalid item that an answer repeats.
@@ -253,7 +253,7 @@ fn list<T: PartialEq>(
 ) -> Result<(Vec<T>, Vec<Skipped>), ApiError> {
     let mut given = values(parts, "address").peekable();
     if given.peek().is_none() {
-        return Err(ApiError::invalid(vec![Violation::missing(Place::Query, "address")]));
+        return Err(ApiError::invalid(vec![Violation::missing(Location::Query, "address")]));
     }
     let most = app.limits.addresses;
     let (mut found, mut skipped) = (Vec::new(), Vec::new());

@@ -29,7 +29,7 @@ const DISCARD: Duration = Duration::from_secs(10);
 /// limit of concurrency: operators need them most when the server is overloaded, and they cost little.
 pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Request, next: Next) -> Response {
     if route.admission == Admission::Operation {
-        let nobody = Admitted { caller: Err(AccessError::MissingOrInvalid), counted: None, ahead: None };
+        let nobody = Admitted { caller: Err(AccessError::MissingOrInvalid), counted: None, prepaid: None };
         return enter(&app, route, nobody, request, next).await;
     }
     let key = request.headers().get(header::AUTHORIZATION);
@@ -67,8 +67,8 @@ async fn enter(app: &App, route: Route, admitted: Admitted, request: Request, ne
         Err(_) => return ApiError::beyond(body, None).into_response(),
     };
     let bill = Bill::default();
-    let Admitted { caller, ahead, .. } = admitted;
-    request.extensions_mut().insert(Call { caller, price: route.price(), ahead, bill: bill.clone(), body });
+    let Admitted { caller, prepaid, .. } = admitted;
+    request.extensions_mut().insert(Call { caller, price: route.price(), prepaid, bill: bill.clone(), body });
     let mut response = next.run(request).await;
     bill.add_headers(response.headers_mut());
     response

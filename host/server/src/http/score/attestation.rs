@@ -8,8 +8,8 @@ use axum::{
 };
 
 use super::{
-    desk::{Desk, Order, handed_over},
     paid,
+    statement::{StatementRequest, StatementService, statement_response},
 };
 use crate::{
     attestation::Attestor,
@@ -56,16 +56,16 @@ pub(crate) async fn attest(
     AsOf(moment): AsOf,
 ) -> Result<Response, ApiError> {
     let (attestor, scoring) = (attestor(&app)?, app.chain_scoring("signs no statements")?);
-    let order = Order { subject, version, moment };
-    let desk = Desk { app: &app, attestor, scoring };
+    let order = StatementRequest { subject, version, moment };
+    let service = StatementService { app: &app, attestor, scoring };
     let sold = match &payer {
         Payer::Key(caller) => {
-            let basis = caller.pay(&app, desk.score(&order, caller.name())).await?;
-            desk.state(basis, caller.key()).await?
+            let basis = caller.pay(&app, service.score(&order, caller.name())).await?;
+            service.state(basis, caller.key()).await?
         }
-        Payer::Payment(offered) => return paid::attest(&desk, offered, &order).await,
+        Payer::Payment(offered) => return paid::attest(&service, offered, &order).await,
     };
-    Ok(handed_over(sold))
+    Ok(statement_response(sold))
 }
 
 /// The accounts that sign statements, when each did, and the schema of what they sign.

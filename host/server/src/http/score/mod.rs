@@ -1,11 +1,11 @@
 //! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
 
 pub(crate) mod attestation;
-mod desk;
 pub(crate) mod history;
 mod paid;
 pub(crate) mod provenance;
 pub(crate) mod several;
+mod statement;
 
 use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;
@@ -16,7 +16,7 @@ use super::{
     extract::{Asked, Caller, IncludeFactors, JsonObject, SubjectPath},
     fresh::{self, Known},
     responses,
-    state::Inner,
+    state::AppState,
     wire::ScoreBody,
 };
 use crate::{rollout::Scored, scoring::Ask};
@@ -97,7 +97,7 @@ pub(crate) async fn post(
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }
 
-impl Inner {
+impl AppState {
     /// What the model of `scored` claims of the wallet.
     pub async fn claimed(&self, scored: &Scored) -> Claimed {
         self.cards.claimed(self.rollout.registry(), scored).await

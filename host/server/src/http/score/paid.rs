@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 
-use super::desk::{Desk, Order, Stated, handed_over};
+use super::statement::{Stated, StatementRequest, StatementService, statement_response};
 use crate::{
     access::{
         Caller,
@@ -19,11 +19,15 @@ use crate::{
 
 const KEPT: &str = "the payment is kept for this request: send it again with the same payment";
 
-pub(super) async fn attest(desk: &Desk<'_>, offered: &Offered, order: &Order) -> Result<Response, ApiError> {
-    let Some(x402) = &desk.app.x402 else { return Err(ApiError::unauthorized()) };
+pub(super) async fn attest(
+    service: &StatementService<'_>,
+    offered: &Offered,
+    order: &StatementRequest,
+) -> Result<Response, ApiError> {
+    let Some(x402) = &service.app.x402 else { return Err(ApiError::unauthorized()) };
     let guest = Caller::guest();
     if !x402.is_known(&offered.payment).await.map_err(ApiError::store)? {
-        desk.require(order, &guest.name).await?;
+        service.require(order, &guest.name).await?;
     }
     let purchase = PurchaseRecord::statement(order.words());
     let settled = x402.settle(&offered.payment, &purchase, &offered.resource).await;
@@ -32,7 +36,7 @@ pub(super) async fn attest(desk: &Desk<'_>, offered: &Offered, order: &Order) ->
         (Some(sold), _) => Ok(sold),
         // It bought a statement that does not hold any more.
         (None, Some(_)) => return Err(offered.refused(x402, &Refused::spent())),
-        (None, None) => make(desk, offered, order, (x402, &settled, &purchase)).await,
+        (None, None) => make(service, offered, order, &Bought { x402, settled: &settled, purchase: &purchase }).await,
     };
     // Where an earlier payment for this request counts, nothing was paid by this one.
     let is_own = settled.id == x402.id(&offered.payment);
@@ -43,7 +47,7 @@ pub(super) async fn attest(desk: &Desk<'_>, offered: &Offered, order: &Order) ->
     };
     match stated.and_then(fetched) {
         Ok(stated) => {
-            let mut response = handed_over(stated);
+            let mut response = statement_response(stated);
             response.headers_mut().extend(receipt);
             Ok(response)
         }
@@ -51,17 +55,24 @@ pub(super) async fn attest(desk: &Desk<'_>, offered: &Offered, order: &Order) ->
     }
 }
 
+/// A settled payment, and what it buys.
+struct Bought<'a> {
+    x402: &'a X402,
+    settled: &'a Settled,
+    purchase: &'a PurchaseRecord,
+}
+
 /// Makes the statement that a settled payment buys.
 async fn make(
-    desk: &Desk<'_>,
+    service: &StatementService<'_>,
     offered: &Offered,
-    order: &Order,
-    (x402, settled, purchase): (&X402, &Settled, &PurchaseRecord),
+    order: &StatementRequest,
+    Bought { x402, settled, purchase }: &Bought<'_>,
 ) -> Result<SoldRecord, ApiError> {
     let guest = Caller::guest();
-    let stated = async { desk.state(desk.score(order, &guest.name).await?, &guest).await };
+    let stated = async { service.state(service.score(order, &guest.name).await?, &guest).await };
     let Stated { id, signed } = stated.await.map_err(|error| error.advise(KEPT))?;
     let sold = SoldRecord { score_id: id.to_string(), signed: Arc::unwrap_or_clone(signed) };
-    let sold = x402.sell(&settled.id, purchase, (id.record(), sold), desk.attestor.valid()).await;
+    let sold = x402.sell(&settled.id, purchase, id.record(), sold, service.attestor.valid()).await;
     sold.map_err(ApiError::store)?.ok_or_else(|| offered.refused(x402, &Refused::spent()))
 }

@@ -11,10 +11,10 @@ use crate::{access::neighbourhood, config::Network};
 /// The counts of all addresses. Clones share them.
 #[derive(Clone)]
 pub(super) struct Peers {
-    inner: Arc<Inner>,
+    inner: Arc<PeersState>,
 }
 
-struct Inner {
+struct PeersState {
     /// Most connections of each address; 0: unlimited.
     most: usize,
     /// Proxies, which are not counted.
@@ -23,20 +23,20 @@ struct Inner {
 }
 
 /// A connection that counts until this is dropped.
-pub(super) struct Place {
+pub(super) struct PeerPermit {
     /// The counts and the address; `None` when it is not counted.
-    counted: Option<(Arc<Inner>, IpAddr)>,
+    counted: Option<(Arc<PeersState>, IpAddr)>,
 }
 
 impl Peers {
     pub(crate) fn new(most: usize, proxies: Vec<Network>) -> Self {
-        Self { inner: Arc::new(Inner { most, proxies, open: Mutex::default() }) }
+        Self { inner: Arc::new(PeersState { most, proxies, open: Mutex::default() }) }
     }
 
     /// Counts one more connection from `address`; `None` beyond the limit.
-    pub(crate) fn enter(&self, address: IpAddr) -> Option<Place> {
+    pub(crate) fn enter(&self, address: IpAddr) -> Option<PeerPermit> {
         if self.inner.most == 0 || self.inner.proxies.iter().any(|network| network.contains(address)) {
-            return Some(Place { counted: None });
+            return Some(PeerPermit { counted: None });
         }
         let address = neighbourhood(address);
         let mut open = self.inner.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -45,11 +45,11 @@ impl Peers {
             return None;
         }
         *count += 1;
-        Some(Place { counted: Some((self.inner.clone(), address)) })
+        Some(PeerPermit { counted: Some((self.inner.clone(), address)) })
     }
 }
 
-impl Drop for Place {
+impl Drop for PeerPermit {
     fn drop(&mut self) {
         let Some((peers, address)) = &self.counted else { return };
         let mut open = peers.open.lock().unwrap_or_else(PoisonError::into_inner);

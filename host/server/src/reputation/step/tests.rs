@@ -78,7 +78,7 @@ fn situations() -> Vec<(&'static str, SubmissionRecord)> {
 #[test]
 fn every_stage_answers_every_event_as_the_table_says() {
     use Stage::{Failed, Pending, Scoring, Submitting, Uploading};
-    // In the order of `events`; `None` where nothing changes.
+    // In the order of `events`; `None` if nothing changes.
     let table: [(&str, [Option<Stage>; 13]); 8] = [
         (
             "pending",

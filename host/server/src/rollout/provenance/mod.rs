@@ -27,7 +27,7 @@ use writer::Writer;
 pub use id::ScoreId;
 pub use replay::{ReplayError, Replayed, replay, served};
 
-/// Most records that wait to be written: about the scores of one second on a very busy host.
+/// Maximum number of records that wait to be written: about the scores of one second on a very busy host.
 const QUEUE: usize = 4_096;
 
 /// The input of the models.
@@ -45,7 +45,7 @@ pub(super) struct Unwritten {
 }
 
 pub(super) struct Provenance {
-    /// `None` where provenance is switched off.
+    /// `None` if provenance is switched off.
     queue: Option<mpsc::Sender<Unwritten>>,
     writer: Writer,
     secret: Secret,
@@ -77,7 +77,7 @@ impl Provenance {
         })
     }
 
-    /// Reserves room for a record; `None` where provenance is switched off, and, counted, where the queue is full.
+    /// Reserves room for a record; `None` if provenance is switched off, and, counted, where the queue is full.
     pub(crate) fn reserve(&self) -> Option<Slot<'_>> {
         let permit = self.queue.as_ref()?.try_reserve().inspect_err(|_| {
             metrics::counter!("assay_score_records_dropped_total").increment(1);
@@ -91,12 +91,12 @@ impl Provenance {
 }
 
 impl Rollout {
-    /// Reserves room for the record of a score; `None` where provenance is switched off or the store is too slow.
+    /// Reserves room for the record of a score; `None` if provenance is switched off or the store is too slow.
     pub fn reserve_record(&self) -> Option<Slot<'_>> {
         self.inner.provenance.reserve()
     }
 
-    /// The id under which `owner` can ask where this score came from; `None` where the score has no record.
+    /// The id under which `owner` can ask where this score came from; `None` if the score has no record.
     pub fn score_id(&self, scored: &Scored, owner: &str) -> Option<ScoreId> {
         Some(self.inner.provenance.secret.bind(scored.record?, owner))
     }

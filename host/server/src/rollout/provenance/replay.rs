@@ -10,7 +10,7 @@ use assay_registry::{BoostModel, CreditModel, ScoreError};
 #[derive(Debug, Clone)]
 pub struct Replayed {
     pub assessment: Assessment,
-    /// How the new answer differs from the served one; empty where both are the same.
+    /// How the new answer differs from the served one; empty if both are the same.
     pub differences: Vec<String>,
 }
 
@@ -59,7 +59,7 @@ fn same(needed: Digest, given: Digest) -> Result<(), ReplayError> {
 /// The assessment as it was served.
 ///
 /// # Errors
-/// [`ReplayError::Record`] where the record is not a valid assessment.
+/// [`ReplayError::Record`] if the record is not a valid assessment.
 pub fn served(record: &ServedRecord) -> Result<Assessment, ReplayError> {
     let decile =
         Decile::new(record.decile).ok_or_else(|| ReplayError::Record(format!("a decile of {}", record.decile)))?;

@@ -11,7 +11,7 @@ use super::Unwritten;
 use crate::{rollout::records, tasks::Spawner};
 use assay_store::{Batch, Store, StoreError};
 
-/// Most records in one commit.
+/// Maximum number of records in one commit.
 const BATCH: usize = 256;
 
 pub(super) struct Writer {

@@ -22,7 +22,7 @@ pub struct ShadowPair {
     pub record: PairRecord,
     pub champion_scores: Histogram,
     pub challenger_scores: Histogram,
-    /// In bins of the champion's tenths; `None` where no subject was scored by both.
+    /// In bins of the champion's tenths; `None` if no subject was scored by both.
     pub psi: Option<f64>,
     /// Share of subjects in another range.
     pub migration: Option<f64>,
@@ -35,7 +35,7 @@ pub(crate) struct Evidence {
     pub calls: u64,
     /// Share of them that failed.
     pub failures: f64,
-    /// `None` where no subject was scored by both.
+    /// `None` if no subject was scored by both.
     pub psi: Option<f64>,
     /// Share of subjects in another range.
     pub migration: Option<f64>,

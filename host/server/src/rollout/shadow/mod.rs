@@ -32,14 +32,14 @@ use counters::Counters;
 pub(crate) use evidence::Evidence;
 pub use evidence::{ShadowPair, Spread};
 use hours::Hours;
-use worker::Job;
+use worker::ShadowTask;
 
 /// Scores that wait for the shadow. Their data is shared with the answer.
 const QUEUE: usize = 1_024;
 
 pub(super) struct Shadow {
-    /// `None` where the shadow is switched off, and during drop.
-    queue: Option<mpsc::SyncSender<Job>>,
+    /// `None` if the shadow is switched off, and during drop.
+    queue: Option<mpsc::SyncSender<ShadowTask>>,
     thread: Option<thread::JoinHandle<()>>,
     stop: Arc<AtomicBool>,
     counters: Arc<Counters>,
@@ -97,7 +97,7 @@ impl Shadow {
         if chosen.is_empty() {
             return;
         }
-        let job = Job {
+        let job = ShadowTask {
             champion: current.clone(),
             challengers: chosen,
             scored: Arc::clone(scored),

@@ -4,7 +4,7 @@ use crate::rollout::records::{CostRecord, PairRecord};
 use assay_domain::{Assessment, Factor, stats::Moments};
 use assay_registry::{ScoreError, Spent};
 
-/// Most factor labels in one record: a model with a new label for every subject must not fill the memory.
+/// Maximum number of factor labels in one record: a model with a new label for every subject must not fill the memory.
 const LABELS: usize = 64;
 /// The label of all further factors.
 const OTHERS: &str = "(others)";

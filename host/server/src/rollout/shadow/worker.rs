@@ -30,7 +30,7 @@ const SLACK: Duration = Duration::from_millis(2);
 const REST: Duration = Duration::from_millis(100);
 
 /// A score of the champion, for the challengers.
-pub(super) struct Job {
+pub(super) struct ShadowTask {
     pub champion: CreditModel,
     pub challengers: Vec<CreditModel>,
     pub scored: Arc<Scored>,
@@ -47,7 +47,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn run(&self, inbox: &mpsc::Receiver<Job>) {
+    pub(crate) fn run(&self, inbox: &mpsc::Receiver<ShadowTask>) {
         yield_to_requests();
         // The moment up to which the share is used.
         let mut used_until = Instant::now();
@@ -74,7 +74,7 @@ impl Worker {
     }
 
     /// Returns the time of the calls. Compiling is left out, for it happens once per model.
-    fn compute(&self, job: &Job, measure_champion: bool) -> Duration {
+    fn compute(&self, job: &ShadowTask, measure_champion: bool) -> Duration {
         let (mut took, mut champion_spent) = (Duration::ZERO, None);
         if measure_champion && let Ok(copy) = self.registry.shadow_copy(&job.champion) {
             let (answer, spent) = copy.score_uncounted(&job.features);
@@ -87,7 +87,7 @@ impl Worker {
         took
     }
 
-    fn call(&self, job: &Job, challenger: &CreditModel, champion_spent: Option<Spent>) -> Spent {
+    fn call(&self, job: &ShadowTask, challenger: &CreditModel, champion_spent: Option<Spent>) -> Spent {
         let one = std::slice::from_ref(challenger);
         // It may have been taken out of service, or lost its role, since the score was queued.
         let in_role = |digest: Digest| {

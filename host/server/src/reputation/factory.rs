@@ -12,7 +12,7 @@ use super::{
 use crate::access::{
     records::Payer,
     x402::{
-        Goods,
+        Fulfilment,
         records::{PurchaseRecord, Purchased},
     },
 };
@@ -21,13 +21,13 @@ use assay_store::{Batch, Store, StoreError};
 
 /// The records are for one account and its registries. Cheap to clone.
 #[derive(Clone)]
-pub struct Counter {
+pub(crate) struct SubmissionFactory {
     store: Store,
     client: Client,
 }
 
-impl Counter {
-    pub fn new(store: Store, client: Client) -> Self {
+impl SubmissionFactory {
+    pub(crate) fn new(store: Store, client: Client) -> Self {
         Self { store, client }
     }
 
@@ -44,8 +44,8 @@ impl Counter {
     }
 }
 
-impl Goods for Counter {
-    fn hand_over<'a>(
+impl Fulfilment for SubmissionFactory {
+    fn fulfil<'a>(
         &'a self,
         batch: Batch,
         payment: PaymentId,

@@ -16,13 +16,13 @@ use assay_domain::{Address, ModelVersion, Subject, features::Features};
 use assay_statement::Signed;
 
 /// What a statement is asked of.
-pub(super) struct Order {
+pub(super) struct StatementRequest {
     pub subject: Subject,
     pub version: Option<ModelVersion>,
     pub moment: Option<u64>,
 }
 
-impl Order {
+impl StatementRequest {
     /// What tells two orders apart.
     pub(crate) fn words(&self) -> String {
         let subject = match &self.subject {
@@ -36,7 +36,7 @@ impl Order {
 }
 
 /// Where statements are made.
-pub(super) struct Desk<'a> {
+pub(super) struct StatementService<'a> {
     pub app: &'a App,
     pub attestor: &'a Attestor,
     pub scoring: &'a Scoring,
@@ -45,9 +45,9 @@ pub(super) struct Desk<'a> {
 /// A score with its features.
 type Basis = (Arc<Scored>, Arc<Features>);
 
-impl Desk<'_> {
+impl StatementService<'_> {
     /// Refuses an order that no reading can fulfil: of a model that is not loaded, or of a moment that was not read.
-    pub(crate) async fn require(&self, order: &Order, by: &str) -> Result<(), ApiError> {
+    pub(crate) async fn require(&self, order: &StatementRequest, by: &str) -> Result<(), ApiError> {
         let ask = Ask { by, version: order.version.as_ref(), factors: false };
         self.scoring.model(&ask).map_err(|error| self.app.refuse(error))?;
         match order.moment {
@@ -57,7 +57,7 @@ impl Desk<'_> {
     }
 
     /// The score that is to be stated, asked by the key of this name.
-    pub(crate) async fn score(&self, order: &Order, by: &str) -> Result<Basis, ApiError> {
+    pub(crate) async fn score(&self, order: &StatementRequest, by: &str) -> Result<Basis, ApiError> {
         let refuse = |error| self.app.refuse(error);
         let ask = Ask { by, version: order.version.as_ref(), factors: false };
         let Some(moment) = order.moment else {
@@ -107,7 +107,7 @@ pub(super) struct Stated {
 }
 
 /// The response with a statement.
-pub(super) fn handed_over(Stated { id, signed }: Stated) -> Response {
+pub(super) fn statement_response(Stated { id, signed }: Stated) -> Response {
     let answer = fresh::once(Json(StatementBody::new(id.to_string(), signed)));
     fresh::identified(answer, [Some(id)])
 }

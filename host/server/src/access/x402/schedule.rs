@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(10);
 
 /// The looks of one worker.
 #[derive(Default)]
-pub(super) struct Rota {
+pub(super) struct Schedule {
     busy: HashMap<PaymentId, Look>,
     /// Looks so far, and the time from which another one is due.
     looks: HashMap<PaymentId, (u32, Instant)>,
@@ -36,7 +36,7 @@ struct Look {
     leave: CancellationToken,
 }
 
-impl Rota {
+impl Schedule {
     /// The payments of `open` to look at now: new ones first, then those that have waited longest. The token of a
     /// payment is cancelled when another payment needs its place.
     pub(crate) fn due(&mut self, open: Vec<PaymentRecord>, now: Instant) -> Vec<(PaymentRecord, CancellationToken)> {
@@ -143,41 +143,42 @@ mod tests {
 
     #[test]
     fn one_payer_has_few_places_and_a_slow_look_gives_its_place_to_a_new_payment() {
-        let (mut rota, start) = (Rota::default(), Instant::now());
+        let (mut schedule, start) = (Schedule::default(), Instant::now());
         let mut open: Vec<_> = (0..40).map(|number| payment(1, number)).collect();
-        assert_eq!(rota.due(open.clone(), start).len(), OF_PAYER, "of one payer");
+        assert_eq!(schedule.due(open.clone(), start).len(), OF_PAYER, "of one payer");
         open.push(payment(2, 0));
-        let due = rota.due(open.clone(), start);
+        let due = schedule.due(open.clone(), start);
         assert_eq!(due.iter().map(|(record, _)| record.id.from).collect::<Vec<_>>(), [Address::with_last_byte(2)]);
 
         // One payer for each place.
-        let (mut rota, crowd) = (Rota::default(), (0..NEW as u8).map(|payer| payment(payer, 0)).collect::<Vec<_>>());
+        let (mut schedule, crowd) =
+            (Schedule::default(), (0..NEW as u8).map(|payer| payment(payer, 0)).collect::<Vec<_>>());
         let tokens: Vec<_> =
-            rota.due(crowd.clone(), start).into_iter().map(|(record, leave)| (record.id, leave)).collect();
+            schedule.due(crowd.clone(), start).into_iter().map(|(record, leave)| (record.id, leave)).collect();
         assert_eq!(tokens.len(), NEW);
         let late: Vec<_> = crowd.into_iter().chain([payment(200, 0)]).collect();
         let gone = || tokens.iter().filter(|(_, leave)| leave.is_cancelled()).map(|(id, _)| *id).collect::<Vec<_>>();
-        assert!(rota.due(late.clone(), start).is_empty() && gone().is_empty(), "a quick look is not cancelled");
-        assert!(rota.due(late.clone(), start + SLOW).is_empty());
+        assert!(schedule.due(late.clone(), start).is_empty() && gone().is_empty(), "a quick look is not cancelled");
+        assert!(schedule.due(late.clone(), start + SLOW).is_empty());
         let left = gone();
         assert_eq!(left.len(), 1, "one place for one payment");
-        rota.done(left[0], start + SLOW);
-        assert_eq!(rota.due(late, start + SLOW)[0].0.id.from, Address::with_last_byte(200));
+        schedule.done(left[0], start + SLOW);
+        assert_eq!(schedule.due(late, start + SLOW)[0].0.id.from, Address::with_last_byte(200));
     }
 
     #[test]
     fn a_slow_second_look_gives_its_place_to_another_second_look() {
-        let (mut rota, start) = (Rota::default(), Instant::now());
+        let (mut schedule, start) = (Schedule::default(), Instant::now());
         let asked: Vec<_> = (0..=AGAIN as u8).map(|payer| PaymentRecord { attempts: 1, ..payment(payer, 0) }).collect();
-        let begun = rota.due(asked.clone(), start);
+        let begun = schedule.due(asked.clone(), start);
         assert_eq!(begun.len(), AGAIN);
         let cancelled = || begun.iter().filter(|(_, leave)| leave.is_cancelled()).count();
-        assert!(rota.due(asked.clone(), start).is_empty());
+        assert!(schedule.due(asked.clone(), start).is_empty());
         assert_eq!(cancelled(), 0);
-        assert!(rota.due(asked.clone(), start + SLOW).is_empty());
+        assert!(schedule.due(asked.clone(), start + SLOW).is_empty());
         assert_eq!(cancelled(), 1);
         // Second looks take no place of a payment that was not looked at yet.
-        let due = rota.due(asked.into_iter().chain([payment(200, 0)]).collect(), start + SLOW);
+        let due = schedule.due(asked.into_iter().chain([payment(200, 0)]).collect(), start + SLOW);
         assert_eq!(due.iter().map(|(record, _)| record.id.from).collect::<Vec<_>>(), [Address::with_last_byte(200)]);
     }
 }
