@@ -16,6 +16,7 @@ mod failover;
 mod fleet;
 mod generations;
 mod hostile;
+mod http;
 mod identity;
 mod index;
 mod init;

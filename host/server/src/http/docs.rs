@@ -35,16 +35,19 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// The page's own files are relative to `/docs/`.
-pub async fn moved() -> Redirect {
+pub(crate) async fn moved() -> Redirect {
     Redirect::permanent("/docs/")
 }
 
-pub async fn index() -> Result<Response, ApiError> {
+pub(crate) async fn index() -> Result<Response, ApiError> {
     file("index.html")
 }
 
 /// A path that is not UTF-8 names no file.
-pub async fn asset(State(app): State<App>, path: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+pub(crate) async fn asset(
+    State(app): State<App>,
+    path: Result<Path<String>, PathRejection>,
+) -> Result<Response, ApiError> {
     let path = path.map_err(|_| ApiError::no_route())?;
     let file = file(&path)?;
     if *path == SETUP { setup(file, app.docs.key.as_ref()).await } else { Ok(file) }

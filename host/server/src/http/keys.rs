@@ -15,7 +15,7 @@ use super::{
     responses((status = 200, description = "The keys", body = KeysBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn list(State(app): State<App>) -> Result<Response, ApiError> {
+pub(crate) async fn list(State(app): State<App>) -> Result<Response, ApiError> {
     let known = app.access.known_keys().await.map_err(ApiError::store)?;
     let keys: Vec<KeyBody> = known.into_iter().map(KeyBody::from).collect();
     Ok(fresh::once(axum::Json(KeysBody { count: keys.len(), keys })))

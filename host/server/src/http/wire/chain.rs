@@ -3,7 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Assets, Checksummed, Defi, Moment, Usd};
+use super::{Assets, Checksummed, Defi, Moment, Usd, sentences};
+use crate::scoring::ChainReport;
 use assay_domain::ChainId;
 
 /// What one chain shows about an address.
@@ -90,6 +91,26 @@ pub struct ChainActivity {
     pub first_transaction: Option<Moment>,
     /// Transactions sent.
     pub total_transactions: u64,
+}
+
+impl ChainReportBody {
+    pub fn of(report: ChainReport, chain_id: ChainId, chain_name: String) -> Self {
+        let ChainReport { contents, cached, .. } = report;
+        Self {
+            address: Checksummed(contents.address),
+            chain_id,
+            chain_name,
+            assets: Assets::of(&contents).into(),
+            defi: Defi::of(&contents).into(),
+            activity: ChainActivity {
+                first_transaction: contents.first_transaction.map(Moment),
+                total_transactions: contents.transactions,
+            },
+            cached,
+            timestamp: Moment(contents.as_of),
+            unread: contents.unread.map(sentences),
+        }
+    }
 }
 
 impl From<Assets> for ChainAssets {

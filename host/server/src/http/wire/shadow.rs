@@ -76,7 +76,7 @@ pub struct PairBody {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FailureCount)]
-pub struct FailureCount {
+pub(crate) struct FailureCount {
     code: String,
     count: u64,
 }
@@ -84,7 +84,7 @@ pub struct FailureCount {
 /// A distribution of scores.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScoresSummary)]
-pub struct ScoresSummary {
+pub(crate) struct ScoresSummary {
     mean: Option<f64>,
     p10: Option<f64>,
     p50: Option<f64>,
@@ -96,7 +96,7 @@ pub struct ScoresSummary {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScoreDifference)]
-pub struct DifferenceBody {
+pub(crate) struct DifferenceBody {
     mean: Option<f64>,
     p50: Option<f64>,
     /// Of the absolute difference.
@@ -109,7 +109,7 @@ pub struct DifferenceBody {
 /// Mean points of one factor; null for a model without a factor of this label.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FactorDrift)]
-pub struct FactorDriftBody {
+pub(crate) struct FactorDriftBody {
     label: String,
     champion_points: Option<f64>,
     challenger_points: Option<f64>,
@@ -119,7 +119,7 @@ pub struct FactorDriftBody {
 /// calls. The figures are accurate to 1.6 %.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ShadowCost)]
-pub struct CostBody {
+pub(crate) struct CostBody {
     calls: u64,
     latency_us_p50: Option<f64>,
     latency_us_p99: Option<f64>,
