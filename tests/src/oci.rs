@@ -1,4 +1,6 @@
-//! A real registry of components: Debian's docker-registry.
+//! A real registry of components: Debian's docker-registry. [`tokens`] gives out the tokens that it may ask for.
+
+pub mod tokens;
 
 use std::{
     fs, io,
@@ -27,9 +29,32 @@ impl Registry {
     /// # Panics
     /// When it does not start.
     pub fn start() -> Self {
+        Self::asking("")
+    }
+
+    /// One that asks for the name `lender` and the password `open sesame`.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn with_password() -> Self {
+        let place = tempfile::tempdir().and_then(|place| {
+            // bcrypt of the password, as `htpasswd -B` writes it.
+            let line = "lender:$2b$05$Cg/o.YIAr.VriKZxyRJGReGHxbWI8pMVhHf8QNEpvLCSJ3twwOXfW\n";
+            fs::write(place.path().join("htpasswd"), line).map(|()| place)
+        });
+        let place = place.unwrap_or_else(|error| panic!("no folder: {error}"));
+        let file = place.path().join("htpasswd");
+        Self::asking(&format!("auth:\n  htpasswd:\n    realm: lenders\n    path: {}\n", file.display()))
+    }
+
+    /// With this section of its configuration.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn asking(auth: &str) -> Self {
         let mut last = None;
         for _ in 0..TRIES {
-            match tempfile::tempdir().and_then(|dir| Self::start_in(dir, free_port())) {
+            match tempfile::tempdir().and_then(|dir| Self::started(dir, free_port(), auth)) {
                 Ok(registry) => return registry,
                 Err(error) => last = Some(error),
             }
@@ -42,10 +67,14 @@ impl Registry {
     /// # Errors
     /// It does not start.
     pub fn start_in(dir: TempDir, port: u16) -> io::Result<Self> {
+        Self::started(dir, port, "")
+    }
+
+    fn started(dir: TempDir, port: u16, auth: &str) -> io::Result<Self> {
         let file = dir.path().join("registry.yml");
         let data = dir.path().join("data");
         let storage = format!("storage:\n  filesystem:\n    rootdirectory: {}\n", data.display());
-        fs::write(&file, format!("version: 0.1\n{storage}http:\n  addr: 127.0.0.1:{port}\n"))?;
+        fs::write(&file, format!("version: 0.1\n{storage}http:\n  addr: 127.0.0.1:{port}\n{auth}"))?;
         let mut command = Command::new("docker-registry");
         command.arg("serve").arg(&file);
         let (process, ()) =
