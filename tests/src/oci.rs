@@ -18,6 +18,9 @@ use crate::{
 /// Attempts to find a free port: another process may take it first.
 const TRIES: usize = 5;
 
+/// `lender:open sesame`, as `htpasswd -B` writes it.
+const LENDER: &str = "lender:$2b$05$Cg/o.YIAr.VriKZxyRJGReGHxbWI8pMVhHf8QNEpvLCSJ3twwOXfW\n";
+
 /// Running until dropped.
 pub struct Registry {
     process: Guarded,
@@ -37,17 +40,10 @@ impl Registry {
     /// # Panics
     /// When it does not start.
     pub fn with_password() -> Self {
-        let place = tempfile::tempdir().and_then(|place| {
-            // bcrypt of the password, as `htpasswd -B` writes it.
-            let line = "lender:$2b$05$Cg/o.YIAr.VriKZxyRJGReGHxbWI8pMVhHf8QNEpvLCSJ3twwOXfW\n";
-            fs::write(place.path().join("htpasswd"), line).map(|()| place)
-        });
-        let place = place.unwrap_or_else(|error| panic!("no folder: {error}"));
-        let file = place.path().join("htpasswd");
-        Self::asking(&format!("auth:\n  htpasswd:\n    realm: lenders\n    path: {}\n", file.display()))
+        Self::asking("auth:\n  htpasswd:\n    realm: lenders\n    path: {dir}/htpasswd\n")
     }
 
-    /// With this section of its configuration.
+    /// With this section of its configuration, where `{dir}` is its folder.
     ///
     /// # Panics
     /// When it does not start.
@@ -73,6 +69,8 @@ impl Registry {
     fn started(dir: TempDir, port: u16, auth: &str) -> io::Result<Self> {
         let file = dir.path().join("registry.yml");
         let data = dir.path().join("data");
+        fs::write(dir.path().join("htpasswd"), LENDER)?;
+        let auth = auth.replace("{dir}", &dir.path().display().to_string());
         let storage = format!("storage:\n  filesystem:\n    rootdirectory: {}\n", data.display());
         fs::write(&file, format!("version: 0.1\n{storage}http:\n  addr: 127.0.0.1:{port}\n{auth}"))?;
         let mut command = Command::new("docker-registry");
