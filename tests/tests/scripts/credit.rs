@@ -39,6 +39,7 @@ fn holds(script: Script, apart: &[u8], mistakes: &[(&str, &str)]) {
         let served = scope.spawn(|| model(&fused));
         let unfused = scope.spawn(|| model(apart));
         let trials = Trials::load(&fused, &limits()).expect("a model");
+        assert!(!trials.prints_unseen(), "what a script prints is shown");
         for (number, (said, printed)) in mistakes.iter().enumerate() {
             let (error, text) = mistaken(&trials, number as u64);
             assert!(error.to_string().contains(said), "{script:?} {number}: {error}, not {said}");

@@ -16,9 +16,11 @@ function guard(what) {
   });
 }
 
+const { setPrototypeOf } = Object;
+
 /** A record: how errors call it, its numbers of 64 bits, and the records in it. */
 function record(what, counts, inner = {}) {
-  return { guard: guard(what), counts, inner: Object.entries(inner) };
+  return { guard: guard(what), counts, names: Object.keys(inner), inner: Object.values(inner) };
 }
 
 const EXPOSURE = record('an exposure', []);
@@ -51,19 +53,21 @@ export function plain(features) {
   return shown(features, FEATURES);
 }
 
-/** wit/v1 lacks some of the inner records. */
-function shown(value, { guard, counts, inner }) {
+/** Runs for every record of every call, so it destructures nothing. wit/v1 lacks some of the inner records. */
+function shown(value, record) {
+  const { counts, names, inner } = record;
   for (let i = 0; i < counts.length; i += 1) {
     if (value[counts[i]] < 0) value[counts[i]] += 2 ** 64;
   }
-  for (let i = 0; i < inner.length; i += 1) {
-    const [name, of] = inner[i];
-    const held = value[name];
-    if (Array.isArray(held)) {
-      for (let at = 0; at < held.length; at += 1) shown(held[at], of);
-    } else if (held) shown(held, of);
+  for (let i = 0; i < names.length; i += 1) {
+    const held = value[names[i]];
+    if (held?.length === undefined) {
+      if (held) shown(held, inner[i]);
+    } else {
+      for (let at = 0; at < held.length; at += 1) shown(held[at], inner[i]);
+    }
   }
-  return Object.setPrototypeOf(value, guard);
+  return setPrototypeOf(value, record.guard);
 }
 
 export function whole(what, verb, value) {
