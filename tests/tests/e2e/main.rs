@@ -35,6 +35,7 @@ mod sandbox;
 mod scenarios;
 mod shadow;
 mod shipping;
+mod siege;
 mod sources;
 mod statements;
 mod stopping;
