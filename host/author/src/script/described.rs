@@ -47,7 +47,7 @@ pub fn wit(script: Script, text: &str) -> Wit {
         Script::JavaScript => ["claims:", "'claims':", "\"claims\":"].as_slice(),
         Script::Python => ["claims="].as_slice(),
     };
-    if forms.iter().any(|named| is_field(named)) { Wit::V2 } else { Wit::V1 }
+    if forms.iter().any(is_field) { Wit::V2 } else { Wit::V1 }
 }
 
 #[cfg(test)]
