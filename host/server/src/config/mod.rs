@@ -34,7 +34,7 @@ pub use access::{Access, KeyConfig};
 pub use attestation::Attestation;
 pub use docs::Docs;
 pub use http::{Http, Network};
-pub use known::chain_names;
+pub use known::{chain_names, token_address};
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
 pub use promotion::Promotion;

@@ -13,7 +13,9 @@ mod estimate;
 mod landing;
 mod losses;
 mod notices;
+mod own;
 mod prepare;
+mod queue;
 pub mod records;
 mod rehearsal;
 mod request;
@@ -52,6 +54,8 @@ pub use appraiser::{Appraiser, NoAppraisal};
 pub use counter::Counter;
 pub use losses::Barred;
 pub use notices::{Notices, Submissions, Waiting};
+pub use own::{OwnPage, OwnQuery};
+pub use queue::Queue;
 pub use rehearsal::Rehearsal;
 pub use request::Request;
 pub use submit::SubmitError;
@@ -171,6 +175,9 @@ impl Reputation {
             return Ok(None);
         };
         let mut batch = Batch::new().if_leased(lease).put(&records::submission(next.id), &next)?;
+        if next.stage != record.stage {
+            batch = next.listed(batch)?;
+        }
         if next.stage.is_terminal() {
             batch = batch.remove(&records::open_submission(next.created_at, next.id));
         }

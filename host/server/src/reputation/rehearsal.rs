@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     document,
-    records::{self, FeedbackRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord},
+    records::{self, FeedbackRecord, OwnRecord, RetryRecord, ScoresRecord, Stage, Start, SubmissionRecord},
     request::Request,
     submit::SubmitError,
 };
@@ -59,6 +59,10 @@ impl Rehearsal {
         Self { store, x402 }
     }
 
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
     /// What refuses payments in scenarios. It takes none.
     pub fn x402(&self) -> Option<&X402> {
         self.x402.as_ref()
@@ -83,6 +87,9 @@ impl Rehearsal {
             None => record,
         };
         let mut batch = Batch::new().put_expiring(&records::rehearsal(record.id), &record, LIFETIME)?;
+        if let Some(own) = OwnRecord::key(&record) {
+            batch = batch.put_expiring(&own, &OwnRecord::of(&record), LIFETIME)?;
+        }
         let Some(text) = &request.retry_key else {
             self.store.commit(batch).await?;
             return Ok(record);

@@ -16,8 +16,10 @@ pub use agent::AgentPath;
 pub use body::{JsonObject, Upload, check_declared};
 pub use caller::Caller;
 pub use notice::Notice;
-pub use paging::{Paging, SearchQuery};
-pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};
+pub use paging::{Found, Paging, SearchQuery};
+pub use path::{
+    AddressPath, ChainPath, KeyPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath,
+};
 pub use payment::{Offered, Payer};
 pub use query::{AddressList, AsOf, Asked, AskedTag, IncludeFactors, Moments, SubjectList, Versions, Window};
 pub use submission::{RetryKey, SubmissionPath};

@@ -1,17 +1,27 @@
 //! A report from the sandbox generator.
 
-use std::collections::BTreeSet;
+use std::{cmp::Reverse, collections::BTreeSet};
 
-use crate::http::{
-    App,
-    wire::{
-        Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, Moment, NftBody,
-        Pool, ProtocolBody, ReportBody, ReportScore, TokenBody, Usd, sentences,
+use crate::{
+    config,
+    http::{
+        App,
+        wire::{
+            Activity, Assets, ChainActivity, ChainReportBody, Checksummed, Counts, CreditEvents, Defi, EventName,
+            Moment, NftBody, Pool, PoolEventBody, PoolPositionBody, ProtocolBody, ReportBody, ReportScore, TokenBody,
+            Usd, sentences,
+        },
     },
 };
 use assay_chain::config::ReadOn;
-use assay_domain::{Address, ChainId, EventCounts, Protocol, UnreadByChain, parse_address, time_from_unix};
-use assay_registry::{MockPool, MockReport};
+use assay_domain::{
+    Address, ChainId, EventCounts, PriceSource, Protocol, UnreadByChain, features::MOST_EVENTS, parse_address,
+    time_from_unix,
+};
+use assay_registry::{MockPool, MockPosition, MockReport};
+
+/// The liquidation threshold of mock collateral.
+const THRESHOLD: f64 = 0.8;
 
 /// An address, its mock report, and the parts that a scenario leaves unread.
 type Mock = (Address, MockReport, Option<UnreadByChain>);
@@ -32,7 +42,7 @@ pub fn body(app: &App, (address, mock, unread): Mock, labelled: bool) -> ReportB
             classification: score.range().into(),
             claims: None,
             no_claim: None,
-            inactive: None,
+            inactive: (mock.total_transactions == 0 && mock.tokens.is_empty()).then_some(true),
         },
         activity: Activity {
             first_transaction: Some(Moment(time_from_unix(mock.first_transaction))),
@@ -43,7 +53,7 @@ pub fn body(app: &App, (address, mock, unread): Mock, labelled: bool) -> ReportB
         defi: defi(&mock),
         cached: false,
         timestamp: Moment::now(),
-        credit_events: CreditEvents::over(mock.pools.into_iter().map(pool).collect(), not_covered, Vec::new()),
+        credit_events: credit_events(mock, not_covered),
         unread: unread.map(sentences),
         sandbox: labelled.then_some(true),
     }
@@ -86,8 +96,9 @@ fn assets(mock: &MockReport) -> Assets {
                 balance: token.balance.clone(),
                 value_usd: Usd(token.value_usd),
                 chain_id: token.chain_id,
-                address: None,
-                priced: None,
+                address: config::token_address(token.chain_id, &token.symbol).map(|token| token.to_checksum(None)),
+                priced: Some(token.value_usd > 0.0),
+                price_source: (token.value_usd > 0.0).then_some(PriceSource::Feed.as_str()),
             })
             .collect(),
         nfts: mock
@@ -115,6 +126,77 @@ fn defi(mock: &MockReport) -> Defi {
     }
 }
 
+/// The lending events. A generator states only counts and the first and last time of a pool, so that the events and
+/// positions are made from these.
+fn credit_events(mock: MockReport, not_covered: Vec<String>) -> CreditEvents {
+    let mut dated: Vec<_> = mock.pools.iter().flat_map(events).collect();
+    dated.sort_by_key(|(time, _)| Reverse(*time));
+    let liquidations = dated.iter().filter(|(_, event)| matches!(event.kind, EventName::Liquidation));
+    let last_liquidation_at = liquidations.map(|(time, _)| *time).max().map(|at| Moment(time_from_unix(at)));
+    let positions = mock.positions.iter().filter_map(|one| position(one, &mock.pools)).collect();
+    CreditEvents {
+        events: Some(dated.into_iter().take(MOST_EVENTS).map(|(_, event)| event).collect()),
+        positions: Some(positions),
+        last_liquidation_at,
+        ..CreditEvents::over(mock.pools.into_iter().map(pool).collect(), not_covered, Vec::new()).with_score_totals()
+    }
+}
+
+/// The events of a pool with their times, evenly from its first event to its last. A liquidation is never followed by
+/// another kind.
+fn events(pool: &MockPool) -> Vec<(u64, PoolEventBody)> {
+    let EventCounts { supply, withdraw, borrow, repay, liquidation } = pool.counts;
+    let (Some(first), Some(last)) = (pool.first_event, pool.last_event) else { return Vec::new() };
+    // How late in its share of the time an event of each kind is.
+    let kinds = [
+        (EventName::Supply, supply, 0.0),
+        (EventName::Borrow, borrow, 0.2),
+        (EventName::Repay, repay, 0.6),
+        (EventName::Withdraw, withdraw, 0.9),
+        (EventName::Liquidation, liquidation, 1.0),
+    ];
+    let mut order: Vec<(f64, EventName)> = Vec::new();
+    for (kind, count, late) in kinds {
+        let count = count.unwrap_or(0).min(MOST_EVENTS as u64);
+        order.extend((0..count).map(|at| ((at as f64 + late) / count as f64, kind)));
+    }
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let step = last.saturating_sub(first) as f64 / order.len().saturating_sub(1).max(1) as f64;
+    let newest = order.len().saturating_sub(1);
+    let dated = |(at, (_, kind)): (usize, (f64, EventName))| {
+        let time = if at == newest { last } else { first + (step * at as f64) as u64 };
+        let event = PoolEventBody {
+            at: Moment(time_from_unix(time)),
+            kind,
+            usd: matches!(kind, EventName::Borrow | EventName::Repay).then(|| Usd(500.0 * (1 + at % 4) as f64)),
+            protocol: pool.protocol.clone(),
+            market_address: checksummed(&pool.market_address),
+            chain_id: pool.chain_id,
+        };
+        (time, event)
+    };
+    order.into_iter().enumerate().map(dated).collect()
+}
+
+/// A position in the pool of its protocol and chain; `None` without such a pool.
+fn position(mock: &MockPosition, pools: &[MockPool]) -> Option<PoolPositionBody> {
+    let pool = pools.iter().find(|pool| (pool.chain_id, &pool.protocol) == (mock.chain_id, &mock.name))?;
+    let has_factor = mock.borrowed > 0.0 && pool.protocol != Protocol::LenderBV2.as_str();
+    Some(PoolPositionBody {
+        protocol: pool.protocol.clone(),
+        market_address: checksummed(&pool.market_address),
+        market: pool.market.clone(),
+        chain_id: pool.chain_id,
+        supplied: Usd(mock.supplied),
+        borrowed: Usd(mock.borrowed),
+        health_factor: has_factor.then(|| THRESHOLD * mock.supplied / mock.borrowed),
+    })
+}
+
+fn checksummed(address: &str) -> String {
+    parse_address(address).map_or_else(|_| address.to_owned(), |address| address.to_checksum(None))
+}
+
 /// The protocols of the API that have no pool in the report. A production report lists them as `not_covered`.
 fn without_pool(mock: &MockReport) -> impl Iterator<Item = String> {
     let read: BTreeSet<&str> = mock.pools.iter().map(|pool| pool.protocol.as_str()).collect();
@@ -126,8 +208,7 @@ fn pool(mock: MockPool) -> Pool {
     let EventCounts { supply, withdraw, borrow, repay, liquidation } = mock.counts;
     Pool {
         feeds_score: mock.feeds_score,
-        market_address: parse_address(&mock.market_address)
-            .map_or(mock.market_address, |address| address.to_checksum(None)),
+        market_address: checksummed(&mock.market_address),
         protocol: mock.protocol,
         market: mock.market,
         chain_id: mock.chain_id,

@@ -77,7 +77,8 @@ fn assets(snapshot: &Snapshot) -> Assets {
                 value_usd: Usd(token.value_usd()),
                 chain_id: token.chain_id,
                 address: token.contract.map(|contract| contract.to_checksum(None)),
-                priced: Some(token.price_usd.is_some()),
+                priced: Some(token.price.is_some()),
+                price_source: token.price.map(|price| price.source.as_str()),
             })
             .collect(),
         nfts: snapshot.chains.iter().flat_map(|chain| &chain.nfts).map(nft).collect(),

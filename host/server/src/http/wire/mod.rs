@@ -19,6 +19,7 @@ mod score;
 mod shadow;
 mod skipped;
 mod statement;
+mod status;
 mod submission;
 mod summary;
 mod unread;
@@ -29,7 +30,7 @@ pub use check::CheckBody;
 pub use compare::ComparisonBody;
 pub use history::{HistoryBody, PointBody};
 pub use identity::{AttestationBody, IdentityBody, IdentitySourceBody};
-pub use key::{KeyBody, KeysBody};
+pub use key::{KeyBody, KeysBody, MintedKeyBody};
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
 pub use outcomes::OutcomesBody;
@@ -38,14 +39,18 @@ pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
 pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, EventName, NftBody, NotApplicable, Pool, PoolEventBody,
-    PoolPositionBody, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
+    PoolPositionBody, PriceSourceName, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use scenario::{ScenarioBody, ScenariosBody};
 pub use score::{ClaimedRateBody, CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
 pub use shadow::ShadowBody;
 pub use skipped::SkippedBody;
 pub use statement::{BlockBody, EvidenceBody, SignersBody, StatementBody};
-pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};
+pub use status::{ChainStatusBody, StatusBody, StoreBody};
+pub use submission::{
+    FeedbackTransactionBody, OwnSubmissionBody, OwnSubmissionsBody, SubmissionBody, SubmissionStatus, SubmittedBody,
+    SubmittedScores,
+};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 pub use unread::sentences;
 

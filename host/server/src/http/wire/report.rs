@@ -77,14 +77,29 @@ pub struct TokenBody {
     pub value_usd: Usd,
     #[schema(value_type = u64)]
     pub chain_id: ChainId,
-    /// Contract of the token; absent for the native currency, and in the sandbox.
+    /// Contract of the token; absent for the native currency. In the sandbox, absent for unknown tokens too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub address: Option<String>,
-    /// Whether a source has a price; without one, `value_usd` is 0. Absent in the sandbox.
+    /// Whether a source has a price; without one, `value_usd` is 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub priced: Option<bool>,
+    /// Who says what it is worth; absent without a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<PriceSourceName>, nullable = false)]
+    pub price_source: Option<&'static str>,
+}
+
+/// Where a price comes from: a Chainlink `feed`, the `oracle` of a lending market, an external price `api`, or the
+/// reserves of the liquidity `pool` of which it is a share.
+#[derive(Debug, ToSchema)]
+#[schema(as = PriceSource, rename_all = "snake_case")]
+pub enum PriceSourceName {
+    Feed,
+    Oracle,
+    Api,
+    Pool,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -139,19 +154,19 @@ pub struct CreditEvents {
     /// Whether these events contribute to the score.
     pub feeds_score: bool,
     pub totals: Totals,
-    /// The totals of the pools that feed the score, which its factors count. Absent in the sandbox.
+    /// The totals of the pools that feed the score, which its factors count.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub score_totals: Option<Totals>,
-    /// The newest events, the newest first, at most 200; `totals` counts all. Absent in the sandbox.
+    /// The newest events, the newest first, at most 200; `totals` counts all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub events: Option<Vec<PoolEventBody>>,
-    /// What the wallet has in the pools now. Absent in the sandbox.
+    /// What the wallet has in the pools now.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub positions: Option<Vec<PoolPositionBody>>,
-    /// The last liquidation in any pool. Absent without one, and in the sandbox.
+    /// The last liquidation in any pool. Absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
     pub last_liquidation_at: Option<Moment>,
@@ -326,7 +341,7 @@ impl CreditEvents {
         }
     }
 
-    /// Adds the totals that only production reports have.
+    /// Adds the totals of the pools that feed the score.
     #[must_use]
     pub fn with_score_totals(self) -> Self {
         let score_totals = Totals::over(self.pools.iter().filter(|pool| pool.feeds_score));
