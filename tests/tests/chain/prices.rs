@@ -6,7 +6,7 @@ use std::time::Duration;
 use alloy::primitives::{Bytes, U256};
 use assay::config::Config;
 use assay_domain::Secret;
-use assay_domain::{Address, ChainSnapshot, Coverage};
+use assay_domain::{Address, ChainSnapshot, Coverage, PriceSource};
 use assay_tests::devnet::{Devnet, feed};
 use assay_tests::price_api::{PriceApi, Reply, Said};
 use assay_tests::until::until;
@@ -98,6 +98,12 @@ impl Held {
         self.of(&reader.read(self.wallet).await.chains[0])
     }
 
+    /// Who says what the token is worth.
+    async fn source(&self, reader: &Reader) -> Option<PriceSource> {
+        let chain = reader.read(self.wallet).await.chains[0].clone();
+        chain.tokens.iter().find(|held| held.contract == Some(self.token)).unwrap().price.map(|price| price.source)
+    }
+
     fn of(&self, chain: &ChainSnapshot) -> (Option<f64>, Option<f64>, f64, Coverage) {
         let price = |contract| chain.tokens.iter().find(|held| held.contract == contract).unwrap().price_usd();
         (price(None), price(Some(self.token)), chain.tokens.iter().map(|held| held.value_usd()).sum(), chain.coverage)
@@ -116,6 +122,8 @@ fn a_stale_or_impossible_feed_gives_way_to_the_api() {
         let told = async || held.told(&held.reader(devnet, Some(&api.url)).started().await).await;
         assert_eq!(told().await, (Some(2_500.0), Some(3.0), 5_500.0, Complete));
         assert_eq!(api.take(), [], "the chain knew everything");
+        let source = async || held.source(&held.reader(devnet, Some(&api.url)).started().await).await;
+        assert_eq!(source().await, Some(PriceSource::Feed));
 
         // Its heartbeat plus a fifth is 4,320 s.
         aggregator(devnet, held.feed, 300_000_000, 4_300).await;
@@ -123,6 +131,7 @@ fn a_stale_or_impossible_feed_gives_way_to_the_api() {
         for (answer, age) in [(300_000_000, 4_400), (0, 60), (-5, 60)] {
             aggregator(devnet, held.feed, answer, age).await;
             assert_eq!(told().await, (Some(2_500.0), Some(4.0), 6_500.0, Complete), "{answer} of {age} s ago");
+            assert_eq!(source().await, Some(PriceSource::Api));
         }
         aggregator(devnet, held.native_feed, 250_000_000_000, 2 * HOUR).await;
         api.take();

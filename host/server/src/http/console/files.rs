@@ -75,3 +75,16 @@ files! {
     "views/submissions.js"
     "words.js"
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page at `/docs` loads files of its own, and some of these.
+    #[test]
+    fn what_a_browser_loads_for_the_console_is_small() {
+        let of_console = FILES.iter().filter(|file| !file.path.starts_with("docs"));
+        let bytes: usize = of_console.map(|file| file.bytes.len()).sum();
+        assert!(bytes < 180 * 1024, "{bytes}");
+    }
+}

@@ -1,7 +1,7 @@
 // One operation: what it takes, what it answers, and a form that sends it.
 
 import { html, useEffect, useRef, useState } from "../dom.js";
-import { Markdown } from "../markdown.js";
+import { Markdown, inline } from "../markdown.js";
 import { Mark, Table } from "../parts.js";
 import { Attempt } from "./attempt.js";
 import { Fields, exampleOf, limits, resolved, typeName } from "./schema.js";
@@ -16,7 +16,7 @@ export function Operation({ api, operation, secret, isOpen }) {
   return html`<details class="card operation" id=${operationId} ref=${box} onToggle=${() => setShown(box.current.open)}>
     <summary>
       <span class=${`mark method ${method}`}>${method.toUpperCase()}</span> <code>${path}</code>
-      <span>${summary} ${deprecated && html`<${Mark} kind="warn">deprecated</${Mark}>`}</span>
+      <span>${inline(summary ?? "")} ${deprecated && html`<${Mark} kind="warn">deprecated</${Mark}>`}</span>
     </summary>
     ${isShown && html`<${Body} api=${api} operation=${operation} secret=${secret} />`}
   </details>`;
@@ -44,8 +44,8 @@ function Parameters({ api, parameters }) {
   const row = ({ name, in: place, required, description, schema, example }) => html`<tr>
     <th scope="row"><code>${name}</code></th>
     <td>${place}${!required && ", optional"}</td>
-    <td>${typeName(api, schema)} <span class="faint">${limits(resolved(api, schema).schema).join("; ")}</span></td>
-    <td>${description} ${example !== undefined && html`<span class="faint">such as <code>${String(example)}</code></span>`}</td>
+    <td>${typeName(api, schema)} <span class="faint">${limits(resolved(api, schema).schema).map((limit) => html`<br />${limit}`)}</span></td>
+    <td>${inline(description ?? "")} ${example !== undefined && html`<span class="faint">such as <code>${String(example)}</code></span>`}</td>
   </tr>`;
   return html`<${Table} caption="Parameters" head=${["Name", "In", "Type", "What it is"]} rows=${parameters.map(row)} />`;
 }
@@ -55,7 +55,7 @@ const text = (value) => (typeof value === "string" ? value : JSON.stringify(valu
 function Request({ api, body: { content, required, description } }) {
   const [[kind, of]] = Object.entries(content);
   return html`<h3>Request body</h3>
-    <p>${description} <span class="faint">${kind}, ${typeName(api, of.schema)}${!required && ", optional"}</span></p>
+    <p>${inline(description ?? "")} <span class="faint">${kind}, ${typeName(api, of.schema)}${!required && ", optional"}</span></p>
     <${Fields} api=${api} schema=${of.schema} />`;
 }
 
@@ -70,7 +70,7 @@ function Answer({ api, status, response: { description, content, headers } }) {
   const example = exampleOf(api, of);
   const tone = status.startsWith("2") ? "good" : status < "500" ? "warn" : "bad";
   return html`<li>
-    <${Mark} kind=${tone}>${status}</${Mark}> ${description}
+    <${Mark} kind=${tone}>${status}</${Mark}> ${inline(description)}
     ${kind && html` <span class="faint">${kind === "application/json" ? "" : `${kind}, `}${typeName(api, of.schema)}</span>`}
     ${headers && html` <span class="faint">with ${Object.keys(headers).join(", ")}</span>`}
     ${

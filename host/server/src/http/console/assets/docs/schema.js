@@ -32,7 +32,7 @@ export function limits(schema) {
     minLength !== undefined && `at least ${minLength} characters`,
     maxLength !== undefined && `at most ${maxLength} characters`,
     format && !["int32", "int64", "double", "float"].includes(format) && format,
-    pattern && `matches ${pattern}`,
+    pattern && html`matches <code>${pattern}</code>`,
   ].filter(Boolean);
 }
 
@@ -72,7 +72,7 @@ function Field({ api, name, field, isRequired }) {
   return html`<li>
     <code>${name}</code> <span class="faint">${typeName(api, field)}${!isRequired && ", optional"}</span>
     ${words && html`<${Markdown} text=${words} />`}
-    ${bounds.length > 0 && html`<p class="faint">${bounds.join("; ")}</p>`}
+    ${bounds.length > 0 && html`<p class="faint">${bounds.map((bound, at) => html`${at > 0 && "; "}${bound}`)}</p>`}
     ${
       inner &&
       html`<details onToggle=${(event) => setOpen(event.currentTarget.open)}>

@@ -36,7 +36,9 @@ function List({ query }) {
       ${count(body.total ?? body.total_results)}${" "}
       ${text ? html`agents match “${text}”. <a href=${link(["agents"])}>Show all</a>` : "agents in the registry."}
     </p>
-    ${body.agents.length > 0 && html`<${Table} quiet caption="Agents" head=${HEAD} rows=${body.agents.map(row)} />`}
+    <div class="stacked">
+      ${body.agents.length > 0 && html`<${Table} quiet caption="Agents" head=${HEAD} rows=${body.agents.map(row)} />`}
+    </div>
     <${Pages}
       page=${page}
       limit=${LIMIT}

@@ -62,12 +62,12 @@ function All() {
   const row = ({ name, scopes, limit, used, left, rate, source, minted_at }) =>
     html`<tr>
       <th scope="row">${name}${name === me.name && html` <${Mark}>yours</${Mark}>`}</th>
-      <td>${scopes.join(", ")}</td>
-      <td class="figure">${limit === null ? "–" : count(used)}</td>
-      <td class="figure">${limit === null ? "not metered" : count(limit)}</td>
-      <td class="figure">${limit === null ? "–" : count(left)}</td>
-      <td class="figure">${rate === null ? "no limit" : count(rate)}</td>
-      <td>${source}${minted_at && html`, <${Time} at=${minted_at} />`}</td>
+      <td data-label="Scopes">${scopes.join(", ")}</td>
+      <td data-label="Used" class="figure">${limit === null ? "–" : count(used)}</td>
+      <td data-label="Of" class="figure">${limit === null ? "not metered" : count(limit)}</td>
+      <td data-label="Left" class="figure">${limit === null ? "–" : count(left)}</td>
+      <td data-label="A minute" class="figure">${rate === null ? "no limit" : count(rate)}</td>
+      <td data-label="From">${source}${minted_at && html`, <${Time} at=${minted_at} />`}</td>
       <td>
         ${
           source === "store" &&
@@ -76,7 +76,7 @@ function All() {
       </td>
     </tr>`;
   const show = ({ body: { keys } }) =>
-    html`<section class="card">
+    html`<section class="card stacked">
       <h2>All keys of this server</h2>
       <${Table}
         quiet

@@ -80,7 +80,7 @@ function Model({ model, challengers, ask }) {
     </div>
     ${reason && html`<p class="bad">${reason.message} <span class="faint">${reason.code}</span></p>`}
     ${
-      model.digest && version && kind === "credit" &&
+      model.card &&
       html`<p><a href=${link(["models", "card", kind, version])}>Model card of ${kind} ${version}</a></p>`
     }
     <${About} model=${model} />

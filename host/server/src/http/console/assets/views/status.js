@@ -63,23 +63,23 @@ const isOld = ({ head_age_seconds: age, max_head_age_seconds: most }) => age !==
 function Chains({ chains }) {
   const row = (chain) => html`<tr>
     <th scope="row">${chain.chain_name} <span class="faint">${chain.chain_id}</span></th>
-    <td class="figure">${count(chain.head)}</td>
-    <td class="figure">
+    <td data-label="Newest block" class="figure">${count(chain.head)}</td>
+    <td data-label="Its age" class="figure">
       ${chain.head_age_seconds === null ? NOT_KNOWN : html`<${Mark} kind=${isOld(chain) && "warn"}>${span(chain.head_age_seconds)}</${Mark}>`}
     </td>
-    <td><${Prices} prices=${chain.prices} /></td>
-    <td><${Index} index=${chain.index} /></td>
-    <td>${chain.problem ? html`<span class="bad">${chain.problem}</span>` : "none"}</td>
+    <td data-label="Prices"><${Prices} prices=${chain.prices} /></td>
+    <td data-label="Index"><${Index} index=${chain.index} /></td>
+    <td data-label="Problem">${chain.problem ? html`<span class="bad">${chain.problem}</span>` : "none"}</td>
   </tr>`;
   const head = ["Chain", figures("Newest block"), figures("Its age"), "Prices", "Index of markets", "Problem"];
   const endpoints = chains.flatMap((chain) => chain.endpoints.map((endpoint) => ({ chain, endpoint })));
   return html`<section class="card">
       <h2>Chains</h2>
-      <${Table} quiet caption="Chains" head=${head} rows=${chains.map(row)} />
+      <div class="stacked"><${Table} quiet caption="Chains" head=${head} rows=${chains.map(row)} /></div>
     </section>
     <section class="card">
       <h2>Endpoints</h2>
-      <${Table} quiet caption="Endpoints" head=${ENDPOINTS} rows=${endpoints.map(Endpoint)} />
+      <div class="stacked"><${Table} quiet caption="Endpoints" head=${ENDPOINTS} rows=${endpoints.map(Endpoint)} /></div>
       <p class="faint">Only hosts are named: an address may hold a key. An empty pace means that no limit is known.</p>
     </section>`;
 }
@@ -112,12 +112,12 @@ const TONES = { ready: "good", rests: "bad" };
 function Endpoint({ chain, endpoint: { host, current, state, error, answers, failures, pace, log_range: range, head } }) {
   return html`<tr>
     <th scope="row"><code>${host}</code> ${current && html`<${Mark} kind="main">in use</${Mark}>`}</th>
-    <td>${chain.chain_name}</td>
-    <td><${Mark} kind=${TONES[state]}>${state}</${Mark}> ${error && html`<span class="bad">${error}</span>`}</td>
-    <td class="figure">${pace ? `${number(pace.per_second)} ${pace.counts}/s` : ""}</td>
-    <td class="figure">${count(answers)}</td>
-    <td class="figure">${count(failures)}</td>
-    <td class="figure">${count(head)}</td>
-    <td class="figure">${range === null ? "" : several(range, "block")}</td>
+    <td data-label="Chain">${chain.chain_name}</td>
+    <td data-label="State"><${Mark} kind=${TONES[state]}>${state}</${Mark}> ${error && html`<span class="bad">${error}</span>`}</td>
+    <td data-label="Pace" class="figure">${pace ? `${number(pace.per_second)} ${pace.counts}/s` : ""}</td>
+    <td data-label="Answers" class="figure">${count(answers)}</td>
+    <td data-label="Failures" class="figure">${count(failures)}</td>
+    <td data-label="Newest block" class="figure">${count(head)}</td>
+    <td data-label="Logs at once" class="figure">${range === null ? "" : several(range, "block")}</td>
   </tr>`;
 }

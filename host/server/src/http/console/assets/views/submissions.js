@@ -19,7 +19,9 @@ export function Submissions({ query }) {
       ${count(total)}${" "}
       ${text ? html`of your submissions match “${text}”. <a href=${link(["submissions"])}>Show all</a>` : "submissions were made with your key."}
     </p>
-    ${submissions.length > 0 && html`<${Table} quiet caption="Submissions" head=${HEAD} rows=${submissions.map(row)} />`}
+    <div class="stacked">
+      ${submissions.length > 0 && html`<${Table} quiet caption="Submissions" head=${HEAD} rows=${submissions.map(row)} />`}
+    </div>
     ${total === 0 && !text && html`<p class="faint">Open an <a href=${link(["agents"])}>agent</a> to make one.</p>`}
     <${Pages} page=${page} limit=${LIMIT} total=${total} href=${(page) => link(["submissions"], { q: text, page })} />
   `;
@@ -37,12 +39,12 @@ export function Submissions({ query }) {
 
 const row = ({ submission_id: id, agent_id: agent, address, tags, status, error, created_at, updated_at }) => html`<tr>
   <th scope="row"><a href=${link(["agents", agent, "submissions", id])}><code>${id.slice(0, 13)}…</code></a></th>
-  <td><a href=${link(["agents", agent])}>${agent}</a></td>
-  <td><${Digest} of=${address} /></td>
-  <td>${tags.join(", ")}</td>
-  <td><${Mark} kind=${TONES[status]}>${status}</${Mark}> ${error && html`<span class="clip">${error}</span>`}</td>
-  <td><${Time} at=${created_at} /></td>
-  <td><${Time} at=${updated_at} /></td>
+  <td data-label="Agent"><a href=${link(["agents", agent])}>${agent}</a></td>
+  <td data-label="Address"><${Digest} of=${address} /></td>
+  <td data-label="Tags">${tags.join(", ")}</td>
+  <td data-label="State"><${Mark} kind=${TONES[status]}>${status}</${Mark}> ${error && html`<span class="clip">${error}</span>`}</td>
+  <td data-label="Made"><${Time} at=${created_at} /></td>
+  <td data-label="Changed"><${Time} at=${updated_at} /></td>
 </tr>`;
 
 /** A submission that another key or a payment made. */
