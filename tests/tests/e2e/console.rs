@@ -227,11 +227,7 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
             ),
             change("again", "button[aria-label='Promote credit 1.0']", ".models li:has(.mark.main) >> text=1.0"),
             with_steps(view("closed", "#/models/shelf", ".models"), json!([{ "click": "dialog button.main" }])),
-            change(
-                "rolled-back",
-                "text=Roll credit back to 1.1",
-                ".models li:has(.mark.main) >> text=1.1"
-            ),
+            change("rolled-back", "text=Roll credit back to 1.1", ".models li:has(.mark.main) >> text=1.1"),
             with_steps(view("end", "#/models/shelf", ".models"), json!([{ "click": "dialog button.main" }])),
             view("audit", "#/models/audit", "tbody tr"),
         ]);
@@ -304,7 +300,8 @@ fn evidence_shows_what_challengers_said_and_which_one_fails() {
             says("promotion", text);
         }
         let report = api.get("/api/v2/models/credit/report").await.ok();
-        let pair = report["pairs"].as_array().unwrap().iter().find(|pair| pair["challenger"]["version"] == "1.0").unwrap();
+        let pair =
+            report["pairs"].as_array().unwrap().iter().find(|pair| pair["challenger"]["version"] == "1.0").unwrap();
         assert!(pair["bounds_apply"] == true && pair["bounds"].as_array().unwrap().len() == 4, "{pair}");
         for bound in pair["bounds"].as_array().unwrap() {
             let is_beyond = bound["value"].as_f64().is_some_and(|value| value > bound["most"].as_f64().unwrap());

@@ -97,7 +97,10 @@ async fn an_admin_mints_and_revokes_keys_of_a_running_server() {
     let api = service.keyed();
     let lender = json!({ "name": "lender", "scopes": ["read", "submit", "read"], "units": 50, "rate": 120 });
     let minted = api.post("/api/v2/admin/keys", &lender).await;
-    assert_eq!((&minted.headers["cache-control"], minted.headers.contains_key("etag")), (&"no-store".parse().unwrap(), false));
+    assert_eq!(
+        (&minted.headers["cache-control"], minted.headers.contains_key("etag")),
+        (&"no-store".parse().unwrap(), false)
+    );
     let body = minted.expect(201);
     let secret = body["secret"].as_str().expect("a key").to_owned();
     assert!(secret.starts_with("assay_") && secret.len() == 70, "{body}");

@@ -19,9 +19,10 @@ fn the_status_of_chains_is_what_was_read_of_them() {
         let api = service.keyed();
         let wallet = devnet().await.wallet("borrower").address;
         api.get(&format!("/api/v2/report/address/{wallet}")).await.ok();
-        let status = until(async || api.get(STATUS).await.ok(), |status| {
-            status["chains"].as_array().unwrap().iter().all(|chain| !chain["prices"].is_null())
-        })
+        let status = until(
+            async || api.get(STATUS).await.ok(),
+            |status| status["chains"].as_array().unwrap().iter().all(|chain| !chain["prices"].is_null()),
+        )
         .await;
         assert_eq!((&status["ready"], &status["reasons"]), (&json!(true), &json!([])));
         assert_eq!(status["store"], json!({ "backend": status["store"]["backend"], "problem": null }));
@@ -32,7 +33,10 @@ fn the_status_of_chains_is_what_was_read_of_them() {
             assert!(endpoint["answers"].as_u64().unwrap() > 0 && endpoint["failures"] == 0, "{chain}");
             assert_eq!(chain["head"], endpoint["head"], "{chain}");
             let id = &chain["chain_id"];
-            assert!(metrics.contains(&format!("assay_chain_head_block{{chain=\"{id}\"}} {}", chain["head"])), "{chain}");
+            assert!(
+                metrics.contains(&format!("assay_chain_head_block{{chain=\"{id}\"}} {}", chain["head"])),
+                "{chain}"
+            );
             let prices = &chain["prices"];
             assert!(prices["priced"].as_u64().unwrap() > 0 && prices["trusted"] == true, "{chain}");
             assert!(prices["oldest_round_seconds"].is_u64(), "{chain}");
@@ -61,7 +65,10 @@ fn an_endpoint_that_fails_is_shown_by_its_host_alone() {
         let endpoints = &status["chains"][0]["endpoints"];
         assert_eq!((&endpoints[0]["host"], &endpoints[0]["state"]), (&json!("127.0.0.1:1"), &json!("rests")));
         assert!(endpoints[0]["error"].as_str().unwrap().contains("cannot be reached"), "{endpoints}");
-        assert_eq!((&endpoints[1]["host"], &endpoints[1]["current"]), (&json!(format!("127.0.0.1:{port}")), &json!(true)));
+        assert_eq!(
+            (&endpoints[1]["host"], &endpoints[1]["current"]),
+            (&json!(format!("127.0.0.1:{port}")), &json!(true))
+        );
         let text = status.to_string() + &service.log();
         assert!(secrets.iter().all(|secret| !text.contains(secret)), "{text}");
     });
@@ -72,7 +79,8 @@ fn the_queue_counts_what_is_open_and_only_an_admin_sees_it() {
     run(async {
         let world = World::start().await;
         world.mining(false).await;
-        let reader = "[[access.keys]]\nname = \"reader\"\nkey = \"assay_status_reader\"\nscopes = [\"read\", \"submit\"]\n";
+        let reader =
+            "[[access.keys]]\nname = \"reader\"\nkey = \"assay_status_reader\"\nscopes = [\"read\", \"submit\"]\n";
         let service = Service::start(&(world.config(world.chain.url(), "") + reader));
         let api = service.keyed();
         assert_eq!(api.get(STATUS).await.ok()["submissions"]["oldest_seconds"], Value::Null);
@@ -80,7 +88,8 @@ fn the_queue_counts_what_is_open_and_only_an_admin_sees_it() {
         let sum = |status: &Value| -> u64 {
             status["submissions"]["open"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum()
         };
-        let status = until(async || api.get(STATUS).await.ok(), |status| status["submissions"]["open"]["submitting"] == 1).await;
+        let status =
+            until(async || api.get(STATUS).await.ok(), |status| status["submissions"]["open"]["submitting"] == 1).await;
         assert!(sum(&status) == 1 && status["submissions"]["oldest_seconds"].is_u64(), "{status}");
         assert_eq!(service.with_key("assay_status_reader").get(STATUS).await.expect(403)["code"], "scope");
         service.anonymous().get(STATUS).await.expect(401);

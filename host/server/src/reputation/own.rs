@@ -109,9 +109,8 @@ impl Rehearsal {
     /// The store's failure.
     pub async fn own(&self, query: &OwnQuery<'_>) -> Result<OwnPage, StoreError> {
         let ids: Vec<Uuid> = entries(self.store(), query.owner).await?.into_iter().map(|entry| entry.id).collect();
-        let records: Vec<_> = self.several(&ids).await?.into_iter().flatten().collect();
+        let mut records: Vec<_> = self.several(&ids).await?.into_iter().flatten().collect();
         let (ids, total) = query.cut(records.iter().map(OwnRecord::of));
-        let mut records = records;
         records.retain(|record| ids.contains(&record.id));
         Ok(OwnPage { records, total })
     }
