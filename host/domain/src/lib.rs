@@ -29,7 +29,7 @@ mod tag;
 mod unread;
 
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
-pub use assessment::{Assessment, Factor, RiskAssessment, Words};
+pub use assessment::{Assessment, Factor, FactorRecord, RiskAssessment, Words};
 pub use claim::{Claim, ClaimVerdict, Claimed, Population, claimed};
 pub use coverage::Coverage;
 pub use exposure::ExposureClass;

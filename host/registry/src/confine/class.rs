@@ -148,7 +148,7 @@ impl Declared {
     ///
     /// # Errors
     /// [`LoadError::Invalid`].
-    pub fn of(bytes: &[u8]) -> Result<Self, LoadError> {
+    pub(crate) fn of(bytes: &[u8]) -> Result<Self, LoadError> {
         let invalid = |error: BinaryReaderError| LoadError::Invalid(error.to_string());
         let mut found = Self { file: bytes.len(), ..Self::default() };
         for payload in Parser::new(0).parse_all(bytes) {

@@ -28,11 +28,11 @@ fn page_with(key: &str) -> String {
 }
 
 /// A relative address also works behind a proxy's prefix.
-pub async fn moved() -> Response {
+pub(crate) async fn moved() -> Response {
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "docs/")]).into_response()
 }
 
-pub async fn page(State(app): State<App>, known: Known) -> Response {
+pub(crate) async fn page(State(app): State<App>, known: Known) -> Response {
     match &app.docs.key {
         None => console::html(&known, PAGE.clone()),
         // Another key may be configured while the build is the same.

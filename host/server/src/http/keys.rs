@@ -24,7 +24,7 @@ const MOST_SCOPES: usize = 100;
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewKey, example = json!({ "name": "lender", "scopes": ["read"], "units": 10000, "rate": 60 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
-pub struct NewKeyBody {
+pub(crate) struct NewKeyBody {
     /// Names the key in logs and usage; no other key may have it.
     #[schema(pattern = "^[._-]*[A-Za-z0-9][A-Za-z0-9._-]*$", max_length = 64)]
     name: String,
@@ -39,7 +39,7 @@ pub struct NewKeyBody {
 /// What a key may do.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Scope, rename_all = "lowercase")]
-pub enum ScopeName {
+pub(crate) enum ScopeName {
     Read,
     Submit,
     Admin,
@@ -53,7 +53,7 @@ pub enum ScopeName {
     responses((status = 200, description = "The keys", body = KeysBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn list(State(app): State<App>) -> Result<Response, ApiError> {
+pub(crate) async fn list(State(app): State<App>) -> Result<Response, ApiError> {
     let known = app.access.known_keys().await.map_err(ApiError::store)?;
     let keys: Vec<KeyBody> = known.into_iter().map(KeyBody::from).collect();
     Ok(fresh::once(axum::Json(KeysBody { count: keys.len(), keys })))
@@ -71,7 +71,7 @@ pub async fn list(State(app): State<App>) -> Result<Response, ApiError> {
     ),
     security(("key" = [])),
 )]
-pub async fn mint(caller: Caller, State(app): State<App>, mut body: JsonObject) -> Result<Response, ApiError> {
+pub(crate) async fn mint(caller: Caller, State(app): State<App>, mut body: JsonObject) -> Result<Response, ApiError> {
     let name: Option<String> = body.required("name");
     let scopes = body.list::<Scope>("scopes", MOST_SCOPES).unwrap_or_else(|| vec![Scope::Read]);
     let (units, rate) = (body.count("units"), body.count("rate"));
@@ -111,7 +111,11 @@ pub async fn mint(caller: Caller, State(app): State<App>, mut body: JsonObject) 
     responses((status = 204, description = "It is revoked"), responses::OneKey, responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn revoke(caller: Caller, State(app): State<App>, KeyPath(name): KeyPath) -> Result<StatusCode, ApiError> {
+pub(crate) async fn revoke(
+    caller: Caller,
+    State(app): State<App>,
+    KeyPath(name): KeyPath,
+) -> Result<StatusCode, ApiError> {
     match app.access.revoke(&name).await.map_err(ApiError::store)? {
         Revoked::Done => {
             tracing::info!(by = caller.name(), key = name, "API key revoked");

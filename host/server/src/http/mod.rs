@@ -18,7 +18,6 @@ mod home;
 mod identity;
 mod keys;
 mod middleware;
-mod mode;
 mod models;
 mod ops;
 mod payment;

@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
     responses((status = 200, description = "The models", body = ModelsBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
+pub(crate) async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
     let registry = app.rollout.registry();
     let listed = registry.list();
     let previous = ModelKind::ALL.into_iter().filter_map(|kind| registry.previous(kind)).map(Into::into).collect();
@@ -52,7 +52,7 @@ pub async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> 
     ),
     security(("key" = [])),
 )]
-pub async fn card(
+pub(crate) async fn card(
     State(app): State<App>,
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
@@ -81,7 +81,7 @@ pub async fn card(
     ),
     security(("key" = [])),
 )]
-pub async fn component(
+pub(crate) async fn component(
     State(app): State<App>,
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
@@ -122,7 +122,7 @@ pub async fn component(
     ),
     security(("key" = [])),
 )]
-pub async fn compare(
+pub(crate) async fn compare(
     caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
@@ -150,7 +150,7 @@ pub async fn compare(
     ),
     security(("key" = [])),
 )]
-pub async fn report(
+pub(crate) async fn report(
     State(app): State<App>,
     KindPath(kind): KindPath,
     Window(hours): Window,
@@ -170,7 +170,7 @@ pub async fn report(
     responses((status = 200, description = "The outcomes", body = OutcomesBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn outcomes(State(app): State<App>) -> Result<Json<OutcomesBody>, ApiError> {
+pub(crate) async fn outcomes(State(app): State<App>) -> Result<Json<OutcomesBody>, ApiError> {
     let joined = app.outcomes.joined().await.map_err(ApiError::store)?;
     app.outcomes.show(&joined).await;
     Ok(Json(joined.into()))

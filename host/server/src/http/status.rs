@@ -16,7 +16,7 @@ use super::{
     responses((status = 200, description = "The state", body = StatusBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn get(State(app): State<App>) -> Result<Response, ApiError> {
+pub(crate) async fn get(State(app): State<App>) -> Result<Response, ApiError> {
     let readiness = app.readiness().await;
     let submissions = match &app.reputation {
         Some(reputation) => Some(reputation.queue().await.map_err(ApiError::store)?.into()),

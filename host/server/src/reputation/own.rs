@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use uuid::Uuid;
 
 use super::{
-    Rehearsal, Reputation,
+    Reputation,
     records::{self, OWN_SUBMISSIONS, OwnRecord, SubmissionRecord},
 };
 use crate::access::records::Payer;
@@ -54,19 +54,6 @@ impl OwnRecord {
     }
 }
 
-impl SubmissionRecord {
-    /// Adds to `batch` the entry of this submission among those of its key, with its present stage.
-    ///
-    /// # Errors
-    /// As [`Batch::put`].
-    pub(super) fn listed(&self, batch: Batch) -> Result<Batch, StoreError> {
-        match OwnRecord::key(self) {
-            Some(key) => batch.put(&key, &OwnRecord::of(self)),
-            None => Ok(batch),
-        }
-    }
-}
-
 impl OwnQuery<'_> {
     /// The matches of `entries` on this page, and the number of all matches.
     fn cut(&self, entries: impl Iterator<Item = OwnRecord>) -> (Vec<Uuid>, usize) {
@@ -92,27 +79,26 @@ async fn entries(store: &Store, owner: &str) -> Result<Vec<OwnRecord>, StoreErro
 }
 
 impl Reputation {
+    /// Adds to `batch` the entry of `record` among the submissions of its key, with its present stage.
+    ///
+    /// # Errors
+    /// As [`Batch::put`].
+    pub(super) fn listed(&self, batch: Batch, record: &SubmissionRecord) -> Result<Batch, StoreError> {
+        match (OwnRecord::key(record), self.inner.settings.lifetime) {
+            (None, _) => Ok(batch),
+            (Some(key), None) => batch.put(&key, &OwnRecord::of(record)),
+            (Some(key), Some(lifetime)) => batch.put_expiring(&key, &OwnRecord::of(record), lifetime),
+        }
+    }
+
     /// The submissions of one key.
     ///
     /// # Errors
     /// The store's failure.
     pub async fn own(&self, query: &OwnQuery<'_>) -> Result<OwnPage, StoreError> {
         let (ids, total) = query.cut(entries(&self.inner.store, query.owner).await?.into_iter());
-        Ok(OwnPage { records: self.several(&ids).await?.into_iter().flatten().collect(), total })
-    }
-}
-
-impl Rehearsal {
-    /// As [`Reputation::own`]; the state of each is that of this moment.
-    ///
-    /// # Errors
-    /// The store's failure.
-    pub async fn own(&self, query: &OwnQuery<'_>) -> Result<OwnPage, StoreError> {
-        let ids: Vec<Uuid> = entries(self.store(), query.owner).await?.into_iter().map(|entry| entry.id).collect();
-        let mut records: Vec<_> = self.several(&ids).await?.into_iter().flatten().collect();
-        let (ids, total) = query.cut(records.iter().map(OwnRecord::of));
-        records.retain(|record| ids.contains(&record.id));
-        Ok(OwnPage { records, total })
+        let keys: Vec<_> = ids.into_iter().map(records::submission).collect();
+        Ok(OwnPage { records: self.inner.store.get_many(&keys).await?.into_iter().flatten().collect(), total })
     }
 }
 

@@ -52,16 +52,6 @@ pub fn submission_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
     Family::new("submission-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
 }
 
-/// A submission to a sandbox server, in its final state; stored for 24 hours.
-pub fn rehearsal(id: Uuid) -> Key<SubmissionRecord> {
-    Family::new("rehearsal/").key(id)
-}
-
-/// The submission that a caller began under one `Idempotency-Key` on a sandbox server; stored for 24 hours.
-pub fn rehearsal_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
-    Family::new("rehearsal-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
-}
-
 /// Seconds that the latest submissions took, latest last.
 pub fn submission_durations() -> Key<Vec<u32>> {
     Key::single("submission-durations")

@@ -12,7 +12,7 @@ use futures::{
 use uuid::Uuid;
 
 use super::{
-    Event, Queue, Reputation,
+    Client, Event, Queue, Reputation,
     records::{self, OPEN_SUBMISSIONS, Stage, SubmissionRecord},
 };
 use crate::tasks::Spawner;
@@ -37,8 +37,8 @@ impl Reputation {
     }
 
     async fn work(&self) {
-        let sender = self.inner.outbox.sender();
-        let name = format!("reputation/{}/{:#x}", sender.chain(), sender.address());
+        let Client { registries, account } = self.inner.effects.client();
+        let name = format!("reputation/{}/{account:#x}", registries.chain);
         self.inner
             .store
             .lead(&name, (LEASE, RETRY), "submissions", |lease| async move { self.rounds(&lease).await })
@@ -114,7 +114,7 @@ impl Worker<'_> {
         let idle = nothing && self.preparing.work.is_empty();
         if !nothing {
             // Documents that are finished meanwhile are taken with the next round.
-            let mut land = pin!(reputation.land(lease, landing, payments));
+            let mut land = pin!(reputation.inner.effects.land(reputation, lease, landing, payments));
             loop {
                 tokio::select! {
                     done = &mut land => break done?,

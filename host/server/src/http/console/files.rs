@@ -1,7 +1,7 @@
 //! The files of the console, as the binary contains them.
 
 /// A file that a page of the console names.
-pub struct File {
+pub(crate) struct File {
     /// Below `assets`.
     pub path: &'static str,
     pub bytes: &'static [u8],
@@ -9,7 +9,7 @@ pub struct File {
 
 impl File {
     /// Its content type.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.path.rsplit('.').next() {
             Some("js") => "text/javascript; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
@@ -21,7 +21,7 @@ impl File {
 
 macro_rules! files {
     ($($path:literal)*) => {
-        pub const FILES: &[File] = &[$(File { path: $path, bytes: include_bytes!(concat!("assets/", $path)) }),*];
+        pub(crate) const FILES: &[File] = &[$(File { path: $path, bytes: include_bytes!(concat!("assets/", $path)) }),*];
     };
 }
 

@@ -13,7 +13,7 @@ const MOST_PAGE: u64 = super::body::MOST;
 
 /// The part of a list: page 1 with 20 entries by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Paging {
+pub(crate) struct Paging {
     /// 1 or more.
     pub page: u64,
     /// 1 to 100.
@@ -30,7 +30,7 @@ parameters!(Paging:
 );
 
 /// `q`, at least one character.
-pub struct SearchQuery(pub String);
+pub(crate) struct SearchQuery(pub String);
 
 parameters!(SearchQuery: limited(
     in_query::<String>("q", "Text in the name or the description of an agent", "lend"),
@@ -38,7 +38,7 @@ parameters!(SearchQuery: limited(
 ));
 
 /// `q`, a text that submissions are searched for; all by default.
-pub struct Found(pub String);
+pub(crate) struct Found(pub String);
 
 parameters!(Found: optional::<String>(
     "q",

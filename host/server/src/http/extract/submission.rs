@@ -10,7 +10,7 @@ use super::parameter::{in_header, in_path, parameters};
 use crate::http::{ApiError, App};
 
 /// `{submission_id}`; `None` when it cannot be the id of a submission.
-pub struct SubmissionPath(pub Option<Uuid>);
+pub(crate) struct SubmissionPath(pub Option<Uuid>);
 
 parameters!(SubmissionPath: in_path::<String>(
     "submission_id",
@@ -22,7 +22,7 @@ parameters!(SubmissionPath: in_path::<String>(
 const LONGEST_KEY: usize = 255;
 
 /// The header `Idempotency-Key`, when it is sent.
-pub struct RetryKey(pub Option<String>);
+pub(crate) struct RetryKey(pub Option<String>);
 
 parameters!(RetryKey: in_header("Idempotency-Key", "Makes a repeated request the same submission, for a day"));
 

@@ -26,20 +26,16 @@ use crate::{
     ),
     security(("key" = [])),
 )]
-pub async fn own(
+pub(crate) async fn own(
     caller: Caller,
     State(app): State<App>,
     Found(query): Found,
     Paging { page, limit }: Paging,
 ) -> Result<Response, ApiError> {
     let asked = OwnQuery { owner: caller.owner(), text: &query, page, limit };
-    let found = match &app.rehearsal {
-        Some(rehearsal) => rehearsal.own(&asked).await,
-        None => service(&app)?.own(&asked).await,
-    };
-    let OwnPage { records, total } = found.map_err(ApiError::store)?;
+    let OwnPage { records, total } = service(&app)?.own(&asked).await.map_err(ApiError::store)?;
     let submissions =
         records.iter().map(|record| OwnSubmissionBody::of(record, Form::Agents.status_url(record.agent_id, record.id)));
     let body = OwnSubmissionsBody { submissions: submissions.collect(), total, query, page, limit };
-    Ok(app.mark(fresh::once(Json(body))))
+    Ok(fresh::once(Json(body)))
 }

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Assets, Checksummed, Defi, Moment, PriceSourceName, Usd};
+use super::{Assets, Checksummed, Defi, Moment, PriceSourceName, Usd, sentences};
+use crate::scoring::ChainReport;
 use assay_domain::ChainId;
 
 /// What one chain shows about an address.
@@ -53,9 +54,7 @@ struct ChainToken {
     #[schema(nullable = false)]
     address: Option<String>,
     /// Whether a source has a price; without one, `value_usd` is 0.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    priced: Option<bool>,
+    priced: bool,
     /// Who says what it is worth; absent without a price.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PriceSourceName>, nullable = false)]
@@ -94,6 +93,26 @@ pub struct ChainActivity {
     pub first_transaction: Option<Moment>,
     /// Transactions sent.
     pub total_transactions: u64,
+}
+
+impl ChainReportBody {
+    pub fn of(report: ChainReport, chain_id: ChainId, chain_name: String) -> Self {
+        let ChainReport { contents, cached, .. } = report;
+        Self {
+            address: Checksummed(contents.address),
+            chain_id,
+            chain_name,
+            assets: Assets::of(&contents).into(),
+            defi: Defi::of(&contents).into(),
+            activity: ChainActivity {
+                first_transaction: contents.first_transaction.map(Moment),
+                total_transactions: contents.transactions,
+            },
+            cached,
+            timestamp: Moment(contents.as_of),
+            unread: contents.unread.map(sentences),
+        }
+    }
 }
 
 impl From<Assets> for ChainAssets {

@@ -57,7 +57,7 @@ pub struct ModelBody {
 /// The share of wallets to which the outcome happens within the time, by range, as the model itself states it.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Claims)]
-pub struct ClaimsBody {
+pub(crate) struct ClaimsBody {
     outcome: String,
     horizon_days: u32,
     population: String,
@@ -67,7 +67,7 @@ pub struct ClaimsBody {
 /// The share in one range, 0 to 1, with its 95 % interval.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Rate)]
-pub struct RateBody {
+pub(crate) struct RateBody {
     range: &'static str,
     low: f64,
     estimate: f64,
@@ -77,7 +77,7 @@ pub struct RateBody {
 /// What a loaded model costs this host.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ModelCost)]
-pub struct PriceBody {
+pub(crate) struct PriceBody {
     /// Engines that it is loaded on: so many calls run at the same time at full speed.
     lanes: usize,
     /// The most memory of a call so far, in bytes; each lane keeps about as much.
@@ -93,7 +93,7 @@ pub struct PriceBody {
 /// A stable code and a message.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Reason)]
-pub struct ReasonBody {
+pub(crate) struct ReasonBody {
     #[schema(value_type = String)]
     pub code: &'static str,
     pub message: String,

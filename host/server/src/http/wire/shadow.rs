@@ -47,7 +47,7 @@ pub struct PromotionBody {
 /// A figure of a challenger that has a bound.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PromotionBound)]
-pub struct BoundBody {
+pub(crate) struct BoundBody {
     /// `failures`, `psi`, `migration` (share of subjects in another range) or `latency_ratio`.
     #[schema(value_type = String)]
     figure: &'static str,
@@ -109,7 +109,7 @@ pub struct PairBody {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FailureCount)]
-pub struct FailureCount {
+pub(crate) struct FailureCount {
     code: String,
     count: u64,
 }
@@ -117,7 +117,7 @@ pub struct FailureCount {
 /// A distribution of scores.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScoresSummary)]
-pub struct ScoresSummary {
+pub(crate) struct ScoresSummary {
     mean: Option<f64>,
     p10: Option<f64>,
     p50: Option<f64>,
@@ -129,7 +129,7 @@ pub struct ScoresSummary {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScoreDifference)]
-pub struct DifferenceBody {
+pub(crate) struct DifferenceBody {
     mean: Option<f64>,
     p50: Option<f64>,
     /// Of the absolute difference.
@@ -142,7 +142,7 @@ pub struct DifferenceBody {
 /// Mean points of one factor; null for a model without a factor of this label.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FactorDrift)]
-pub struct FactorDriftBody {
+pub(crate) struct FactorDriftBody {
     label: String,
     champion_points: Option<f64>,
     challenger_points: Option<f64>,
@@ -152,7 +152,7 @@ pub struct FactorDriftBody {
 /// calls. The figures are accurate to 1.6 %.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ShadowCost)]
-pub struct CostBody {
+pub(crate) struct CostBody {
     calls: u64,
     latency_us_p50: Option<f64>,
     latency_us_p99: Option<f64>,

@@ -23,7 +23,7 @@ pub struct StatusBody {
     pub reasons: Vec<String>,
     pub warnings: Vec<String>,
     pub chains: Vec<ChainStatusBody>,
-    /// Null where submissions are not configured, and in the sandbox.
+    /// Null where submissions are not configured.
     pub submissions: Option<QueueBody>,
     pub store: StoreBody,
 }
@@ -53,7 +53,7 @@ pub struct ChainStatusBody {
 /// One endpoint of a chain. Its URL may hold a credential, so that only the host is named.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EndpointStatus)]
-pub struct EndpointBody {
+pub(crate) struct EndpointBody {
     host: String,
     /// It answered the last request.
     current: bool,
@@ -76,7 +76,7 @@ pub struct EndpointBody {
 /// Requests a second, or calls a second where each call of a batch counts.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Pace)]
-pub struct PaceBody {
+pub(crate) struct PaceBody {
     per_second: f64,
     /// `requests` or `calls`.
     #[schema(value_type = String)]
@@ -86,7 +86,7 @@ pub struct PaceBody {
 /// The prices of a chain.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PriceStatus)]
-pub struct PricesBody {
+pub(crate) struct PricesBody {
     /// Since they were read.
     age_seconds: u64,
     /// Assets with a price from a feed or an oracle.
@@ -103,7 +103,7 @@ pub struct PricesBody {
 /// The index of the markets of a chain.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = IndexStatus)]
-pub struct IndexBody {
+pub(crate) struct IndexBody {
     through: Option<u64>,
     /// The newest final block, up to which it is read.
     settled: Option<u64>,

@@ -1,13 +1,7 @@
-//! The HTTP layer in one process: the real server on a free port, the released shelf, and no chain.
+//! The HTTP layer: a server with the released shelf, and no chain.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
-#[path = "http/reports.rs"]
 mod reports;
-#[path = "http/server.rs"]
 mod server;
-
-use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 use server::{READER, Server};
@@ -30,7 +24,7 @@ fn kinds(body: &Value) -> Vec<(String, Value)> {
 
 #[tokio::test]
 async fn the_key_is_looked_at_before_anything_else() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     let paths = [
         "score/address/nonsense",
         "report/address/nonsense",
@@ -60,7 +54,7 @@ async fn the_key_is_looked_at_before_anything_else() {
 
 #[tokio::test]
 async fn whatever_stands_for_an_address_is_answered() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     let long = "a".repeat(9_000);
     let bad = [
         "0x12",
@@ -92,7 +86,7 @@ async fn whatever_stands_for_an_address_is_answered() {
 
 #[tokio::test]
 async fn typed_parameters_are_validated() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     for flag in ["perhaps", "", "2", "%ff"] {
         let answer = server.get(&format!("/api/v2/score/address/{ONE}?include_factors={flag}")).await;
         assert_eq!(answer.status, 422, "{flag}");
@@ -120,7 +114,7 @@ async fn typed_parameters_are_validated() {
 
 #[tokio::test]
 async fn bodies_are_validated_field_by_field() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     let field = json!(["body", "total_asset_usd"]);
     let deep = "[".repeat(20_000);
     for path in [sandbox(&format!("score/address/{ONE}")), format!("/api/v2/score/address/{ONE}")] {
@@ -166,7 +160,7 @@ async fn bodies_are_validated_field_by_field() {
 
 #[tokio::test]
 async fn large_bodies_are_refused_with_an_answer() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     let body = " ".repeat(10 << 20);
     for path in
         [sandbox(&format!("score/address/{ONE}")), format!("/api/v2/score/address/{ONE}"), "/nowhere".to_owned()]
@@ -182,7 +176,7 @@ async fn large_bodies_are_refused_with_an_answer() {
 
 #[tokio::test]
 async fn unknown_paths_and_methods_have_a_body() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     for path in [
         "/api",
         "/api/v2/",
@@ -206,7 +200,7 @@ async fn unknown_paths_and_methods_have_a_body() {
 
 #[tokio::test]
 async fn without_a_chain_a_score_says_so_and_costs_nothing() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     for path in [format!("/api/v2/score/address/{ONE}"), format!("/api/v2/report/address/{ONE}")] {
         // The reader has three units.
         for _ in 0..4 {
@@ -219,7 +213,7 @@ async fn without_a_chain_a_score_says_so_and_costs_nothing() {
 
 #[tokio::test]
 async fn sandbox_mode_answers_production_paths_and_says_so() {
-    let server = Server::start(true).await;
+    let server = Server::start(true);
     let mock = server.get(&sandbox(&format!("score/address/{VITALIK}"))).await.json();
     let answer = server.get(&format!("/api/v2/score/address/{VITALIK}?include_factors=true")).await;
     assert_eq!(answer.header("x-assay-sandbox"), "true");
@@ -243,7 +237,7 @@ async fn sandbox_mode_answers_production_paths_and_says_so() {
 
 #[tokio::test]
 async fn models_are_listed_put_on_the_shelf_and_taken_off() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     let admin = server.admin();
     let listed = server.get("/api/v2/models/").await.json();
     assert_eq!(listed["count"], 10);
@@ -287,7 +281,7 @@ async fn models_are_listed_put_on_the_shelf_and_taken_off() {
 
 #[tokio::test]
 async fn operators_and_readers_find_what_they_need_without_a_key() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     let ready = server.public("/readyz").await.json();
     assert_eq!((&ready["status"], &ready["reasons"]), (&json!("ready"), &json!([])));
     let warned = ready["warnings"][0].as_str().is_some_and(|said| said.contains("no chain is configured"));
@@ -311,66 +305,11 @@ async fn operators_and_readers_find_what_they_need_without_a_key() {
 
 #[tokio::test]
 async fn a_request_id_comes_back_and_cannot_forge_a_log_line() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     assert_eq!(server.with_header("/healthz", "x-request-id", "mine-1").await.header("x-request-id"), "mine-1");
     for forged in ["a b", &"a".repeat(65), "a\"b"] {
         let id = server.with_header("/healthz", "x-request-id", forged).await;
         assert_eq!(id.header("x-request-id").len(), 32);
     }
     server.stop().await;
-}
-
-/// Paths that are not API resources: pages and their files, and the documentation itself.
-const UNDOCUMENTED: [&str; 8] =
-    ["/", "/console", "/console/", "/console/{*file}", "/openapi.json", "/docs", "/docs/", "/docs/{*file}"];
-
-#[tokio::test]
-async fn every_route_is_documented_and_every_document_is_routed() {
-    let dir = tempfile::tempdir().unwrap();
-    let config = server::config(dir.path(), false);
-    let assembled = assay::app::assemble(&config).await.unwrap();
-    let whole = |path: &str| path.trim_end_matches('/').to_owned();
-    let routed: BTreeSet<(String, String)> = assay::http::routes(assembled.http.clone())
-        .list()
-        .iter()
-        .filter(|(_, path)| !UNDOCUMENTED.contains(path))
-        .map(|(method, path)| (method.to_lowercase(), whole(path)))
-        .collect();
-    let document = serde_json::to_value(assay::http::document()).unwrap();
-    let mut documented = BTreeSet::new();
-    for (path, item) in document["paths"].as_object().unwrap() {
-        for (method, operation) in item.as_object().unwrap() {
-            documented.insert((method.clone(), whole(path)));
-            let responses = operation["responses"].as_object().unwrap();
-            let keyed = path.starts_with("/api/");
-            assert_eq!(
-                (operation["security"].is_array(), responses.contains_key("401")),
-                (keyed, keyed),
-                "{method} {path}"
-            );
-            let parameters =
-                operation["parameters"].as_array().into_iter().flatten().filter(|p| p["in"] == "path").count();
-            assert_eq!(parameters, path.matches('{').count(), "{method} {path}");
-        }
-    }
-    assert_eq!(documented, routed);
-    let mut dangling = Vec::new();
-    references(&document, &mut |reference| {
-        if document.pointer(reference.trim_start_matches('#')).is_none() {
-            dangling.push(reference.to_owned());
-        }
-    });
-    assert_eq!(dangling, Vec::<String>::new());
-    assembled.stop().await;
-}
-
-fn references(value: &Value, found: &mut impl FnMut(&str)) {
-    match value {
-        Value::Object(map) => {
-            map.get("$ref").and_then(Value::as_str).into_iter().for_each(&mut *found);
-            map.values().for_each(|value| references(value, found));
-        }
-        Value::Array(items) => items.iter().for_each(|value| references(value, found)),
-        _ => {}
-    }
 }

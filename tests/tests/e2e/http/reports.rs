@@ -47,7 +47,7 @@ fn near(a: f64, b: f64) -> bool {
 
 #[tokio::test]
 async fn each_route_takes_exactly_its_chains() {
-    let server = Server::start(true).await;
+    let server = Server::start(true);
     for chain in ALL {
         let whole = server.get(&report(VITALIK, &format!("/chain/{chain}"))).await;
         let summed = server.get(&report(VITALIK, &format!("/chain/{chain}/summary"))).await;
@@ -82,7 +82,7 @@ async fn each_route_takes_exactly_its_chains() {
 
 #[tokio::test]
 async fn every_route_names_what_is_no_address_and_wants_a_key() {
-    let server = Server::start(true).await;
+    let server = Server::start(true);
     for rest in ["/chain/1", "/chain/1/summary", "/total/usd", "/total/usd/aggregate"] {
         let answer = server.get(&report("0x12", rest)).await;
         assert_eq!(
@@ -112,7 +112,7 @@ async fn every_route_names_what_is_no_address_and_wants_a_key() {
 
 #[tokio::test]
 async fn off_chain_figures_are_validated_before_anything_is_read() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     let path = report(ONE, "");
     let unnamed = json!({ "error": "Additional data must provide a name field" });
     for body in ["", "{}", r#"{"name":null}"#, r#"{"name":"  "}"#, r#"{"total_asset_usd":-1}"#] {
@@ -140,7 +140,7 @@ async fn off_chain_figures_are_validated_before_anything_is_read() {
 
 #[tokio::test]
 async fn without_a_chain_no_route_answers_and_none_costs_anything() {
-    let server = Server::start(false).await;
+    let server = Server::start(false);
     let reader = format!("Bearer {READER}");
     let lists = LISTS.map(|path| format!("/api/v2/{path}?address={ONE},{TWO}"));
     let paths = ["/total/usd", "/total/usd/aggregate"].map(|rest| report(ONE, rest));
@@ -164,7 +164,7 @@ async fn without_a_chain_no_route_answers_and_none_costs_anything() {
 
 #[tokio::test]
 async fn sandbox_mode_has_every_shape_and_its_parts_add_up() {
-    let server = Server::start(true).await;
+    let server = Server::start(true);
     let whole = server.get(&report(VITALIK, "")).await.json();
     let answer =
         server.post(&report(VITALIK, ""), r#"{"name":"My bank","total_asset_usd":50.5,"count_transfers":3}"#).await;
@@ -247,7 +247,7 @@ async fn sandbox_mode_has_every_shape_and_its_parts_add_up() {
 
 #[tokio::test]
 async fn sandbox_mode_takes_several_subjects_each_once() {
-    let server = Server::start(true).await;
+    let server = Server::start(true);
     let one = server.get(&sandbox(&format!("score/address/{ONE}"))).await.json();
     let two = server.get(&sandbox(&format!("score/address/{TWO}"))).await.json();
     for slash in ["", "/"] {

@@ -12,9 +12,10 @@ use std::{
 use chrono::Days;
 use moka::future::Cache;
 
-use super::{ScoringError, Summarized};
+use super::Asked;
+use crate::scoring::ScoringError;
 use assay_domain::{
-    Address, ChainId, Coverage, EventCounts, Factor, Protocol, Summary, Time, Unread, UnreadByChain, parse_address,
+    Address, ChainId, Coverage, EventCounts, Factor, Protocol, Time, Unread, UnreadByChain, parse_address,
 };
 use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
 
@@ -29,7 +30,7 @@ const NOT_READ_YET: &str = "Your lending history is being read for the first tim
 
 /// Plays the scenarios. Cheap to clone.
 #[derive(Clone)]
-pub struct Scenarios {
+pub(crate) struct Scenarios {
     /// The number of requests of each caller about each address.
     asked: Cache<(String, Address), Arc<AtomicU32>>,
 }
@@ -45,18 +46,18 @@ impl Default for Scenarios {
 }
 
 impl Scenarios {
-    /// Waits as long as a slow answer takes, and returns the condition of a request by `by` about `address`. A first
-    /// reading is complete after some requests.
-    pub async fn enter(&self, condition: Condition, by: &str, address: Address) -> Condition {
-        let condition = condition.passed().await;
-        let Some(Behaviour::Pending(complete_at)) = condition.0 else { return condition };
-        let asked = self.asked.get_with((by.to_owned(), address), async { Arc::default() }).await;
-        let earlier = asked.fetch_add(1, Ordering::Relaxed);
-        if earlier.saturating_add(1) < complete_at { condition } else { Condition(None) }
+    /// Counts a request by `by`: a first read is complete after some of them.
+    pub(crate) async fn enter(&self, asked: Asked, by: &str) -> Asked {
+        let Some(Behaviour::Pending(complete_at)) = asked.condition.0 else { return asked };
+        let count = self.asked.get_with((by.to_owned(), asked.address), async { Arc::default() }).await;
+        let earlier = count.fetch_add(1, Ordering::Relaxed);
+        if earlier.saturating_add(1) < complete_at { asked } else { Asked::plainly(asked.address) }
     }
 }
 
 impl Condition {
+    pub const PLAIN: Self = Self(None);
+
     /// The condition of a subject with this behaviour.
     ///
     /// # Errors
@@ -85,7 +86,7 @@ impl Condition {
 
     /// The coverage that a score shows.
     pub fn coverage(self, mut report: MockReport) -> Coverage {
-        let unread = self.report(&mut report, chrono::Utc::now());
+        let unread = self.change(&mut report).unwrap_or_default();
         let of_pools = Coverage::least(report.pools.iter().map(|pool| pool.coverage));
         let of_the_rest = match self.0 {
             // The report of a generator may have no pools.
@@ -111,11 +112,19 @@ impl Condition {
     /// # Errors
     /// [`ScoringError::ChainDown`] for the chain that cannot be read.
     pub fn require(self, chain: ChainId) -> Result<(), ScoringError> {
-        if self.0 == Some(Behaviour::ChainUnread(chain)) { Err(ScoringError::ChainDown(chain)) } else { Ok(()) }
+        if self.unread_chain() == Some(chain) { Err(ScoringError::ChainDown(chain)) } else { Ok(()) }
     }
 
-    /// Changes a plain report into that of the condition, and returns what was not read.
-    pub fn report(self, report: &mut MockReport, now: Time) -> UnreadByChain {
+    /// The chain that cannot be read.
+    pub fn unread_chain(self) -> Option<ChainId> {
+        if let Some(Behaviour::ChainUnread(chain)) = self.0 { Some(chain) } else { None }
+    }
+
+    /// Changes a plain report into that of the condition, and returns what was not read; `None` for a plain condition.
+    pub fn change(self, report: &mut MockReport) -> Option<UnreadByChain> {
+        if self.is_plain() {
+            return None;
+        }
         let mut unread = UnreadByChain::new();
         match self.0 {
             Some(Behaviour::Pending(_)) => report.pools.iter_mut().for_each(pending),
@@ -129,21 +138,12 @@ impl Condition {
                 unread.push((chain, Unread::chain()));
             }
             Some(Behaviour::LiquidatedYesterday) => {
-                first(report).into_iter().for_each(|pool| liquidated(pool, now));
+                first(report).into_iter().for_each(|pool| liquidated(pool, chrono::Utc::now()));
             }
             _ => {}
         }
         unread.extend(report.pools.iter().filter_map(|pool| Some((pool.chain_id, missing(pool)?))));
-        unread
-    }
-
-    /// Changes the plain sums of `report` into those of the condition.
-    pub fn sums(self, sums: &mut Summarized, mut report: MockReport) {
-        if let Some(Behaviour::ChainUnread(chain)) = self.0 {
-            let lost = sums.chains.iter_mut().filter(|part| part.chain_id == chain);
-            lost.for_each(|part| (part.coverage, part.summary) = (Coverage::Failed, Summary::EMPTY));
-        }
-        sums.unread = Some(self.report(&mut report, chrono::Utc::now()));
+        Some(unread)
     }
 }
 

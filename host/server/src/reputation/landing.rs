@@ -4,22 +4,20 @@
 //! and a replacement can never be mined beside it. A tag gets another nonce only after the first one was used without
 //! feedback, with enough confirmations, and the registry, which counts what it receives, does not have the feedback.
 
-mod receipt;
-
 use std::time::Duration;
 
 use chrono::Utc;
 
 use super::{
-    Barred, Event, Reputation,
+    Barred, Event, OnChain, Reputation,
     records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
     step::SpentBy,
 };
 use crate::access::x402::records::PaymentRecord;
-use assay_domain::Time;
+use assay_domain::{Tag, Time};
 use assay_outbox::{
-    sender::{Feedback, Sender, SenderError, registry_reason},
-    slot::{Ended, Next, Round, SlotRecord, TransactionCall, Unopened},
+    sender::{Feedback, GivenFeedback, Sender, SenderError, TransactionStatus, registry_reason},
+    slot::{Ended, LandedRecord, Next, Outbox, Round, SlotRecord, TransactionCall, Unopened},
 };
 use assay_store::{Lease, Lost};
 
@@ -29,8 +27,9 @@ const MOST_GAS: u64 = 1_000_000;
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// One look at the chain, and the work that follows from it.
-struct Landing<'a> {
+pub(super) struct Landing<'a> {
     reputation: &'a Reputation,
+    outbox: &'a Outbox,
     lease: &'a Lease,
     round: Round<'a>,
 }
@@ -38,32 +37,33 @@ struct Landing<'a> {
 /// The result of one step about a tag: the chain's failure inside, the loss of lease or store outside.
 type Step = Result<Result<(), SenderError>, Lost>;
 
-impl Reputation {
+impl<'a> Landing<'a> {
     /// Reads the chain once for all of `records` and `payments`, oldest first, and takes the next step of each.
-    pub(super) async fn land(
-        &self,
-        lease: &Lease,
+    pub(super) async fn run(
+        OnChain { outbox, payments: local, .. }: &'a OnChain,
+        reputation: &'a Reputation,
+        lease: &'a Lease,
         records: Vec<SubmissionRecord>,
         payments: Vec<PaymentRecord>,
     ) -> Result<(), Lost> {
         let of_payments = payments.iter().filter_map(|payment| payment.slot.as_ref());
-        let mut round = match self.inner.outbox.look(slots(&records).chain(of_payments)).await {
+        let mut round = match outbox.look(slots(&records).chain(of_payments)).await {
             Ok(round) => round,
             Err(error) => {
                 for record in &records {
-                    self.advance(lease, record, Event::Retry(error.to_string())).await?;
+                    reputation.advance(lease, record, Event::Retry(error.to_string())).await?;
                 }
                 return Ok(());
             }
         };
         // Payments come first, for a client waits for the answer.
-        if let Some(local) = &self.inner.payments
+        if let Some(local) = local
             && !payments.is_empty()
             && !local.run(lease, &mut round, payments).await?
         {
             return Err(Lost::Lease);
         }
-        let mut landing = Landing { reputation: self, lease, round };
+        let mut landing = Landing { reputation, outbox, lease, round };
         for record in records {
             landing.submission(record).await?;
         }
@@ -129,7 +129,7 @@ impl Landing<'_> {
                 return self.send(record, feedback, &slot).await;
             }
             Ok(Err(Unopened::Full)) => {
-                let most = self.reputation.inner.outbox.rules().most;
+                let most = self.outbox.rules().most;
                 return Ok(Err(SenderError::Full(most)));
             }
             Ok(Err(Unopened::Reverts(reason))) => Event::Declined(by_registry(&registry_reason(&reason))),
@@ -174,7 +174,7 @@ impl Landing<'_> {
         let stored = record.feedback.iter().find(|stored| stored.tag == feedback.tag);
         let stored = stored.and_then(|stored| stored.slot.as_ref());
         match slot.signed.last().filter(|signed| stored.is_some_and(|slot| slot.has(signed.hash))) {
-            Some(signed) => Ok(self.reputation.inner.outbox.send(signed).await),
+            Some(signed) => Ok(self.outbox.send(signed).await),
             None => Ok(Ok(())),
         }
     }
@@ -191,7 +191,7 @@ impl Landing<'_> {
             uri: uri(document),
             hash: document.hash,
         });
-        let to = self.reputation.inner.outbox.sender().registry();
+        let to = self.outbox.sender().registry();
         Some(TransactionCall { to, data, most_gas: MOST_GAS })
     }
 
@@ -222,8 +222,41 @@ fn uri(document: &DocumentRecord) -> String {
 }
 
 /// Why nothing is submitted that the registry would revert.
-pub(super) fn by_registry(reason: &str) -> String {
+pub(crate) fn by_registry(reason: &str) -> String {
     format!("the Reputation Registry refuses the feedback: {reason}")
+}
+
+impl Landing<'_> {
+    /// What the registry says about the tag; `None` where it does not say.
+    pub(super) async fn without_receipt(
+        &self,
+        record: &SubmissionRecord,
+        tag: Tag,
+        nonce: u64,
+    ) -> Result<Option<Event>, SenderError> {
+        let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
+        let (sender, view) = (self.outbox.sender(), self.round.view());
+        let GivenFeedback::Complete(given) =
+            sender.feedback_since(record.agent_id, start.block, start.given, view.settled).await?
+        else {
+            return Ok(None);
+        };
+        let uri = uri(document);
+        let ours = given.iter().find(|one| one.tag == tag.as_str() && one.uri == uri && one.hash == document.hash);
+        let Some(ours) = ours else {
+            metrics::counter!("assay_nonces_lost_total").increment(1);
+            tracing::warn!(submission = %record.id, nonce, "a foreign transaction has used a nonce of the account");
+            return Ok(Some(Event::NonceSpent { tag, nonce, by: SpentBy::Foreign }));
+        };
+        let statuses = sender.statuses(view, &[ours.transaction]).await?;
+        Ok(match statuses.first() {
+            Some(TransactionStatus::Mined { block, gas_used, settled: true, .. }) => {
+                let landed = LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used };
+                Some(Event::Landed { tag, landed })
+            }
+            _ => None,
+        })
+    }
 }
 
 #[cfg(test)]
