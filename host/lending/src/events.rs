@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use alloy::{primitives::I256, rpc::types::Log};
 
 use crate::{
+    ledger::Ledger,
     market::Market,
     plan::Plan,
-    protocol::{EventKind, Evidence},
+    protocol::{Before, EventKind, Evidence},
     sums::Move,
 };
 use assay_domain::B256;
@@ -62,18 +63,20 @@ impl FromIterator<Self> for Found {
     }
 }
 
-/// The events and amounts in `found`. Each log counts once.
-pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extract {
+/// The events and amounts in `found`, of markets of which `ledger` has what was read before. Each log counts once.
+pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found, ledger: Option<&Ledger>) -> Extract {
     in_order(&mut found.logs);
     in_order(&mut found.receipts);
     let (mut extract, wallet) = (Extract::default(), plan.wallet.into_word());
     for (index, (market, hints)) in markets.iter().zip(plan.hints.iter()).enumerate() {
         let Some(hints) = hints else { continue };
+        let before = ledger.filter(|_| market.protocol.has_aliases()).and_then(|ledger| ledger.before(index));
         let evidence = Evidence {
             own: own(&found, market, wallet),
             hints: found.logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))).collect(),
             receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
             listed: hints,
+            before: before.as_ref().map(|(next, sums)| Before { next: *next, sums }),
         };
         extract.add(index, market, &evidence, wallet);
     }
@@ -169,14 +172,14 @@ mod tests {
         let plan = Plan::new(&markets, [None, Some(Vec::new())].into(), WALLET);
         assert_eq!(plan.queries[0].addresses, [markets[1].config.address]);
         let logs = vec![log(1, 0, 15, 1), log(2, 0, 15, 2)];
-        assert_eq!(extract(&markets, &plan, Found { logs, receipts: Vec::new() }).events.len(), 1);
+        assert_eq!(extract(&markets, &plan, Found { logs, receipts: Vec::new() }, None).events.len(), 1);
     }
 
     #[test]
     fn a_log_given_twice_is_one_event() {
         let logs = vec![log(1, 3, 16, 2), log(1, 0, 15, 1), log(1, 3, 16, 2), log(2, 2, 12, 7)];
         let markets = [market(1), market(2)];
-        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
+        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }, None).events;
         let events: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
             events,
@@ -198,7 +201,7 @@ mod tests {
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
         let logs = vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)];
-        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
+        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }, None).events;
         let events: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
         assert_eq!(events, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }

@@ -131,6 +131,13 @@ impl Ledger {
         self.entries.iter().map(sums).collect()
     }
 
+    /// The block at which the reading of the market at `index` goes on, and its amounts before.
+    pub(super) fn before(&self, index: usize) -> Option<(u64, Sums)> {
+        let entry = self.entries.get(index)?;
+        let settled = entry.settled_sums.clone().unwrap_or_default();
+        Some((entry.next, settled.then(&entry.tail_sums)))
+    }
+
     /// The single events, one entry per market.
     pub(super) fn pasts(&self) -> AllPasts {
         self.entries.iter().map(|entry| entry.settled_past.clone().map(|past| past.then(&entry.tail_past))).collect()
@@ -214,6 +221,7 @@ mod tests {
             from_block: 10,
             feeds_score: None,
             dialect: None,
+            chainlog: None,
         };
         let markets = [Market::new(config)];
         let mut tally = Tally::of(EventCounts::ZERO);

@@ -125,7 +125,7 @@ impl Pass<'_> {
             let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
             let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
             self.naming.extend(naming);
-            let mut found = extract(&self.reader.markets, &self.plan, found);
+            let mut found = extract(&self.reader.markets, &self.plan, found, Some(&self.ledger));
             self.follow(&mut found, through).await?;
             self.count(found).await?;
             self.at = through.saturating_add(1);
@@ -190,7 +190,8 @@ impl Pass<'_> {
                 "an endpoint left out logs of a wallet, which another returned"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
-            self.count(extract(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
+            let found = Found { logs, receipts };
+            self.count(extract(&self.reader.markets, &self.plan, found, Some(&self.ledger))).await?;
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ sol! {
     struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
     function feeRecipient() external view returns (address recipient);
     function idToMarketParams(bytes32 id) external view returns (MarketParams params);
+    function getAddress(bytes32 key) external view returns (address contractAddress);
     function isCToken() external view returns (bool answer);
     function isVToken() external view returns (bool answer);
     function comptroller() external view returns (address comptroller);
@@ -42,6 +43,7 @@ pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -
         Protocol::LenderBV3 => comet(client, market.address, head).await?,
         Protocol::LenderBV2 => ctoken(client, market, head).await?,
         Protocol::MorphoBlue => morpho(client, market.address, head).await?,
+        Protocol::MakerVaults => maker(client, market, head).await?,
     };
     if market.from_block > head.number {
         problems.push(format!(
@@ -107,6 +109,15 @@ async fn morpho(client: &Client, address: Address, head: Block) -> Result<Vec<St
     Ok(match recipient.zip(market) {
         Some(_) => vec![],
         None => vec!["does not answer feeRecipient and idToMarketParams like morpho_blue".into()],
+    })
+}
+
+async fn maker(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
+    let (chainlog, key) = (market.chainlog.unwrap_or_default(), B256::right_padding_from(b"MCD_VAT"));
+    Ok(match ask(client, chainlog, &getAddressCall { key }, head).await? {
+        Some(vat) if vat == market.address => vec![],
+        Some(vat) => vec![format!("the ChainLog has another Vat, {vat}")],
+        None => vec![format!("chainlog {chainlog} does not answer getAddress for MCD_VAT")],
     })
 }
 

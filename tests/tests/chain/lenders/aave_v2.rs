@@ -160,6 +160,7 @@ impl World {
             wrapped: Some(market.weth.asset),
             markets: vec![("lenderA_v2", "Main", market.pool), ("lenderB_v3", "USD", comet.comet)],
             ..Setup::default()
+            ..Setup::default()
         };
         Ok(Self { chain, market, comet: comet.comet, setup })
     }
@@ -295,6 +296,7 @@ fn a_pool_without_its_data_provider_has_events_and_no_positions() {
             native_feed,
             wrapped: Some(market.weth.asset),
             markets: vec![("lenderA_v2", "Main", market.pool)],
+            ..Setup::default()
             ..Setup::default()
         };
         let reader = super::reader(&setup, &chain).started().await;
