@@ -28,14 +28,8 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    pub const ALL: [Self; 6] = [
-        Self::LenderAV2,
-        Self::LenderAV3,
-        Self::LenderBV2,
-        Self::LenderBV3,
-        Self::MorphoBlue,
-        Self::MakerVaults,
-    ];
+    pub const ALL: [Self; 6] =
+        [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3, Self::MorphoBlue, Self::MakerVaults];
 
     /// Those of the API contract, which a report names also where they have no market.
     pub const OF_CONTRACT: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];

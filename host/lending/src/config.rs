@@ -49,4 +49,8 @@ pub enum Dialect {
     Compound,
     /// `DistributedBorrowerVenus`, `venusBorrowerIndex`.
     Venus,
+    /// `DistributedBorrowerReward` with the kind of reward first, `rewardBorrowerIndex`.
+    Benqi,
+    /// `DisbursedBorrowerRewards` of the Comptroller's distributor of rewards.
+    Moonwell,
 }

@@ -53,20 +53,21 @@ impl Plan {
     fn of(markets: &[Market], hints: AllHints, wallet: Address, tail: bool) -> Self {
         let mut by_topic = BTreeMap::<usize, LogQuery>::new();
         // `word` in one of `topics`, or in either of them with `peer` in the other.
-        let mut ask = |contract: Address, topic0: B256, topics: RangeInclusive<usize>, word: B256, peer: Option<B256>| {
-            // Every mint and burn names the zero address, which has no position.
-            if wallet.is_zero() && topic0 == TRANSFER {
-                return;
-            }
-            let alone = peer.is_none();
-            for topic in topics {
-                let query = by_topic.entry(if alone { topic } else { BOTH }).or_default();
-                add(&mut query.addresses, contract);
-                query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
-                let named = query.topics.get_mut(topic).into_iter();
-                named.for_each(|list| std::iter::once(word).chain(peer).for_each(|word| add(list, word)));
-            }
-        };
+        let mut ask =
+            |contract: Address, topic0: B256, topics: RangeInclusive<usize>, word: B256, peer: Option<B256>| {
+                // Every mint and burn names the zero address, which has no position.
+                if wallet.is_zero() && topic0 == TRANSFER {
+                    return;
+                }
+                let alone = peer.is_none();
+                for topic in topics {
+                    let query = by_topic.entry(if alone { topic } else { BOTH }).or_default();
+                    add(&mut query.addresses, contract);
+                    query.topics.first_mut().into_iter().for_each(|signatures| add(signatures, topic0));
+                    let named = query.topics.get_mut(topic).into_iter();
+                    named.for_each(|list| std::iter::once(word).chain(peer).for_each(|word| add(list, word)));
+                }
+            };
         for (market, hints) in markets.iter().zip(hints.iter()) {
             let Some(hints) = hints else { continue };
             for signature in market.protocol.signatures() {

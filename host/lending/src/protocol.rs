@@ -256,9 +256,9 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
-    /// Looks up what stands for `wallet` in the logs, in the state after block `at`; the wallet once had the `known`
-    /// parts of a position. `None` for a market whose logs name only wallets, and in the future where the market does
-    /// not answer.
+    /// Looks up what stands for `wallet` in the logs, in the state after block `at`. The wallet once had the `known`
+    /// parts of a position. `None` for a market whose logs name only wallets; the future returns `None` if the market
+    /// does not answer.
     fn aliases<'a>(
         &'a self,
         _client: &'a Client,
@@ -272,7 +272,13 @@ pub trait LendingTerms: Debug + Send + Sync {
     /// Reads the parts of a market in which a wallet did what `used` says, in the state after block `at`. They replace
     /// these terms for the wallet. `None` for a market whose position is in the answers to [`calls`](Self::calls), and
     /// in the future where the market does not answer for a part.
-    fn parts<'a>(&'a self, _client: &'a Client, _wallet: Address, _used: Used<'_>, _at: Block) -> Option<FoundParts<'a>> {
+    fn parts<'a>(
+        &'a self,
+        _client: &'a Client,
+        _wallet: Address,
+        _used: Used<'_>,
+        _at: Block,
+    ) -> Option<FoundParts<'a>> {
         None
     }
 }

@@ -28,7 +28,7 @@ fn bounded(age: Duration) -> impl FnOnce(&mut Config) {
     move |config| config.chains[0].max_head_age = Some(age)
 }
 
-fn asks_head(call: &Call) -> bool {
+pub(super) fn asks_head(call: &Call) -> bool {
     call.method == "eth_getBlockByNumber" && call.params[0] == "latest"
 }
 

@@ -43,10 +43,7 @@ pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, Change)> {
     };
     let of = |amount: I256, gain, loss| (!amount.is_zero()).then(|| if amount.is_positive() { gain } else { loss });
     let kinds = match topic0 {
-        FROB => [
-            of(collateral, EventKind::Supply, EventKind::Withdraw),
-            of(debt, EventKind::Borrow, EventKind::Repay),
-        ],
+        FROB => [of(collateral, EventKind::Supply, EventKind::Withdraw), of(debt, EventKind::Borrow, EventKind::Repay)],
         // Without debt, what was left of the collateral after a shutdown.
         GRAB if debt.is_zero() => [of(collateral, EventKind::Supply, EventKind::Withdraw), None],
         GRAB => [Some(EventKind::Liquidation), None],

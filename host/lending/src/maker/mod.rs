@@ -1,10 +1,10 @@
-//! The vaults of Maker, now Sky. A vault has a number and an urn, under which the Vat keeps its collateral and its debt.
-//! The vault manager knows its owner, which is the wallet or the wallet's proxy: those are looked up first, and the Vat's
-//! logs are read by the urns. A log of the Vat is the call itself, with the collateral and the debt that it moved. Debt
-//! is in units that grow with the stability fee, so that the sum of a vault's changes is its state, to the last unit.
+//! The vaults of Maker, now Sky. A vault has a number, and an urn under which the Vat keeps its collateral and debt. The
+//! vault manager knows the owner: the wallet or its proxy. A wallet's vaults are looked up first, and the Vat's logs are
+//! read by their urns. A log of the Vat is the call itself, with the collateral and the debt that it moved. Debt is in
+//! units that grow with the stability fee, so the sum of a vault's changes is its state, to the last unit.
 //!
-//! A vault can be given away. Its changes all move it, and those count as events of the wallet that had it after their
-//! block. The manager's logs tell the owner; the state must agree with them.
+//! A vault can be given away. All its changes count as moves, and as events of the wallet that had it after their
+//! block. The manager's logs tell the owner, and the state must agree with them.
 //!
 //! A wallet may also have collateral and debt in the Vat without a vault, in its own name.
 

@@ -91,7 +91,10 @@ impl<'a> Owners<'a> {
             }
         }
         for vault in &names.vaults {
-            owners.first.entry(vault.id).or_insert_with(|| evidence.before.map_or(I256::ZERO, |known| share(known.sums, vault.id)));
+            owners
+                .first
+                .entry(vault.id)
+                .or_insert_with(|| evidence.before.map_or(I256::ZERO, |known| share(known.sums, vault.id)));
         }
         owners
     }
@@ -131,8 +134,8 @@ fn moved(id: B256, amount: I256) -> Move {
     Move { side: Side::Supply, asset: Asset::Shares(id), amount, fixed_rate: false }
 }
 
-/// The entries of a wallet by those of its accounts, urns and vaults. `None` where an urn has collateral of another kind
-/// than its vault, which anybody can give it.
+/// The entries of a wallet by those of its accounts, urns and vaults. `None` where an urn has collateral of a kind that
+/// is not its vault's, which anybody can give it.
 pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>> {
     let ((wallet, own), rest) = of_words.split_first()?;
     let names = Names::of(hints, *wallet);
@@ -150,7 +153,8 @@ pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Ve
         owners.add(id, block, amount, None, false);
     }
     let changes = owners.changes.iter().flat_map(|(id, changes)| changes.iter().map(move |change| (*id, change)));
-    found.extend(changes.map(|(id, (block, amount, _))| Entry { block: *block, what: What::Moved(moved(id, *amount)) }));
+    found
+        .extend(changes.map(|(id, (block, amount, _))| Entry { block: *block, what: What::Moved(moved(id, *amount)) }));
     for vault in &names.vaults {
         let (_, entries) = rest.iter().find(|(word, _)| *word == vault.urn)?;
         for Entry { block, what } in entries.iter().copied() {
@@ -168,7 +172,9 @@ pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Ve
 /// The block, the vault and the amount of a change of its owner.
 fn given_of(entry: &Entry) -> Option<(u64, B256, I256)> {
     match entry.what {
-        What::Moved(Move { side: Side::Supply, asset: Asset::Shares(id), amount, .. }) => Some((entry.block, id, amount)),
+        What::Moved(Move { side: Side::Supply, asset: Asset::Shares(id), amount, .. }) => {
+            Some((entry.block, id, amount))
+        }
         _ => None,
     }
 }

@@ -110,8 +110,7 @@ impl Holdings {
             return Ok(Some(found));
         }
         let ilks: BTreeSet<B256> = urns.iter().map(|(_, ilk, _)| *ilk).collect();
-        let mut calls =
-            vec![Call::new(terms.jug, &Jug::baseCall {}), Call::new(terms.spotter, &Spotter::parCall {})];
+        let mut calls = vec![Call::new(terms.jug, &Jug::baseCall {}), Call::new(terms.spotter, &Spotter::parCall {})];
         calls.extend(ilks.iter().flat_map(|ilk| Kind::calls(&terms, *ilk)));
         calls.extend(urns.iter().map(|(_, ilk, urn)| Call::new(terms.vat, &Vat::urnsCall { ilk: *ilk, urn: *urn })));
         let answers = client.shared_calls(calls, at.hash).await?;
@@ -172,7 +171,8 @@ impl Holding {
 
     /// What a unit of collateral is worth in dollars by the oracle.
     fn price(&self, par: U256) -> Option<f64> {
-        let price = self.kind.spot.checked_mul(self.kind.ratio)?.checked_div(RAY)?.checked_mul(par)?.checked_div(RAY)?;
+        let price =
+            self.kind.spot.checked_mul(self.kind.ratio)?.checked_div(RAY)?.checked_mul(par)?.checked_div(RAY)?;
         (!price.is_zero()).then(|| f64::from(price) / f64::from(RAY))
     }
 

@@ -86,7 +86,8 @@ impl Terms {
         };
         let (mut hints, mut vaults) = (Vec::new(), listed(&own));
         // A vault that the wallet gave away is in no list.
-        let once: Vec<B256> = known.iter().filter(|id| is_number(**id) && !vaults.iter().any(|v| v.0 == **id)).copied().collect();
+        let once: Vec<B256> =
+            known.iter().filter(|id| is_number(**id) && !vaults.iter().any(|v| v.0 == **id)).copied().collect();
         let mut second: Vec<Call> = once.iter().flat_map(|id| of_number(manager, *id)).collect();
         if !proxy.is_zero() && proxy != wallet {
             second.extend([Call::new(proxy, &ownerCall {}), list(proxy)]);
@@ -104,7 +105,8 @@ impl Terms {
         for (id, urn, ilk) in &vaults {
             hints.extend(self.vault(*id, *urn, *ilk, true));
         }
-        for (id, answers) in once.iter().zip(of_numbers.chunks(2)).filter(|(id, _)| !vaults.iter().any(|v| v.0 == **id)) {
+        for (id, answers) in once.iter().zip(of_numbers.chunks(2)).filter(|(id, _)| !vaults.iter().any(|v| v.0 == **id))
+        {
             let both = returned::<urnsCall>(answers.first()).zip(returned::<ilksCall>(answers.get(1)));
             let Some((urn, ilk)) = both else { return Ok(None) };
             hints.extend(self.vault(*id, urn, ilk, false));

@@ -29,6 +29,8 @@ sol! {
     function getAddress(bytes32 key) external view returns (address contractAddress);
     function isCToken() external view returns (bool answer);
     function isVToken() external view returns (bool answer);
+    function isQiToken() external view returns (bool answer);
+    function isMToken() external view returns (bool answer);
     function comptroller() external view returns (address comptroller);
     function underlying() external view returns (address token);
     function symbol() external view returns (string symbol);
@@ -123,9 +125,13 @@ async fn maker(client: &Client, market: &MarketConfig, head: Block) -> Result<Ve
 
 async fn ctoken(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
     let address = market.address;
-    let named =
-        tokio::try_join!(ask(client, address, &isCTokenCall {}, head), ask(client, address, &isVTokenCall {}, head))?;
-    if named.0.or(named.1) != Some(true) {
+    let named = tokio::try_join!(
+        ask(client, address, &isCTokenCall {}, head),
+        ask(client, address, &isVTokenCall {}, head),
+        ask(client, address, &isQiTokenCall {}, head),
+        ask(client, address, &isMTokenCall {}, head)
+    )?;
+    if named.0.or(named.1).or(named.2).or(named.3) != Some(true) {
         return Ok(vec!["does not answer isCToken() like a lenderB_v2 market".into()]);
     }
     let mut problems = Vec::new();

@@ -54,7 +54,7 @@ impl On<'_> {
         self.0.call(wallet(from), self.1.pool, &call).await
     }
 
-    async fn withdraw(&mut self, from: &str, reserve: Reserve, amount: u64) -> Done {
+    pub(super) async fn withdraw(&mut self, from: &str, reserve: Reserve, amount: u64) -> Done {
         let call = Pool::withdrawCall { asset: reserve.asset, amount: units(amount, reserve), to: wallet(from) };
         self.0.call(wallet(from), self.1.pool, &call).await
     }
@@ -159,7 +159,6 @@ impl World {
             native_feed,
             wrapped: Some(market.weth.asset),
             markets: vec![("lenderA_v2", "Main", market.pool), ("lenderB_v3", "USD", comet.comet)],
-            ..Setup::default()
             ..Setup::default()
         };
         Ok(Self { chain, market, comet: comet.comet, setup })
@@ -296,7 +295,6 @@ fn a_pool_without_its_data_provider_has_events_and_no_positions() {
             native_feed,
             wrapped: Some(market.weth.asset),
             markets: vec![("lenderA_v2", "Main", market.pool)],
-            ..Setup::default()
             ..Setup::default()
         };
         let reader = super::reader(&setup, &chain).started().await;

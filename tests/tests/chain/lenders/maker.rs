@@ -1,5 +1,5 @@
-//! The vaults of Maker, by a stub: the events of every wallet equal the receipts of all blocks, and its collateral, debt
-//! and health factor the state.
+//! The vaults of Maker, by a stub: the events of every wallet equal the receipts of all blocks, and its collateral,
+//! debt and health factor the state.
 
 use alloy::primitives::{Address, B256, Bytes, I256, U256};
 use alloy::sol_types::{SolCall, SolEvent};
@@ -49,7 +49,13 @@ fn frob(cdp: U256, collateral: i64, debt: i64) -> Bytes {
 }
 
 /// Opens a vault by the proxy of `owner`, fills it, and returns its number.
-async fn opened(chain: &mut Small, maker: &Maker, owner: &str, kind: Kind, amounts: (i64, i64)) -> Result<U256, assay_tests::devnet::Error> {
+async fn opened(
+    chain: &mut Small,
+    maker: &Maker,
+    owner: &str,
+    kind: Kind,
+    amounts: (i64, i64),
+) -> Result<U256, assay_tests::devnet::Error> {
     let proxy = maker.proxy(chain, wallet(owner)).await?;
     let cdp = maker.newest(chain).await? + U256::ONE;
     let open = Manager::openCall { ilk: kind.ilk, usr: proxy }.abi_encode().into();
@@ -246,7 +252,7 @@ fn changes_that_no_log_shows_lower_the_coverage() {
             ("ada", selector(Vat::frobCall::SELECTOR)),
             ("cleo", selector(Vat::grabCall::SELECTOR)),
             ("gus", selector(Vat::forkCall::SELECTOR)),
-            ("hal", selector(Vat::frobCall::SELECTOR)),
+            ("hal", Manager::NewCdp::SIGNATURE_HASH),
             ("ben", Manager::NewCdp::SIGNATURE_HASH),
             ("emil", selector(Manager::giveCall::SELECTOR)),
         ] {

@@ -4,6 +4,7 @@ mod aave_v2;
 mod busy;
 mod comet;
 mod ctoken;
+mod forks;
 mod maker;
 mod morpho;
 mod together;

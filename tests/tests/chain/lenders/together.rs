@@ -42,7 +42,6 @@ fn a_repeated_read_takes_two_log_queries_and_misses_no_liquidation() {
                 ("lenderB_v3", "USD", comet.comet),
             ],
             ..Setup::default()
-            ..Setup::default()
         };
         let proxy = Proxy::start(chain.url()).await;
         let uncached = |config: &mut assay::config::Config| config.scoring.cache_ttl = Duration::ZERO;
