@@ -11,17 +11,17 @@ abstract contract Noting {
 
     modifier note() {
         _;
-        bytes memory call = new bytes(224);
+        bytes memory whole = new bytes(224);
         bytes32 a;
         bytes32 b;
         bytes32 c;
         assembly {
-            calldatacopy(add(call, 32), 0, 224)
+            calldatacopy(add(whole, 32), 0, 224)
             a := calldataload(4)
             b := calldataload(36)
             c := calldataload(68)
         }
-        emit LogNote(msg.sig, a, b, c, call);
+        emit LogNote(msg.sig, a, b, c, whole);
     }
 }
 

@@ -174,7 +174,11 @@ impl Pass<'_> {
         }
         let span = Span { from, to: through };
         let asked = queries.iter().map(|query| other.believed_logs(query, span));
-        let is_new = |log: &Log| !self.naming.contains(&(log.block_hash, log.log_index));
+        // A log of a part counts by those around it, and its amount is missed in the position.
+        let (wallet, is_empty) = (self.plan.wallet.into_word(), self.is_empty);
+        let is_own = |log: &Log| self.reader.markets.iter().any(|market| market.is_own(log, wallet));
+        let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
+        let is_new = |log: &Log| !is_known(log) && (is_empty || is_own(log));
         let answer =
             try_join_all(asked).await.map(|logs| logs.into_iter().flatten().filter(is_new).collect::<Vec<_>>());
         self.reader.count_opinion(match &answer {
