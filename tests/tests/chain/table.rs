@@ -12,17 +12,17 @@ use assay_tests::proxy::{Call, Fault, Proxy, Reply};
 use futures::future::join_all;
 use serde_json::json;
 
-use super::heads::asks_head;
+use super::heads::{self, asks_head};
 use super::hidden::{falsehood, is_final};
 use super::index::indexed;
 use super::{PATIENCE, Reader, with};
 
 /// Reads of a wallet while the fault lasts.
 const READS: usize = 4;
-/// Wallets of the short form, and faults of it.
+/// Wallets of the short form.
 const FEW: usize = 4;
 
-/// What an endpoint does to a call, given its number and the head.
+/// What an endpoint does to a call, given the number of its request and a block far below the head.
 type Rule = fn(u64, u64, &Call) -> Reply;
 
 struct Row {
@@ -34,33 +34,34 @@ struct Row {
     short: bool,
 }
 
-const fn spoilt(fault: Fault, number: u64, every: u64) -> Reply {
-    if number.is_multiple_of(every) { Reply::Spoil(fault) } else { Reply::Pass }
-}
-
-fn behind(by: u64, head: u64, call: &Call) -> Reply {
-    if asks_head(call) { Reply::Instead(json!([format!("{:#x}", head - by), false])) } else { Reply::Pass }
-}
-
 const ROW: Row = Row { what: "no fault", rule: |_, _, _| Reply::Pass, second: false, short: false };
 const TABLE: [Row; 13] = [
-    Row { ..ROW },
-    Row { what: "503 for every fifth request", rule: |n, _, _| refused(n, 5), ..ROW },
-    Row { what: "HTML for every fifth request", rule: |n, _, _| spoilt(Fault::Page, n, 5), short: true, ..ROW },
-    Row { what: "every fifth answer truncated", rule: |n, _, _| spoilt(Fault::Half, n, 5), ..ROW },
-    Row { what: "every fifth connection reset", rule: |n, _, _| spoilt(Fault::Reset, n, 5), ..ROW },
-    Row { what: "another id for every fifth request", rule: |n, _, _| spoilt(Fault::OtherId, n, 5), ..ROW },
-    Row { what: "every fifth batch in part", rule: |n, _, _| spoilt(Fault::Partly, n, 5), ..ROW },
-    Row { what: "50 blocks behind", rule: |_, head, call| behind(50, head, call), short: true, ..ROW },
-    Row { what: "50 blocks behind, with another", rule: |_, h, call| behind(50, h, call), second: true, ..ROW },
-    Row { what: "behind every other time", rule: |n, h, call| behind(n % 2 * 9, h, call), short: true, ..ROW },
+    ROW,
+    Row { what: "503 for 5 % of requests", rule: |n, _, _| some(n, Reply::Status(503, None)), ..ROW },
+    Row { what: "HTML for 5 %", rule: |n, _, _| some(n, Reply::Spoil(Fault::Page)), short: true, ..ROW },
+    Row { what: "5 % truncated", rule: |n, _, _| some(n, Reply::Spoil(Fault::Half)), ..ROW },
+    Row { what: "5 % of connections reset", rule: |n, _, _| some(n, Reply::Spoil(Fault::Reset)), ..ROW },
+    Row { what: "another id for 5 %", rule: |n, _, _| some(n, Reply::Spoil(Fault::OtherId)), ..ROW },
+    Row { what: "5 % of batches in part", rule: |n, _, _| some(n, Reply::Spoil(Fault::Partly)), ..ROW },
+    Row { what: "far behind", rule: |_, block, call| behind(block, call), short: true, ..ROW },
+    Row { what: "far behind, with another", rule: |_, block, call| behind(block, call), second: true, ..ROW },
+    Row { what: "far behind every other time", rule: flapping, short: true, ..ROW },
     Row { what: "no logs for every third query", rule: |n, _, call| lost(n, call), ..ROW },
-    Row { what: "no logs, with another endpoint", rule: |_, _, call| lost(0, call), second: true, short: true, ..ROW },
+    Row { what: "no logs, with another", rule: |_, _, call| lost(0, call), second: true, short: true, ..ROW },
     Row { what: "refuses all, with another", rule: |_, _, _| Reply::Status(503, None), second: true, ..ROW },
 ];
 
-fn refused(number: u64, every: u64) -> Reply {
-    if number.is_multiple_of(every) { Reply::Status(503, None) } else { Reply::Pass }
+/// One request in twenty is answered so.
+fn some(number: u64, reply: Reply) -> Reply {
+    if number.is_multiple_of(20) { reply } else { Reply::Pass }
+}
+
+fn behind(block: u64, call: &Call) -> Reply {
+    if asks_head(call) { Reply::Instead(json!([format!("{block:#x}"), false])) } else { Reply::Pass }
+}
+
+fn flapping(number: u64, block: u64, call: &Call) -> Reply {
+    if number.is_multiple_of(2) { behind(block, call) } else { Reply::Pass }
 }
 
 fn lost(number: u64, call: &Call) -> Reply {
@@ -135,17 +136,16 @@ async fn truths(devnet: &Devnet, wallets: usize) -> Vec<(&Wallet, std::sync::Arc
 /// A reader of the devnet that has seen the head before the endpoint misbehaves.
 async fn misled(devnet: &Devnet, row: &Row, index: bool, proxies: [&Proxy; 2]) -> Reader {
     let endpoints = if row.second { &proxies[..] } else { &proxies[..1] };
-    let reader = Reader::of(devnet).ethereum().through(endpoints).with(uncached);
+    // Neither block is too old, but one is far behind the other.
+    let (block, age) = heads::behind(devnet).await;
+    let reader = Reader::of(devnet).ethereum().through(endpoints).with(uncached).with(heads::bounded(2 * age));
     let reader = if index { reader.with(indexed) } else { reader }.started().await;
     if index {
         reader.in_step(devnet.ethereum.id, &devnet.ethereum.rpc).await;
     }
     reader.read(devnet.wallet("saver").address).await;
-    let ((head, _), rule, mut number) = (devnet.ethereum.head().await.unwrap(), row.rule, 0);
-    proxies[0].rule(move |call| {
-        number += 1;
-        rule(number, head, call)
-    });
+    let rule = row.rule;
+    proxies[0].rule(move |call| rule(call.request, block, call));
     reader
 }
 
