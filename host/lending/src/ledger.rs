@@ -4,6 +4,7 @@ use alloy::primitives::I256;
 
 use crate::{
     config::MarketConfig,
+    events::AllBefore,
     hints::AllHints,
     market::Market,
     past::{AllPasts, Past},
@@ -131,11 +132,13 @@ impl Ledger {
         self.entries.iter().map(sums).collect()
     }
 
-    /// The block at which the reading of the market at `index` goes on, and its amounts before.
-    pub(super) fn before(&self, index: usize) -> Option<(u64, Sums)> {
-        let entry = self.entries.get(index)?;
-        let settled = entry.settled_sums.clone().unwrap_or_default();
-        Some((entry.next, settled.then(&entry.tail_sums)))
+    /// What was read before, for the next logs; nothing where no market's logs depend on it.
+    pub(super) fn before(&self, markets: &[Market]) -> AllBefore {
+        if !markets.iter().any(|market| market.protocol.has_aliases()) {
+            return AllBefore::new();
+        }
+        let of = |entry: &Entry| (entry.next, entry.settled_sums.clone().unwrap_or_default().then(&entry.tail_sums));
+        self.entries.iter().map(of).collect()
     }
 
     /// The single events, one entry per market.

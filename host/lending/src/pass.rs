@@ -14,7 +14,7 @@ use futures::{StreamExt, future::try_join_all, stream};
 use tokio::sync::watch;
 
 use crate::{
-    events::{Found, extract},
+    events::{Extract, Found, extract},
     ledger::{Entry, Ledger},
     market::Market,
     plan::Plan,
@@ -125,7 +125,7 @@ impl Pass<'_> {
             let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
             let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
             self.naming.extend(naming);
-            let mut found = extract(&self.reader.markets, &self.plan, found, Some(&self.ledger));
+            let mut found = self.extract(found);
             self.follow(&mut found, through).await?;
             self.count(found).await?;
             self.at = through.saturating_add(1);
@@ -148,6 +148,11 @@ impl Pass<'_> {
             Some(Stop::Ceiling(width) | Stop::Narrow(width)) => Ok(Some(width)),
             Some(Stop::Gap(fault)) => Err(fault),
         }
+    }
+
+    fn extract(&self, found: Found) -> Extract {
+        let markets = &self.reader.markets;
+        extract(markets, &self.plan, found, &self.ledger.before(markets))
     }
 
     /// Whether the logs of this contract name the parts of a position.
@@ -195,7 +200,7 @@ impl Pass<'_> {
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
             let found = Found { logs, receipts };
-            self.count(extract(&self.reader.markets, &self.plan, found, Some(&self.ledger))).await?;
+            self.count(self.extract(found)).await?;
         }
         Ok(())
     }

@@ -8,6 +8,7 @@
 //!
 //! A wallet may also have collateral and debt in the Vat without a vault, in its own name.
 
+mod contracts;
 mod logs;
 mod math;
 mod owners;
@@ -28,9 +29,9 @@ use crate::{
 };
 use assay_domain::B256;
 use assay_evm::{Block, Client};
+use contracts::Contracts;
 use logs::{Change, FORK, FROB, GRAB, change};
 use owners::{Names, Owners};
-use terms::Terms;
 
 #[derive(Debug)]
 pub(crate) struct MakerVaults;
@@ -49,7 +50,7 @@ impl LendingProtocol for MakerVaults {
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
-        async move { Ok(boxed(Terms::look_up(client, &markets, at.hash).await?)) }.boxed()
+        async move { Ok(boxed(Contracts::look_up(client, &markets, at.hash).await?)) }.boxed()
     }
 
     fn signatures(&self) -> &'static [Signature] {

@@ -10,9 +10,9 @@ use alloy::{primitives::Bytes, sol};
 
 use super::{
     alias,
+    contracts::{Contracts, is_number},
     math::{RAY, WAD, accrued},
     owners::Names,
-    terms::{Terms, is_number},
 };
 use crate::{
     asset::Asset,
@@ -90,7 +90,7 @@ pub(super) struct Holdings {
 }
 
 impl Holdings {
-    pub(super) fn asked(_: &Terms, wallet: Address, used: Used<'_>) -> Asked {
+    pub(super) fn asked(wallet: Address, used: Used<'_>) -> Asked {
         let names = Names::of(used.hints, wallet.into_word());
         let ids = used.sums.markets();
         let own = ids.iter().filter(|id| !is_number(**id)).map(|ilk| (*ilk, *ilk, wallet));
@@ -103,16 +103,23 @@ impl Holdings {
     }
 
     /// `None` where a contract does not answer for one of them.
-    pub(super) async fn look_up(client: &Client, terms: Terms, asked: Asked, at: Block) -> Result<Option<Self>, Fault> {
+    pub(super) async fn look_up(
+        client: &Client,
+        contracts: Contracts,
+        asked: Asked,
+        at: Block,
+    ) -> Result<Option<Self>, Fault> {
         let Asked { urns, vaults, is_lost } = asked;
-        let mut found = Self { holdings: Vec::new(), vaults, is_lost, par: RAY, dai: terms.dai };
+        let mut found = Self { holdings: Vec::new(), vaults, is_lost, par: RAY, dai: contracts.dai };
         if urns.is_empty() {
             return Ok(Some(found));
         }
         let ilks: BTreeSet<B256> = urns.iter().map(|(_, ilk, _)| *ilk).collect();
-        let mut calls = vec![Call::new(terms.jug, &Jug::baseCall {}), Call::new(terms.spotter, &Spotter::parCall {})];
-        calls.extend(ilks.iter().flat_map(|ilk| Kind::calls(&terms, *ilk)));
-        calls.extend(urns.iter().map(|(_, ilk, urn)| Call::new(terms.vat, &Vat::urnsCall { ilk: *ilk, urn: *urn })));
+        let mut calls =
+            vec![Call::new(contracts.jug, &Jug::baseCall {}), Call::new(contracts.spotter, &Spotter::parCall {})];
+        calls.extend(ilks.iter().flat_map(|ilk| Kind::calls(&contracts, *ilk)));
+        calls
+            .extend(urns.iter().map(|(_, ilk, urn)| Call::new(contracts.vat, &Vat::urnsCall { ilk: *ilk, urn: *urn })));
         let answers = client.shared_calls(calls, at.hash).await?;
         let (Some(base), Some(par)) =
             (returned::<Jug::baseCall>(answers.first()), returned::<Spotter::parCall>(answers.get(1)))
@@ -134,12 +141,12 @@ impl Holdings {
 }
 
 impl Kind {
-    fn calls(terms: &Terms, ilk: B256) -> [Call; 4] {
+    fn calls(contracts: &Contracts, ilk: B256) -> [Call; 4] {
         [
-            Call::new(terms.vat, &Vat::ilksCall { ilk }),
-            Call::new(terms.jug, &Jug::ilksCall { ilk }),
-            Call::new(terms.spotter, &Spotter::ilksCall { ilk }),
-            Call::new(terms.kinds, &gemCall { ilk }),
+            Call::new(contracts.vat, &Vat::ilksCall { ilk }),
+            Call::new(contracts.jug, &Jug::ilksCall { ilk }),
+            Call::new(contracts.spotter, &Spotter::ilksCall { ilk }),
+            Call::new(contracts.kinds, &gemCall { ilk }),
         ]
     }
 
