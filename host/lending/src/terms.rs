@@ -155,7 +155,7 @@ mod tests {
         let config = MarketConfig {
             protocol: Protocol::LenderAV3,
             market: None,
-            address: assay_domain::Address::ZERO,
+            address: Address::ZERO,
             from_block: 0,
             feeds_score: None,
             dialect: None,

@@ -116,7 +116,7 @@ fn signatures_are_those_of_the_calls_and_of_the_event() {
 #[test]
 fn one_call_can_be_two_events_and_a_seizure_is_one() {
     let logs = [
-        new_vault(1, PROXY),
+        new_vault(0, PROXY),
         frob(1, URN, 100, 40),
         frob(2, URN, -10, -5),
         frob(3, URN, 0, 0),
