@@ -32,7 +32,7 @@ use tokio_util::task::TaskTracker;
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
 pub use known::KnownKey;
-pub use mint::{KeyUsage, Minted, draw};
+pub use mint::{KeyUsage, Minted, Revoked, check_name, draw};
 pub use price::Price;
 pub use rate::{RateState, WINDOW};
 pub use reservation::{Prepaid, Reservation};

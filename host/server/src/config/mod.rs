@@ -32,7 +32,7 @@ pub use assay_store::config::{Backend, Store};
 pub use access::{Access, KeyConfig};
 pub use attestation::Attestation;
 pub use http::{Docs, Http, Network};
-pub use known::chain_names;
+pub use known::{chain_names, token_address};
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
 pub use promotion::Promotion;

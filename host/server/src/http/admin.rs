@@ -107,7 +107,7 @@ pub(crate) async fn champion(
     if let Some(version) = version {
         app.rollout.set_champion(kind, &version, Move { why, force, ..by(&caller) }).await?;
     }
-    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
+    Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
 
 /// Makes the previous champion answer again. No bound of promotion prevents a rollback.
@@ -130,7 +130,7 @@ pub(crate) async fn roll_back(
     let why = why(&mut body);
     body.finish()?;
     app.rollout.roll_back(kind, Move { why, ..by(&caller) }).await?;
-    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
+    Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
 
 /// Sets the versions that score in the shadow; all others stop.
@@ -154,7 +154,7 @@ pub(crate) async fn challengers(
     let why = why(&mut body);
     body.finish()?;
     app.rollout.set_challengers(kind, &versions, Move { why, ..by(&caller) }).await?;
-    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
+    Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
 
 /// Removes a version from the shelf. The champion cannot be removed.

@@ -135,9 +135,9 @@ mod tests {
 
     use crate::http;
 
-    const VERBS: [&str; 13] = [
-        "add", "attest", "check", "compare", "enhance", "get", "list", "make", "remove", "roll", "search", "set",
-        "submit",
+    const VERBS: [&str; 15] = [
+        "add", "attest", "check", "compare", "enhance", "get", "list", "make", "mint", "remove", "revoke", "roll",
+        "search", "set", "submit",
     ];
 
     /// Tools that generate clients name a type by its key, and a function by its operation id.

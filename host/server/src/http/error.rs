@@ -97,10 +97,10 @@ pub(crate) struct QuotaBody {
     status: u16,
     /// Which quota is used up, and what to do.
     detail: Cow<'static, str>,
-    /// `too_many_requests` or `units_used_up`.
+    /// `too_many_requests`, `units_used_up` or `feedback_reverted`.
     #[schema(value_type = String)]
     code: &'static str,
-    /// The names of the quotas, as in `RateLimit-Policy`.
+    /// The names of the quotas, as in `RateLimit-Policy`; `reverted-gas` for `feedback_reverted`.
     #[serde(rename = "violated-policies")]
     #[schema(value_type = Vec<String>)]
     violated: [&'static str; 1],

@@ -32,6 +32,7 @@ mod sandbox;
 mod score;
 mod server;
 mod state;
+mod status;
 mod usage;
 mod validation;
 pub mod wire;

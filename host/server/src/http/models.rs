@@ -16,7 +16,7 @@ use super::{
     wire::{ComparisonBody, ModelBody, ModelsBody, OutcomesBody, ShadowBody},
 };
 use crate::{cards, scoring::blocking};
-use assay_domain::Digest;
+use assay_domain::{Digest, ModelKind};
 use assay_registry::ModelStatus;
 use sha2::{Digest as _, Sha256};
 
@@ -27,7 +27,9 @@ use sha2::{Digest as _, Sha256};
     security(("key" = [])),
 )]
 pub(crate) async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
-    let listed = app.rollout.registry().list();
+    let registry = app.rollout.registry();
+    let listed = registry.list();
+    let previous = ModelKind::ALL.into_iter().filter_map(|kind| registry.previous(kind)).map(Into::into).collect();
     let models: Vec<ModelBody> = blocking(move || {
         let carded = |status: &ModelStatus| {
             let info = status.info.as_ref()?;
@@ -37,7 +39,7 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, Api
         listed.into_iter().map(|status| ModelBody::new(carded(&status), status)).collect()
     })
     .await;
-    Ok(Json(ModelsBody { count: models.len(), models }))
+    Ok(Json(ModelsBody { count: models.len(), models, previous }))
 }
 
 /// What a model is for, what it was made from, how well it predicts and where it does not, as Markdown.
@@ -155,7 +157,7 @@ pub(crate) async fn report(
 ) -> Result<Json<ShadowBody>, ApiError> {
     let hours = hours.unwrap_or_else(|| app.rollout.window());
     let pairs = app.rollout.shadow_pairs(kind, hours).await.map_err(ApiError::store)?;
-    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.rollout.shadow_share(), pairs)))
+    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), &app.rollout, pairs)))
 }
 
 /// What became of the wallets that credit champion and challengers scored: realised against claimed rates of

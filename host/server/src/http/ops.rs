@@ -36,7 +36,24 @@ pub(crate) struct ReadyBody {
     warnings: Vec<String>,
 }
 
+/// Whether the server can answer, and what makes its answers poorer.
+pub struct Readiness {
+    /// What is missing; the server is ready without any.
+    pub reasons: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
 impl App {
+    pub async fn readiness(&self) -> Readiness {
+        let mut reasons = self.missing_models();
+        reasons.extend(self.rollout.store_fault());
+        reasons.extend(self.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
+        let mut warnings: Vec<_> = self.lacks().await.into_iter().map(str::to_owned).collect();
+        warnings.extend(self.scoring.chain_warnings());
+        warnings.extend(self.contradictions.words());
+        Readiness { reasons, warnings }
+    }
+
     /// What keeps some path from answering, each in words that say what to do.
     pub fn missing_models(&self) -> Vec<String> {
         let active = self.rollout.registry().active();
@@ -73,12 +90,7 @@ pub(crate) async fn health() -> Json<HealthBody> {
     ),
 )]
 pub(crate) async fn ready(State(app): State<App>) -> Response {
-    let mut reasons = app.missing_models();
-    reasons.extend(app.rollout.store_fault());
-    reasons.extend(app.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
-    let mut warnings: Vec<_> = app.lacks().await.into_iter().map(str::to_owned).collect();
-    warnings.extend(app.scoring.chain_warnings());
-    warnings.extend(app.contradictions.words());
+    let Readiness { reasons, warnings } = app.readiness().await;
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons, warnings }).into_response();
     }

@@ -32,6 +32,25 @@ pub(crate) enum Keyed {
     TooSlow(DetailBody),
 }
 
+/// The path that mints a key.
+#[derive(IntoResponses)]
+pub(crate) enum NewKey {
+    /// Another key has this name
+    #[response(status = 409)]
+    Taken(DetailBody),
+}
+
+/// A path with the name of a key in it.
+#[derive(IntoResponses)]
+pub(crate) enum OneKey {
+    /// No minted key has this name
+    #[response(status = 404)]
+    Unknown(DetailBody),
+    /// The key is in the configuration
+    #[response(status = 409)]
+    Configured(DetailBody),
+}
+
 /// The path that makes a backup.
 #[derive(IntoResponses)]
 pub(crate) enum Backup {
@@ -285,6 +304,14 @@ pub(crate) enum Submission {
     /// server
     #[response(status = 502)]
     Down(DetailBody),
+}
+
+/// The list of submissions.
+#[derive(IntoResponses)]
+pub(crate) enum NoSubmissions {
+    /// Reputation is not configured on this server
+    #[response(status = 502)]
+    NotConfigured(DetailBody),
 }
 
 /// A path with a submission in it.

@@ -17,7 +17,7 @@ use super::{
     home, identity, keys, models, ops, report, reputation,
     route::{Admission, Route},
     router::Routes,
-    sandbox, score, usage,
+    sandbox, score, status, usage,
 };
 use crate::access::Price;
 
@@ -83,6 +83,7 @@ table! {
         POST "/api/v2/agents/{agent_id}/reputation" Submission reputation::submit;
         GET "/api/v2/agents/{agent_id}/reputation/status/{submission_id}" Status reputation::status;
         GET "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}" Status reputation::feedback;
+        GET "/api/v2/submissions" Usage reputation::own;
         POST "/api/v2/reputation/{agent_id}" Submission reputation::submit as "submit_reputation";
         GET "/api/v2/reputation/{agent_id}/status/{submission_id}" Status reputation::status as "get_reputation_status";
         GET "/api/v2/reputation/{agent_id}/feedback/{submission_id}" Status reputation::feedback as "get_feedback_document";
@@ -109,6 +110,9 @@ table! {
         GET "/api/v2/admin/scores/{id}" Admin score::provenance::audited;
         GET "/api/v2/admin/audit" Admin admin::audit;
         GET "/api/v2/admin/keys" Admin keys::list;
+        POST "/api/v2/admin/keys" Admin keys::mint;
+        DELETE "/api/v2/admin/keys/{name}" Admin keys::revoke;
+        GET "/api/v2/admin/status" Admin status::get;
         POST "/api/v2/admin/backup" Admin backup::make;
         GET "/api/v2/usage" Usage usage::get;
         GET "/.well-known/assay-attestation.json" Public score::attestation::signers;
@@ -123,8 +127,7 @@ table! {
         "/console/{*file}" console::file;
         "/openapi.json" openapi_json;
         "/docs" docs::moved;
-        "/docs/" docs::index;
-        "/docs/{*file}" docs::asset;
+        "/docs/" docs::page;
     }
 }
 

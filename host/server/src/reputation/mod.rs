@@ -14,7 +14,9 @@ mod factory;
 mod landing;
 mod losses;
 mod notices;
+mod own;
 mod prepare;
+mod queue;
 pub(crate) mod records;
 mod request;
 #[cfg(test)]
@@ -54,6 +56,8 @@ pub(crate) use factory::SubmissionFactory;
 pub(crate) use landing::by_registry;
 pub(crate) use losses::{Barred, Limits};
 pub(crate) use notices::{Notices, Waiting};
+pub(crate) use own::{OwnPage, OwnQuery};
+pub(crate) use queue::Queue;
 pub(crate) use request::Request;
 pub(crate) use step::Event;
 pub(crate) use step::not_done;
@@ -194,6 +198,9 @@ impl Reputation {
         }
         let Some(next) = next else { return Ok(None) };
         let mut batch = self.kept(Batch::new().if_leased(lease), &next)?;
+        if next.stage != record.stage {
+            batch = self.listed(batch, &next)?;
+        }
         if next.stage.is_terminal() {
             batch = batch.remove(&records::open_submission(next.created_at, next.id));
         }

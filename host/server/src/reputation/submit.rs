@@ -61,7 +61,7 @@ impl Reputation {
             let batch = self
                 .kept(Batch::new(), &record)?
                 .put(&records::open_submission(record.created_at, record.id), &record.id)?;
-            let mut batch = self.paid(batch, &request, record.id).await?;
+            let mut batch = self.listed(self.paid(batch, &request, record.id).await?, &record)?;
             if let Some(key) = request.retry() {
                 let retry = RetryRecord { submission: record.id, request: request.digest() };
                 batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, REMEMBERED)?;

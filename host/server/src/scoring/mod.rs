@@ -12,7 +12,7 @@ mod summary;
 use std::sync::Arc;
 
 use crate::{config, rollout::Rollout};
-use assay_chain::{CLOCK_SUSPECTED, Chains, NO_OLD_STATE};
+use assay_chain::{CLOCK_SUSPECTED, ChainOverview, Chains, NO_OLD_STATE};
 use assay_domain::{Freshness, Lifetimes, Snapshot};
 use assay_registry::Registry;
 
@@ -61,6 +61,11 @@ impl Scoring {
             [status.doubt(), no_old_state].into_iter().flatten().map(move |what| format!("{chain}: {what}"))
         });
         clock.into_iter().chain(of_chains).collect()
+    }
+
+    /// What is known of each chain.
+    pub fn chains(&self) -> Vec<ChainOverview> {
+        self.chains.overview()
     }
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {

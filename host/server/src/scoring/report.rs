@@ -10,8 +10,8 @@ use super::{Ask, Scoring, ScoringError};
 use crate::rollout::Scored;
 use assay_chain::config::ReadOn;
 use assay_domain::{
-    Address, ChainId, ChainSnapshot, Coverage, EventCounts, EventKind, Freshness, Nft, PoolHistory, Protocol, Snapshot,
-    Subject, Time, TokenBalance, UnreadByChain,
+    Address, ChainId, ChainSnapshot, Coverage, EventCounts, EventKind, Freshness, Nft, PoolHistory, PriceSource,
+    Protocol, Snapshot, Subject, Time, TokenBalance, UnreadByChain,
     features::{LendingEvent, MOST_EVENTS},
     time_from_unix,
 };
@@ -52,8 +52,7 @@ pub struct Contents {
     pub transactions: u64,
     pub active_chains: Vec<ChainId>,
     pub pools: Vec<ReportedPool>,
-    /// What only a read of the chains shows.
-    pub details: Option<Details>,
+    pub details: Details,
     /// What the events of the pools do not show.
     pub remarks: Vec<String>,
     /// The protocols that are read, by chain.
@@ -65,7 +64,7 @@ pub struct Contents {
 #[derive(Debug, Clone)]
 pub struct HeldToken {
     pub chain_id: ChainId,
-    /// `None` for a native currency, and in the sandbox.
+    /// `None` for a native currency. In the sandbox, `None` for unknown tokens too.
     pub contract: Option<Address>,
     pub symbol: String,
     pub name: String,
@@ -73,8 +72,8 @@ pub struct HeldToken {
     pub balance: String,
     /// 0 without a price.
     pub value_usd: f64,
-    /// Whether a source has a price; `None` in the sandbox.
-    pub is_priced: Option<bool>,
+    /// Who says what it is worth; `None` without a price.
+    pub price_source: Option<PriceSource>,
 }
 
 /// The amounts in one protocol on one chain.
@@ -184,11 +183,11 @@ impl Contents {
             transactions: chains.iter().fold(0, |sum, chain| sum.saturating_add(chain.activity.transactions)),
             active_chains: chains.iter().filter(|chain| chain.has_activity()).map(|chain| chain.chain_id).collect(),
             pools: snapshot.pools().map(ReportedPool::from).collect(),
-            details: Some(Details {
+            details: Details {
                 events: events(snapshot),
                 positions: positions(snapshot),
                 last_liquidation_at: snapshot.pools().filter_map(|pool| pool.last_liquidation_at).max(),
-            }),
+            },
             remarks: remarks(snapshot),
             read_on: chains.iter().map(read_on).collect(),
             unread: Some(snapshot.unread().collect()),
@@ -216,7 +215,7 @@ impl From<&TokenBalance> for HeldToken {
             name: token.name.clone(),
             balance: token.balance_text(),
             value_usd: token.value_usd(),
-            is_priced: Some(token.price_usd.is_some()),
+            price_source: token.price.map(|price| price.source),
         }
     }
 }

@@ -16,9 +16,9 @@ pub(crate) use agent::AgentPath;
 pub(crate) use body::{JsonObject, Upload, check_declared};
 pub(crate) use caller::Caller;
 pub(crate) use notice::Notice;
-pub(crate) use paging::{Paging, SearchQuery};
+pub(crate) use paging::{Found, Paging, SearchQuery};
 pub(crate) use path::{
-    AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath,
+    AddressPath, ChainPath, KeyPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath,
 };
 pub(crate) use payment::{Offered, Payer};
 pub(crate) use query::{AddressList, AsOf, Asked, AskedTag, IncludeFactors, Moments, SubjectList, Versions, Window};

@@ -37,6 +37,22 @@ parameters!(SearchQuery: limited(
     |schema| schema.min_length = Some(1),
 ));
 
+/// `q`, a text that submissions are searched for; all by default.
+pub(crate) struct Found(pub String);
+
+parameters!(Found: optional::<String>(
+    "q",
+    "Part of a submission id or address, an agent id, or a status; all submissions by default",
+).example(Some("failed".into())));
+
+impl FromRequestParts<App> for Found {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        Ok(Self(last(parts.uri.query().unwrap_or_default(), "q").unwrap_or_default().trim().to_owned()))
+    }
+}
+
 impl FromRequestParts<App> for Paging {
     type Rejection = ApiError;
 

@@ -72,6 +72,13 @@ parameters!(VersionPath: limited(
 /// `{id}` of a served score.
 pub(crate) struct ScorePath(pub ScoreId);
 
+/// The name of a key.
+pub(crate) struct KeyPath(pub String);
+
+parameters!(KeyPath: limited(in_path::<String>("name", "Name of the key", "lender"), |schema| {
+    (schema.pattern, schema.max_length) = (Some("^[A-Za-z0-9._-]{1,64}$".to_owned()), Some(64));
+}));
+
 parameters!(ScorePath: in_path::<String>(
     "id",
     "The header `Assay-Score-Id` of the score",
@@ -153,6 +160,15 @@ impl FromRequestParts<App> for VersionPath {
         let version = param(parts, app, "version", str::parse).await;
         let version = version.unwrap_or_else(|| Err("version is not UTF-8 text".to_owned()));
         version.map(Self).map_err(|why| ApiError::invalid(vec![Violation::refused(Location::Path, "version", why)]))
+    }
+}
+
+impl FromRequestParts<App> for KeyPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        // No key has a name that is not UTF-8.
+        Ok(Self(param(parts, app, "name", str::to_owned).await.unwrap_or_default()))
     }
 }
 

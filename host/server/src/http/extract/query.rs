@@ -39,8 +39,8 @@ impl FromRequestParts<App> for IncludeFactors {
 }
 
 /// `address`, a comma-separated list: the items that are addresses, each once, in their order; at least one, at most
-/// `http.max_addresses`.
-pub(crate) struct AddressList(pub Vec<Address>);
+/// `http.max_addresses`; and the other items, each once.
+pub(crate) struct AddressList(pub Vec<Address>, pub Vec<Skipped>);
 
 parameters!(AddressList: limited(
     in_query::<String>(
@@ -64,7 +64,7 @@ impl FromRequestParts<App> for AddressList {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        list(parts, app, parse_address).map(|(addresses, _)| Self(addresses))
+        list(parts, app, parse_address).map(|(addresses, invalid)| Self(addresses, invalid))
     }
 }
 

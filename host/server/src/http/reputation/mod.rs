@@ -2,6 +2,7 @@
 
 mod feedback;
 mod notice;
+mod own;
 mod paid;
 mod status;
 
@@ -32,6 +33,7 @@ use crate::{
 use assay_domain::{Tag, parse_address};
 
 pub(crate) use feedback::{__path_feedback, feedback};
+pub(crate) use own::{__path_own, own};
 pub(crate) use status::{__path_status, status};
 
 /// Most tags read from a request. There are three tags, and a request may repeat them.
@@ -191,10 +193,12 @@ fn refuse(error: SubmitError) -> ApiError {
 
 /// An agent, an owner or a payer whose reverted feedback cost too much gas.
 fn refuse_barred(barred: &Barred) -> ApiError {
-    let (status, code) = match barred {
-        Barred::Agent { .. } | Barred::Owner { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "agent_set_aside"),
-        Barred::Payer { .. } => (StatusCode::TOO_MANY_REQUESTS, "feedback_reverted"),
-        Barred::All { .. } => (StatusCode::SERVICE_UNAVAILABLE, "feedback_paused"),
+    let error = match barred {
+        Barred::Agent { .. } | Barred::Owner { .. } => {
+            ApiError::coded(StatusCode::UNPROCESSABLE_ENTITY, "agent_set_aside", barred.to_string())
+        }
+        Barred::Payer { .. } => ApiError::exceeded("reverted-gas", "feedback_reverted", barred.to_string()),
+        Barred::All { .. } => ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "feedback_paused", barred.to_string()),
     };
-    ApiError::coded(status, code, barred.to_string()).retry_after(seconds_until(barred.until()))
+    error.retry_after(seconds_until(barred.until()))
 }

@@ -8,7 +8,7 @@ use crate::{
         extract::{AddressList, AddressPath, JsonObject},
         responses,
         score::OffChain,
-        wire::{MeanBody, ScoreBody, ScoresBody},
+        wire::{MeanBody, ScoreBody, ScoresBody, SkippedBody},
     },
     scoring::{ScoringError, blocking},
 };
@@ -65,14 +65,14 @@ pub(crate) async fn post(
 )]
 pub(crate) async fn mean(
     State(app): State<App>,
-    AddressList(addresses): AddressList,
+    AddressList(addresses, skipped): AddressList,
 ) -> Result<Json<MeanBody>, ApiError> {
     let sandbox = app.sandbox();
     let mean = blocking(move || {
         let mean = sandbox.mean(&addresses)?;
         Ok::<_, ScoringError>(MeanBody::mock(addresses, mean))
     });
-    Ok(Json(mean.await?))
+    Ok(Json(MeanBody { skipped: SkippedBody::all(skipped), ..mean.await? }))
 }
 
 /// Mock scores of several addresses. Invalid addresses are skipped.
@@ -87,11 +87,11 @@ pub(crate) async fn mean(
 )]
 pub(crate) async fn batch(
     State(app): State<App>,
-    AddressList(addresses): AddressList,
+    AddressList(addresses, skipped): AddressList,
 ) -> Result<Json<ScoresBody>, ApiError> {
     let sandbox = app.sandbox();
     let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
     let scores: Result<Vec<ScoreBody>, ScoringError> =
         blocking(move || addresses.into_iter().map(score).collect()).await;
-    Ok(Json(scores?.into()))
+    Ok(Json(ScoresBody { skipped: SkippedBody::all(skipped), ..scores?.into() }))
 }

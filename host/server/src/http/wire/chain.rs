@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Assets, Checksummed, Defi, Moment, Usd, sentences};
+use super::{Assets, Checksummed, Defi, Moment, PriceSourceName, Usd, sentences};
 use crate::scoring::ChainReport;
 use assay_domain::ChainId;
 
@@ -49,14 +49,16 @@ struct ChainToken {
     /// 0 when no source has a price.
     #[schema(value_type = f64)]
     value_usd: Usd,
-    /// Contract of the token; absent for the native currency, and in the sandbox.
+    /// Contract of the token; absent for the native currency. In the sandbox, absent for unknown tokens too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     address: Option<String>,
-    /// Whether a source has a price; without one, `value_usd` is 0. Absent in the sandbox.
+    /// Whether a source has a price; without one, `value_usd` is 0.
+    priced: bool,
+    /// Who says what it is worth; absent without a price.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    priced: Option<bool>,
+    #[schema(value_type = Option<PriceSourceName>, nullable = false)]
+    price_source: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -122,6 +124,7 @@ impl From<Assets> for ChainAssets {
             value_usd: t.value_usd,
             address: t.address,
             priced: t.priced,
+            price_source: t.price_source,
         };
         let nft = |n: super::NftBody| ChainNft { name: n.name, collection: n.collection };
         Self {

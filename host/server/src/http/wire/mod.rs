@@ -18,6 +18,7 @@ mod scenario;
 mod score;
 mod shadow;
 mod statement;
+mod status;
 mod submission;
 mod summary;
 
@@ -27,7 +28,7 @@ pub use check::CheckBody;
 pub use compare::ComparisonBody;
 pub use history::{HistoryBody, PointBody};
 pub use identity::{AttestationBody, IdentityBody, IdentitySourceBody};
-pub use key::{KeyBody, KeysBody};
+pub use key::{KeyBody, KeysBody, MintedKeyBody};
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
 pub use outcomes::OutcomesBody;
@@ -36,13 +37,17 @@ pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
 pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, EventName, NftBody, NotApplicable, Pool, PoolEventBody,
-    PoolPositionBody, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
+    PoolPositionBody, PriceSourceName, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use scenario::{ScenarioBody, ScenariosBody};
 pub use score::{ClaimedRateBody, CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody, SkippedBody};
 pub use shadow::ShadowBody;
 pub use statement::{BlockBody, EvidenceBody, SignersBody, StatementBody};
-pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};
+pub use status::{ChainStatusBody, StatusBody, StoreBody};
+pub use submission::{
+    FeedbackTransactionBody, OwnSubmissionBody, OwnSubmissionsBody, SubmissionBody, SubmissionStatus, SubmittedBody,
+    SubmittedScores,
+};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
 
 use serde::{Serialize, Serializer};

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::Moment;
 use assay_domain::{Claims, ModelKind, ModelRef, Rate};
-use assay_registry::{ModelStatus, Price};
+use assay_registry::{ModelStatus, Price, Registry};
 
 /// One model, or one file that could not be loaded as a model.
 #[derive(Debug, Serialize, ToSchema)]
@@ -105,6 +105,8 @@ pub(crate) struct ReasonBody {
 pub struct ModelsBody {
     pub models: Vec<ModelBody>,
     pub count: usize,
+    /// Of each kind that can be rolled back, the earlier champion that would answer again.
+    pub previous: Vec<ReferenceBody>,
 }
 
 /// A model that was named in a request.
@@ -121,12 +123,14 @@ pub struct ReferenceBody {
 
 /// The roles of one kind after a change.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Roles, example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"] }))]
+#[schema(as = Roles, example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"], "previous": null }))]
 pub struct RolesBody {
     #[schema(value_type = String)]
     pub kind: ModelKind,
     pub champion: Option<String>,
     pub challengers: Vec<String>,
+    /// The earlier champion that a rollback would bring back; null if there is none.
+    pub previous: Option<String>,
 }
 
 impl ModelBody {
@@ -186,13 +190,19 @@ impl From<ModelRef> for ReferenceBody {
 }
 
 impl RolesBody {
-    /// The roles of `kind` among `models`.
-    pub fn of(kind: ModelKind, models: &[ModelStatus]) -> Self {
+    /// The roles of `kind` in `registry`.
+    pub fn of(kind: ModelKind, registry: &Registry) -> Self {
         use assay_registry::Role;
+        let models = registry.list();
         let with = |role: Role| {
             let infos = models.iter().filter(move |model| model.role == role).filter_map(|model| model.info.as_ref());
             infos.filter(move |info| info.kind == kind).map(|info| info.version.to_string())
         };
-        Self { kind, champion: with(Role::Champion).next(), challengers: with(Role::Challenger).collect() }
+        Self {
+            kind,
+            champion: with(Role::Champion).next(),
+            challengers: with(Role::Challenger).collect(),
+            previous: registry.previous(kind).map(|model| model.version.to_string()),
+        }
     }
 }

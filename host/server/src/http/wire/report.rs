@@ -8,8 +8,10 @@ use super::{
     score::{ClaimedRateBody, CoverageName},
     sentences,
 };
-use crate::scoring::{Contents, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition};
-use assay_domain::{ChainId, Claimed, Coverage, EventCounts, EventKind, Nft};
+use crate::scoring::{
+    Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
+};
+use assay_domain::{ChainId, Claimed, Coverage, EventCounts, EventKind, Nft, PriceSource};
 
 /// A credit report.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -79,14 +81,27 @@ pub struct TokenBody {
     pub value_usd: Usd,
     #[schema(value_type = u64)]
     pub chain_id: ChainId,
-    /// Contract of the token; absent for the native currency, and in the sandbox.
+    /// Contract of the token; absent for the native currency. In the sandbox, absent for unknown tokens too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub address: Option<String>,
-    /// Whether a source has a price; without one, `value_usd` is 0. Absent in the sandbox.
+    /// Whether a source has a price; without one, `value_usd` is 0.
+    pub priced: bool,
+    /// Who says what it is worth; absent without a price.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub priced: Option<bool>,
+    #[schema(value_type = Option<PriceSourceName>, nullable = false)]
+    pub price_source: Option<&'static str>,
+}
+
+/// Where a price comes from: a Chainlink `feed`, the `oracle` of a lending market, an external price `api`, or the
+/// reserves of the liquidity `pool` of which it is a share.
+#[derive(Debug, ToSchema)]
+#[schema(as = PriceSource, rename_all = "snake_case")]
+pub enum PriceSourceName {
+    Feed,
+    Oracle,
+    Api,
+    Pool,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -141,19 +156,13 @@ pub struct CreditEvents {
     /// Whether these events contribute to the score.
     pub feeds_score: bool,
     pub totals: Totals,
-    /// The totals of the pools that feed the score, which its factors count. Absent in the sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub score_totals: Option<Totals>,
-    /// The newest events, the newest first, at most 200; `totals` counts all. Absent in the sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub events: Option<Vec<PoolEventBody>>,
-    /// What the wallet has in the pools now. Absent in the sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub positions: Option<Vec<PoolPositionBody>>,
-    /// The last liquidation in any pool. Absent without one, and in the sandbox.
+    /// The totals of the pools that feed the score, which its factors count.
+    pub score_totals: Totals,
+    /// The newest events, the newest first, at most 200; `totals` counts all.
+    pub events: Vec<PoolEventBody>,
+    /// What the wallet has in the pools now.
+    pub positions: Vec<PoolPositionBody>,
+    /// The last liquidation in any pool. Absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
     pub last_liquidation_at: Option<Moment>,
@@ -252,7 +261,7 @@ pub struct Counts {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Pool)]
 pub struct Pool {
-    /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2`, `lenderB_v3` or `morpho_blue`.
+    /// `lenderA_v2`, `lenderA_v3`, `lenderB_v2`, `lenderB_v3`, `morpho_blue` or `maker_vaults`.
     pub protocol: String,
     pub market_address: String,
     /// Null when the protocol has one pool on the chain.
@@ -359,7 +368,8 @@ impl From<&HeldToken> for TokenBody {
             value_usd: Usd(token.value_usd),
             chain_id: token.chain_id,
             address: token.contract.map(|contract| contract.to_checksum(None)),
-            priced: token.is_priced,
+            priced: token.price_source.is_some(),
+            price_source: token.price_source.map(PriceSource::as_str),
         }
     }
 }
@@ -396,21 +406,15 @@ impl CreditEvents {
     /// Computes the coverage, the totals and whether the events contribute to the score, from the pools.
     fn of(contents: Contents, not_covered: Vec<String>) -> Self {
         let pools: Vec<Pool> = contents.pools.into_iter().map(Pool::from).collect();
-        let (mut score_totals, mut events, mut positions, mut last_liquidation_at) = (None, None, None, None);
-        if let Some(details) = contents.details {
-            score_totals = Some(Totals::over(pools.iter().filter(|pool| pool.feeds_score)));
-            events = Some(details.events.into_iter().map(PoolEventBody::from).collect());
-            positions = Some(details.positions.into_iter().map(PoolPositionBody::from).collect());
-            last_liquidation_at = details.last_liquidation_at.map(Moment);
-        }
+        let Details { events, positions, last_liquidation_at } = contents.details;
         Self {
             coverage: Coverage::least(pools.iter().map(|pool| pool.coverage)),
             feeds_score: pools.iter().any(|pool| pool.feeds_score),
             totals: Totals::over(pools.iter()),
-            score_totals,
-            events,
-            positions,
-            last_liquidation_at,
+            score_totals: Totals::over(pools.iter().filter(|pool| pool.feeds_score)),
+            events: events.into_iter().map(PoolEventBody::from).collect(),
+            positions: positions.into_iter().map(PoolPositionBody::from).collect(),
+            last_liquidation_at: last_liquidation_at.map(Moment),
             pools,
             defaults: NotApplicable::DEFAULTS,
             delinquencies: NotApplicable::DELINQUENCIES,

@@ -145,7 +145,7 @@ pub struct MeanBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,
-    /// The items of the request that were left out, and why. Absent if there are none, and on the paths of the sandbox.
+    /// The items of the request that were left out, and why. Absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub skipped: Option<Vec<SkippedBody>>,
@@ -157,7 +157,7 @@ pub struct MeanBody {
 pub struct ScoresBody {
     pub scores: Vec<ScoreBody>,
     pub count: usize,
-    /// The items of the request that were left out, and why. Absent if there are none, and on the paths of the sandbox.
+    /// The items of the request that were left out, and why. Absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub skipped: Option<Vec<SkippedBody>>,

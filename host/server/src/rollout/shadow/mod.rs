@@ -29,8 +29,7 @@ use assay_domain::{Address, ModelVersion, features::Features};
 use assay_registry::{CreditModel, Registry};
 
 use counters::Counters;
-pub(crate) use evidence::Evidence;
-pub use evidence::{ShadowPair, Spread};
+pub use evidence::{Evidence, ShadowPair, Spread};
 use hours::Hours;
 use worker::ShadowTask;
 
