@@ -75,8 +75,9 @@ bench: ## Measure the benchmarks, each beside a reference in the same run; compi
 fuzz: ## Run every fuzz target for ten minutes; FUZZ="60 request" runs one of them for a minute
 	@.ci/fuzz $(FUZZ)
 
-deps: ## Check licences, sources and advisories of dependencies; needs cargo-deny and, once, the network
+deps: ## Check licences, sources and advisories of dependencies, and find unused ones; needs cargo-deny and cargo-machete
 	cargo deny --config .ops/deny.toml check
+	cargo machete
 
 sbom: ## Write a bill of materials of the server to target/assay.cdx.json
 	@mkdir -p target && node .ops/sbom.mjs > target/assay.cdx.json

@@ -1,6 +1,6 @@
 // Drives a browser through the console and prints one line of JSON: what each view says, and what is wrong with it.
-// TOUR: { base, key, browser, modes: ["light", "dark", "narrow"], views: [{ name, hash, wait, steps }] }. A mode is also
-// one of the SIZES below. A step is { click: selector }, { fill: [selector, text] }, { press: key },
+// TOUR: { base, key, browser, modes: ["light", "dark", "narrow"], views: [{ name, hash, wait, steps }] }. In place of
+// `hash`, `page` is a page besides the console. A mode is also one of the SIZES below. A step is { click: selector }, { fill: [selector, text] }, { press: key },
 // { upload: [selector, file] } or { wait: selector }. These add to what the views say: { text: [name, selector] },
 // { count: [name, selector] }, { save: [name, selector], which is clicked and offers a file }, { print: name }.
 // node console.mjs TOUR
@@ -75,8 +75,9 @@ async function tour(browser, mode) {
   await page.fill("#key", key);
   await page.keyboard.press("Enter");
   await page.waitForSelector("header.top");
-  for (const { name, hash, wait, steps = [] } of views) {
-    await page.evaluate((hash) => { location.hash = hash; }, hash);
+  for (const { name, hash, page: other, wait, steps = [] } of views) {
+    if (other) await page.goto(`${base}/${other}`);
+    else await page.evaluate((hash) => { location.hash = hash; }, hash);
     await page.waitForSelector(wait);
     for (const step of steps) {
       const [[what, how]] = Object.entries(step);

@@ -108,7 +108,7 @@ pub struct FactorPart {
 }
 
 /// Compares two models. The verdict is empty until [`crate::verdict`] writes it.
-pub fn compare(first: &ModelPart, second: &ModelPart, index: usize, pair: &Pair, cut_off: Score) -> Comparison {
+pub(crate) fn compare(first: &ModelPart, second: &ModelPart, index: usize, pair: &Pair, cut_off: Score) -> Comparison {
     let joint = &pair.joint;
     Comparison {
         verdict: String::new(),

@@ -6,7 +6,7 @@ use assay_domain::{
 };
 
 /// The names of the figures, in the order of [`figures`].
-pub const NAMES: [&str; 17] = [
+pub(crate) const NAMES: [&str; 17] = [
     "Wallet age, days",
     "Days since last transaction",
     "Chains used",
@@ -27,14 +27,14 @@ pub const NAMES: [&str; 17] = [
 ];
 
 /// Whether a figure is a whole number, in the same order.
-pub const WHOLE: [bool; NAMES.len()] =
+pub(crate) const WHOLE: [bool; NAMES.len()] =
     [false, false, true, true, true, true, true, false, false, false, true, true, true, true, true, true, true];
 
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
 
 /// The figures, summed over chains and markets that could be read; `None` where there is no value.
-pub fn figures(features: &Features) -> [Option<f64>; NAMES.len()] {
+pub(crate) fn figures(features: &Features) -> [Option<f64>; NAMES.len()] {
     let chains = || features.chains.iter().filter(|chain| chain.coverage != Coverage::Failed);
     let markets = || features.markets.iter().filter(|market| market.coverage != Coverage::Failed);
     let chain = |of: fn(&ChainFeatures) -> Option<f64>| sum(chains().filter_map(of));

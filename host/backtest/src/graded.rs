@@ -13,12 +13,12 @@ use assay_domain::{Assessment, Coverage, Score, Standing, features::Features, st
 use assay_registry::ScoreError;
 
 /// The most rows that are kept; some 40 MB.
-pub const MOST: usize = 200_000;
+pub(crate) const MOST: usize = 200_000;
 /// The most factors of a model that are kept.
 const FACTORS: usize = 32;
 
 /// The answer of one model for one record, and the time of the call.
-pub type Called = (Result<Assessment, ScoreError>, Duration);
+pub(crate) type Called = (Result<Assessment, ScoreError>, Duration);
 
 /// A dimension of `--by`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Row {
 }
 
 /// Counts `scores`, one for each row, by the outcome of the row, as often as the weight of the row says.
-pub fn outcomes(rows: &[&Row], weights: &[u64], scores: impl Iterator<Item = Option<Score>>) -> Outcomes {
+pub(crate) fn outcomes(rows: &[&Row], weights: &[u64], scores: impl Iterator<Item = Option<Score>>) -> Outcomes {
     let mut found = Outcomes::default();
     for ((row, weight), score) in rows.iter().zip(weights).zip(scores) {
         let Some(score) = score else { continue };

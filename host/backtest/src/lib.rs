@@ -14,6 +14,8 @@
 //! | `report`, `models`, `compare`, `shift`, `outcome`, `paired`, `verdict` | the statistics of the counts |
 //! | `summary`, `page`, `words` | the result for a terminal and for a browser |
 
+#![warn(unreachable_pub)]
+
 mod columns;
 mod compare;
 mod figures;

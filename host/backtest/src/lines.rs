@@ -15,7 +15,7 @@ use assay_domain::Digest;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// A stream of lines.
-pub struct Lines(Text);
+pub(crate) struct Lines(Text);
 
 enum Text {
     Plain(Hashed),
@@ -51,7 +51,7 @@ impl BufRead for Hashed {
 }
 
 impl Lines {
-    pub fn new(mut reader: BufReader<File>) -> io::Result<Self> {
+    pub(crate) fn new(mut reader: BufReader<File>) -> io::Result<Self> {
         let gzip = reader.fill_buf()?.starts_with(&GZIP);
         let file = Hashed { reader, digest: Sha256::new(), bytes: 0 };
         Ok(Self(match gzip {
@@ -75,12 +75,12 @@ impl Lines {
     }
 
     /// Bytes of the file read so far.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.file().bytes
     }
 
     /// At most `most` lines; none at the end of the file. A line that is too long is cut after [`MAX_LINE`] bytes.
-    pub fn next(&mut self, most: usize) -> io::Result<Vec<Vec<u8>>> {
+    pub(crate) fn next(&mut self, most: usize) -> io::Result<Vec<Vec<u8>>> {
         let mut lines = Vec::with_capacity(most);
         while lines.len() < most {
             match self.line()? {
@@ -105,7 +105,7 @@ impl Lines {
     }
 
     /// SHA-256 of everything read.
-    pub fn digest(self) -> Digest {
+    pub(crate) fn digest(self) -> Digest {
         let file = match self.0 {
             Text::Plain(file) => file,
             Text::Gzip(text) => text.into_inner().into_inner(),

@@ -66,7 +66,7 @@ pub struct CostPart {
 }
 
 /// Computes the part of one model, and its shift since `baseline`.
-pub fn model(identity: Identity, counts: &OfModel, baseline: Option<&OfModel>) -> ModelPart {
+pub(crate) fn model(identity: Identity, counts: &OfModel, baseline: Option<&OfModel>) -> ModelPart {
     let since = |baseline: &OfModel| {
         let edges = Edges::quantiles(&baseline.scores, 10);
         psi(&edges.counts(&baseline.scores), &edges.counts(&counts.scores))
@@ -94,6 +94,6 @@ pub fn model(identity: Identity, counts: &OfModel, baseline: Option<&OfModel>) -
 }
 
 /// Serialises `value` as its text.
-pub fn shown<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn shown<S: Serializer>(value: &impl fmt::Display, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }

@@ -39,7 +39,7 @@ pub struct Curve {
 }
 
 /// `None` where no outcome is known, or all are equal.
-pub fn outcomes(labelled: &Labelled) -> Option<OutcomePart> {
+pub(crate) fn outcomes(labelled: &Labelled) -> Option<OutcomePart> {
     let (first, second) = (labelled.first(), labelled.second());
     if first.good.is_empty() || first.bad.is_empty() {
         return None;

@@ -11,7 +11,7 @@ const FIGURES: [fn(&Outcomes) -> Option<f64>; 4] = [Outcomes::auc, Outcomes::gin
 
 /// Replaces the intervals of `part` where a cluster has several records. `part` compares the first model with number
 /// `index`.
-pub fn cluster(part: &mut OutcomePart, graded: &Graded, index: usize) {
+pub(crate) fn cluster(part: &mut OutcomePart, graded: &Graded, index: usize) {
     let mut rows = graded.rows();
     rows.retain(|row| row.score(0).is_some() && row.score(index).is_some());
     let clusters = Clusters::of(&rows);

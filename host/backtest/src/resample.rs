@@ -20,14 +20,14 @@ pub struct Estimate {
 }
 
 /// Which rows belong together.
-pub struct Clusters {
+pub(crate) struct Clusters {
     /// The rows of each cluster, by index.
     members: Vec<Vec<usize>>,
     rows: usize,
 }
 
 impl Clusters {
-    pub fn of(rows: &[&Row]) -> Self {
+    pub(crate) fn of(rows: &[&Row]) -> Self {
         let mut found: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for (index, row) in rows.iter().enumerate() {
             found.entry(row.cluster).or_default().push(index);
@@ -38,22 +38,22 @@ impl Clusters {
         Self { members, rows: rows.len() }
     }
 
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.members.len()
     }
 
-    pub fn largest(&self) -> usize {
+    pub(crate) fn largest(&self) -> usize {
         self.members.iter().map(Vec::len).max().unwrap_or(0)
     }
 
     /// The number of resamples: 400, fewer for a large sample, and never fewer than 100.
-    pub fn resamples(&self) -> usize {
+    pub(crate) fn resamples(&self) -> usize {
         (MOST_DRAWS / self.rows.max(1)).clamp(100, 400)
     }
 
     /// The results of `figures` with their intervals. `figures` gets the weight of each row: how often it was drawn. With
     /// fewer than two clusters there are no intervals.
-    pub fn estimates(&self, figures: impl Fn(&[u64]) -> Vec<Option<f64>>) -> Vec<Estimate> {
+    pub(crate) fn estimates(&self, figures: impl Fn(&[u64]) -> Vec<Option<f64>>) -> Vec<Estimate> {
         let values = figures(&vec![1; self.rows]);
         let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); values.len()];
         let (mut weights, mut draw) = (vec![0_u64; self.rows], 0_u64);

@@ -13,7 +13,7 @@ pub fn header(models: &[String]) -> String {
     format!("line,id,date,outcome{words}{scores}")
 }
 
-pub fn row(rows: &mut String, line: u64, record: &Record, called: &[Called]) {
+pub(crate) fn row(rows: &mut String, line: u64, record: &Record, called: &[Called]) {
     let id = record.id.as_deref().map(cell).unwrap_or_default();
     let outcome = record.outcome.map_or("", |bad| if bad { "1" } else { "0" });
     // Writing to a string does not fail.

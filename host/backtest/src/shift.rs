@@ -18,7 +18,7 @@ pub struct Shift {
 }
 
 /// Of each figure, the shift from `expected` to `actual`, the largest first.
-pub fn shifts(expected: &[Sketch], actual: &[Sketch]) -> Vec<Shift> {
+pub(crate) fn shifts(expected: &[Sketch], actual: &[Sketch]) -> Vec<Shift> {
     // Below 32 each band of a sketch holds one whole number, its lower end.
     let median =
         |sketch: &Sketch, whole: bool| sketch.quantile(0.5).map(|median| if whole { median.floor() } else { median });

@@ -10,10 +10,10 @@ use crate::{
 /// Below this number of wallets the verdict says that they are too few.
 const ENOUGH: u64 = 100;
 /// Below this number of bad outcomes an AUC shows nothing.
-pub const ENOUGH_BAD: u64 = 20;
+pub(crate) const ENOUGH_BAD: u64 = 20;
 
 /// What changes if the second model replaces the first.
-pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
+pub(crate) fn verdict(found: &Comparison, second: &ModelPart) -> String {
     let (name, count) = (&second.identity.name, found.count);
     if count == 0 {
         return format!(
@@ -41,7 +41,7 @@ pub fn verdict(found: &Comparison, second: &ModelPart) -> String {
 }
 
 /// The sentence with a capital first letter.
-pub fn capital(sentence: &str) -> String {
+pub(crate) fn capital(sentence: &str) -> String {
     let mut rest = sentence.chars();
     rest.next().map(|first| first.to_uppercase().chain(rest).collect()).unwrap_or_default()
 }

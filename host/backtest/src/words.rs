@@ -3,7 +3,7 @@
 use assay_domain::stats::Interval;
 
 /// The lowest score and the name of each range.
-pub const RANGES: [(u32, &str); 5] =
+pub(crate) const RANGES: [(u32, &str); 5] =
     [(300, "low"), (640, "fair"), (750, "good"), (840, "very good"), (920, "excellent")];
 
 /// Whole numbers with a comma between thousands.
@@ -20,7 +20,7 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// So many records, and of how many wallets where a wallet has several.
-pub fn records(records: u64, wallets: Option<u64>) -> String {
+pub(crate) fn records(records: u64, wallets: Option<u64>) -> String {
     match wallets {
         Some(wallets) => format!("{} records of {} wallets", grouped(records), grouped(wallets)),
         None => format!("{} wallets", grouped(records)),
@@ -28,7 +28,7 @@ pub fn records(records: u64, wallets: Option<u64>) -> String {
 }
 
 /// `part` of `of` in percent with one decimal; a dash where `of` is 0. Only exact values are shown as 0 % or 100 %.
-pub fn percent(part: u64, of: u64) -> String {
+pub(crate) fn percent(part: u64, of: u64) -> String {
     if of == 0 {
         return "–".into();
     }
@@ -43,29 +43,29 @@ pub fn percent(part: u64, of: u64) -> String {
 }
 
 /// A figure with `places` decimals; a dash for `None`.
-pub fn decimal(figure: Option<f64>, places: usize) -> String {
+pub(crate) fn decimal(figure: Option<f64>, places: usize) -> String {
     figure.map_or("–".into(), |figure| minus(&format!("{figure:.places$}")))
 }
 
 /// As [`decimal`], with a sign also for positive figures.
-pub fn signed(figure: Option<f64>, places: usize) -> String {
+pub(crate) fn signed(figure: Option<f64>, places: usize) -> String {
     figure.map_or("–".into(), |figure| minus(&format!("{figure:+.places$}")))
 }
 
 /// The ends of an interval with `places` decimals; two dashes for `None`.
-pub fn ends(interval: Option<Interval>, places: usize) -> String {
+pub(crate) fn ends(interval: Option<Interval>, places: usize) -> String {
     let end = |end: fn(Interval) -> f64| decimal(interval.map(end), places);
     format!("{} to {}", end(|interval| interval.low), end(|interval| interval.high))
 }
 
 /// `2025-03-01`; the seconds themselves where they are no date.
-pub fn day(seconds: u64) -> String {
+pub(crate) fn day(seconds: u64) -> String {
     let date = i64::try_from(seconds).ok().and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
     date.map_or_else(|| seconds.to_string(), |date| date.format("%Y-%m-%d").to_string())
 }
 
 /// A figure of any size in about three digits.
-pub fn size(figure: Option<f64>) -> String {
+pub(crate) fn size(figure: Option<f64>) -> String {
     let Some(figure) = figure else { return "–".into() };
     match figure.abs() {
         0.0 => "0".into(),
@@ -78,7 +78,7 @@ pub fn size(figure: Option<f64>) -> String {
 }
 
 /// Bytes in KiB.
-pub fn kib(bytes: u64) -> String {
+pub(crate) fn kib(bytes: u64) -> String {
     format!("{} KiB", grouped(bytes / 1024))
 }
 

@@ -24,5 +24,5 @@ pub use agents::{
 pub use index::IndexState;
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
-pub use read::{CLOCK_SUSPECTED, ChainStatus, MomentError, NO_OLD_STATE, old_state};
+pub use read::{CLOCK_SUSPECTED, ChainOverview, ChainStatus, MomentError, NO_OLD_STATE, old_state};
 pub use snapshots::{Chains, PastBlock, Read};

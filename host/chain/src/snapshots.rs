@@ -23,7 +23,7 @@ use crate::{
     lifetime::ByCompleteness,
     names::{NameError, Names},
     prices::External,
-    read::{Batch, Chain, ChainStatus, Clock, MomentError, Setup},
+    read::{Batch, Chain, ChainOverview, ChainStatus, Clock, MomentError, Setup},
 };
 use assay_domain::{Address, ChainId, Lifetimes, Name, Origins, Snapshot, Source, SourcedPart, Time, time_from_unix};
 use assay_evm::{
@@ -240,6 +240,11 @@ impl Chains {
     /// The last known health of each chain, by ascending id.
     pub fn status(&self) -> Vec<ChainStatus> {
         self.inner.chains.iter().map(|chain| chain.status()).collect()
+    }
+
+    /// What is known of each chain, by ascending id.
+    pub fn overview(&self) -> Vec<ChainOverview> {
+        self.inner.chains.iter().map(|chain| chain.overview()).collect()
     }
 
     /// Whether the chains differ from the clock of this machine in such a way that the clock seems to be wrong.

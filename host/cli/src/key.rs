@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ConfigFile, Failure, print};
 use assay::{
-    access::{self, Access, KeyUsage},
+    access::{self, Access, KeyUsage, Revoked},
     config::Config,
 };
 
@@ -159,14 +159,14 @@ fn row(
 }
 
 fn revoke(file: &ConfigFile, name: &str) -> Result<(), Failure> {
-    with_store(file, async |access: Access, config: Config| {
-        if access.revoke(name).await.map_err(Failure::cannot)? {
-            return Ok(());
+    with_store(file, async |access: Access, _| match access.revoke(name).await.map_err(Failure::cannot)? {
+        Revoked::Done => Ok(()),
+        Revoked::Configured => Err(Failure::no(format!(
+            "the key {name} stands in the configuration; remove it there and start the server again"
+        ))),
+        Revoked::Unknown => {
+            Err(Failure::no(format!("no key in the store is named {name:?}; `assay key list` shows the keys")))
         }
-        Err(Failure::no(match config.access.keys.iter().any(|key| key.name == name) {
-            true => format!("the key {name} stands in the configuration; remove it there and start the server again"),
-            false => format!("no key in the store is named {name:?}; `assay key list` shows the keys"),
-        }))
     })?;
     print(format!("The key {name} is revoked; servers that run refuse it within two seconds."))
 }

@@ -52,3 +52,29 @@ impl RiskAssessment {
         self.factors.iter().all(|factor| factor.words.is_some())
     }
 }
+
+/// A factor as it is stored. Rating, description and possible points are absent if the model was asked for numbers only.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FactorRecord {
+    pub label: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rating: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    pub points: i32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub possible: Option<u32>,
+}
+
+impl From<&Factor> for FactorRecord {
+    fn from(Factor { label, points, words }: &Factor) -> Self {
+        let words = words.as_ref();
+        Self {
+            label: label.clone(),
+            rating: words.map(|words| words.rating.as_str().to_owned()),
+            description: words.map(|words| words.description.clone()),
+            points: *points,
+            possible: words.map(|words| words.possible),
+        }
+    }
+}

@@ -4,8 +4,39 @@ use std::collections::HashMap;
 
 use crate::{Address, ChainId, U256};
 
-/// Dollars for one whole token, by contract; `None` is the native currency.
-pub type Prices = HashMap<Option<Address>, f64>;
+/// Prices by contract; `None` is the native currency.
+pub type Prices = HashMap<Option<Address>, Price>;
+
+/// Dollars for one whole token, and who says so.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Price {
+    pub usd: f64,
+    pub source: PriceSource,
+}
+
+/// Where a price comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PriceSource {
+    /// A Chainlink feed.
+    Feed,
+    /// The oracle of a lending market.
+    Oracle,
+    /// An external price API.
+    Api,
+    /// The reserves of a liquidity pool, for its share.
+    Pool,
+}
+
+impl PriceSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Feed => "feed",
+            Self::Oracle => "oracle",
+            Self::Api => "api",
+            Self::Pool => "pool",
+        }
+    }
+}
 
 /// The asset classes that models distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
@@ -43,9 +74,8 @@ pub struct TokenBalance {
     /// In the asset's smallest unit.
     pub amount: U256,
     pub decimals: u8,
-    /// Dollars for one whole token; `None` where no source has a fresh price. Such a token is shown and counts as 0
-    /// dollars.
-    pub price_usd: Option<f64>,
+    /// `None` where no source has a fresh price. Such a token is shown and counts as 0 dollars.
+    pub price: Option<Price>,
     pub class: AssetClass,
 }
 
@@ -63,9 +93,14 @@ impl TokenBalance {
         if fraction.is_empty() { whole.to_owned() } else { format!("{whole}.{fraction}") }
     }
 
+    /// Dollars for one whole token, if it has a price.
+    pub fn price_usd(&self) -> Option<f64> {
+        self.price.map(|price| price.usd)
+    }
+
     /// Value in dollars; 0 without a price.
     pub fn value_usd(&self) -> f64 {
-        self.price_usd.map_or(0.0, |price| whole_tokens(self.amount, self.decimals) * price)
+        self.price.map_or(0.0, |price| whole_tokens(self.amount, self.decimals) * price.usd)
     }
 }
 
@@ -94,7 +129,7 @@ mod tests {
             name: "T".into(),
             amount: U256::from(amount),
             decimals,
-            price_usd,
+            price: price_usd.map(|usd| Price { usd, source: PriceSource::Feed }),
             class: AssetClass::Token,
         }
     }

@@ -29,12 +29,12 @@ mod tag;
 mod unread;
 
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
-pub use assessment::{Assessment, Factor, RiskAssessment, Words};
+pub use assessment::{Assessment, Factor, FactorRecord, RiskAssessment, Words};
 pub use claim::{Claim, ClaimVerdict, Claimed, Population, claimed};
 pub use coverage::Coverage;
 pub use exposure::ExposureClass;
 pub use freshness::{Freshness, Lifetimes};
-pub use holding::{AssetClass, Nft, Prices, TokenBalance};
+pub use holding::{AssetClass, Nft, Price, PriceSource, Prices, TokenBalance};
 pub use identity::{Attestation, IdentitySource};
 pub use lending::{EventCounts, EventKind, PoolEvents, PoolHistory, Position, Protocol};
 pub use model::{Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Rate};

@@ -11,6 +11,15 @@ pub enum Scope {
     Admin,
 }
 
+impl std::str::FromStr for Scope {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let all = [Self::Read, Self::Submit, Self::Admin];
+        all.into_iter().find(|scope| scope.as_str() == name).ok_or("a scope is read, submit or admin")
+    }
+}
+
 impl Scope {
     pub fn as_str(self) -> &'static str {
         match self {

@@ -137,8 +137,8 @@ fn dollars(amounts: impl Iterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        Activity, Address, AssetClass, ChainOrigin, EventCounts, PoolEvents, PoolHistory, Position, Protocol, U256,
-        time_from_unix,
+        Activity, Address, AssetClass, ChainOrigin, EventCounts, PoolEvents, PoolHistory, Position, Price, PriceSource,
+        Protocol, U256, time_from_unix,
     };
 
     fn at(chain_id: ChainId, time: u64) -> Option<SeenOn> {
@@ -155,7 +155,7 @@ mod tests {
             name,
             amount,
             decimals: 0,
-            price_usd,
+            price: price_usd.map(|usd| Price { usd, source: PriceSource::Feed }),
             class: AssetClass::Token,
         }
     }

@@ -27,7 +27,7 @@ use serde_json::{Value, json};
 use crate::{
     call::{self, Call},
     config::{Endpoints, RpcLimits},
-    endpoint::{Endpoint, Http},
+    endpoint::{Endpoint, EndpointStatus, Http},
     fault::Fault,
     logs::{LogQuery, Receipt, Received, answers},
     single_flight::SingleFlight,
@@ -73,6 +73,11 @@ impl Client {
     /// Host of the endpoint that answered last.
     pub fn endpoint(&self) -> Option<String> {
         self.transport.current().map(|endpoint| endpoint.host().to_owned())
+    }
+
+    /// What is known of each endpoint, in the order of the configuration.
+    pub fn endpoints(&self) -> Vec<EndpointStatus> {
+        self.transport.endpoints()
     }
 
     /// A client of the endpoints other than the current one, without retries; `None` where there is no other.

@@ -45,7 +45,7 @@ static CLASSES: [Class; 2] = [Class::new(4 << 20, 4, 0), Class::new(24 << 20, 2,
 
 /// An answer that is being received.
 #[derive(Default)]
-pub struct Intake {
+pub(crate) struct Intake {
     bytes: Vec<u8>,
     permits: Vec<SemaphorePermit<'static>>,
 }
@@ -53,7 +53,7 @@ pub struct Intake {
 impl Intake {
     /// Appends the next part of the answer, after it has the permit for its size. `false` where the answer is over the
     /// largest size.
-    pub async fn take(&mut self, part: &[u8]) -> bool {
+    pub(crate) async fn take(&mut self, part: &[u8]) -> bool {
         let size = self.bytes.len().saturating_add(part.len());
         while size > self.room() {
             let Some(class) = CLASSES.get(self.permits.len()) else { return false };
@@ -70,7 +70,7 @@ impl Intake {
     }
 
     /// The bytes received so far. The permits are released when this value is dropped.
-    pub fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 

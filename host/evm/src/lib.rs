@@ -1,6 +1,8 @@
 //! Reading of EVM chains: endpoints with limits of time, size and rate, calls and logs at one block, and guarded
 //! fetches from URLs that third parties publish. It knows nothing of credit.
 
+#![warn(unreachable_pub)]
+
 pub mod call;
 pub mod client;
 pub mod config;

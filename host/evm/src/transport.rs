@@ -26,7 +26,7 @@ use url::Url;
 
 use crate::{
     config::{Endpoints, RpcLimits},
-    endpoint::{Answer, Endpoint, Http, Rank},
+    endpoint::{Answer, Endpoint, EndpointStatus, Http, Rank},
     fault::Fault,
     single_flight::SingleFlight,
 };
@@ -89,6 +89,13 @@ impl Failover {
     /// The endpoint that answered last; `None` where none is configured.
     pub fn current(&self) -> Option<&Endpoint> {
         self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed)).map(Arc::as_ref)
+    }
+
+    /// What is known of each endpoint, in the order of the configuration.
+    pub fn endpoints(&self) -> Vec<EndpointStatus> {
+        let current = self.inner.current.load(Ordering::Relaxed);
+        let endpoints = self.inner.endpoints.iter().enumerate();
+        endpoints.map(|(index, endpoint)| endpoint.status(index == current, self.inner.heads.of(index))).collect()
     }
 
     /// Number of answers of all endpoints.

@@ -206,7 +206,7 @@ pub trait LendingTerms: Debug + Send + Sync {
 
     /// As [`held`](Self::held), with the price that it needs from `prices`.
     fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
-        self.held(answers, self.quoted_in().and_then(|asset| prices.get(&Some(asset)).copied()))
+        self.held(answers, self.quoted_in().and_then(|asset| prices.get(&Some(asset)).map(|price| price.usd)))
     }
 
     /// The balance of each asset in the answers to [`calls`](Self::calls); `None` where one is missing, or where

@@ -12,6 +12,7 @@
 //! | `confine` | the engines of each class, and what confines a call |
 //! | `author` | for authors of models, auditors and benchmarks |
 
+#![warn(unreachable_pub)]
 #![deny(unsafe_code)]
 
 mod active;

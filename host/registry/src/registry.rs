@@ -161,6 +161,12 @@ impl Registry {
         Ok(roles.of(kind))
     }
 
+    /// The earlier champion of `kind` that a rollback would bring back; `None` if there is none.
+    pub fn previous(&self, kind: ModelKind) -> Option<ModelRef> {
+        let version = self.shared.catalogue().before(kind)?;
+        self.loaded(kind, &version).ok().map(|model| model.reference().clone())
+    }
+
     /// The roles of `kind` with these challengers, instead of those before.
     ///
     /// # Errors

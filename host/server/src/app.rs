@@ -23,11 +23,12 @@ use crate::{
     http,
     outcomes::Outcomes,
     reading::connect,
-    reputation::{Appraiser, Counter, Notices, Rehearsal, Reputation, Submissions},
+    reputation::{Appraiser, Client, Counter, Notices, OnChain, Reputation},
     rollout::{self, Rollout},
-    scoring::{Scenarios, Scoring, Source},
+    sandbox::{self, Generator},
+    scoring::{Scoring, Source},
     sources,
-    tasks::Tasks,
+    tasks::{Spawner, Tasks},
     telemetry::{Metrics, UPKEEP},
     verify::Contradictions,
 };
@@ -95,31 +96,26 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let readers = TaskTracker::new();
     let snapshots = config.scoring.snapshots();
     let chains = connect(config, &snapshots, &store, &readers, &tasks.spawner().stopping());
-    let agents = Agents::new(config, agent_registries(config, &chains), &store, &tasks.spawner());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());
     let cards = Arc::new(Cards::new(&config.models.shelf));
     let attestation = config.attestation.as_ref();
     let attestor = attestation.and_then(|config| Attestor::new(config, cards.clone(), registry.clone())).map(Arc::new);
-    let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &config.scoring);
-    let (source, x402, reputation, rehearsal) = if config.sandbox {
-        let rehearsal = Rehearsal::new(store.clone(), X402::rehearsed(&config.access.x402, &store));
-        (Source::Sandbox(scoring.clone(), Scenarios::default()), None, None, Some(rehearsal))
+    let scoring = Scoring::new(registry.clone(), chains.clone(), rollout.clone(), &config.scoring);
+    let ports = if config.sandbox {
+        Ports::of_sandbox(config, &store, registry)
     } else {
-        let sender = sender(config, &chains);
-        let x402 = sender.as_ref().and_then(|sender| x402(config, &chains, &store, sender));
-        let appraiser = |config: &config::Reputation| Appraiser::new(scoring.clone(), config, attestor.clone());
-        let reputation = sender.and_then(|sender| reputation(config, sender, appraiser, &store, x402.as_ref()));
-        (Source::Chains(scoring.clone()), x402, reputation, None)
+        Ports::of_chains(config, &store, &chains, &scoring, attestor.clone(), &tasks.spawner())
     };
-    if let Some(reputation) = &reputation {
+    let Ports { source, agents, reputation, x402, refused_payments, access } = ports;
+    let notices = reputation.as_ref().map(|reputation| {
         reputation.start(&tasks.spawner());
-    }
-    let notices = notices(config, reputation.as_ref(), rehearsal.as_ref(), &tasks);
+        Notices::new(store.clone(), reputation.steps(), config.http.max_waiting)
+    });
+    notices.iter().for_each(|notices| notices.start(&tasks.spawner()));
     x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let outcomes = Outcomes::new(config, rollout.clone(), chains.clone(), cards.clone());
     outcomes.start(&tasks.spawner());
-    let access = Access::new(&config.access, store.clone());
     let contradictions = Contradictions::default();
     if config.check_live && !config.sandbox {
         contradictions.watch(config, &chains, &tasks.spawner());
@@ -134,7 +130,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         outcomes,
         contradictions,
         reputation,
-        rehearsal,
+        refused_payments,
         notices,
         access: access.clone(),
         x402,
@@ -145,6 +141,51 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     };
     let http = http::App::new(config, services);
     Ok(Assembled { http, tasks, readers, access })
+}
+
+/// The parts that a sandbox replaces. Nothing else asks whether the server is one.
+struct Ports {
+    source: Arc<dyn Source>,
+    agents: Agents,
+    reputation: Option<Reputation>,
+    x402: Option<X402>,
+    refused_payments: Option<X402>,
+    access: Access,
+}
+
+impl Ports {
+    fn of_sandbox(config: &Config, store: &Store, registry: Arc<Registry>) -> Self {
+        let agents = Agents::mock();
+        Self {
+            source: Arc::new(Generator::new(registry.clone())),
+            reputation: Some(sandbox::submissions(store.clone(), registry, agents.clone())),
+            agents,
+            x402: None,
+            refused_payments: X402::refusing(&config.access.x402, store),
+            access: Access::new(&config.access, store.clone()).free(),
+        }
+    }
+
+    fn of_chains(
+        config: &Config,
+        store: &Store,
+        chains: &Chains,
+        scoring: &Scoring,
+        attestor: Option<Arc<Attestor>>,
+        tasks: &Spawner,
+    ) -> Self {
+        let sender = sender(config, chains);
+        let x402 = sender.as_ref().and_then(|sender| x402(config, chains, store, sender));
+        let appraiser = |config: &config::Reputation| Appraiser::new(scoring.clone(), config, attestor);
+        Self {
+            source: Arc::new(scoring.clone()),
+            agents: Agents::new(config, agent_registries(config, chains), store, tasks),
+            reputation: sender.and_then(|sender| reputation(config, sender, appraiser, store, x402.as_ref())),
+            x402,
+            refused_payments: None,
+            access: Access::new(&config.access, store.clone()),
+        }
+    }
 }
 
 /// The registries of agents, to which the account of `[reputation]` gives feedback.
@@ -164,7 +205,7 @@ fn sender(config: &Config, chains: &Chains) -> Option<Sender> {
 
 /// Payment by call, which pays for submissions and so needs them configured.
 fn x402(config: &Config, chains: &Chains, store: &Store, sender: &Sender) -> Option<X402> {
-    let counter = Counter::new(store.clone(), sender);
+    let counter = Counter::new(store.clone(), Client::of(sender));
     X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations, counter)
 }
 
@@ -181,7 +222,8 @@ fn reputation(
     let outbox = Outbox::new(sender, reputation.rules());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local = local.map(|x402| Local::new(x402.clone(), outbox.clone()));
-    Some(Reputation::new(reputation, store.clone(), outbox, Ipfs::new(ipfs)?, appraiser, local))
+    let effects = OnChain { appraiser, ipfs: Ipfs::new(ipfs)?, outbox, payments: local.clone() };
+    Some(Reputation::new(reputation.into(), store.clone(), effects, local))
 }
 
 /// Serves on `listener` until `cancel`, and then completes the requests in flight.
@@ -232,20 +274,6 @@ fn local_url(address: SocketAddr) -> String {
         ip => ip,
     };
     format!("http://{}", SocketAddr::new(ip, address.port()))
-}
-
-/// Notices of submissions, where there are any.
-fn notices(
-    config: &Config,
-    reputation: Option<&Reputation>,
-    rehearsal: Option<&Rehearsal>,
-    tasks: &Tasks,
-) -> Option<Notices> {
-    let real = || reputation.cloned().map(Submissions::Real);
-    let submissions = rehearsal.cloned().map(Submissions::Rehearsed).or_else(real)?;
-    let notices = Notices::new(submissions, config.http.max_waiting);
-    notices.start(&tasks.spawner());
-    Some(notices)
 }
 
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {

@@ -4,6 +4,8 @@
 //! This crate is the server: it reads the configuration, wires the parts together and serves HTTP. The layers below it
 //! are crates of their own.
 
+#![warn(unreachable_pub)]
+
 pub mod access;
 pub mod agents;
 pub mod app;
@@ -16,6 +18,7 @@ pub mod outcomes;
 pub mod reading;
 pub mod reputation;
 pub mod rollout;
+pub mod sandbox;
 pub mod scoring;
 pub mod sources;
 pub mod tasks;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_domain::{Address, Factor, ModelKind, ModelPin, ReadBlock, Score, Source, features::Features};
+use assay_domain::{Address, FactorRecord, ModelKind, ModelPin, ReadBlock, Score, Source, features::Features};
 use serde::{Deserialize, Serialize};
 
 use crate::{attest::Statement, blocks, canonical};
@@ -13,7 +13,7 @@ pub struct Evidence {
     pub address: Address,
     pub score: Score,
     pub decile: u8,
-    pub factors: Vec<EvidenceFactor>,
+    pub factors: Vec<FactorRecord>,
     pub model: EvidenceModel,
     pub features: Features,
     pub blocks: Vec<ReadBlock>,
@@ -28,32 +28,6 @@ pub struct EvidenceModel {
     pub kind: ModelKind,
     #[serde(flatten)]
     pub pin: ModelPin,
-}
-
-/// A factor, as the evidence shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EvidenceFactor {
-    pub label: String,
-    pub points: i32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rating: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub possible: Option<u32>,
-}
-
-impl From<&Factor> for EvidenceFactor {
-    fn from(Factor { label, points, words }: &Factor) -> Self {
-        let words = words.as_ref();
-        Self {
-            label: label.clone(),
-            points: *points,
-            rating: words.map(|words| words.rating.as_str().to_owned()),
-            description: words.map(|words| words.description.clone()),
-            possible: words.map(|words| words.possible),
-        }
-    }
 }
 
 /// A field of the evidence that is not what the statement commits to.

@@ -16,5 +16,5 @@ pub use attest::{Domain, NotSigned, Signed, Statement, Term, Unreadable};
 pub use blocks::root as blocks_root;
 pub use canonical::{canonical, digest as features_digest};
 pub use content::{ClaimedRate, Content, SCHEMA, schema_uid};
-pub use evidence::{Difference, Evidence, EvidenceFactor, EvidenceModel};
+pub use evidence::{Difference, Evidence, EvidenceModel};
 pub use signers::{Refused, Schema, Signer, Signers};

@@ -24,7 +24,7 @@ macro_rules! either {
 }
 
 impl Backend {
-    pub async fn open(config: &config::Store) -> Result<Self, OpenError> {
+    pub(crate) async fn open(config: &config::Store) -> Result<Self, OpenError> {
         match config.backend {
             config::Backend::Embedded => {
                 Ok(Self::Embedded(Embedded::open(config.path.clone(), Clock::system()).await?))
@@ -33,37 +33,42 @@ impl Backend {
         }
     }
 
-    pub fn is_failing(&self) -> bool {
+    pub(crate) fn is_failing(&self) -> bool {
         match self {
             Self::Embedded(embedded) => embedded.is_failing(),
             Self::Redis(redis) => redis.is_failing(),
         }
     }
 
-    pub fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::Redis(_))
     }
 
     /// The bytes of several records, in the order of `keys`.
-    pub async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    pub(crate) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         either!(self, read(keys))
     }
 
     /// Every record whose key begins with `prefix`, in the order of keys.
-    pub async fn scan(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+    pub(crate) async fn scan(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         either!(self, scan(prefix.to_owned()))
     }
 
     /// At most `most` records whose key begins with `prefix` and is greater than `after`, in the order of keys.
-    pub async fn page(&self, prefix: &str, after: Option<String>, most: usize) -> Result<Page<Vec<u8>>, StoreError> {
+    pub(crate) async fn page(
+        &self,
+        prefix: &str,
+        after: Option<String>,
+        most: usize,
+    ) -> Result<Page<Vec<u8>>, StoreError> {
         either!(self, page(prefix.to_owned(), after, most))
     }
 
-    pub async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
+    pub(crate) async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
         either!(self, commit(batch))
     }
 
-    pub fn take(&self, (key, amount, limit): (&Key<u64>, u64, u64), tell: Told<Result<Take, StoreError>>) {
+    pub(crate) fn take(&self, (key, amount, limit): (&Key<u64>, u64, u64), tell: Told<Result<Take, StoreError>>) {
         match self {
             Self::Embedded(embedded) => {
                 let (embedded, key) = (embedded.clone(), key.clone());
@@ -73,18 +78,18 @@ impl Backend {
         }
     }
 
-    pub async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
+    pub(crate) async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
         either!(self, refund(key, amount))
     }
 
-    pub async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
+    pub(crate) async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         match self {
             Self::Embedded(_) => None,
             Self::Redis(redis) => redis.admit(key.name(), rate, window).await,
         }
     }
 
-    pub fn admit_and_take(
+    pub(crate) fn admit_and_take(
         &self,
         (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
         units: (&Key<u64>, u64, u64),
@@ -96,11 +101,11 @@ impl Backend {
         }
     }
 
-    pub async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
+    pub(crate) async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
         either!(self, acquire(name, holder, ttl))
     }
 
-    pub async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
+    pub(crate) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
         either!(self, renew(lease, ttl))
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! A started write completes even if its caller stops waiting.
 
+#![warn(unreachable_pub)]
+
 mod backend;
 mod batch;
 mod clock;

@@ -7,7 +7,7 @@ use assay::{
     app,
     config::{self},
     http::{self, ApiError, App, wire::ScoreBody},
-    scoring::SandboxScore,
+    sandbox::SandboxScore,
     telemetry,
 };
 use assay_domain::Scope;

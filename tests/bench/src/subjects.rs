@@ -2,7 +2,7 @@
 
 use assay_domain::{
     Activity, Address, AssetClass, ChainId, ChainOrigin, ChainSnapshot, Coverage, EventCounts, PoolEvents, PoolHistory,
-    Position, Protocol, Seen, Snapshot, TokenBalance, U256,
+    Position, Price, PriceSource, Protocol, Seen, Snapshot, TokenBalance, U256,
     features::{Features, features},
     time_from_unix,
 };
@@ -78,7 +78,7 @@ fn token(chain_id: ChainId, index: u8) -> TokenBalance {
         name: format!("Token {index}"),
         amount: U256::from(1_250_000_000_000_000_000_u64) * U256::from(index + 1),
         decimals: 18,
-        price_usd: Some(210.5),
+        price: Some(Price { usd: 210.5, source: PriceSource::Feed }),
         class: classes[usize::from(index) % classes.len()],
     }
 }

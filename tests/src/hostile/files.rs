@@ -50,8 +50,17 @@ pub fn bombs() -> Vec<(&'static str, Vec<u8>)> {
 
 /// A component within bounds whose compilation takes many seconds.
 pub fn slow_to_compile() -> Vec<u8> {
+    loops_after_each_other(40_000)
+}
+
+/// As [`slow_to_compile`], with other bytes for each number.
+pub fn slow_to_compile_too(n: usize) -> Vec<u8> {
+    loops_after_each_other(40_001 + n)
+}
+
+fn loops_after_each_other(count: usize) -> Vec<u8> {
     let turn = format!("(loop (local.set 0 (i32.add (local.get 0) (i32.const 1))) {TURNS}");
-    in_component(&turn.repeat(40_000))
+    in_component(&turn.repeat(count))
 }
 
 /// The end of a loop that may start over.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use alloy::primitives::{Bytes, U256};
 use assay::config::Config;
 use assay_domain::Secret;
-use assay_domain::{Address, ChainSnapshot, Coverage};
+use assay_domain::{Address, ChainSnapshot, Coverage, PriceSource};
 use assay_tests::devnet::{Devnet, feed};
 use assay_tests::price_api::{PriceApi, Reply, Said};
 use assay_tests::until::until;
@@ -98,8 +98,14 @@ impl Held {
         self.of(&reader.read(self.wallet).await.chains[0])
     }
 
+    /// Who says what the token is worth.
+    async fn source(&self, reader: &Reader) -> Option<PriceSource> {
+        let chain = reader.read(self.wallet).await.chains[0].clone();
+        chain.tokens.iter().find(|held| held.contract == Some(self.token)).unwrap().price.map(|price| price.source)
+    }
+
     fn of(&self, chain: &ChainSnapshot) -> (Option<f64>, Option<f64>, f64, Coverage) {
-        let price = |contract| chain.tokens.iter().find(|held| held.contract == contract).unwrap().price_usd;
+        let price = |contract| chain.tokens.iter().find(|held| held.contract == contract).unwrap().price_usd();
         (price(None), price(Some(self.token)), chain.tokens.iter().map(|held| held.value_usd()).sum(), chain.coverage)
     }
 }
@@ -116,6 +122,8 @@ fn a_stale_or_impossible_feed_gives_way_to_the_api() {
         let told = async || held.told(&held.reader(devnet, Some(&api.url)).started().await).await;
         assert_eq!(told().await, (Some(2_500.0), Some(3.0), 5_500.0, Complete));
         assert_eq!(api.take(), [], "the chain knew everything");
+        let source = async || held.source(&held.reader(devnet, Some(&api.url)).started().await).await;
+        assert_eq!(source().await, Some(PriceSource::Feed));
 
         // Its heartbeat plus a fifth is 4,320 s.
         aggregator(devnet, held.feed, 300_000_000, 4_300).await;
@@ -123,6 +131,7 @@ fn a_stale_or_impossible_feed_gives_way_to_the_api() {
         for (answer, age) in [(300_000_000, 4_400), (0, 60), (-5, 60)] {
             aggregator(devnet, held.feed, answer, age).await;
             assert_eq!(told().await, (Some(2_500.0), Some(4.0), 6_500.0, Complete), "{answer} of {age} s ago");
+            assert_eq!(source().await, Some(PriceSource::Api));
         }
         aggregator(devnet, held.native_feed, 250_000_000_000, 2 * HOUR).await;
         api.take();
@@ -206,7 +215,7 @@ fn what_has_no_price_counts_as_nothing_and_is_told() {
         let read = async || {
             let reader = held.reader(devnet, None).with(wrapping).started().await;
             let chain = reader.read(at(0x6000)).await.chains[0].clone();
-            (chain.tokens.iter().map(|held| held.price_usd).collect::<Vec<_>>(), chain.coverage)
+            (chain.tokens.iter().map(|held| held.price_usd()).collect::<Vec<_>>(), chain.coverage)
         };
         assert_eq!(read().await, (vec![Some(2_500.0)], Complete));
         aggregator(devnet, held.native_feed, 0, 60).await;
@@ -226,14 +235,14 @@ fn the_oracle_of_a_market_prices_what_has_no_feed_and_misses_what_it_lists() {
         let read =
             async || Reader::of(devnet).ethereum().with(no_feed).started().await.read(wallet).await.chains[0].clone();
         let before = read().await;
-        assert!(before.tokens[0].price_usd.is_some_and(|price| price > 0.0));
+        assert!(before.tokens[0].price_usd().is_some_and(|price| price > 0.0));
         assert_eq!(before.coverage, Complete);
         // The oracle's own source has no price for it.
         let id = devnet.ethereum.snapshot().await.unwrap();
         devnet.ethereum.set_price("WETH", 0.0).await.unwrap();
         let after = read().await;
         devnet.ethereum.revert(id).await.unwrap();
-        assert_eq!((after.tokens[0].price_usd, after.coverage), (None, Partial));
+        assert_eq!((after.tokens[0].price_usd(), after.coverage), (None, Partial));
     });
 }
 
@@ -335,7 +344,7 @@ fn fifty_wallets_at_once_are_one_request_to_each_source() {
         let reads = join_all(wallets.map(|wallet| reader.read(wallet))).await;
         for read in &reads {
             let [token] = read.chains[0].tokens.as_slice() else { panic!("{:?}", read.chains) };
-            assert_eq!((token.price_usd, read.chains[0].coverage), (Some(4.0), Complete));
+            assert_eq!((token.price_usd(), read.chains[0].coverage), (Some(4.0), Complete));
         }
         assert_eq!((first.take().len(), second.take().len()), (1, 1));
         // Within the minute no API is asked again, not even for a token that an API has no price for.

@@ -68,6 +68,8 @@ fn every_view_is_accessible_light_dark_and_narrow() {
             view("agents", "#/agents", "tbody tr"),
             view("found", "#/agents?q=lender", "tbody tr"),
             view("agent", "#/agents/5", "form"),
+            view("submissions", "#/submissions", "main p"),
+            view("status", "#/status", ".facts"),
             view("keys", "#/keys", "section + section tbody tr"),
             view("nowhere", "#/nowhere", "h1"),
         ]);
@@ -94,6 +96,8 @@ fn every_view_is_accessible_light_dark_and_narrow() {
         for key in ["test", "only-read", "only-submit", "only-admin"] {
             says("keys", key);
         }
+        says("submissions", "0 submissions were made with your key");
+        says("status", "This server reads no chain");
     });
 }
 
@@ -173,7 +177,7 @@ fn a_submission_is_made_and_followed_to_its_end() {
         ]);
         let views = json!([
             with_steps(view("submission", "#/agents/5", "#subject"), steps),
-            view("list", "#/agents", "tbody tr")
+            view("list", "#/submissions", "tbody tr")
         ]);
         let seen = tour(service.base(), KEY, &["light"], views).await;
         assert_eq!(seen.findings, [] as [&str; 0]);
@@ -181,7 +185,8 @@ fn a_submission_is_made_and_followed_to_its_end() {
         for part in ["State: confirmed", "creditScore", "sybilRisk", "identityCount", "ipfs://", "clientAddress"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        assert!(seen.texts["list"].contains("Made in this tab"));
+        let list = &seen.texts["list"];
+        assert!(list.contains("1 submissions were made with your key") && list.contains("confirmed"), "{list}");
     });
 }
 
@@ -212,7 +217,18 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
             ),
             view("shelf", "#/models/shelf", ".models"),
             change("promoted", "button[aria-label='Promote credit 1.0']", ".models li:has(.mark.main) >> text=1.0"),
-            change("rolled-back", "text=Roll credit back", ".models li:has(.mark.main) >> text=1.1"),
+            with_steps(
+                view("undone", "#/models/shelf", ".models"),
+                json!([
+                    { "text": ["happened", "dialog"] }, { "click": "dialog button:has-text('Undo')" },
+                    { "wait": ".models li:has(.mark.main) >> text=1.1" }, { "text": ["undo", "dialog"] },
+                    { "click": "dialog button.main" },
+                ])
+            ),
+            change("again", "button[aria-label='Promote credit 1.0']", ".models li:has(.mark.main) >> text=1.0"),
+            with_steps(view("closed", "#/models/shelf", ".models"), json!([{ "click": "dialog button.main" }])),
+            change("rolled-back", "text=Roll credit back to 1.1", ".models li:has(.mark.main) >> text=1.1"),
+            with_steps(view("end", "#/models/shelf", ".models"), json!([{ "click": "dialog button.main" }])),
             view("audit", "#/models/audit", "tbody tr"),
         ]);
         let seen = tour(service.base(), KEY, &["light"], views).await;
@@ -224,10 +240,19 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
         says("broken", checked["problems"][0]["message"].as_str().unwrap());
         says("good", "credit 1.0 is on the shelf");
         says("shelf", "this is not WebAssembly");
-        let audit = api.get("/api/v2/admin/audit?limit=3").await.ok();
+        let audit = api.get("/api/v2/admin/audit?limit=5").await.ok();
         let actions: Vec<_> = audit["entries"].as_array().unwrap().iter().map(|entry| &entry["action"]).collect();
-        assert_eq!(actions, ["rollback", "promote", "stage"]);
-        assert_eq!(audit["entries"][1]["why"], "to see it");
+        assert_eq!(actions, ["rollback", "promote", "rollback", "promote", "stage"]);
+        assert_eq!(audit["entries"][3]["why"], "to see it");
+        assert_eq!(audit["entries"][2]["why"], "undoes the promotion of 1.0");
+        says("happened", "credit 1.0 is the champion");
+        says("happened", "Undo: 1.1 answers again");
+        says("undo", "credit 1.1 is the champion");
+        assert!(!seen.texts["undo"].contains("Undo:"), "{}", seen.texts["undo"]);
+        // There is an earlier champion only after a promotion.
+        for view in ["shelf", "end"] {
+            assert!(!seen.texts[view].contains("Roll "), "{view}: {}", seen.texts[view]);
+        }
         says("audit", "to see it");
     });
 }
@@ -236,7 +261,7 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
 fn evidence_shows_what_challengers_said_and_which_one_fails() {
     run(async {
         let shelf = shelf_copy();
-        let service = on_devnet(shelf.path(), ALWAYS).await;
+        let service = on_devnet(shelf.path(), &format!("{ALWAYS}[promotion]\nmin_scores = 3\n")).await;
         let api = service.keyed();
         let trap = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
         api.post_bytes("/api/v2/admin/models", trap).await.expect(201);
@@ -270,9 +295,21 @@ fn evidence_shows_what_challengers_said_and_which_one_fails() {
         {
             says("evidence", text);
         }
-        for text in ["Candidate\n1.0", "Champion\n1.1", "Wallets compared", "PSI", "Move to another range"] {
+        let shown = ["Candidate\n1.0", "Champion\n1.1", "Wallets compared", "PSI", "Bounds of promotion", "From \\ to"];
+        for text in shown.into_iter().chain(["Neither model claims a rate"]) {
             says("promotion", text);
         }
+        let report = api.get("/api/v2/models/credit/report").await.ok();
+        let pair =
+            report["pairs"].as_array().unwrap().iter().find(|pair| pair["challenger"]["version"] == "1.0").unwrap();
+        assert!(pair["bounds_apply"] == true && pair["bounds"].as_array().unwrap().len() == 4, "{pair}");
+        for bound in pair["bounds"].as_array().unwrap() {
+            let is_beyond = bound["value"].as_f64().is_some_and(|value| value > bound["most"].as_f64().unwrap());
+            assert_eq!(bound["met"], !is_beyond, "{bound}");
+        }
+        let exceeded = pair["bounds"].as_array().unwrap().iter().filter(|bound| bound["met"] == false).count();
+        assert_eq!(seen.texts["promotion"].matches("exceeded").count(), exceeded, "{}", seen.texts["promotion"]);
+        assert_eq!(seen.texts["promotion"].matches("\tmet").count(), 4 - exceeded, "{}", seen.texts["promotion"]);
         for text in ["benched", "failed 3 times in a row"] {
             says("shelf", text);
         }
@@ -356,18 +393,82 @@ async fn the_documentation_shows_the_configured_address_and_signs_in_with_the_co
         let parameter = &document.ok()["paths"]["/api/v2/score/address/{address}"]["get"]["parameters"][0];
         assert_eq!(parameter["example"] == address, is_filled);
         assert_eq!(document.text.contains("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"), !is_filled);
-        let setup = service.anonymous().get("/docs/swagger-initializer.js").await;
-        assert_eq!((setup.status, setup.text.contains(KEY)), (StatusCode::OK, is_filled));
-        assert!(setup.text.contains("\"persistAuthorization\": false"), "{}", setup.text);
-        let style = service.anonymous().get("/docs/index.css").await.text;
-        assert!(style.contains("the look of the console"), "{style}");
-        for file in ["", "index.html", "swagger-initializer.js", "swagger-ui-bundle.js"] {
-            let headers = service.anonymous().get(&format!("/docs/{file}")).await.headers;
-            let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
-            for rule in ["default-src 'none'", "script-src 'self';", "frame-ancestors 'none'"] {
-                assert!(policy.contains(rule), "{file}: {policy}");
-            }
-            assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff", "{file}");
+        let page = service.anonymous().get("/docs/").await;
+        assert_eq!((page.status, page.text.contains(KEY)), (StatusCode::OK, is_filled));
+        let policy = page.headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        for rule in ["default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'"] {
+            assert!(policy.contains(rule), "{policy}");
         }
+        assert_eq!(page.headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+        let life = if is_filled { "no-store" } else { "no-cache" };
+        assert_eq!(page.headers[header::CACHE_CONTROL], life, "a page with a key is not kept");
     }
+}
+
+#[test]
+fn keys_are_minted_and_revoked_in_the_console_and_shown_once() {
+    run(async {
+        let service = sandbox();
+        let mint = json!([
+            { "fill": ["#name", "lender"] }, { "click": "input[name=submit]" }, { "fill": ["#units", "50"] },
+            { "click": "form button.main" }, { "wait": ".secret" }, { "text": ["secret", ".secret code"] },
+            { "wait": "button[aria-label='Revoke lender']" },
+        ]);
+        let hide = json!([
+            { "click": "text=I have kept it" }, { "wait": "section:not(:has(.secret)) form" },
+            { "fill": ["#name", "lender"] }, { "click": "form button.main" }, { "wait": "[role=alert]" },
+            { "text": ["taken", "[role=alert]"] },
+        ]);
+        let revoke = json!([
+            { "click": "button[aria-label='Revoke lender']" }, { "wait": "dialog" }, { "text": ["asked", "dialog"] },
+            { "click": "dialog button.main" }, { "wait": "table:not(:has-text('lender'))" },
+        ]);
+        let views = json!([
+            with_steps(view("minted", "#/keys", "#name"), mint),
+            with_steps(view("hidden", "#/keys", "#name"), hide),
+            with_steps(view("revoked", "#/keys", "#name"), revoke),
+        ]);
+        let seen = tour(service.base(), KEY, &["light"], views).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let secret = seen.texts["secret"].trim();
+        assert!(secret.starts_with("assay_") && secret.len() == 70, "{secret}");
+        assert!(seen.texts["minted"].contains("is not shown again"));
+        for view in ["hidden", "revoked"] {
+            assert!(!seen.texts[view].contains(secret), "{view}");
+        }
+        assert!(seen.texts["taken"].contains("Another key is named lender"), "{}", seen.texts["taken"]);
+        assert!(seen.texts["asked"].contains("Every host refuses it"), "{}", seen.texts["asked"]);
+        service.with_key(secret).until("/api/v2/usage", |answer| answer.status == 401).await;
+    });
+}
+
+#[test]
+fn the_documentation_shows_every_operation_and_sends_a_request() {
+    run(async {
+        let service = sandbox();
+        let try_it = json!([
+            { "fill": ["#key", KEY] }, { "click": "#get_score summary" }, { "wait": "#get_score form" },
+            { "fill": ["[id='get_score address']", ONE] }, { "click": "#get_score form button" },
+            { "wait": "#get_score .outcome" }, { "text": ["outcome", "#get_score .outcome"] },
+            { "click": "#mint_key summary" }, { "wait": "#mint_key textarea" },
+            { "click": "#get_report summary" }, { "wait": "#get_report form" },
+            { "count": ["operations", "details.operation"] },
+        ]);
+        let docs = json!([with_steps(json!({ "name": "docs", "page": "docs/", "wait": ".operation" }), try_it)]);
+        let seen = tour(service.base(), KEY, &ALL_SIZES, docs).await;
+        assert_eq!(seen.findings, [] as [&str; 0]);
+        let document = service.anonymous().get("/openapi.json").await.ok();
+        let items = document["paths"].as_object().unwrap().values().map(|item| item.as_object().unwrap().len());
+        assert_eq!(seen.texts["operations"], items.sum::<usize>().to_string());
+        let score = service.keyed().get(&format!("/api/v2/score/address/{ONE}")).await.ok()["score"].to_string();
+        let outcome = &seen.texts["outcome"];
+        assert!(outcome.contains("200") && outcome.contains(&format!("\"score\": {score}")), "{outcome}");
+        assert!(outcome.contains("Bearer $KEY") && !outcome.contains(KEY), "the command names no key: {outcome}");
+        let text = &seen.texts["docs"];
+        for part in ["Example of 200", "Fields of 429", "needs an API key", "include_factors"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // The look of the console, and nothing else: Swagger UI had a megabyte and a half.
+        service.anonymous().get("/docs/swagger-ui-bundle.js").await.expect(404);
+    });
 }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use assay_tests::{
-    hostile::{Credit, IN_PRODUCTION, act, bombs, refused, slow_to_compile},
+    hostile::{Credit, IN_PRODUCTION, act, bombs, refused, slow_to_compile, slow_to_compile_too},
     service::{Caller, Service, sandbox_config, shelf_copy},
     until::until,
 };
@@ -118,6 +118,53 @@ fn a_file_that_compiles_too_long_is_refused_by_the_limit_of_time() {
         let answer = api.post_bytes("/api/v2/admin/models", slow_to_compile()).await.expect(422);
         assert_eq!(answer["code"], "compiler_limits", "{answer}");
         assert!(answer["detail"].as_str().unwrap().contains("more than 1 s of processor time"), "{answer}");
+        stop.store(true, Relaxed);
+        assert!(other.await.expect("every bystander's request was answered") > 0);
+    });
+}
+
+#[test]
+fn forty_files_that_take_long_hold_up_no_start() {
+    run(async {
+        let shelf = shelf_copy();
+        let file = |n: usize| format!("dear-{n:02}.wasm");
+        for n in 0..40 {
+            std::fs::write(shelf.path().join(file(n)), slow_to_compile_too(n)).unwrap();
+        }
+        let config = sandbox_config(shelf.path());
+        let mut dir = tempfile::tempdir().unwrap();
+        for start in ["cold", "again"] {
+            let started = std::time::Instant::now();
+            let service = Service::start_in(dir, &config, &[]);
+            let api = service.keyed();
+            api.until("/readyz", |ready| ready.status == 200).await;
+            assert_eq!(api.get(SANDBOX).await.ok()["model_version"], "1.1");
+            println!("{start}: ready and answering after {:.1} s", started.elapsed().as_secs_f64());
+            // None of the last ones can have been compiled by now.
+            assert_eq!(listed(&api, &file(39)).await["state"], "compiling");
+            dir = service.kill();
+        }
+    });
+}
+
+#[test]
+fn twelve_uploads_at_once_are_answered_while_the_server_serves_others() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = Service::sandbox(shelf.path());
+        let api = service.keyed();
+        let stop = Arc::new(AtomicBool::new(false));
+        let other = bystander(&api, &stop);
+        let upload = async |n: usize| api.post_bytes("/api/v2/admin/models", slow_to_compile_too(n)).await;
+        let answers = futures::future::join_all((0..12).map(upload)).await;
+        for answer in &answers {
+            assert!([422, 503].contains(&answer.status.as_u16()), "{} {}", answer.status, answer.text);
+            assert!(answer.status == 422 || answer.headers.contains_key("retry-after"), "{}", answer.text);
+        }
+        println!(
+            "{:?}",
+            answers.iter().map(|answer| (answer.status, answer.json()["code"].clone())).collect::<Vec<_>>()
+        );
         stop.store(true, Relaxed);
         assert!(other.await.expect("every bystander's request was answered") > 0);
     });

@@ -1,8 +1,12 @@
-//! `assay key` as a process: a key is created, listed, used and revoked.
+//! Keys are created, listed, used and revoked: by `assay key` as a process, and by the API of a running server.
 
 use std::{path::Path, process::Command};
 
-use assay_tests::service::{Service, binary, plugins, sandbox_config};
+use assay_tests::{
+    redis::{self, DURABLE, Redis},
+    service::{Service, binary, plugins, sandbox_config},
+};
+use serde_json::json;
 
 /// Exit code, standard output and standard error.
 fn key(config: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -83,4 +87,99 @@ fn a_block_for_the_file_is_one_that_it_takes() {
     let checked = Command::new(binary()).args(["check-config", "--config"]).arg(&config).output().expect("assay runs");
     let said = String::from_utf8(checked.stdout).expect("text");
     assert!(checked.status.success() && said.contains("first (read; unmetered; without a rate)"), "{said}");
+}
+
+#[tokio::test]
+async fn an_admin_mints_and_revokes_keys_of_a_running_server() {
+    let config = sandbox_config(&plugins())
+        + "[[access.keys]]\nname = \"reader\"\nkey = \"assay_keys_reader\"\nscopes = [\"read\", \"submit\"]\n";
+    let service = Service::start(&config);
+    let api = service.keyed();
+    let lender = json!({ "name": "lender", "scopes": ["read", "submit", "read"], "units": 50, "rate": 120 });
+    let minted = api.post("/api/v2/admin/keys", &lender).await;
+    assert_eq!(
+        (&minted.headers["cache-control"], minted.headers.contains_key("etag")),
+        (&"no-store".parse().unwrap(), false)
+    );
+    let body = minted.expect(201);
+    let secret = body["secret"].as_str().expect("a key").to_owned();
+    assert!(secret.starts_with("assay_") && secret.len() == 70, "{body}");
+    let key = &body["key"];
+    assert_eq!((&key["scopes"], &key["limit"], &key["left"]), (&json!(["read", "submit"]), &json!(50), &json!(50)));
+    let usage = service.with_key(&secret).get("/api/v2/usage").await.ok();
+    assert_eq!((&usage["name"], &usage["limit"], &usage["rate"]), (&json!("lender"), &json!(50), &json!(120)));
+    assert_eq!(api.post("/api/v2/admin/keys", &json!({ "name": "lender" })).await.expect(409)["code"], "name_taken");
+    let plain = api.post("/api/v2/admin/keys", &json!({ "name": "plain" })).await.expect(201);
+    assert_eq!((&plain["key"]["scopes"], &plain["key"]["limit"]), (&json!(["read"]), &json!(null)));
+
+    // Only the scope `admin` may do it: a key cannot mint itself a better one.
+    for key in ["assay_keys_reader", secret.as_str()] {
+        let other = service.with_key(key);
+        let more = json!({ "name": "more", "scopes": ["admin"] });
+        assert_eq!(other.post("/api/v2/admin/keys", &more).await.expect(403)["code"], "scope");
+        other.delete("/api/v2/admin/keys/plain").await.expect(403);
+    }
+    service.anonymous().post("/api/v2/admin/keys", &lender).await.expect(401);
+
+    let listed = api.get("/api/v2/admin/keys").await;
+    assert!(listed.text.contains("lender") && !listed.text.contains(&secret), "{}", listed.text);
+    assert_eq!(api.delete("/api/v2/admin/keys/lender").await.status, 204);
+    service.with_key(&secret).until("/api/v2/usage", |answer| answer.status == 401).await;
+    assert_eq!(api.delete("/api/v2/admin/keys/lender").await.expect(404)["code"], "unknown_key");
+    assert_eq!(api.delete("/api/v2/admin/keys/test").await.expect(409)["code"], "key_in_configuration");
+    let log = service.logged("API key revoked").await;
+    for part in ["API key minted", "API key revoked", "lender", "by"] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+    assert!(!log.contains(&secret) && !log.contains(&secret[6..]), "{log}");
+}
+
+#[tokio::test]
+async fn no_key_is_minted_from_a_request_that_is_wrong() {
+    let service = Service::start(&sandbox_config(&plugins()));
+    let api = service.keyed();
+    let before = api.get("/api/v2/admin/keys").await.ok()["count"].clone();
+    let name = "a".repeat(65);
+    for (body, place) in [
+        (json!({}), "name"),
+        (json!({ "name": "" }), "name"),
+        (json!({ "name": "../../etc" }), "name"),
+        (json!({ "name": ".." }), "name"),
+        (json!({ "name": "a b\n[[access.keys]]" }), "name"),
+        (json!({ "name": "<img src=x>" }), "name"),
+        (json!({ "name": name }), "name"),
+        (json!({ "name": 7 }), "name"),
+        (json!({ "name": "x", "scopes": [] }), "scopes"),
+        (json!({ "name": "x", "scopes": ["root"] }), "scopes"),
+        (json!({ "name": "x", "scopes": "admin" }), "scopes"),
+        (json!({ "name": "x", "units": -1 }), "units"),
+        (json!({ "name": "x", "units": 1e300 }), "units"),
+        (json!({ "name": "x", "units": "10" }), "units"),
+        (json!({ "name": "x", "rate": 4_294_967_296_u64 }), "rate"),
+        (json!({ "name": "x", "rate": 0.5 }), "rate"),
+    ] {
+        let refused = api.post("/api/v2/admin/keys", &body).await.expect(422);
+        assert_eq!(refused["detail"][0]["loc"], json!(["body", place]), "{body}: {refused}");
+    }
+    for path in ["%00", "%2e%2e", "a%2fb", "%ff", "%F0%9F%92%A9"] {
+        let status = api.delete(&format!("/api/v2/admin/keys/{path}")).await.status.as_u16();
+        assert!([404, 405].contains(&status), "{path}: {status}");
+    }
+    assert_eq!(api.get("/api/v2/admin/keys").await.ok()["count"], before);
+}
+
+#[tokio::test]
+async fn every_host_of_a_fleet_takes_a_minted_key_and_refuses_a_revoked_one() {
+    let server = Redis::start(&DURABLE);
+    let config = redis::on(&sandbox_config(&plugins()), &format!("redis://127.0.0.1:{}", server.port), "keys:");
+    let [one, two] = [(); 2].map(|()| Service::start(&config));
+    let minted = one.keyed().post("/api/v2/admin/keys", &json!({ "name": "lender" })).await.expect(201);
+    let secret = minted["secret"].as_str().expect("a key");
+    for host in [&two, &one] {
+        assert_eq!(host.with_key(secret).get("/api/v2/usage").await.ok()["name"], "lender");
+    }
+    assert_eq!(two.keyed().delete("/api/v2/admin/keys/lender").await.status, 204);
+    for host in [&two, &one] {
+        host.with_key(secret).until("/api/v2/usage", |answer| answer.status == 401).await;
+    }
 }

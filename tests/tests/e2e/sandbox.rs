@@ -78,17 +78,61 @@ async fn several_addresses_are_their_mean_or_a_batch() {
     let api = host.keyed();
     for slash in ["", "/"] {
         let batch = api.get(&format!("/api/v2/sandbox/score/batch{slash}?address={ONE},nonsense,{FOUR}")).await.ok();
-        assert_eq!(keys(&batch), ["count", "scores"]);
+        assert_eq!(keys(&batch), ["count", "scores", "skipped"]);
         assert_eq!(batch["count"], 2);
         let scores = batch["scores"].as_array().unwrap();
         scores.iter().for_each(assert_score);
         let sum: u64 = scores.iter().map(|score| score["score"].as_u64().unwrap()).sum();
 
-        let mean = api.get(&format!("/api/v2/sandbox/score{slash}?address={ONE},nonsense,{FOUR}")).await.ok();
+        let mut mean = api.get(&format!("/api/v2/sandbox/score{slash}?address={ONE},nonsense,{FOUR}")).await.ok();
+        assert_eq!(mean.as_object_mut().unwrap().remove("skipped").unwrap(), batch["skipped"]);
         assert_score(&mean);
         assert_eq!(mean["address"], json!([ONE, FOUR]));
         assert_eq!(mean["score"], sum.div_ceil(2));
     }
+}
+
+/// A generator states counts and times; the events and positions of production are made from them.
+#[tokio::test]
+async fn the_events_of_a_mock_report_are_those_that_its_pools_count() {
+    let host = Service::sandbox(&plugins());
+    let api = host.keyed();
+    let mut liquidated = 0;
+    for last in 1..=40 {
+        let report = api.get(&format!("/api/v2/sandbox/report/address/0x{last:040x}")).await.ok();
+        let events = &report["credit_events"];
+        let list = |name: &str| events[name].as_array().unwrap().clone();
+        let sum: u64 = events["totals"].as_object().unwrap().values().map(|count| count.as_u64().unwrap()).sum();
+        assert_eq!(list("events").len() as u64, sum.min(200), "{last}");
+        for pool in list("pools") {
+            let own = |event: &&Value| {
+                ["protocol", "market_address", "chain_id"].iter().all(|field| event[field] == pool[field])
+            };
+            let dated = list("events");
+            let times: Vec<_> = dated.iter().filter(own).map(|event| event["at"].clone()).collect();
+            // A report has the newest 200 of all pools.
+            if let (Some(newest), Some(oldest), ..=200) = (times.first(), times.last(), sum) {
+                assert_eq!((newest, oldest), (&pool["last_event_at"], &pool["first_event_at"]), "{last} {pool}");
+            }
+        }
+        let newest_first = list("events").windows(2).all(|two| two[0]["at"].as_str() >= two[1]["at"].as_str());
+        assert!(newest_first, "{last}");
+        let was_liquidated = events["totals"]["liquidation"] != 0;
+        assert_eq!(events["last_liquidation_at"].is_string(), was_liquidated, "{last}");
+        liquidated += u32::from(was_liquidated);
+        let cents = |value: &Value| (value.as_f64().unwrap() * 100.0).round() as i64;
+        let borrowed: i64 = list("positions").iter().map(|position| cents(&position["borrowed"])).sum();
+        assert_eq!(borrowed, cents(&report["defi"]["total_borrowed"]), "{last}");
+        for position in list("positions") {
+            let has_factor = cents(&position["borrowed"]) > 0 && position["protocol"] != "lenderB_v2";
+            assert_eq!(position["health_factor"].is_f64(), has_factor, "{last} {position}");
+        }
+        let counted = |totals: &Value| totals["borrow"].as_u64().unwrap();
+        assert!(counted(&events["score_totals"]) <= counted(&events["totals"]), "{last}");
+    }
+    assert!(liquidated > 0);
+    let list = api.get(&format!("/api/v2/sandbox/score/batch/?address={ONE},nonsense")).await.ok();
+    assert_eq!(list["skipped"], json!([{ "address": "nonsense", "reason": "invalid" }]));
 }
 
 #[tokio::test]
@@ -109,8 +153,12 @@ async fn reports_and_portfolios_have_the_contracts_shape() {
     assert_eq!(keys(&report["assets"]), ["nfts", "tokens", "total_value_usd"]);
     let tokens = report["assets"]["tokens"].as_array().unwrap();
     for token in tokens {
-        assert_eq!(keys(token), ["balance", "chain_id", "name", "symbol", "value_usd"]);
+        let mut fields = keys(token);
+        fields.retain(|field| *field != "address");
+        assert_eq!(fields, ["balance", "chain_id", "name", "price_source", "priced", "symbol", "value_usd"]);
         assert!(token["balance"].is_string() && token["chain_id"].is_u64());
+        let native = ["ETH", "POL", "AVAX", "BNB", "FTM", "CELO"].contains(&token["symbol"].as_str().unwrap());
+        assert!(!native || token["address"].is_null(), "{token}");
     }
     for nft in report["assets"]["nfts"].as_array().unwrap() {
         assert_eq!(keys(nft), ["chain_id", "collection", "name"]);
@@ -122,10 +170,22 @@ async fn reports_and_portfolios_have_the_contracts_shape() {
     assert_eq!(keys(&report["activity"]), ["active_chains", "first_transaction", "total_transactions"]);
     assert_timestamp(&report["activity"]["first_transaction"]);
     let events = &report["credit_events"];
-    assert_eq!(
-        keys(events),
-        ["coverage", "defaults", "delinquencies", "feeds_score", "not_covered", "pools", "remarks", "totals"]
-    );
+    let mut fields = keys(events);
+    fields.retain(|field| *field != "last_liquidation_at");
+    let expected = [
+        "coverage",
+        "defaults",
+        "delinquencies",
+        "events",
+        "feeds_score",
+        "not_covered",
+        "pools",
+        "positions",
+        "remarks",
+        "score_totals",
+        "totals",
+    ];
+    assert_eq!(fields, expected);
     for kind in ["supply", "withdraw", "borrow", "repay", "liquidation"] {
         let sum: u64 =
             events["pools"].as_array().unwrap().iter().filter_map(|pool| pool["counts"][kind].as_u64()).sum();

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 pub(super) use abuse::{trap, trapped};
 
-const PATH: &str = "/api/v2/agents/1/reputation";
+pub(super) const PATH: &str = "/api/v2/agents/1/reputation";
 
 /// Makes submission `n` with a payment of version 1.
 pub(super) async fn pay(api: &Caller, header: &str, n: usize) -> Answer {

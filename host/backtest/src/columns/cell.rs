@@ -20,7 +20,7 @@ const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// A value in the file.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub(crate) enum Cell {
     Null,
     Bool(bool),
     /// Any integer of up to 64 bits.
@@ -46,7 +46,7 @@ impl Cell {
     ///
     /// # Errors
     /// Where it is no text in UTF-8, or too long.
-    pub fn json(&self) -> Result<Json, String> {
+    pub(crate) fn json(&self) -> Result<Json, String> {
         Ok(match self {
             Self::Null => Json::Null,
             Self::Bool(value) => Json::from(*value),
@@ -62,7 +62,7 @@ impl Cell {
 
 /// The type of a written column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     Bool,
     U32,
     U64,
@@ -71,7 +71,7 @@ pub enum Kind {
 }
 
 /// A field of a record.
-pub trait Value: Sized {
+pub(crate) trait Value: Sized {
     const KIND: Kind;
     const OPTIONAL: bool = false;
 

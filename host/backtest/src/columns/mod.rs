@@ -14,10 +14,10 @@ mod table;
 mod tests;
 mod write;
 
-pub use read::{Batch, Rows};
+pub(crate) use read::{Batch, Rows};
 pub use write::Writer;
 
 /// The first and the last bytes of every Parquet file.
-pub const MAGIC: &[u8; 4] = b"PAR1";
+pub(crate) const MAGIC: &[u8; 4] = b"PAR1";
 /// The most entries that one list of a wallet may have.
 const MAX_ENTRIES: usize = 10_000;

@@ -11,17 +11,17 @@ use std::sync::{
 };
 
 /// The most values of one page; writers end a page after some ten thousand, few after a million.
-pub const MAX_VALUES: u32 = 1 << 24;
+pub(crate) const MAX_VALUES: u32 = 1 << 24;
 
 /// Reads pages until they have more values than are left.
-pub struct Pages {
+pub(crate) struct Pages {
     inner: Box<dyn PageReader>,
     /// Values that may still be decoded for the current rows.
     left: Arc<AtomicU64>,
 }
 
 impl Pages {
-    pub fn new(inner: Box<dyn PageReader>, left: Arc<AtomicU64>) -> Self {
+    pub(crate) fn new(inner: Box<dyn PageReader>, left: Arc<AtomicU64>) -> Self {
         Self { inner, left }
     }
 }

@@ -41,7 +41,7 @@ type Group = Vec<Option<Strip>>;
 
 /// Some rows, by column.
 #[derive(Debug)]
-pub struct Batch {
+pub(crate) struct Batch {
     rows: usize,
     /// As in [`table::all`].
     groups: Vec<Group>,
@@ -50,13 +50,13 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// # Errors
     /// Which column has a wrong value.
-    pub fn record(&self, row: usize) -> Result<Record, String> {
+    pub(crate) fn record(&self, row: usize) -> Result<Record, String> {
         let group = |index: usize| self.groups.get(index).map_or(&[] as &[_], Vec::as_slice);
         let cells = group(0).iter().map(|strip| strip.as_ref().and_then(|strip| strip.row(row).first()));
         let Wallet { id, outcome, as_of, cluster } = Wallet::read(cells)?;
@@ -91,7 +91,7 @@ fn list<C: Columns>(name: &str, strips: &[Option<Strip>], row: usize) -> Result<
 }
 
 /// A table, row group by row group.
-pub struct Rows {
+pub(crate) struct Rows {
     file: SerializedFileReader<File>,
     /// The place of each column of the file.
     places: Vec<Place>,
@@ -107,7 +107,7 @@ pub struct Rows {
 impl Rows {
     /// # Errors
     /// Why the file is not a table of features.
-    pub fn open(file: File) -> io::Result<Self> {
+    pub(crate) fn open(file: File) -> io::Result<Self> {
         let file = guarded("its footer", || SerializedFileReader::new(file))?;
         let metadata = file.metadata();
         let places = places(metadata.file_metadata().schema_descr()).map_err(io::Error::other)?;
@@ -129,7 +129,7 @@ impl Rows {
     ///
     /// # Errors
     /// What is damaged, with its position.
-    pub fn batch(&mut self, most: usize) -> io::Result<Option<Batch>> {
+    pub(crate) fn batch(&mut self, most: usize) -> io::Result<Option<Batch>> {
         while self.left_in_group == 0 {
             if self.next_group == self.file.num_row_groups() {
                 return Ok(None);

@@ -10,7 +10,7 @@ use crate::record::misspelt;
 
 /// Where the values of a column go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     /// The group of a known column and its index there.
     Known(usize, usize),
     /// An unknown plain column, by its name.
@@ -25,7 +25,7 @@ type Groups = [(Option<&'static str>, Vec<Column>)];
 ///
 /// # Errors
 /// Which column is unknown, wrong or missing.
-pub fn places(schema: &SchemaDescriptor) -> Result<Vec<Place>, String> {
+pub(crate) fn places(schema: &SchemaDescriptor) -> Result<Vec<Place>, String> {
     let groups = table::all();
     let mut places: Vec<Place> = Vec::new();
     for column in schema.columns() {

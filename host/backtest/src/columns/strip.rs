@@ -11,7 +11,7 @@ use parquet::{
 use super::cell::Cell;
 
 #[derive(Debug, Default)]
-pub struct Strip {
+pub(crate) struct Strip {
     cells: Vec<Cell>,
     /// The end of the cells of each row.
     ends: Vec<usize>,
@@ -19,7 +19,7 @@ pub struct Strip {
 
 impl Strip {
     /// The cells of one row.
-    pub fn row(&self, row: usize) -> &[Cell] {
+    pub(crate) fn row(&self, row: usize) -> &[Cell] {
         let end = |row: usize| self.ends.get(row).copied().unwrap_or_default();
         let start = row.checked_sub(1).map_or(0, end);
         self.cells.get(start..end(row)).unwrap_or_default()
@@ -30,7 +30,11 @@ impl Strip {
 ///
 /// # Errors
 /// Where the column is damaged or has an unknown type.
-pub fn strip(column: &mut ColumnReader, described: &ColumnDescriptor, rows: usize) -> Result<Strip, ParquetError> {
+pub(crate) fn strip(
+    column: &mut ColumnReader,
+    described: &ColumnDescriptor,
+    rows: usize,
+) -> Result<Strip, ParquetError> {
     let unsigned = match described.logical_type_ref() {
         Some(LogicalType::Integer(integer)) => !integer.is_signed,
         _ => matches!(

@@ -8,14 +8,14 @@ use assay_domain::{
 
 /// A column: its name, its type, and whether it may be empty.
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+pub(crate) struct Column {
     pub name: &'static str,
     pub kind: Kind,
     pub optional: bool,
 }
 
 /// The columns of a plain record, or of the entries of a list.
-pub trait Columns: Sized {
+pub(crate) trait Columns: Sized {
     fn columns() -> Vec<Column>;
 
     /// Reads cells in the order of [`Columns::columns`]; `None` for a missing column.
@@ -28,7 +28,7 @@ pub trait Columns: Sized {
 }
 
 /// The plain columns of a wallet.
-pub struct Wallet {
+pub(crate) struct Wallet {
     pub id: Option<String>,
     pub outcome: Option<bool>,
     pub as_of: u64,
@@ -36,7 +36,7 @@ pub struct Wallet {
 }
 
 /// The lists of a wallet, in the order of their columns.
-pub const LISTS: [&str; 4] = ["chains", "markets", "holdings", "identity"];
+pub(crate) const LISTS: [&str; 4] = ["chains", "markets", "holdings", "identity"];
 
 fn column<R, V: Value>(name: &'static str, _: fn(&R) -> &V, absent: Option<V>) -> Column {
     Column { name, kind: V::KIND, optional: V::OPTIONAL || absent.is_some() }
@@ -112,7 +112,7 @@ columns!(Holding { class, usd, assets });
 columns!(AttestationFeature { provider, issued, expires, score });
 
 /// Every column: the plain ones first, then those of each list.
-pub fn all() -> Vec<(Option<&'static str>, Vec<Column>)> {
+pub(crate) fn all() -> Vec<(Option<&'static str>, Vec<Column>)> {
     let [chains, markets, holdings, identity] = LISTS;
     vec![
         (None, Wallet::columns()),

@@ -20,7 +20,7 @@ use super::{
 use crate::record::Record;
 
 /// Rows of a row group.
-pub const GROUP: usize = 1 << 15;
+pub(crate) const GROUP: usize = 1 << 15;
 
 /// An unfinished table.
 pub struct Writer {

@@ -40,7 +40,7 @@ pub struct Tenth {
 }
 
 /// How many scores `within` accepts, and how many of them had a bad outcome.
-pub fn counts(outcomes: &Outcomes, within: impl Fn(u32) -> bool) -> (u64, u64) {
+pub(crate) fn counts(outcomes: &Outcomes, within: impl Fn(u32) -> bool) -> (u64, u64) {
     let of =
         |scores: &Histogram| scores.given().filter(|(score, _)| within(*score)).map(|(_, count)| count).sum::<u64>();
     let bad = of(&outcomes.bad);
@@ -52,7 +52,7 @@ fn rate((count, bad): (u64, u64)) -> Option<f64> {
 }
 
 /// The interval of the bad rate over clusters, of which each row has one; `None` without rows.
-pub fn interval(rows: impl Iterator<Item = (u64, bool)>) -> Option<Interval> {
+pub(crate) fn interval(rows: impl Iterator<Item = (u64, bool)>) -> Option<Interval> {
     let mut clusters = BTreeMap::<u64, (u64, u64)>::new();
     for (cluster, is_bad) in rows {
         let (bad, count) = clusters.entry(cluster).or_default();
@@ -70,7 +70,7 @@ fn intervals<W: Fn(u32) -> bool>(scored: &Scored<'_>, within: &[W]) -> Vec<Optio
     within.iter().map(own).collect()
 }
 
-pub fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
+pub(crate) fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
     let range = |score: u32| Score::new(score).map(Score::range);
     let within = RANGES.map(|(from, _)| move |score: u32| range(score) == range(from));
     let intervals = intervals(scored, &within);
@@ -105,13 +105,13 @@ fn band(
 
 /// Whether the bad rate falls from each range with enough records to the next one, or stays at 0; `None` if fewer than
 /// two have enough, or if none of them has a bad record.
-pub fn falls(ranges: &[Band]) -> Option<bool> {
+pub(crate) fn falls(ranges: &[Band]) -> Option<bool> {
     let rates: Vec<_> = ranges.iter().filter(|band| band.enough).filter_map(|band| band.rate).collect();
     let is_fall = |pair: &[f64]| matches!(pair, [before, after] if after < before || *before == 0.0 && *after == 0.0);
     (rates.len() > 1 && rates.iter().any(|rate| *rate > 0.0)).then(|| rates.windows(2).all(is_fall))
 }
 
-pub fn tenths(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Tenth> {
+pub(crate) fn tenths(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Tenth> {
     let (rows, whole) = (outcomes.deciles(), outcomes.bad_rate());
     let within: Vec<_> =
         rows.iter().map(|row| row.from..=row.to).map(|span| move |score| span.contains(&score)).collect();

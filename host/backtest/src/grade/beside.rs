@@ -56,16 +56,16 @@ const BASELINES: [Simple; 3] = [
 ];
 
 /// The names of the baselines, for bounds.
-pub fn names() -> [&'static str; 3] {
+pub(crate) fn names() -> [&'static str; 3] {
     BASELINES.map(|(name, _, _)| name)
 }
 
-pub fn baselines(scored: &Scored<'_>) -> Vec<Baseline> {
+pub(crate) fn baselines(scored: &Scored<'_>) -> Vec<Baseline> {
     BASELINES.map(|(name, title, value)| Baseline { name, title, beside: beside(scored, value) }).into()
 }
 
 /// `None` if `value` cannot rank the records: it is on none, it is the same on all, or all outcomes are equal.
-pub fn beside(scored: &Scored<'_>, value: impl Fn(&Row) -> Option<f64>) -> Option<Beside> {
+pub(crate) fn beside(scored: &Scored<'_>, value: impl Fn(&Row) -> Option<f64>) -> Option<Beside> {
     let rows: Vec<_> = scored.rows.iter().copied().filter(|row| value(row).is_some()).collect();
     let both = Scored::of(rows, scored.index);
     let score = |row: &Row| row.score(scored.index).map(|score| f64::from(score.get()));

@@ -77,7 +77,7 @@ fn baseline(value: &str) -> Result<&'static str, String> {
 
 /// The AUC and the KS pass if they reach their bounds on a sample with enough bad outcomes. The interval of the AUC
 /// must also be above chance.
-pub fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
+pub(crate) fn checks(grade: &Grade, bounds: &Bounds) -> Vec<Check> {
     let mut found = Vec::new();
     let enough = grade.bad >= ENOUGH_BAD;
     for (name, bound, of) in [("AUC", bounds.auc, grade.auc), ("AUC within dates", bounds.within, grade.within_dates)] {

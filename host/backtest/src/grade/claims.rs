@@ -36,7 +36,7 @@ pub struct ClaimedRange {
 }
 
 /// Every claim of a model. `horizon` is that of the outcomes of the file.
-pub fn claimed(scored: &Scored<'_>, claims: &[Claim], horizon: Option<u32>) -> Vec<Claimed> {
+pub(crate) fn claimed(scored: &Scored<'_>, claims: &[Claim], horizon: Option<u32>) -> Vec<Claimed> {
     claims.iter().map(|claim| compared(scored, claim, horizon)).collect()
 }
 
@@ -73,7 +73,7 @@ fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed
 
 /// What the claims of a model came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kept {
+pub(crate) enum Kept {
     /// Every range with 50 records holds.
     Yes,
     /// These ranges fail, or no claim is of the time of the file.
@@ -83,7 +83,7 @@ pub enum Kept {
 }
 
 /// `None` for a model that claims nothing.
-pub fn kept(claims: &[Claimed]) -> Option<Kept> {
+pub(crate) fn kept(claims: &[Claimed]) -> Option<Kept> {
     let first = claims.first()?;
     let compared: Vec<_> = claims.iter().filter(|claim| claim.not_compared.is_none()).collect();
     if compared.is_empty() {

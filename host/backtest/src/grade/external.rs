@@ -16,6 +16,6 @@ pub struct External {
 }
 
 /// `None` where the records with the column have no AUC: no record has it, or all outcomes are equal.
-pub fn external(scored: &Scored<'_>, column: &str) -> Option<External> {
+pub(crate) fn external(scored: &Scored<'_>, column: &str) -> Option<External> {
     Some(External { column: column.to_owned(), beside: beside(scored, |row| row.external)? })
 }

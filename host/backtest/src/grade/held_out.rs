@@ -33,7 +33,7 @@ pub struct Bin {
 }
 
 /// `None` where the fit for a fold fails, because there are too few outcomes of one kind.
-pub fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
+pub(crate) fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
     let fits: Vec<Logistic> = (0..FOLDS).map(|fold| without(scored, fold)).collect::<Option<_>>()?;
     let mut predicted: Vec<Predicted> = scored
         .rows

@@ -34,17 +34,18 @@ use crate::{
 use assay_domain::{Claim, Score, stats::Outcomes};
 use order::Order;
 
-pub use bands::{Band, Tenth};
-pub use beside::{Baseline, Beside, Paired};
-pub use bounds::{Bounds, Check};
+pub(crate) use bands::{Band, Tenth};
+pub(crate) use beside::{Baseline, Beside, Paired};
+pub use bounds::Bounds;
+pub(crate) use bounds::Check;
 use claims::Kept;
-pub use claims::{Claimed, ClaimedRange};
-pub use external::External;
-pub use held_out::HeldOut;
-pub use power::Power;
-pub use segments::Segment;
+pub(crate) use claims::{Claimed, ClaimedRange};
+pub(crate) use external::External;
+pub(crate) use held_out::HeldOut;
+pub(crate) use power::Power;
+pub(crate) use segments::Segment;
 
-pub use crate::resample::Estimate;
+pub(crate) use crate::resample::Estimate;
 
 /// One model on the records with an outcome that it scored.
 #[derive(Debug, Clone, Serialize)]
@@ -113,7 +114,7 @@ pub struct Asked {
 }
 
 /// The rows that model number `index` scored.
-pub struct Scored<'a> {
+pub(crate) struct Scored<'a> {
     pub rows: Vec<&'a Row>,
     pub index: usize,
     pub clusters: Clusters,
@@ -126,16 +127,16 @@ impl<'a> Scored<'a> {
     }
 
     /// The scores with their outcomes, each row as often as its weight says.
-    pub fn outcomes(&self, weights: &[u64]) -> Outcomes {
+    pub(crate) fn outcomes(&self, weights: &[u64]) -> Outcomes {
         graded::outcomes(&self.rows, weights, self.rows.iter().map(|row| row.score(self.index)))
     }
 
-    pub fn once(&self) -> Outcomes {
+    pub(crate) fn once(&self) -> Outcomes {
         self.outcomes(&vec![1; self.rows.len()])
     }
 
     /// AUC and KS with intervals.
-    pub fn separation(&self) -> (Estimate, Estimate) {
+    pub(crate) fn separation(&self) -> (Estimate, Estimate) {
         let figures = |weights: &[u64]| {
             let outcomes = self.outcomes(weights);
             vec![outcomes.auc(), outcomes.ks()]
@@ -155,13 +156,13 @@ impl<'a> Scored<'a> {
 
 /// What the models claim, in their order, and the days within which the outcomes of the file happened.
 #[derive(Debug, Clone, Copy)]
-pub struct Stated<'a> {
+pub(crate) struct Stated<'a> {
     pub claims: &'a [Vec<Claim>],
     pub horizon: Option<u32>,
 }
 
 /// The grade of each model. A model has none where no outcome is known or all outcomes are equal.
-pub fn grades(names: &[String], graded: &Graded, asked: &Asked, stated: Stated<'_>) -> Vec<Grade> {
+pub(crate) fn grades(names: &[String], graded: &Graded, asked: &Asked, stated: Stated<'_>) -> Vec<Grade> {
     let rows = graded.rows();
     names
         .iter()

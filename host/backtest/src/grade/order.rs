@@ -7,18 +7,18 @@ use crate::graded::Row;
 const DAY: u64 = 86_400;
 
 /// The rows that have a value, as runs of equal values, the lowest first. A pair counts only within one group.
-pub struct Order {
+pub(crate) struct Order {
     groups: Vec<Vec<Vec<usize>>>,
 }
 
 impl Order {
     /// Every row in one group.
-    pub fn pooled(rows: &[&Row], value: impl Fn(&Row) -> Option<f64>) -> Self {
+    pub(crate) fn pooled(rows: &[&Row], value: impl Fn(&Row) -> Option<f64>) -> Self {
         Self::by(rows, value, |_| 0)
     }
 
     /// A group for each UTC date, so that what sets the dates apart is not taken for skill.
-    pub fn within_dates(rows: &[&Row], value: impl Fn(&Row) -> Option<f64>) -> Self {
+    pub(crate) fn within_dates(rows: &[&Row], value: impl Fn(&Row) -> Option<f64>) -> Self {
         Self::by(rows, value, |row| row.as_of / DAY)
     }
 
@@ -39,7 +39,7 @@ impl Order {
 
     /// The probability that a good row has a higher value than a bad one of its group; equal values count half. A row
     /// counts as often as its weight says.
-    pub fn auc(&self, rows: &[&Row], weights: &[u64]) -> Option<f64> {
+    pub(crate) fn auc(&self, rows: &[&Row], weights: &[u64]) -> Option<f64> {
         let (mut twice, mut pairs) = (0_u128, 0_u128);
         for group in &self.groups {
             let (mut good_below, mut bad_below) = (0_u128, 0_u128);
@@ -57,12 +57,12 @@ impl Order {
     }
 
     /// Whether two rows of a group have different values.
-    pub fn varies(&self) -> bool {
+    pub(crate) fn varies(&self) -> bool {
         self.groups.iter().any(|runs| runs.len() > 1)
     }
 
     /// The number of groups with a good and a bad row.
-    pub fn both(&self, rows: &[&Row]) -> u64 {
+    pub(crate) fn both(&self, rows: &[&Row]) -> u64 {
         let of = |group: &&Vec<Vec<usize>>, bad: bool| {
             group.iter().flatten().any(|index| rows.get(*index).is_some_and(|row| row.bad == bad))
         };

@@ -24,7 +24,7 @@ pub struct Power {
 }
 
 /// The power of the points of each factor.
-pub fn factors(scored: &Scored<'_>, labels: &[String]) -> Vec<Power> {
+pub(crate) fn factors(scored: &Scored<'_>, labels: &[String]) -> Vec<Power> {
     let of = |(at, label): (usize, &String)| {
         let points = |row: &&crate::graded::Row| {
             row.points.get(scored.index).and_then(|points| points.get(at)).map(|points| f64::from(*points))
@@ -35,7 +35,7 @@ pub fn factors(scored: &Scored<'_>, labels: &[String]) -> Vec<Power> {
 }
 
 /// The power of each figure of the features, without figures that no record has.
-pub fn figures(scored: &Scored<'_>) -> Vec<Power> {
+pub(crate) fn figures(scored: &Scored<'_>) -> Vec<Power> {
     let of = |(at, name): (usize, &&str)| {
         power(name, scored.rows.iter().map(|row| (row.figures.get(at).copied().flatten(), row.bad)))
     };

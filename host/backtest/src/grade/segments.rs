@@ -35,7 +35,7 @@ pub struct Segment {
 }
 
 /// The segments by month of `as_of`, compared with the first month.
-pub fn months(scored: &Scored<'_>) -> Vec<Segment> {
+pub(crate) fn months(scored: &Scored<'_>) -> Vec<Segment> {
     let mut found: BTreeMap<String, Vec<&Row>> = BTreeMap::new();
     for row in &scored.rows {
         found.entry(month(row.as_of)).or_default().push(row);
@@ -46,7 +46,7 @@ pub fn months(scored: &Scored<'_>) -> Vec<Segment> {
 }
 
 /// The segments before and after the last moment of the fit, and by each dimension, the largest first.
-pub fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
+pub(crate) fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
     let mut all = Vec::new();
     let reference = Reference::of(scored);
     if let Some(last) = asked.fitted_through {
@@ -76,7 +76,7 @@ pub fn segments(scored: &Scored<'_>, asked: &Asked) -> Vec<Segment> {
 }
 
 /// Whether the dates of the fit are known, and no row is later.
-pub fn is_in_sample(segments: &[Segment]) -> bool {
+pub(crate) fn is_in_sample(segments: &[Segment]) -> bool {
     segments.iter().any(|segment| segment.by == FIT && segment.name.starts_with(AFTER) && segment.count == 0)
 }
 

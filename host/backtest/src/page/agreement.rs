@@ -11,7 +11,7 @@ use crate::{
     words::{decimal, grouped, percent, signed},
 };
 
-pub fn section(report: &Report, found: &Comparison) -> String {
+pub(crate) fn section(report: &Report, found: &Comparison) -> String {
     let head = ["Score", "Mean", "Deviation", "Lowest", "5 %", "25 %", "Median", "75 %", "95 %", "Highest"];
     wrap(
         "Agreement",

@@ -6,17 +6,17 @@ use crate::words::{RANGES, decimal, grouped, percent};
 use assay_domain::stats::{DecileRow, Joint};
 
 /// Points of a bar of a histogram, and of a cell of a map.
-pub const STEP: u32 = 20;
+pub(crate) const STEP: u32 = 20;
 /// Bars of the whole scale; the last one includes 1000.
-pub const BARS: usize = 35;
+pub(crate) const BARS: usize = 35;
 
 /// The bar of a score.
-pub fn bar(score: u32) -> usize {
+pub(crate) fn bar(score: u32) -> usize {
     ((score.saturating_sub(300) / STEP) as usize).min(BARS - 1)
 }
 
 /// The number of records for each pair of scores: the first model on the x axis, the second on the y axis.
-pub fn map(names: (&str, &str), joint: &Joint) -> String {
+pub(crate) fn map(names: (&str, &str), joint: &Joint) -> String {
     let mut svg = format!(
         "<svg class=\"chart square\" viewBox=\"-52 -10 490 500\" role=\"img\" aria-label=\"Score of {} against score of {}: above the diagonal the second gives more\">\n",
         names.1, names.0
@@ -91,7 +91,7 @@ fn map_axes(svg: &mut String, names: (&str, &str)) {
 }
 
 /// Observed against expected rates for each tenth, with the interval of each observed rate.
-pub fn calibration(name: &str, rows: &[DecileRow]) -> String {
+pub(crate) fn calibration(name: &str, rows: &[DecileRow]) -> String {
     let top = rows
         .iter()
         .flat_map(|row| [row.interval.high, row.expected_rate.unwrap_or(0.0)])
@@ -146,12 +146,12 @@ fn dots(svg: &mut String, rows: &[DecileRow], at: impl Fn(f64) -> f64) {
 }
 
 /// The share of `part` in `of` for a table cell, with a bar. A share of `most` has the full bar.
-pub fn share(part: u64, of: u64, most: f64) -> String {
+pub(crate) fn share(part: u64, of: u64, most: f64) -> String {
     let share = part as f64 / of.max(1) as f64;
     format!("<span class=\"psi\">{}{}</span>", gauge(share / most.max(1e-9), "far"), percent(part, of))
 }
 
 /// A bar for a table cell, with the length `share` from 0 to 1.
-pub fn gauge(share: f64, class: &str) -> String {
+pub(crate) fn gauge(share: f64, class: &str) -> String {
     format!("<span class=\"gauge {class}\" style=\"--share:{:.3}\"></span>", share.clamp(0.0, 1.0))
 }

@@ -16,7 +16,7 @@ use crate::{
 use assay_domain::stats::Interval;
 
 /// The header of a page about one model.
-pub fn header(report: &Report) -> String {
+pub(crate) fn header(report: &Report) -> String {
     let name = report.models.first().map_or("", |model| &model.identity.name);
     let verdict = report.grades.first().map_or_else(
         || format!("Nothing says what became of the wallets, so {name} cannot be judged."),
@@ -26,7 +26,7 @@ pub fn header(report: &Report) -> String {
 }
 
 /// Everything about one model.
-pub fn sections(report: &Report, grade: &Grade) -> String {
+pub(crate) fn sections(report: &Report, grade: &Grade) -> String {
     let name = esc(&grade.model);
     let parts = [
         sample(report, grade),

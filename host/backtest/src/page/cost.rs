@@ -6,7 +6,7 @@ use crate::{
     words::{decimal, grouped, kib},
 };
 
-pub fn section(report: &Report) -> String {
+pub(crate) fn section(report: &Report) -> String {
     let rows: Vec<_> = report
         .models
         .iter()

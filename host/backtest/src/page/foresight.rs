@@ -12,7 +12,7 @@ use crate::{
 };
 use assay_domain::stats::{DecileRow, Interval};
 
-pub fn section(found: &Comparison, outcomes: &OutcomePart) -> String {
+pub(crate) fn section(found: &Comparison, outcomes: &OutcomePart) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));
     let rows = [
         figure("AUC", "0.5 is chance, 1 is perfect", 3, &outcomes.auc),
@@ -48,7 +48,7 @@ pub fn section(found: &Comparison, outcomes: &OutcomePart) -> String {
 }
 
 /// Why there is no such section.
-pub fn without(report: &Report) -> String {
+pub(crate) fn without(report: &Report) -> String {
     let why = if report.sample.with_outcome == 0 {
         "The file does not say what became of the wallets, so nothing here shows which model is right. With an <code>outcome</code> of true or false on its lines, this page has AUC, Gini, \
          KS, Brier and a decile table."

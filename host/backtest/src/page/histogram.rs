@@ -7,7 +7,7 @@ use crate::words::{RANGES, decimal};
 use assay_domain::stats::Histogram;
 
 /// The distribution of both models' scores: the first as an outline, the second as bars.
-pub fn histograms(first: (&str, &Histogram), second: (&str, &Histogram)) -> String {
+pub(crate) fn histograms(first: (&str, &Histogram), second: (&str, &Histogram)) -> String {
     let (a, b) = (shares(first.1), shares(second.1));
     let most = a.iter().chain(&b).copied().fold(0.0, f64::max).max(1e-9);
     let mut svg = format!(

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Escapes `text` for an element or an attribute.
-pub fn esc(text: &str) -> String {
+pub(crate) fn esc(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -22,12 +22,12 @@ pub fn esc(text: &str) -> String {
 }
 
 /// A section with its heading and an explanation.
-pub fn section(heading: &str, lead: &str, body: &str) -> String {
+pub(crate) fn section(heading: &str, lead: &str, body: &str) -> String {
     format!("<section>\n<h2>{heading}</h2>\n<p class=\"lead\">{lead}</p>\n{body}</section>\n")
 }
 
 /// A table; without a caption where it is empty. The first cell of a row is its header; cells are HTML. `head` and every row have the same length.
-pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
+pub(crate) fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
     let caption = if caption.is_empty() { String::new() } else { format!("<caption>{caption}</caption>") };
     let mut text = format!("<div class=\"scroll\" tabindex=\"0\"><table>{caption}\n<thead><tr>");
     for cell in head {
@@ -48,7 +48,7 @@ pub fn table(caption: &str, head: &[&str], rows: &[Vec<String>]) -> String {
 }
 
 /// Figures in a row, each with its name and a remark.
-pub fn facts(facts: &[(&str, String, String)]) -> String {
+pub(crate) fn facts(facts: &[(&str, String, String)]) -> String {
     let fact = |(name, figure, remark): &(&str, String, String)| {
         format!("<div><dt>{name}</dt><dd>{figure}<small>{remark}</small></dd></div>\n")
     };

@@ -12,12 +12,12 @@ use crate::{
 };
 use assay_domain::stats::{FLOOR, INVESTIGATE, SIGNIFICANT};
 
-pub fn section(report: &Report, found: &Comparison) -> String {
+pub(crate) fn section(report: &Report, found: &Comparison) -> String {
     models(report, &[(0, "first", "answers today"), (found.index, "second", "would answer instead")])
 }
 
 /// The one model of a page, and the sample.
-pub fn alone(report: &Report) -> String {
+pub(crate) fn alone(report: &Report) -> String {
     models(report, &[(0, "second", "the only model of this page")])
 }
 
@@ -119,7 +119,7 @@ fn failures(report: &Report, shown: &[(usize, &str, &str)]) -> String {
 }
 
 /// The shifts since the baseline.
-pub fn baseline(report: &Report) -> String {
+pub(crate) fn baseline(report: &Report) -> String {
     let Some(before) = &report.baseline else { return String::new() };
     let scores = report
         .models
@@ -141,12 +141,12 @@ pub fn baseline(report: &Report) -> String {
 }
 
 /// A row of a table of shifts.
-pub fn shift(shift: &Shift) -> Vec<String> {
+pub(crate) fn shift(shift: &Shift) -> Vec<String> {
     vec![shift.figure.to_owned(), psi(shift.psi), size(shift.expected_median), size(shift.actual_median)]
 }
 
 /// The index with a bar and a word for its size.
-pub fn psi(psi: Option<f64>) -> String {
+pub(crate) fn psi(psi: Option<f64>) -> String {
     let Some(index) = psi else { return "–".into() };
     let (class, word) = match index {
         SIGNIFICANT.. => ("far", "far apart"),
@@ -157,7 +157,7 @@ pub fn psi(psi: Option<f64>) -> String {
 }
 
 /// The methods of the statistics.
-pub fn method(report: &Report) -> String {
+pub(crate) fn method(report: &Report) -> String {
     let resampling = report
         .comparisons
         .iter()

@@ -4,7 +4,7 @@
 use super::html::{esc, table};
 
 /// The HTML of a card. Headings begin two levels down, because the page has its own.
-pub fn html(text: &str) -> String {
+pub(crate) fn html(text: &str) -> String {
     let mut found = String::new();
     for block in text.split("\n\n").map(|block| block.trim_matches('\n')).filter(|block| !block.is_empty()) {
         found += &of_block(block);

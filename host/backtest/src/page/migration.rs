@@ -13,7 +13,7 @@ use crate::{
 
 const NAMES: [&str; 5] = ["low", "fair", "good", "very good", "excellent"];
 
-pub fn section(found: &Comparison) -> String {
+pub(crate) fn section(found: &Comparison) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));
     wrap(
         "Range migration",

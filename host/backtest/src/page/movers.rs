@@ -11,7 +11,7 @@ use crate::{
     words::{decimal, grouped, signed},
 };
 
-pub fn moved(found: &Comparison) -> String {
+pub(crate) fn moved(found: &Comparison) -> String {
     let stayed = found.count - found.moved;
     if found.moved == 0 || stayed == 0 {
         return String::new();
@@ -33,7 +33,7 @@ pub fn moved(found: &Comparison) -> String {
     )
 }
 
-pub fn movers(found: &Comparison, unit: Unit) -> String {
+pub(crate) fn movers(found: &Comparison, unit: Unit) -> String {
     let (first, second) = (esc(&found.first), esc(&found.second));
     // No line break within the name of a model.
     let (first, second) = (first.replace(' ', "&nbsp;"), second.replace(' ', "&nbsp;"));

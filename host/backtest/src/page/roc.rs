@@ -7,7 +7,7 @@ use crate::{grade::Grade, words::decimal};
 
 const SIDE: f64 = 300.0;
 
-pub fn charts(grade: &Grade) -> String {
+pub(crate) fn charts(grade: &Grade) -> String {
     let name = esc(&grade.model);
     format!(
         "<div class=\"pair even\">\n<figure>\n{}<figcaption>ROC: share of the bad below a score against share of the good below it</figcaption></figure>\n\

@@ -265,7 +265,7 @@ impl Account {
             name: chain.native.name.as_ref().unwrap_or(&chain.native.symbol).clone(),
             amount: self.native,
             decimals: NATIVE_DECIMALS,
-            price_usd: prices.get(&None).copied(),
+            price: prices.get(&None).copied(),
             class: AssetClass::Native,
         };
         let tokens = chain.tokens.iter().zip(&self.tokens).map(|(token, amount)| TokenBalance {
@@ -275,7 +275,7 @@ impl Account {
             name: token.name.as_ref().unwrap_or(&token.symbol).clone(),
             amount: *amount,
             decimals: token.decimals,
-            price_usd: prices.get(&Some(token.address)).copied(),
+            price: prices.get(&Some(token.address)).copied(),
             class: token.class,
         });
         std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero()).collect()

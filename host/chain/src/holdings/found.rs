@@ -15,7 +15,7 @@ use crate::{
     activity::records::{ActivityProgress, NftRecord},
     config::ChainConfig,
 };
-use assay_domain::{Address, AssetClass, Nft, Prices, TokenBalance, U256};
+use assay_domain::{Address, AssetClass, Nft, Price, PriceSource, Prices, TokenBalance, U256};
 use assay_evm::{
     call::{Call, returned},
     client::{Block, Client},
@@ -148,7 +148,10 @@ impl Found {
         let balance = |(token, amount): &(Address, U256)| {
             let record = self.records.get(token).cloned().unwrap_or_default();
             let share = self.pairs.get(token).zip(record.decimals);
-            let share = share.map(|(pair, decimals)| pair.price(*amount, decimals, prices, decimals_of));
+            let share = share.map(|(pair, decimals)| {
+                let usd = pair.price(*amount, decimals, prices, decimals_of)?;
+                Some(Price { usd, source: PriceSource::Pool })
+            });
             let class = match share {
                 Some(_) => AssetClass::Liquidity,
                 None if chain.native.wrapped == Some(*token) => AssetClass::Wrapped,
@@ -164,7 +167,7 @@ impl Found {
                 symbol,
                 amount: *amount,
                 decimals: record.decimals.unwrap_or(0),
-                price_usd: share.flatten().or_else(listed),
+                price: share.flatten().or_else(listed),
                 class,
             }
         };

@@ -64,7 +64,7 @@ impl Pair {
         }
         let worth = |side: &Side| {
             let price = prices.get(&Some(side.token))?;
-            Some(f64::from(side.reserve) / 10f64.powi(i32::from(decimals_of(side.token)?)) * price)
+            Some(f64::from(side.reserve) / 10f64.powi(i32::from(decimals_of(side.token)?)) * price.usd)
         };
         let [side0, side1] = &self.sides;
         let worth = match (worth(side0), worth(side1)) {
@@ -82,6 +82,7 @@ mod tests {
     use alloy::sol_types::SolCall;
 
     use super::*;
+    use assay_domain::{Price, PriceSource};
 
     const TOKENS: (Address, Address) = (Address::repeat_byte(1), Address::repeat_byte(2));
 
@@ -102,7 +103,8 @@ mod tests {
     }
 
     fn price(pair: &Pair, prices: &[(Address, f64)]) -> Option<f64> {
-        let prices = prices.iter().map(|(token, price)| (Some(*token), *price)).collect();
+        let price = |usd: f64| Price { usd, source: PriceSource::Feed };
+        let prices = prices.iter().map(|(token, usd)| (Some(*token), price(*usd))).collect();
         pair.price(U256::from(1), 18, &prices, |token| Some(if token == TOKENS.0 { 18 } else { 6 }))
     }
 

@@ -30,11 +30,16 @@ impl Feed {
         [Call::new(self.address, &latestRoundDataCall {}), Call::new(self.address, &decimalsCall {})]
     }
 
-    /// The price in the next `answers`, those to [`ask`](Self::ask).
-    pub(super) fn price<'a>(&self, answers: &mut impl Iterator<Item = &'a Option<Bytes>>, now: u64) -> Option<f64> {
+    /// The price in the next `answers`, those to [`ask`](Self::ask), and the time of its round in Unix seconds.
+    pub(super) fn price<'a>(
+        &self,
+        answers: &mut impl Iterator<Item = &'a Option<Bytes>>,
+        now: u64,
+    ) -> Option<(f64, u64)> {
         let (round, places) =
             (returned::<latestRoundDataCall>(answers.next()), returned::<decimalsCall>(answers.next()));
-        price(&round?, places?, self.heartbeat, now)
+        let round = round?;
+        Some((price(&round, places?, self.heartbeat, now)?, u64::try_from(round.updatedAt).ok()?))
     }
 }
 

@@ -14,7 +14,7 @@ mod sequencer;
 
 use std::{
     collections::HashSet,
-    sync::Arc,
+    sync::{Arc, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -93,12 +93,44 @@ struct Latest {
     on_chain: Arc<OnChain>,
 }
 
+/// The last read of the prices of a chain, for people.
+#[derive(Debug, Clone, Copy)]
+pub struct PriceStatus {
+    /// Of the read, in Unix seconds.
+    pub read_at: u64,
+    /// Assets with a price of the chain's feeds and oracles, and assets that lack one there.
+    pub priced: usize,
+    pub lacking: usize,
+    /// Feeds without a fresh price.
+    pub stale_feeds: usize,
+    /// The oldest round of a feed that is a price, in Unix seconds; `None` without one.
+    pub oldest_round: Option<u64>,
+    /// False while the sequencer of a rollup is not known to be up.
+    pub trusted: bool,
+}
+
+impl PriceStatus {
+    fn of(read_at: u64, on_chain: &OnChain) -> Self {
+        let lacking = on_chain.sourced.iter().filter(|asset| !on_chain.prices.contains_key(*asset));
+        Self {
+            read_at,
+            priced: on_chain.prices.len(),
+            lacking: lacking.count(),
+            stale_feeds: on_chain.stale_feeds,
+            oldest_round: on_chain.oldest_round,
+            trusted: on_chain.trusted,
+        }
+    }
+}
+
 /// Reads the prices of one chain.
 pub(super) struct PriceReader {
     chain: ChainId,
     sources: Sources,
     lifetime: Duration,
     latest: Mutex<Option<Latest>>,
+    /// Of the latest read; a read in progress does not lock it.
+    status: std::sync::Mutex<Option<PriceStatus>>,
     external: Arc<External>,
 }
 
@@ -109,8 +141,14 @@ impl PriceReader {
             sources: Sources::new(chain),
             lifetime: external.lifetime(),
             latest: Mutex::default(),
+            status: std::sync::Mutex::default(),
             external: external.clone(),
         }
+    }
+
+    /// The last read; `None` before the first one.
+    pub(super) fn status(&self) -> Option<PriceStatus> {
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Prices no older than the refresh interval, also of `quotes`, the tokens in which markets count. Concurrent
@@ -159,6 +197,8 @@ impl PriceReader {
             return Ok(last.on_chain.clone());
         }
         let on_chain = Arc::new(self.sources.read(client, oracles, quotes, (at, now)).await?);
+        let read_at = u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default();
+        *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(PriceStatus::of(read_at, &on_chain));
         *latest = Some(Latest {
             at: Instant::now(),
             is_doubted,

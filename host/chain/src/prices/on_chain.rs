@@ -11,7 +11,7 @@ use super::{
     sequencer::{Sequencer, sequencer_state},
 };
 use crate::config::ChainConfig;
-use assay_domain::{Address, ChainId, Prices};
+use assay_domain::{Address, ChainId, Price, PriceSource, Prices};
 use assay_evm::{
     call::{Call, returned},
     client::{Block, Client},
@@ -37,6 +37,10 @@ pub(super) struct OnChain {
     pub trusted: bool,
     /// The block of the read.
     pub block: Option<Block>,
+    /// The oldest round of a feed that is a price, in Unix seconds.
+    pub oldest_round: Option<u64>,
+    /// Feeds without a fresh price.
+    pub stale_feeds: usize,
 }
 
 impl Sources {
@@ -114,21 +118,25 @@ impl Sources {
         answers: &mut impl Iterator<Item = &'a Option<Bytes>>,
         now: u64,
     ) {
-        let by_feed = feed.and_then(|feed| feed.price(answers, now));
+        let round = feed.and_then(|feed| feed.price(answers, now));
+        let by_feed = round.map(|(usd, _)| usd);
+        on_chain.oldest_round = on_chain.oldest_round.into_iter().chain(round.map(|(_, updated)| updated)).min();
         let quote = self.token(asset).map(|_| oracle::quote(oracles, answers)).unwrap_or_default();
         if feed.is_some() || quote.listed {
             on_chain.sourced.insert(asset);
         }
-        let price = by_feed.map(|price| (price, "feed")).or(quote.price.map(|price| (price, "oracle")));
-        if let Some((price, source)) = price
+        let of = |usd: Option<f64>, source| usd.map(|usd| Price { usd, source });
+        let price = of(by_feed, PriceSource::Feed).or(of(quote.price, PriceSource::Oracle));
+        if let Some(price) = price
             && on_chain.trusted
-            && price.is_finite()
-            && price > 0.0
+            && price.usd.is_finite()
+            && price.usd > 0.0
         {
             on_chain.prices.insert(asset, price);
-            count(self.chain, source);
+            count(self.chain, price.source.as_str());
         }
         if feed.is_some() && by_feed.is_none() {
+            on_chain.stale_feeds += 1;
             tracing::warn!(chain = self.chain, token = ?asset, "a price feed has no fresh price");
             count(self.chain, "stale_feed");
         }

@@ -32,6 +32,10 @@ pub struct ChainStatus {
     pub endpoint: Option<String>,
     /// Newest block seen; `None` where the last question for it failed.
     pub head: Option<u64>,
+    /// The time of the last block seen, in Unix seconds, also where the last question failed.
+    pub head_time: Option<u64>,
+    /// Seconds by the clock above which that block is too old; `None` without a bound.
+    pub max_head_age: Option<u64>,
     pub error: Option<String>,
     /// Why that block is not believed to be the newest.
     pub(super) doubt: Option<Doubt>,
@@ -122,11 +126,20 @@ impl Health {
         self.last().head()
     }
 
-    pub(super) fn status(&self, chain_id: ChainId, chain_name: String, endpoint: Option<String>) -> ChainStatus {
+    pub(super) fn status(&self, config: &ChainConfig, endpoint: Option<String>) -> ChainStatus {
         let last = self.last();
         let kept = endpoint.as_ref().and_then(|endpoint| self.verdicts().get(endpoint).copied());
-        let (head, old_state) = (last.head(), kept.map(|(kept, _)| kept));
-        ChainStatus { chain_id, chain_name, endpoint, head, error: last.error, doubt: last.doubt, old_state }
+        ChainStatus {
+            chain_id: config.id,
+            chain_name: config.name.clone(),
+            endpoint,
+            head: last.head(),
+            head_time: last.seen.map(|head| head.time),
+            max_head_age: config.max_head_age.map(|age| age.as_secs()),
+            error: last.error,
+            doubt: last.doubt,
+            old_state: kept.map(|(kept, _)| kept),
+        }
     }
 
     fn last(&self) -> LastAnswer {

@@ -10,6 +10,7 @@ mod clock;
 mod discover;
 mod health;
 mod moment;
+mod overview;
 mod parts;
 mod plan;
 mod rounds;
@@ -47,6 +48,7 @@ use discover::Discovery;
 use health::Health;
 pub use health::{ChainStatus, NO_OLD_STATE, old_state};
 pub use moment::MomentError;
+pub use overview::ChainOverview;
 use seen::Seen;
 pub(super) use setup::Setup;
 
@@ -290,7 +292,7 @@ impl Chain {
     }
 
     pub(super) fn status(&self) -> ChainStatus {
-        let status = self.health.status(self.config.id, self.config.name.clone(), self.client.endpoint());
+        let status = self.health.status(&self.config, self.client.endpoint());
         // Of a wrong clock one warning is enough.
         let told = status.doubt.filter(|doubt| !(doubt.is_of_clock() && self.clock.is_suspected()));
         ChainStatus { doubt: told, ..status }

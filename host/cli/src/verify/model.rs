@@ -1,8 +1,8 @@
 //! The model, run again on the features of the evidence.
 
-use assay_domain::Digest;
+use assay_domain::{Digest, FactorRecord};
 use assay_registry::{CreditModel, Limits, OfKind as _, standalone};
-use assay_statement::{Evidence, EvidenceFactor, Statement};
+use assay_statement::{Evidence, Statement};
 use sha2::{Digest as _, Sha256};
 
 /// The largest component, in bytes.
@@ -40,7 +40,7 @@ pub(super) fn rerun(bytes: &[u8], statement: &Statement, evidence: &Evidence) ->
             content.decile.get()
         ));
     }
-    let factors: Vec<EvidenceFactor> = assessment.factors.iter().map(Into::into).collect();
+    let factors: Vec<FactorRecord> = assessment.factors.iter().map(Into::into).collect();
     if factors != evidence.factors {
         return Err("the model gives other factors than the evidence".to_owned());
     }

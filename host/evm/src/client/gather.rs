@@ -84,7 +84,7 @@ impl<Q, A> Open<Q, A> {
 }
 
 impl<Q, A> Gather<Q, A> {
-    pub fn participant(self: Arc<Self>) -> Participant<Q, A> {
+    pub(crate) fn participant(self: Arc<Self>) -> Participant<Q, A> {
         let number = self.change(|state| {
             let number = state.number();
             state.participants.insert(number, None);
@@ -115,7 +115,7 @@ impl<Q, A> Drop for Participant<Q, A> {
 impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
     /// Answers `question`, which a `participant` or another reader asks. Where it opens a list, `send` gets all
     /// questions of the list and returns the answers in their order. `None` where an answer is missing.
-    pub async fn ask<F>(
+    pub(crate) async fn ask<F>(
         self: Arc<Self>,
         question: Q,
         participant: Option<&Participant<Q, A>>,

@@ -4,7 +4,7 @@
 use std::{
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -35,6 +35,8 @@ pub(super) struct Health {
     state: Mutex<State>,
     /// Failures since its last answer to a reader.
     failures: AtomicU32,
+    /// All failures so far.
+    failed: AtomicU64,
     /// A rest begins.
     rests: Notify,
     /// The question for the chain id that is in progress.
@@ -85,6 +87,20 @@ impl Endpoint {
         }
     }
 
+    /// Its state in one word, and the failure after which it rests.
+    pub(super) fn standing(&self) -> (&'static str, Option<Fault>) {
+        match &*self.state() {
+            State::Unchecked => ("unused", None),
+            State::Good => ("ready", None),
+            State::Rests { fault, .. } => ("rests", Some(fault.clone())),
+        }
+    }
+
+    /// Number of its failures so far; requests that fail together count once.
+    pub(super) fn failed(&self) -> u64 {
+        self.health.failed.load(Ordering::Relaxed)
+    }
+
     /// Whether it failed and has not answered a reader since.
     pub fn is_doubtful(&self) -> bool {
         self.health.failures.load(Ordering::Relaxed) > 0
@@ -99,6 +115,7 @@ impl Endpoint {
             State::Unchecked | State::Good => None,
         };
         let failures = self.health.failures.fetch_add(1, Ordering::Relaxed);
+        self.health.failed.fetch_add(1, Ordering::Relaxed);
         let (chain, endpoint) = (self.chain, &self.host);
         let pause = if let Fault::WrongChain { found, .. } = fault {
             if !matches!(earlier, Some(Fault::WrongChain { .. })) {

@@ -7,6 +7,7 @@ mod health;
 mod pace;
 mod permits;
 mod queue;
+mod status;
 
 use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -30,6 +31,7 @@ pub use queue::Rank;
 
 pub use exchange::root_cause;
 pub use health::Readiness;
+pub use status::{EndpointPace, EndpointStatus};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum wait for the answer to a cheap request; a quarter of the timeout if that is longer. Every read begins with

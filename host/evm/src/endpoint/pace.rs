@@ -86,7 +86,7 @@ pub(super) struct Pace {
 
 impl Pace {
     /// Without a limit, or with at most `bound` calls a second.
-    pub fn new(bound: Option<u32>) -> Self {
+    pub(crate) fn new(bound: Option<u32>) -> Self {
         Self {
             bound: bound.map_or(f64::INFINITY, f64::from),
             limit: None,
@@ -104,37 +104,37 @@ impl Pace {
     }
 
     /// Whether the endpoint has a limit, as far as known.
-    pub fn is_limited(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         self.bound.is_finite() || self.limit.is_some() || self.refusals > 0
     }
 
     /// The requests or calls a second that the endpoint takes, learned or configured; `None` without a limit.
-    pub fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         let learned = self.limit.map_or(f64::INFINITY, |limit| limit.rate);
         Some(learned.min(self.bound)).filter(|rate| rate.is_finite())
     }
 
     /// The calls a second that the endpoint takes, where each call of a batch counts; `None` where it does not, or as
     /// far as known.
-    pub fn call_rate(&self) -> Option<f64> {
+    pub(crate) fn call_rate(&self) -> Option<f64> {
         let learned = self.limit.filter(|limit| matches!(limit.unit, Unit::Calls)).map_or(f64::INFINITY, |l| l.rate);
         Some(learned.min(self.bound)).filter(|rate| rate.is_finite())
     }
 
     /// The learned requests or calls a second; `None` without a refusal.
-    pub fn learned(&self) -> Option<f64> {
+    pub(crate) fn learned(&self) -> Option<f64> {
         self.limit.map(|limit| limit.rate)
     }
 
     /// Calls of the largest batch that fits the pace.
-    pub fn ceiling(&self) -> usize {
+    pub(crate) fn ceiling(&self) -> usize {
         let learned = self.limit.filter(|limit| limit.unit == Unit::Calls).map_or(f64::INFINITY, |limit| limit.rate);
         (learned.min(self.bound) / BATCHES).max(1.0) as usize
     }
 
     /// How long a request of `calls` calls has to wait; zero if it may go now. It is to ask again after that time, or
     /// once another request is answered or refused.
-    pub fn delay(&mut self, calls: usize, now: Instant) -> Duration {
+    pub(crate) fn delay(&mut self, calls: usize, now: Instant) -> Duration {
         self.sent.drop_old(now);
         self.limit = self.limit.filter(|limit| now < limit.refused + FORGET);
         let held = self.held_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
@@ -171,7 +171,7 @@ impl Pace {
         sent.requests == 0 || (learned && within(Unit::Calls, self.bound))
     }
 
-    pub fn on_sent(&mut self, calls: usize, now: Instant) -> Sent {
+    pub(crate) fn on_sent(&mut self, calls: usize, now: Instant) -> Sent {
         self.sent.add(calls, now);
         if self.trial == Trial::Due {
             self.trial = Trial::Sent(now);
@@ -188,7 +188,7 @@ impl Pace {
         *self.latest.insert(Sent { at: now, calls, load: self.sent.amount() })
     }
 
-    pub fn on_answered(&mut self, sent: &Sent, now: Instant) {
+    pub(crate) fn on_answered(&mut self, sent: &Sent, now: Instant) {
         self.answered.add(sent.calls, now);
         let answered = self.answered.amount();
         self.best.requests = self.best.requests.max(answered.requests);
@@ -200,7 +200,7 @@ impl Pace {
     }
 
     /// `after` is how long the endpoint wants to be left alone.
-    pub fn on_refused(&mut self, sent: &Sent, after: Option<Duration>, now: Instant) {
+    pub(crate) fn on_refused(&mut self, sent: &Sent, after: Option<Duration>, now: Instant) {
         // Requests that were in progress at the first refusal are often refused too.
         let hold = if self.held_until.is_none_or(|until| sent.at >= until) {
             self.refusals = self.refusals.saturating_add(1);

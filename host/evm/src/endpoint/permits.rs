@@ -25,7 +25,7 @@ pub(super) type Held<'a> = (Option<SemaphorePermit<'a>>, SemaphorePermit<'a>);
 
 impl Permits {
     /// For so many requests in flight.
-    pub fn new(concurrency: usize) -> Self {
+    pub(crate) fn new(concurrency: usize) -> Self {
         Self {
             all: Semaphore::new(concurrency.saturating_sub(1).max(1)),
             first: (concurrency > 1).then(|| Semaphore::new(1)),
@@ -35,7 +35,7 @@ impl Permits {
     }
 
     /// Waits for the permits of `packet`.
-    pub async fn of(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
+    pub(crate) async fn of(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
         let closed = |_| Fault::Unreachable("stopped".into());
         let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
         let bounded = match rank {

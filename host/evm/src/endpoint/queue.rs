@@ -60,26 +60,26 @@ pub(super) struct TooManyCalls {
 
 impl Queue {
     /// Of an endpoint that takes at most `bound` calls a second, if any. `learned` shows the pace.
-    pub fn new(bound: Option<u32>, learned: Gauge) -> Self {
+    pub(crate) fn new(bound: Option<u32>, learned: Gauge) -> Self {
         Self { pace: Mutex::new(Pace::new(bound)), lines: Default::default(), changed: Notify::new(), learned }
     }
 
-    pub fn is_limited(&self) -> bool {
+    pub(crate) fn is_limited(&self) -> bool {
         self.pace().is_limited()
     }
 
     /// The requests or calls a second that the endpoint takes; `None` without a limit.
-    pub fn rate(&self) -> Option<f64> {
+    pub(crate) fn rate(&self) -> Option<f64> {
         self.pace().rate()
     }
 
     /// The calls a second that the endpoint takes; `None` where no limit of calls is known.
-    pub fn call_rate(&self) -> Option<f64> {
+    pub(crate) fn call_rate(&self) -> Option<f64> {
         self.pace().call_rate()
     }
 
     /// Calls of the largest batch that fits the pace.
-    pub fn ceiling(&self) -> usize {
+    pub(crate) fn ceiling(&self) -> usize {
         self.pace().ceiling()
     }
 
@@ -87,7 +87,7 @@ impl Queue {
     ///
     /// # Errors
     /// [`TooManyCalls`] where it has to be split, because calls are counted.
-    pub async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, TooManyCalls> {
+    pub(crate) async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, TooManyCalls> {
         let [first, usual, last] = &self.lines;
         let (line, above): (_, &[Line]) = match rank {
             Rank::First => (first, &[]),
@@ -127,12 +127,12 @@ impl Queue {
 }
 
 impl Turn<'_> {
-    pub fn answered(&self) {
+    pub(crate) fn answered(&self) {
         self.tell(|pace| pace.on_answered(&self.sent, Instant::now()));
     }
 
     /// `after` is how long the endpoint wants to be left alone. Whether this is the first sign of a limit.
-    pub fn refused(&self, after: Option<Duration>) -> bool {
+    pub(crate) fn refused(&self, after: Option<Duration>) -> bool {
         self.tell(|pace| {
             let was_limited = pace.is_limited();
             pace.on_refused(&self.sent, after, Instant::now());

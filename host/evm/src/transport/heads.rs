@@ -109,8 +109,13 @@ impl Heads {
         }
     }
 
+    /// The last head of the endpoint at `index`.
+    pub(super) fn of(&self, index: usize) -> Option<Block> {
+        self.state().of.get(index).copied().flatten()
+    }
+
     fn reaches(&self, index: usize, block: u64) -> bool {
-        self.state().of.get(index).copied().flatten().is_some_and(|head| head.number >= block)
+        self.of(index).is_some_and(|head| head.number >= block)
     }
 
     /// Whether no comparison has ended yet; `None` if none is due.

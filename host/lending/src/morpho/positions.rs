@@ -139,7 +139,7 @@ impl Used {
         let (supplied, borrowed) = (totals.supplied(position.supply_shares)?, totals.borrowed(position.borrow_shares)?);
         let usd = |token: Address, amount: U256| {
             let unit = self.unit(token, answers)?;
-            prices.get(&Some(token)).map(|price| f64::from(amount) / unit * price)
+            prices.get(&Some(token)).map(|price| f64::from(amount) / unit * price.usd)
         };
         if !borrowed.is_zero() {
             let debt = usd(params.loanToken, borrowed)?;

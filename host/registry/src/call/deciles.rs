@@ -10,13 +10,13 @@ pub(crate) struct Deciles {
 
 impl Deciles {
     /// Adds the decile of the next higher score.
-    pub fn push(&mut self, score: Score, decile: Decile) {
+    pub(crate) fn push(&mut self, score: Score, decile: Decile) {
         if decile > self.of(score) {
             self.rises.push((score, decile));
         }
     }
 
-    pub fn of(&self, score: Score) -> Decile {
+    pub(crate) fn of(&self, score: Score) -> Decile {
         self.rises.iter().rev().find(|(from, _)| *from <= score).map_or(Decile::MIN, |(_, decile)| *decile)
     }
 }

@@ -26,7 +26,7 @@ impl Linked {
     ///
     /// # Errors
     /// Why it cannot be linked.
-    pub fn new(component: &Component, code: &Code, world: &World, runtime: &Runtime) -> Result<Self, String> {
+    pub(crate) fn new(component: &Component, code: &Code, world: &World, runtime: &Runtime) -> Result<Self, String> {
         let mut shards = Vec::new();
         for (index, shard) in runtime.shards().enumerate() {
             let loaded = if index == 0 { Ok(component.clone()) } else { code.load(&shard.engine) };
@@ -41,7 +41,7 @@ impl Linked {
     ///
     /// # Errors
     /// [`ScoreError::Busy`], or what a start function did wrong.
-    pub fn start<'a>(&'a self, runtime: &'a Runtime) -> Result<(Call<'a>, &'a dyn Abi), ScoreError> {
+    pub(crate) fn start<'a>(&'a self, runtime: &'a Runtime) -> Result<(Call<'a>, &'a dyn Abi), ScoreError> {
         let busy = || ScoreError::Busy { instances: runtime.limits.instances };
         let slot = runtime.take_slot().ok_or_else(busy)?;
         let InShard { pre, abi } = self.0.get(slot.index).ok_or_else(busy)?;

@@ -45,7 +45,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// What a start function did wrong.
-    pub fn start(runtime: &'a Runtime, pre: &InstancePre<Guest>, slot: Slot<'a>) -> Result<Self, ScoreError> {
+    pub(crate) fn start(runtime: &'a Runtime, pre: &InstancePre<Guest>, slot: Slot<'a>) -> Result<Self, ScoreError> {
         let mut store = Store::new(&slot.shard.engine, Guest::new(&runtime.limits));
         store.limiter(|guest| guest);
         store.set_hostcall_fuel(runtime.limits.answer);
@@ -65,7 +65,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// A trap, an unreadable answer, or a function of another type.
-    pub fn invoke<P, R>(&mut self, function: &ComponentExportIndex, params: P) -> wasmtime::Result<R>
+    pub(crate) fn invoke<P, R>(&mut self, function: &ComponentExportIndex, params: P) -> wasmtime::Result<R>
     where
         P: ComponentNamedList + Lower,
         (R,): ComponentNamedList + Lift,
@@ -78,7 +78,7 @@ impl<'a> Call<'a> {
     ///
     /// # Errors
     /// What is different.
-    pub fn offers<P, R>(&mut self, function: &ComponentExportIndex) -> wasmtime::Result<()>
+    pub(crate) fn offers<P, R>(&mut self, function: &ComponentExportIndex) -> wasmtime::Result<()>
     where
         P: ComponentNamedList + Lower,
         (R,): ComponentNamedList + Lift,
@@ -96,7 +96,7 @@ impl<'a> Call<'a> {
     }
 
     /// Resets the time and the fuel of the call.
-    pub fn rewind(&mut self) {
+    pub(crate) fn rewind(&mut self) {
         if self.runtime.purpose.epoch {
             let ticks = self.store.data_mut().restart();
             self.store.set_epoch_deadline(ticks);
@@ -108,7 +108,7 @@ impl<'a> Call<'a> {
     }
 
     /// Fuel used since the last [`Call::rewind`]; 0 where the engine counts none.
-    pub fn fuel(&self) -> u64 {
+    pub(crate) fn fuel(&self) -> u64 {
         if !self.runtime.purpose.fuel {
             return 0;
         }
@@ -116,12 +116,12 @@ impl<'a> Call<'a> {
     }
 
     /// The most linear memory that the instance has had, in bytes.
-    pub fn peak_memory(&self) -> usize {
+    pub(crate) fn peak_memory(&self) -> usize {
         self.store.data().peak
     }
 
     /// What a model whose language has a `print` printed in this instance, which `error` may have stopped.
-    pub fn printed(&mut self, error: Option<&wasmtime::Error>) -> Option<String> {
+    pub(crate) fn printed(&mut self, error: Option<&wasmtime::Error>) -> Option<String> {
         let printed = match error {
             Some(error) => dump::printed(error, &self.store),
             None => {
@@ -134,7 +134,7 @@ impl<'a> Call<'a> {
 
     /// The pages of memory that a script wrote in this instance, which stops with that. Empty where the engine counts
     /// no fuel or keeps no dump.
-    pub fn written(&mut self) -> BTreeSet<u32> {
+    pub(crate) fn written(&mut self) -> BTreeSet<u32> {
         let Some(function) = self.prints() else { return BTreeSet::new() };
         // Without fuel a call stops before its first step, and the error has the memory.
         let stopped = self.store.set_fuel(0).and_then(|()| self.invoke::<(), String>(&function, ()));
@@ -147,7 +147,7 @@ impl<'a> Call<'a> {
     }
 
     /// The meaning of `error`, which ended this call.
-    pub fn failure(&mut self, error: &wasmtime::Error) -> ScoreError {
+    pub(crate) fn failure(&mut self, error: &wasmtime::Error) -> ScoreError {
         match dump::remains(error, &mut self.store) {
             Remains::Panic(text) => ScoreError::Trap { kind: text, at: None },
             Remains::FullStack => ScoreError::GuestStack,

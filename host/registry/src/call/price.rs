@@ -37,7 +37,7 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    pub fn of(code: &Code, runtime: &Runtime, compile: Duration) -> Self {
+    pub(crate) fn of(code: &Code, runtime: &Runtime, compile: Duration) -> Self {
         let lanes = runtime.shards().count();
         let copies = if code.is_shared() { 1 } else { lanes };
         Self { lanes, code: code.len().saturating_mul(copies), compile }

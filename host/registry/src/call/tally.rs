@@ -24,7 +24,7 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    pub fn new(info: &ModelInfo) -> Self {
+    pub(crate) fn new(info: &ModelInfo) -> Self {
         let labels = [("kind", info.kind.as_str().to_owned()), ("version", info.version.to_string())];
         Self {
             calls: AtomicU64::new(0),
@@ -41,22 +41,22 @@ impl Tally {
     }
 
     /// Calls, and failures among them.
-    pub fn calls(&self) -> (u64, u64) {
+    pub(crate) fn calls(&self) -> (u64, u64) {
         (self.calls.load(Relaxed), self.failures.load(Relaxed))
     }
 
-    pub fn set_cost(&self, fuel: u64, memory: usize) {
+    pub(crate) fn set_cost(&self, fuel: u64, memory: usize) {
         self.fuel.store(fuel, Relaxed);
         self.memory.store(memory, Relaxed);
     }
 
     /// Fuel and bytes of memory of the last call.
-    pub fn last_cost(&self) -> (u64, usize) {
+    pub(crate) fn last_cost(&self) -> (u64, usize) {
         (self.fuel.load(Relaxed), self.memory.load(Relaxed))
     }
 
     /// Notes the memory of a call.
-    pub fn note_peak(&self, memory: usize) {
+    pub(crate) fn note_peak(&self, memory: usize) {
         // Read first, as in `reset`.
         if self.peak.load(Relaxed) < memory {
             self.peak.fetch_max(memory, Relaxed);
@@ -64,21 +64,21 @@ impl Tally {
     }
 
     /// The most memory of a call so far, in bytes.
-    pub fn peak(&self) -> usize {
+    pub(crate) fn peak(&self) -> usize {
         self.peak.load(Relaxed)
     }
 
-    pub fn set_typical(&self, call: Duration) {
+    pub(crate) fn set_typical(&self, call: Duration) {
         self.typical.store(u64::try_from(call.as_nanos()).unwrap_or(u64::MAX), Relaxed);
     }
 
     /// The time of an ordinary call when the model was loaded.
-    pub fn typical(&self) -> Duration {
+    pub(crate) fn typical(&self) -> Duration {
         Duration::from_nanos(self.typical.load(Relaxed))
     }
 
     /// Returns the failures in a row, this one included.
-    pub fn record(&self, took: Duration, error: Option<&ScoreError>) -> u32 {
+    pub(crate) fn record(&self, took: Duration, error: Option<&ScoreError>) -> u32 {
         self.calls.fetch_add(1, Relaxed);
         self.counted.increment(1);
         self.took.record(took.as_secs_f64());
@@ -97,7 +97,7 @@ impl Tally {
     }
 
     /// Sets the failures in a row to zero.
-    pub fn reset(&self) {
+    pub(crate) fn reset(&self) {
         // Read first: a write would make all cores compete for the cache line.
         if self.in_a_row.load(Relaxed) != 0 {
             self.in_a_row.store(0, Relaxed);

@@ -26,7 +26,7 @@ pub(crate) enum Code {
 }
 
 impl Code {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Bytes(code) => code.len(),
             Self::File { bytes, .. } => *bytes,
@@ -34,13 +34,13 @@ impl Code {
     }
 
     /// Whether the engines share one copy.
-    pub fn is_shared(&self) -> bool {
+    pub(crate) fn is_shared(&self) -> bool {
         matches!(self, Self::File { .. })
     }
 
     /// # Errors
     /// Where the pool has no room for the component.
-    pub fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
+    pub(crate) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
         match self {
             Self::Bytes(code) => deserialize(engine, code),
             Self::File { path, bytes } => {
@@ -81,12 +81,12 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    pub fn code(&self) -> Code {
+    pub(crate) fn code(&self) -> Code {
         Code::File { path: self.temporary.clone(), bytes: self.bytes }
     }
 
     /// Keeps the code for the next start. A failure only costs time then.
-    pub fn keep(self) {
+    pub(crate) fn keep(self) {
         if let Err(error) = fs::rename(&self.temporary, &self.path) {
             tracing::warn!(%error, "compiled code could not be kept");
         }
@@ -119,7 +119,7 @@ const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 impl Compiled {
     /// # Errors
     /// Where the folder cannot be created, or other users may write to it.
-    pub fn open(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         make_private(folder)?;
         for entry in fs::read_dir(folder)?.flatten() {
             let staged = entry.path().extension().is_some_and(|end| end == STAGED);
@@ -133,12 +133,12 @@ impl Compiled {
     }
 
     /// Whether the folder has the code of this component.
-    pub fn has(&self, engine: &Engine, digest: &Digest) -> bool {
+    pub(crate) fn has(&self, engine: &Engine, digest: &Digest) -> bool {
         self.path(engine, digest).exists()
     }
 
     /// The kept code, to be shared by all engines or copied to each.
-    pub fn get(&self, engine: &Engine, digest: &Digest, share: bool) -> Option<Kept> {
+    pub(crate) fn get(&self, engine: &Engine, digest: &Digest, share: bool) -> Option<Kept> {
         let path = self.path(engine, digest);
         let mut bytes = fs::read(&path).ok()?;
         let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>()?;
@@ -157,7 +157,7 @@ impl Compiled {
     }
 
     /// Writes code to the folder; it is kept once the component passes every check.
-    pub fn stage(&self, engine: &Engine, digest: &Digest, code: &[u8], took: Duration) -> Option<Staged> {
+    pub(crate) fn stage(&self, engine: &Engine, digest: &Digest, code: &[u8], took: Duration) -> Option<Staged> {
         /// Two threads may compile the same component.
         static STAGES: AtomicU64 = AtomicU64::new(0);
         let path = self.path(engine, digest);
@@ -173,7 +173,7 @@ impl Compiled {
     }
 
     /// Removes the code of a component, for every engine.
-    pub fn forget(&self, digest: &Digest) {
+    pub(crate) fn forget(&self, digest: &Digest) {
         let of_it = format!("{digest}-");
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&of_it)) {

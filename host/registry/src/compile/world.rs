@@ -18,7 +18,7 @@ pub(crate) enum Generation {
 
 impl Generation {
     /// The folder of its contract.
-    pub fn wit(self) -> &'static str {
+    pub(crate) fn wit(self) -> &'static str {
         match self {
             Self::V1 => "wit/v1",
             Self::V2 => "wit/v2",

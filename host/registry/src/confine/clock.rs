@@ -34,7 +34,7 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub fn start<'a>(engines: impl Iterator<Item = &'a Engine>) -> io::Result<Self> {
+    pub(crate) fn start<'a>(engines: impl Iterator<Item = &'a Engine>) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         // Weak references: the clock does not keep an engine in memory.
         let (stopped, engines) = (Arc::clone(&stop), engines.map(Engine::weak).collect::<Vec<_>>());

@@ -32,14 +32,14 @@ pub(crate) struct Purpose {
 }
 
 impl Purpose {
-    pub const SERVE: Self = Self { pool: true, scan: true, epoch: true, fuel: false, dump: false };
+    pub(crate) const SERVE: Self = Self { pool: true, scan: true, epoch: true, fuel: false, dump: false };
     /// For authors: limits as in service, and what a panic said.
-    pub const CHECK: Self = Self { dump: true, ..Self::SERVE };
+    pub(crate) const CHECK: Self = Self { dump: true, ..Self::SERVE };
     /// For the shadow engine.
-    pub const SHADOW: Self = Self { fuel: true, ..Self::SERVE };
-    pub const COUNT: Self = Self { pool: false, ..Self::SHADOW };
+    pub(crate) const SHADOW: Self = Self { fuel: true, ..Self::SERVE };
+    pub(crate) const COUNT: Self = Self { pool: false, ..Self::SHADOW };
     /// For authors: the cost of each call, and what a panic said.
-    pub const TRY: Self = Self { dump: true, ..Self::COUNT };
+    pub(crate) const TRY: Self = Self { dump: true, ..Self::COUNT };
 }
 
 /// One engine for each core, all with the same configuration, with their clock and limits.
@@ -58,7 +58,7 @@ pub(crate) struct Runtime {
 impl Runtime {
     /// # Errors
     /// Where this processor or this configuration cannot run WebAssembly at all.
-    pub fn new(limits: &Limits, purpose: Purpose, class: Class) -> wasmtime::Result<Self> {
+    pub(crate) fn new(limits: &Limits, purpose: Purpose, class: Class) -> wasmtime::Result<Self> {
         let limits = limits.of(class);
         // Two cores that share one pool compete for its locks and cache lines: they make 1.5 times the calls of one
         // core, instead of twice.
@@ -94,16 +94,16 @@ impl Runtime {
     }
 
     /// The engine that compiles. The compiled code runs in all shards.
-    pub fn engine(&self) -> &Engine {
+    pub(crate) fn engine(&self) -> &Engine {
         &self.first.engine
     }
 
-    pub fn shards(&self) -> impl Iterator<Item = &Shard> {
+    pub(crate) fn shards(&self) -> impl Iterator<Item = &Shard> {
         std::iter::once(&self.first).chain(&self.others)
     }
 
     /// `None` when every instance is used.
-    pub fn take_slot(&self) -> Option<Slot<'_>> {
+    pub(crate) fn take_slot(&self) -> Option<Slot<'_>> {
         shard::take_slot(&self.first, &self.others)
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Engines {
 impl Engines {
     /// # Errors
     /// Where this processor cannot run WebAssembly at all.
-    pub fn new(limits: &Limits, purpose: Purpose) -> wasmtime::Result<Self> {
+    pub(crate) fn new(limits: &Limits, purpose: Purpose) -> wasmtime::Result<Self> {
         let names = engine::compiling(purpose)?;
         Ok(Self { limits: limits.clone(), purpose, names, made: Mutex::default() })
     }
@@ -28,7 +28,7 @@ impl Engines {
     ///
     /// # Errors
     /// [`LoadError::NoEngine`].
-    pub fn of(&self, class: Class) -> Result<Arc<Runtime>, LoadError> {
+    pub(crate) fn of(&self, class: Class) -> Result<Arc<Runtime>, LoadError> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(place) = made.get_mut(class as usize) else { return Err(LoadError::Closed) };
         if let Some(runtime) = place.upgrade() {

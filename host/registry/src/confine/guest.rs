@@ -33,20 +33,20 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    pub fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         let Limits { memory, table, deadline, .. } = *limits;
         Self { max_memory: memory, max_table: table, deadline, peak: 0, denied: None, checks: 0, first_check: None }
     }
 
     /// Starts the time of a call. Returns the ticks until the first check of the clock.
-    pub fn restart(&mut self) -> u64 {
+    pub(crate) fn restart(&mut self) -> u64 {
         self.checks = 0;
         clock::ticks(self.deadline / 2)
     }
 
     /// Half of the deadline is over. On a busy machine the thread may not have run for that long: the call continues
     /// until it has had its processor time, or until [`MAX_CHECKS`].
-    pub fn check_clock(&mut self) -> UpdateDeadline {
+    pub(crate) fn check_clock(&mut self) -> UpdateDeadline {
         let now = clock::processor_time();
         let half = self.deadline / 2;
         self.checks += 1;

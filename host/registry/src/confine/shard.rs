@@ -23,7 +23,7 @@ pub(crate) struct Shard {
 }
 
 impl Shard {
-    pub fn new(engine: Engine, slots: u32) -> Self {
+    pub(crate) fn new(engine: Engine, slots: u32) -> Self {
         Self { linker: Linker::new(&engine), engine, slots, used: AtomicU32::new(0) }
     }
 

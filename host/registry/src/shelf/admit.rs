@@ -15,7 +15,7 @@ use assay_domain::{Digest, ModelRef};
 
 impl Shared {
     /// A model that may enter the catalogue: a new one, or one that is loaded with the same bytes.
-    pub fn admit(&self, bytes: &[u8]) -> Result<Admitted, Box<Rejected>> {
+    pub(crate) fn admit(&self, bytes: &[u8]) -> Result<Admitted, Box<Rejected>> {
         let digest = examine::digest(bytes);
         match self.loaded(&digest) {
             Some(reference) => Ok(Admitted::Known(reference)),
@@ -24,14 +24,14 @@ impl Shared {
     }
 
     /// The loaded model with these bytes.
-    pub fn loaded(&self, digest: &Digest) -> Option<ModelRef> {
+    pub(crate) fn loaded(&self, digest: &Digest) -> Option<ModelRef> {
         let catalogue = self.catalogue();
         let entry = catalogue.models.values().find(|entry| entry.model.digest() == *digest);
         entry.map(|entry| entry.model.reference().clone())
     }
 
     /// Admits the model that the examination of a file found.
-    pub fn accept(&self, digest: Digest, found: Result<Examined, LoadError>) -> Result<Admitted, Box<Rejected>> {
+    pub(crate) fn accept(&self, digest: Digest, found: Result<Examined, LoadError>) -> Result<Admitted, Box<Rejected>> {
         let rejected = |info, error| Err(Box::new(Rejected { digest: Some(digest), info, error }));
         if let Some(reference) = self.loaded(&digest) {
             return Ok(Admitted::Known(reference));
@@ -63,7 +63,7 @@ pub(crate) enum Admitted {
 }
 
 impl Admitted {
-    pub fn reference(&self) -> &ModelRef {
+    pub(crate) fn reference(&self) -> &ModelRef {
         match self {
             Self::New(model) => model.reference(),
             Self::Known(reference) => reference,

@@ -21,7 +21,7 @@ impl Attempt {
     ///
     /// # Errors
     /// [`LoadError::SetAside`] where the server ended during each of the last two attempts.
-    pub fn begin(folder: &Path, digest: &Digest) -> Result<Self, LoadError> {
+    pub(crate) fn begin(folder: &Path, digest: &Digest) -> Result<Self, LoadError> {
         let note = folder.join(format!("{digest}.loading"));
         let mut attempts = fs::read(&note).unwrap_or_default();
         if attempts.len() >= DEATHS {

@@ -41,7 +41,7 @@ pub(crate) struct Turn(Arc<AtomicBool>);
 
 impl Turn {
     /// Returns true for the first of worker and caller.
-    pub fn take(&self) -> bool {
+    pub(crate) fn take(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
     }
 }
@@ -63,7 +63,7 @@ struct Waiting {
 
 impl Background {
     /// Calls `work` for each job until it returns false.
-    pub fn start(work: impl Fn(Job) -> bool + Send + 'static) -> io::Result<Self> {
+    pub(crate) fn start(work: impl Fn(Job) -> bool + Send + 'static) -> io::Result<Self> {
         let queue = Arc::new(Queue::default());
         let jobs = Arc::clone(&queue);
         let run = move || while jobs.next().is_some_and(&work) {};
@@ -72,7 +72,7 @@ impl Background {
     }
 
     /// Queues uploads before files of the shelf, for which no caller waits.
-    pub fn add(&self, job: Job) {
+    pub(crate) fn add(&self, job: Job) {
         let mut waiting = self.0.lock();
         let place = match job.source {
             Source::Shelf { .. } => None,

@@ -59,7 +59,7 @@ pub(crate) struct Entry {
 
 impl Catalogue {
     /// The champion by role; while that one is absent or out of service, the one that stands in for it.
-    pub fn champion(&self, kind: ModelKind) -> Option<&Entry> {
+    pub(crate) fn champion(&self, kind: ModelKind) -> Option<&Entry> {
         let Some(version) = self.roles.champion(kind) else { return self.first(kind) };
         let by_role = self.models.get(&(kind, version.clone()));
         if by_role.is_none() && self.starting {
@@ -86,21 +86,21 @@ impl Catalogue {
         below.or_else(|| self.highest(kind, Some(version)))
     }
 
-    pub fn is_champion(&self, key: &Key) -> bool {
+    pub(crate) fn is_champion(&self, key: &Key) -> bool {
         self.champion(key.0).is_some_and(|entry| *entry.model.version() == key.1)
     }
 
     /// The highest version of `kind` in service, without `except`.
-    pub fn highest(&self, kind: ModelKind, except: Option<&ModelVersion>) -> Option<&Entry> {
+    pub(crate) fn highest(&self, kind: ModelKind, except: Option<&ModelVersion>) -> Option<&Entry> {
         self.of(kind).rev().find(|entry| entry.out_of_service.is_none() && Some(entry.model.version()) != except)
     }
 
-    pub fn of(&self, kind: ModelKind) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub(crate) fn of(&self, kind: ModelKind) -> impl DoubleEndedIterator<Item = &Entry> {
         self.models.values().filter(move |entry| entry.model.kind() == kind)
     }
 
     /// Ends the start when no file is left to be compiled.
-    pub fn note_start(&mut self) {
+    pub(crate) fn note_start(&mut self) {
         let is_compiling = |file: &File| match &file.outcome {
             Outcome::Failed { rejected, .. } => rejected.error == LoadError::Compiling,
             Outcome::Loaded(_) => false,
@@ -109,7 +109,7 @@ impl Catalogue {
     }
 
     /// Makes a version the champion of each kind that has none.
-    pub fn fill_vacancies(&mut self) {
+    pub(crate) fn fill_vacancies(&mut self) {
         for kind in ModelKind::ALL {
             if self.roles.champion(kind).is_none()
                 && let Some(version) = self.first(kind).map(|entry| entry.model.version().clone())
@@ -120,7 +120,7 @@ impl Catalogue {
     }
 
     /// The loaded version, or an error with the loaded versions.
-    pub fn entry(&mut self, kind: ModelKind, version: &ModelVersion) -> Result<&mut Entry, RoleError> {
+    pub(crate) fn entry(&mut self, kind: ModelKind, version: &ModelVersion) -> Result<&mut Entry, RoleError> {
         let loaded = self.of(kind).map(|entry| entry.model.version().to_string()).collect();
         self.models.get_mut(&(kind, version.clone())).ok_or_else(|| RoleError::Unknown {
             kind,
@@ -130,7 +130,7 @@ impl Catalogue {
     }
 
     /// Checks that all of these are loaded and none is champion.
-    pub fn may_challenge(&mut self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
+    pub(crate) fn may_challenge(&mut self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
         for version in versions {
             self.entry(kind, version)?;
             if self.is_champion(&(kind, version.clone())) {
@@ -144,7 +144,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`RoleError::OutOfService`], [`RoleError::NotLoaded`] with the error of its file, or [`RoleError::Unknown`].
-    pub fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<&Entry, RoleError> {
+    pub(crate) fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<&Entry, RoleError> {
         let Some(entry) = self.models.get(&(kind, version.clone())) else { return Err(self.absent(kind, version)) };
         match &entry.out_of_service {
             None => Ok(entry),
@@ -155,7 +155,7 @@ impl Catalogue {
     }
 
     /// Why a version is not loaded: its file has an error, or there is none.
-    pub fn absent(&self, kind: ModelKind, version: &ModelVersion) -> RoleError {
+    pub(crate) fn absent(&self, kind: ModelKind, version: &ModelVersion) -> RoleError {
         let of_it = |file: &File| match &file.outcome {
             Outcome::Failed { rejected, .. } => {
                 let info = rejected.info.as_ref().filter(|info| (info.kind, &info.version) == (kind, version))?;
@@ -173,7 +173,7 @@ impl Catalogue {
     }
 
     /// The latest earlier champion that is in service.
-    pub fn before(&self, kind: ModelKind) -> Option<ModelVersion> {
+    pub(crate) fn before(&self, kind: ModelKind) -> Option<ModelVersion> {
         let champion = self.roles.champion(kind).cloned();
         let fit = |version: &ModelVersion| self.in_service(kind, version).is_ok();
         self.roles
@@ -185,7 +185,7 @@ impl Catalogue {
     }
 
     /// Takes a failing champion out of service if another version can replace it. Returns the new champion.
-    pub fn replace_champion(
+    pub(crate) fn replace_champion(
         &mut self,
         kind: ModelKind,
         version: &ModelVersion,
@@ -204,13 +204,13 @@ impl Catalogue {
     }
 
     /// The files that hold the bytes of `key`.
-    pub fn files_of(&self, key: &Key) -> Vec<String> {
+    pub(crate) fn files_of(&self, key: &Key) -> Vec<String> {
         let holds = |file: &File| matches!(&file.outcome, Outcome::Loaded(loaded) if loaded == key);
         self.files.iter().filter(|(_, file)| holds(file)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Removes `key`. Files that were rejected because of its version are read again at the next scan.
-    pub fn withdraw(&mut self, key: &Key) {
+    pub(crate) fn withdraw(&mut self, key: &Key) {
         if let Some(entry) = self.models.remove(key) {
             price::publish(&entry.model, false);
         }
@@ -223,7 +223,7 @@ impl Catalogue {
 
     /// Removes every model whose file is gone, except champions, which stay in memory with a reason. Returns the
     /// removed ones.
-    pub fn sweep(&mut self) -> Vec<Key> {
+    pub(crate) fn sweep(&mut self) -> Vec<Key> {
         let has_file = |key: &Key| {
             self.files.values().any(|file| match &file.outcome {
                 Outcome::Loaded(loaded) => loaded == key,
@@ -242,7 +242,7 @@ impl Catalogue {
         gone
     }
 
-    pub fn active(&self) -> ActiveModels {
+    pub(crate) fn active(&self) -> ActiveModels {
         let models = |kind| {
             let champion = self.champion(kind).map(|entry| Arc::clone(&entry.model));
             let in_service = |version| {

@@ -34,7 +34,7 @@ pub(crate) struct Stamp {
 
 impl Stamp {
     /// Of a file that was not read yet.
-    pub const UNREAD: Self = Self { size: 0, modified: None, inode: 0 };
+    pub(crate) const UNREAD: Self = Self { size: 0, modified: None, inode: 0 };
 }
 
 pub(crate) struct Shelf {
@@ -43,7 +43,7 @@ pub(crate) struct Shelf {
 
 impl Shelf {
     /// The files of models by name. A folder that does not exist is an empty shelf.
-    pub fn files(&self) -> io::Result<BTreeMap<String, Stamp>> {
+    pub(crate) fn files(&self) -> io::Result<BTreeMap<String, Stamp>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
             entries => entries?,
@@ -70,7 +70,7 @@ impl Shelf {
     }
 
     /// Reads at most one byte more than `most`, so that a huge file uses no memory.
-    pub fn read(&self, name: &str, most: usize) -> Result<Vec<u8>, LoadError> {
+    pub(crate) fn read(&self, name: &str, most: usize) -> Result<Vec<u8>, LoadError> {
         let unreadable = |error: io::Error| LoadError::Read(error.to_string());
         let path = self.folder.join(name);
         // A link may name any file that the server can read, and errors about a component show its bytes.
@@ -89,7 +89,7 @@ impl Shelf {
     }
 
     /// Writes a file atomically: its name appears when every byte is on disk.
-    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<Stamp> {
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<Stamp> {
         fs::create_dir_all(&self.folder)?;
         let temporary = self.folder.join(format!(".{name}.part"));
         let target = self.folder.join(name);
@@ -106,7 +106,7 @@ impl Shelf {
         Ok(stamp(&fs::metadata(&target)?))
     }
 
-    pub fn remove(&self, name: &str) -> io::Result<()> {
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         match fs::remove_file(self.folder.join(name)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
@@ -114,7 +114,7 @@ impl Shelf {
     }
 
     /// Calls `changed` after every change of the folder, until the watcher is dropped.
-    pub fn watch(&self, changed: impl Fn() + Send + 'static) -> notify::Result<RecommendedWatcher> {
+    pub(crate) fn watch(&self, changed: impl Fn() + Send + 'static) -> notify::Result<RecommendedWatcher> {
         let on_event = move |event: notify::Result<notify::Event>| {
             // Reading a file is an event too; it must not cause another scan.
             if !event.is_ok_and(|event| event.kind.is_access()) {

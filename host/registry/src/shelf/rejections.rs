@@ -35,7 +35,7 @@ pub(crate) struct Rejections {
 }
 
 impl Rejections {
-    pub fn open(folder: &Path, engines: &Engines) -> Self {
+    pub(crate) fn open(folder: &Path, engines: &Engines) -> Self {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for note in entries.filter(|entry| entry.path().extension().is_some_and(|end| end == NOTE)) {
             let written = note.metadata().and_then(|note| note.modified()).ok();
@@ -52,7 +52,7 @@ impl Rejections {
     }
 
     /// Why this file was refused.
-    pub fn of(&self, digest: &Digest) -> Option<LoadError> {
+    pub(crate) fn of(&self, digest: &Digest) -> Option<LoadError> {
         let note = fs::read_to_string(self.path(digest)).ok()?;
         let (by, rest) = note.split_once('\n')?;
         let (code, message) = rest.split_once('\n')?;
@@ -61,7 +61,7 @@ impl Rejections {
     }
 
     /// Keeps the problem of a file if another check would find it again.
-    pub fn keep(&self, digest: &Digest, problem: &LoadError) {
+    pub(crate) fn keep(&self, digest: &Digest, problem: &LoadError) {
         if !LASTING.contains(&problem.code()) {
             return;
         }

@@ -28,7 +28,7 @@ pub(crate) struct ShadowEngine {
 }
 
 impl ShadowEngine {
-    pub fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         let limits = Limits { instances: INSTANCES, deadline: limits.deadline * DEADLINE_FACTOR, ..limits.clone() };
         Self { limits, engines: OnceLock::new(), copies: Mutex::default() }
     }
@@ -37,7 +37,7 @@ impl ShadowEngine {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn copy_of(
+    pub(crate) fn copy_of(
         &self,
         model: &Model,
         compiled: Option<&Compiled>,
@@ -56,7 +56,7 @@ impl ShadowEngine {
     }
 
     /// Removes the copies of models that are not loaded.
-    pub fn retain(&self, loaded: impl Fn(Digest) -> bool) {
+    pub(crate) fn retain(&self, loaded: impl Fn(Digest) -> bool) {
         self.copies().retain(|digest, _| loaded(*digest));
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// Models that go out of service are sent to `out_of_service`.
-    pub fn open(settings: Settings, out_of_service: mpsc::Sender<OutOfService>) -> Result<Arc<Self>, OpenError> {
+    pub(crate) fn open(settings: Settings, out_of_service: mpsc::Sender<OutOfService>) -> Result<Arc<Self>, OpenError> {
         let engines =
             Engines::new(&settings.limits, Purpose::SERVE).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
         let shelf_error = |reason| OpenError::Shelf { folder: settings.shelf.clone(), reason };
@@ -65,26 +65,26 @@ impl Shared {
         }))
     }
 
-    pub fn catalogue(&self) -> MutexGuard<'_, Catalogue> {
+    pub(crate) fn catalogue(&self) -> MutexGuard<'_, Catalogue> {
         // No change of the catalogue panics; after a panic it would still be consistent.
         self.catalogue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn active(&self) -> Arc<ActiveModels> {
+    pub(crate) fn active(&self) -> Arc<ActiveModels> {
         self.active.load_full()
     }
 
-    pub fn active_guard(&self) -> Guard<Arc<ActiveModels>> {
+    pub(crate) fn active_guard(&self) -> Guard<Arc<ActiveModels>> {
         self.active.load()
     }
 
-    pub fn roles(&self) -> watch::Receiver<Roles> {
+    pub(crate) fn roles(&self) -> watch::Receiver<Roles> {
         self.roles.subscribe()
     }
 
     /// Publishes the active models of the catalogue in one atomic store. Returns whether a withdrawn model freed its
     /// version for another file.
-    pub fn publish(&self, catalogue: &mut Catalogue, cause: &'static str) -> bool {
+    pub(crate) fn publish(&self, catalogue: &mut Catalogue, cause: &'static str) -> bool {
         catalogue.note_start();
         catalogue.fill_vacancies();
         let withdrawn = catalogue.sweep();
@@ -113,13 +113,13 @@ impl Shared {
     }
 
     /// Whether an earlier check has kept the code of a file, or the reason of its refusal.
-    pub fn knows(&self, digest: &Digest) -> bool {
+    pub(crate) fn knows(&self, digest: &Digest) -> bool {
         self.compiled.as_ref().is_some_and(|compiled| compiled.has(&self.engines.names, digest))
             || self.rejections.as_ref().is_some_and(|kept| kept.of(digest).is_some())
     }
 
     /// Examines a file, with a note that outlives this process if the file ends it.
-    pub fn examine(&self, bytes: &[u8], digest: &Digest) -> Result<Examined, LoadError> {
+    pub(crate) fn examine(&self, bytes: &[u8], digest: &Digest) -> Result<Examined, LoadError> {
         let compiled = self.compiled.as_ref();
         // Code in the folder was loaded before.
         let known = compiled.is_some_and(|compiled| compiled.has(&self.engines.names, digest));
@@ -137,7 +137,7 @@ impl Shared {
         Ok(found)
     }
 
-    pub fn shadow_copy(&self, model: &Model) -> Result<Arc<Model>, String> {
+    pub(crate) fn shadow_copy(&self, model: &Model) -> Result<Arc<Model>, String> {
         self.shadow_engine.copy_of(model, self.compiled.as_ref(), || {
             let files = self.catalogue().files_of(&(model.kind(), model.version().clone()));
             let read = |name: &String| self.shelf.read(name, self.settings.limits.largest_file()).ok();

@@ -19,7 +19,7 @@ pub enum AccessError {
 /// A key was not minted.
 #[derive(Debug, thiserror::Error)]
 pub enum MintError {
-    #[error("the name {name:?} is not 1 to {max} letters, digits, '-', '_' or '.'")]
+    #[error("the name {name:?} is not 1 to {max} characters: letters, digits, and beside them '-', '_' or '.'")]
     Name { name: String, max: usize },
     #[error("another key is named {name}; choose another name, or revoke that key first")]
     NameTaken { name: String },

@@ -5,7 +5,10 @@ use std::{num::NonZeroU32, sync::atomic::Ordering};
 use assay_domain::{Scope, Time};
 use assay_store::StoreError;
 
-use super::{Access, Caller, KeyUsage, records::API_KEYS};
+use super::{
+    Access, Caller, KeyUsage,
+    records::{API_KEYS, KeyRecord},
+};
 
 /// A key of the configuration, or a minted key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +53,11 @@ impl Access {
         let found = !self.store.list(&API_KEYS).await?.is_empty();
         self.any_minted.store(found, Ordering::Relaxed);
         Ok(found)
+    }
+
+    /// A key that was just minted.
+    pub fn fresh_key(&self, record: KeyRecord) -> KnownKey {
+        self.minted_key(KeyUsage { record, used: 0 })
     }
 
     fn minted_key(&self, KeyUsage { record, used }: KeyUsage) -> KnownKey {

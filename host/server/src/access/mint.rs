@@ -25,15 +25,34 @@ pub struct KeyUsage {
     pub used: u64,
 }
 
+/// What became of the request to revoke a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Revoked {
+    Done,
+    /// It is in the configuration, and still valid.
+    Configured,
+    /// No key has this name.
+    Unknown,
+}
+
+/// # Errors
+/// [`MintError::Name`] for a name that no key can have.
+pub fn check_name(name: &str) -> Result<(), MintError> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    // A path of a URL cannot end in `.` or `..`.
+    let has_letter = name.chars().any(|c| c.is_ascii_alphanumeric());
+    if !has_letter || name.len() > MAX_NAME || !name.chars().all(allowed) {
+        return Err(MintError::Name { name: name.to_owned(), max: MAX_NAME });
+    }
+    Ok(())
+}
+
 /// A new key of 256 random bits, for `name`.
 ///
 /// # Errors
 /// [`MintError`] when the name is not valid, or the system returns no random numbers.
 pub fn draw(name: &str) -> Result<Secret, MintError> {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.is_empty() || name.len() > MAX_NAME || !name.chars().all(allowed) {
-        return Err(MintError::Name { name: name.to_owned(), max: MAX_NAME });
-    }
+    check_name(name)?;
     let mut random = [0; 32];
     getrandom::fill(&mut random)?;
     Ok(Secret::new(format!("{MINTED}{}", hex::encode(random))))
@@ -96,14 +115,17 @@ impl Access {
         Ok(self.store.get(&records::units(name)).await?.unwrap_or(0))
     }
 
-    /// Revokes a minted key, within two seconds on every host; `false` when no minted key has this name.
+    /// Revokes a minted key, within two seconds on every host.
     ///
     /// # Errors
     /// [`StoreError`]; the key is still valid.
-    pub async fn revoke(&self, name: &str) -> Result<bool, StoreError> {
+    pub async fn revoke(&self, name: &str) -> Result<Revoked, StoreError> {
         let by_name = records::api_key_name(name);
         let found = self.store.read(&by_name).await?;
-        let Some(text) = found.value else { return Ok(false) };
+        let Some(text) = found.value else {
+            let is_configured = self.configured.values().any(|caller| caller.name == name);
+            return Ok(if is_configured { Revoked::Configured } else { Revoked::Unknown });
+        };
         let mut hash = [0; 32];
         hex::decode_to_slice(&text, &mut hash)
             .map_err(|error| StoreError::Damaged { key: format!("{by_name:?}"), reason: error.to_string() })?;
@@ -114,6 +136,7 @@ impl Access {
             .remove(&records::units(&text));
         let revoked = self.store.commit(batch).await?;
         self.minted.invalidate(&hash).await;
-        Ok(revoked)
+        // Another host was first.
+        Ok(if revoked { Revoked::Done } else { Revoked::Unknown })
     }
 }

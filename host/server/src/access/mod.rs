@@ -32,11 +32,12 @@ use tokio_util::task::TaskTracker;
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
 pub use known::KnownKey;
-pub use mint::{KeyUsage, Minted, draw};
+pub use mint::{KeyUsage, Minted, Revoked, check_name, draw};
 pub use price::Price;
 pub use rate::{RateState, WINDOW};
 pub use reservation::{Ahead, Reservation};
 
+use price::Costs;
 use rate::{Counted, Rates};
 
 use crate::config;
@@ -75,7 +76,7 @@ pub struct Access {
     minted: Cache<KeyHash, Option<Arc<Caller>>>,
     /// Minted keys that were valid a short time ago.
     seen: Cache<KeyHash, ()>,
-    default_cost: u64,
+    costs: Costs,
     default_rate: u32,
     address_rate: Option<NonZeroU32>,
     rates: Rates,
@@ -96,13 +97,19 @@ impl Access {
             any_minted: Arc::default(),
             minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFETIME).build(),
             seen: Cache::builder().max_capacity(LOOKUPS).time_to_idle(SEEN_LIFETIME).build(),
-            default_cost: config.default_cost,
+            costs: Costs::new(config.default_cost),
             default_rate: config.default_rate,
             address_rate: NonZeroU32::new(config.address_rate),
             rates: Rates::new(store.clone()),
             store,
             pending: TaskTracker::new(),
         }
+    }
+
+    /// The same keys and rates, with calls that cost no units.
+    #[must_use]
+    pub fn free(self) -> Self {
+        Self { costs: Costs::NONE, ..self }
     }
 
     /// The caller of a key. `authorization` is the header value, `Bearer <key>`.
@@ -205,7 +212,7 @@ impl Access {
 
     /// Units of one call at `price`.
     pub fn cost(&self, price: Price) -> u64 {
-        price.cost(self.default_cost)
+        price.cost(self.costs)
     }
 
     /// Reserves `units` for a call, before its work. Only a metered caller and more than 0 units reach the store. When

@@ -2,8 +2,23 @@
 
 use assay_domain::Scope;
 
-/// Units of a reputation submission, by contract.
-const SUBMISSION: u64 = 10;
+/// The units of calls that cost any.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Costs {
+    /// Of a score or a report.
+    pub default: u64,
+    pub submission: u64,
+}
+
+impl Costs {
+    /// Nothing costs units.
+    pub(crate) const NONE: Self = Self { default: 0, submission: 0 };
+
+    /// Those of the contract and of the configuration.
+    pub(crate) fn new(default: u64) -> Self {
+        Self { default, submission: 10 }
+    }
+}
 
 /// One row of the table. Each route has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -41,21 +56,20 @@ impl Price {
 
     /// A key must have one of these scopes.
     pub fn scopes(self) -> &'static [Scope] {
-        self.row(0).0
+        self.row(Costs::NONE).0
     }
 
-    /// Units. `default` is the configured price of calls that have no price by contract.
-    pub(super) fn cost(self, default: u64) -> u64 {
-        self.row(default).1
+    pub(super) fn cost(self, costs: Costs) -> u64 {
+        self.row(costs).1
     }
 
-    fn row(self, default: u64) -> (&'static [Scope], u64) {
+    fn row(self, costs: Costs) -> (&'static [Scope], u64) {
         match self {
-            Self::Score | Self::Attestation | Self::Report => (&[Scope::Read], default),
+            Self::Score | Self::Attestation | Self::Report => (&[Scope::Read], costs.default),
             Self::Sandbox | Self::Models | Self::Agents => (&[Scope::Read], 0),
             // A key that may submit may also read the result.
             Self::Status => (&[Scope::Read, Scope::Submit], 0),
-            Self::Submission => (&[Scope::Submit], SUBMISSION),
+            Self::Submission => (&[Scope::Submit], costs.submission),
             Self::Usage => (&[Scope::Read, Scope::Submit, Scope::Admin], 0),
             Self::Admin => (&[Scope::Admin], 0),
         }

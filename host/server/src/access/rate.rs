@@ -25,7 +25,7 @@ const COUNTED: u64 = 100_000;
 
 /// The subject of a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Counted {
+pub(crate) enum Counted {
     /// A key, by its identity.
     Key(String),
     /// The address of callers without a valid key.
@@ -34,7 +34,7 @@ pub enum Counted {
 
 impl Counted {
     /// Name of the policy.
-    pub fn policy(&self) -> &'static str {
+    pub(crate) fn policy(&self) -> &'static str {
         match self {
             Self::Key(_) => records::KEY,
             Self::Address(_) => "address",
@@ -80,19 +80,19 @@ type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformati
 
 /// The counts of all callers. Clones share them.
 #[derive(Clone)]
-pub struct Rates {
+pub(crate) struct Rates {
     store: Store,
     limiters: Cache<(Counted, NonZeroU32), Arc<Limiter>>,
 }
 
 impl Rates {
-    pub fn new(store: Store) -> Self {
+    pub(crate) fn new(store: Store) -> Self {
         // After an idle window the quota is whole again: the count can be forgotten.
         Self { store, limiters: Cache::builder().max_capacity(COUNTED).time_to_idle(WINDOW).build() }
     }
 
     /// Counts a request of `who` against `rate`.
-    pub async fn count(&self, who: Counted, rate: NonZeroU32) -> RateState {
+    pub(crate) async fn count(&self, who: Counted, rate: NonZeroU32) -> RateState {
         match self.store.admit(&who.key(), rate, WINDOW).await {
             Some(admission) => RateState::after(admission, rate),
             None => self.count_here(who, rate).await,
@@ -101,7 +101,7 @@ impl Rates {
 
     /// Counts a request of `who` against `rate` and takes `amount` from `meter` in one write; nothing is taken for a
     /// refused request. `None` is told where the caller must do both apart.
-    pub fn count_and_take(
+    pub(crate) fn count_and_take(
         &self,
         (who, rate): (&Counted, NonZeroU32),
         (meter, amount, limit): (&Key<u64>, u64, u64),

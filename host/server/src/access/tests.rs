@@ -125,7 +125,7 @@ async fn a_network_of_ipv6_is_one_caller() {
 
 #[tokio::test]
 async fn prices_are_those_of_the_contract() {
-    let access = Access { default_cost: 3, ..fixture().await.access };
+    let access = Access { costs: price::Costs::new(3), ..fixture().await.access };
     assert_eq!(Price::ALL.map(|price| access.cost(price)), [3, 3, 3, 0, 0, 0, 0, 10, 0, 0]);
 }
 
@@ -217,9 +217,10 @@ async fn a_minted_key_works_until_it_is_revoked() {
     fixture.access.reserve(&caller, 2).await.unwrap().commit();
     assert_eq!(fixture.access.minted_keys().await.unwrap(), [KeyUsage { record: minted.record.clone(), used: 2 }]);
 
-    assert!(fixture.access.revoke("lender").await.unwrap());
+    assert_eq!(fixture.access.revoke("free").await.unwrap(), Revoked::Configured);
+    assert_eq!(fixture.access.revoke("lender").await.unwrap(), Revoked::Done);
     assert_eq!(fixture.caller(minted.key.expose()).await, Err(AccessError::MissingOrInvalid));
-    assert!(!fixture.access.revoke("lender").await.unwrap());
+    assert_eq!(fixture.access.revoke("lender").await.unwrap(), Revoked::Unknown);
 
     let second = fixture.access.mint("lender", vec![Scope::Read], Some(5), None).await.unwrap();
     assert_ne!(second.key.expose(), minted.key.expose());
@@ -245,7 +246,7 @@ async fn a_name_is_given_once_and_a_key_has_a_scope() {
     assert_eq!(outcomes.iter().filter(|outcome| outcome.is_ok()).count(), 1);
     assert!(outcomes.into_iter().filter_map(Result::err).all(|error| matches!(error, MintError::NameTaken { .. })));
     assert!(matches!(mint("free").await, Err(MintError::NameTaken { .. })));
-    for name in ["", "a b", "a/b"] {
+    for name in ["", "a b", "a/b", "..", "-"] {
         assert!(matches!(mint(name).await, Err(MintError::Name { .. })), "{name:?}");
     }
     assert!(matches!(fixture.access.mint("none", vec![], None, None).await, Err(MintError::NoScope)));

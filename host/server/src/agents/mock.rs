@@ -1,9 +1,12 @@
 //! The mock agents of the sandbox. They never change, and they include every case that a client has to handle: burned
 //! ids, documents that cannot be fetched, and agents without feedback.
 
-use alloy::primitives::keccak256;
+use std::{future::ready, sync::Arc};
 
-use super::{AgentError, Found, Index, Page};
+use alloy::primitives::keccak256;
+use futures::FutureExt;
+
+use super::{AgentError, Answer, Found, Index, Page, Source};
 use assay_domain::{Address, Agent, AgentMetadata, AgentReputation, Tag, TagSummary};
 
 /// Agents ever registered; their ids start at 1.
@@ -19,32 +22,37 @@ impl Mock {
     pub(super) fn new() -> Self {
         Self { index: Index::new((1..=REGISTERED).filter_map(agent).collect()) }
     }
+}
 
-    pub(super) fn page(&self, page: u64, limit: u64) -> Page {
+impl Source for Mock {
+    fn page(&self, page: u64, limit: u64) -> Answer<'_, Page> {
         let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
         let ids = first..=REGISTERED.min(first.saturating_add(limit).saturating_sub(1));
-        Page { agents: ids.filter_map(agent).collect(), total: REGISTERED }
+        ready(Ok(Page { agents: ids.filter_map(agent).collect(), total: REGISTERED })).boxed()
     }
 
-    pub(super) fn get(&self, id: u64) -> Result<Agent, AgentError> {
-        agent(id).ok_or(AgentError::Unknown)
+    fn get(&self, id: u64) -> Answer<'_, Agent> {
+        ready(agent(id).ok_or(AgentError::Unknown)).boxed()
     }
 
-    pub(super) fn search(&self, query: &str, skip: u64, limit: u64) -> Found {
-        self.index.search(query, skip, limit)
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> Answer<'a, Found> {
+        ready(Ok(self.index.search(query, skip, limit))).boxed()
     }
 
-    pub(super) fn reputation(&self, id: u64) -> Result<AgentReputation, AgentError> {
-        agent(id).ok_or(AgentError::Unknown)?;
-        let clients = id % 5;
-        let summaries = match clients {
-            0 => Vec::new(),
-            _ => Tag::ALL.iter().map(|tag| summary(*tag, id, clients)).collect(),
-        };
-        // Each client gave feedback once under each tag.
-        let clients = usize::try_from(clients).unwrap_or_default();
-        Ok(AgentReputation { summaries, clients, clients_read: clients, complete: true })
+    fn reputation(&self, id: u64) -> Answer<'_, Arc<AgentReputation>> {
+        ready(agent(id).map(|_| Arc::new(reputation(id))).ok_or(AgentError::Unknown)).boxed()
     }
+}
+
+fn reputation(id: u64) -> AgentReputation {
+    let clients = id % 5;
+    let summaries = match clients {
+        0 => Vec::new(),
+        _ => Tag::ALL.iter().map(|tag| summary(*tag, id, clients)).collect(),
+    };
+    // Each client gave feedback once under each tag.
+    let clients = usize::try_from(clients).unwrap_or_default();
+    AgentReputation { summaries, clients, clients_read: clients, complete: true }
 }
 
 /// Every twentieth agent is burned. Ids that end in 7 have a document that cannot be fetched.
@@ -77,26 +85,28 @@ fn summary(tag: Tag, id: u64, clients: u64) -> TagSummary {
 mod tests {
     use super::*;
 
-    #[test]
-    fn pages_and_search_show_the_same_agents() {
+    #[tokio::test]
+    async fn pages_and_search_show_the_same_agents() {
         let mock = Mock::new();
-        let all: Vec<Agent> = (1..=7).flat_map(|page| mock.page(page, 20).agents).collect();
+        let page = async |page, limit| mock.page(page, limit).await.unwrap().agents;
+        let mut all = Vec::new();
+        for number in 1..=7 {
+            all.extend(page(number, 20).await);
+        }
         assert_eq!(
-            (
-                all.len(),
-                mock.page(1, 20).agents.len(),
-                mock.page(7, 20).agents.len(),
-                mock.page(u64::MAX, 100).agents.len()
-            ),
+            (all.len(), page(1, 20).await.len(), page(7, 20).await.len(), page(u64::MAX, 100).await.len()),
             (114, 19, 0, 0)
         );
-        assert!(all.iter().all(|agent| mock.get(agent.id).as_ref() == Ok(agent)));
-        assert_eq!(mock.search("LENDER", 0, 100).total, 18);
+        for agent in &all {
+            assert_eq!(mock.get(agent.id).await.as_ref(), Ok(agent));
+        }
+        assert_eq!(mock.search("LENDER", 0, 100).await.unwrap().total, 18);
         for id in [0, 20, 121, u64::MAX] {
-            assert_eq!((mock.get(id), mock.reputation(id).is_err()), (Err(AgentError::Unknown), true), "{id}");
+            let found = (mock.get(id).await, mock.reputation(id).await.is_err());
+            assert_eq!(found, (Err(AgentError::Unknown), true), "{id}");
         }
         for agent in &all {
-            let held = mock.reputation(agent.id).unwrap();
+            let held = mock.reputation(agent.id).await.unwrap();
             assert!(
                 held.summaries.iter().all(|tag| tag.least <= tag.mean && tag.mean <= tag.most && tag.most <= 1000.0),
                 "{held:?}"

@@ -13,6 +13,7 @@ mod view;
 
 use std::{sync::Arc, time::Duration};
 
+use futures::{FutureExt, future::BoxFuture};
 use moka::future::Cache;
 
 pub use index::{Found, Index};
@@ -66,49 +67,47 @@ pub struct Page {
 /// Agents as handlers see them. Cheap to clone.
 #[derive(Clone)]
 pub struct Agents {
-    source: Arc<Source>,
+    source: Option<Arc<dyn Source>>,
 }
 
-enum Source {
-    None,
-    Chain(Box<Inner>),
-    Mock(Mock),
-}
+type Answer<'a, T> = BoxFuture<'a, Result<T, AgentError>>;
 
-struct Inner {
-    registries: AgentRegistries,
-    view: View,
-    published: Arc<Published>,
-    reputations: Cache<u64, Arc<AgentReputation>>,
+/// Where agents come from.
+trait Source: Send + Sync {
+    fn page(&self, page: u64, limit: u64) -> Answer<'_, Page>;
+    fn get(&self, id: u64) -> Answer<'_, Agent>;
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> Answer<'a, Found>;
+    fn reputation(&self, id: u64) -> Answer<'_, Arc<AgentReputation>>;
 }
 
 impl Agents {
-    /// Starts the refresh of the index on `spawner`. Without `registries` every call is an error; in sandbox mode every
-    /// call returns mock agents.
+    /// The mock agents of a sandbox.
+    pub fn mock() -> Self {
+        Self { source: Some(Arc::new(Mock::new())) }
+    }
+
+    /// Starts the refresh of the index on `spawner`. Without `registries` every call is an error.
     pub fn new(config: &Config, registries: Option<AgentRegistries>, store: &Store, spawner: &Spawner) -> Self {
-        if config.sandbox {
-            return Self { source: Arc::new(Source::Mock(Mock::new())) };
-        }
-        let (Some(agents), Some(registries)) = (&config.agents, registries) else {
-            return Self { source: Arc::new(Source::None) };
-        };
-        let published = Arc::<Published>::default();
-        let refresher = Refresher {
-            registries: registries.clone(),
-            documents: documents(config),
-            at_once: config.outbound.concurrency.min(AT_ONCE),
-            store: store.clone(),
-            published: published.clone(),
-            every: agents.refresh,
-        };
-        let stop = spawner.stopping();
-        spawner.spawn("agents", async move {
-            stop.run_until_cancelled(refresher.run()).await;
+        let source = config.agents.as_ref().zip(registries).map(|(agents, registries)| {
+            let published = Arc::<Published>::default();
+            let refresher = Refresher {
+                registries: registries.clone(),
+                documents: documents(config),
+                at_once: config.outbound.concurrency.min(AT_ONCE),
+                store: store.clone(),
+                published: published.clone(),
+                every: agents.refresh,
+            };
+            let stop = spawner.stopping();
+            spawner.spawn("agents", async move {
+                stop.run_until_cancelled(refresher.run()).await;
+            });
+            // Requests use a separate client, so that they do not wait for the index.
+            let view = View::new(documents(config), published.clone(), spawner.clone());
+            let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
+            Arc::new(Chain { registries, view, published, reputations }) as Arc<dyn Source>
         });
-        // Requests use a separate client, so that they do not wait for the index.
-        let view = View::new(documents(config), published.clone(), spawner.clone());
-        let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
-        Self { source: Arc::new(Source::Chain(Box::new(Inner { registries, view, published, reputations }))) }
+        Self { source }
     }
 
     /// The agents with ids from `(page - 1) * limit + 1` on, read from the chain. Burned ones are left out.
@@ -116,15 +115,7 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn page(&self, page: u64, limit: u64) -> Result<Page, AgentError> {
-        let inner = match &*self.source {
-            Source::Mock(mock) => return Ok(mock.page(page, limit)),
-            _ => self.configured()?,
-        };
-        let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
-        // Ids start at 0, so the last one is one less than the total.
-        let ids = |total: u64| (first..total.min(first.saturating_add(limit))).collect();
-        let (total, tokens) = inner.registries.page(ids).await?;
-        Ok(Page { agents: inner.view.agents(tokens).await, total })
+        self.configured()?.page(page, limit).await
     }
 
     /// One agent, read from the chain.
@@ -132,12 +123,7 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn get(&self, id: u64) -> Result<Agent, AgentError> {
-        let inner = match &*self.source {
-            Source::Mock(mock) => return mock.get(id),
-            _ => self.configured()?,
-        };
-        let token = inner.registries.token(id).await?.ok_or(AgentError::Unknown)?;
-        inner.view.agents(vec![token]).await.into_iter().next().ok_or(AgentError::Unknown)
+        self.configured()?.get(id).await
     }
 
     /// Agents whose name or description contains `query`, as of the last refresh.
@@ -146,15 +132,7 @@ impl Agents {
     /// [`AgentError`].
     pub async fn search(&self, query: &str, page: u64, limit: u64) -> Result<Found, AgentError> {
         let skip = page.saturating_sub(1).saturating_mul(limit);
-        let inner = match &*self.source {
-            Source::Mock(mock) => return Ok(mock.search(query, skip, limit)),
-            _ => self.configured()?,
-        };
-        let (snapshot, query) = (inner.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
-        // A search takes milliseconds, so it must not block the threads of the runtime.
-        tokio::task::spawn_blocking(move || snapshot.index.search(&query, skip, limit))
-            .await
-            .map_err(|_| AgentError::Search)
+        self.configured()?.search(query, skip, limit).await
     }
 
     /// The feedback on an agent in the reputation registry.
@@ -162,22 +140,62 @@ impl Agents {
     /// # Errors
     /// [`AgentError`].
     pub async fn reputation(&self, id: u64) -> Result<Arc<AgentReputation>, AgentError> {
-        let inner = match &*self.source {
-            Source::Mock(mock) => return mock.reputation(id).map(Arc::new),
-            _ => self.configured()?,
-        };
-        let read = async {
-            inner.registries.token(id).await?.ok_or(AgentError::Unknown)?;
-            Ok(Arc::new(inner.registries.reputation(id).await?))
-        };
-        inner.reputations.try_get_with(id, read).await.map_err(|error: Arc<AgentError>| (*error).clone())
+        self.configured()?.reputation(id).await
     }
 
-    fn configured(&self) -> Result<&Inner, AgentError> {
-        match &*self.source {
-            Source::Chain(inner) => Ok(inner),
-            Source::None | Source::Mock(_) => Err(AgentError::NotConfigured),
+    fn configured(&self) -> Result<&dyn Source, AgentError> {
+        self.source.as_deref().ok_or(AgentError::NotConfigured)
+    }
+}
+
+/// The registries on their chain.
+struct Chain {
+    registries: AgentRegistries,
+    view: View,
+    published: Arc<Published>,
+    reputations: Cache<u64, Arc<AgentReputation>>,
+}
+
+impl Source for Chain {
+    fn page(&self, page: u64, limit: u64) -> Answer<'_, Page> {
+        async move {
+            let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
+            // Ids start at 0, so the last one is one less than the total.
+            let ids = |total: u64| (first..total.min(first.saturating_add(limit))).collect();
+            let (total, tokens) = self.registries.page(ids).await?;
+            Ok(Page { agents: self.view.agents(tokens).await, total })
         }
+        .boxed()
+    }
+
+    fn get(&self, id: u64) -> Answer<'_, Agent> {
+        async move {
+            let token = self.registries.token(id).await?.ok_or(AgentError::Unknown)?;
+            self.view.agents(vec![token]).await.into_iter().next().ok_or(AgentError::Unknown)
+        }
+        .boxed()
+    }
+
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> Answer<'a, Found> {
+        async move {
+            let (snapshot, query) = (self.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
+            // A search takes milliseconds, so it must not block the threads of the runtime.
+            tokio::task::spawn_blocking(move || snapshot.index.search(&query, skip, limit))
+                .await
+                .map_err(|_| AgentError::Search)
+        }
+        .boxed()
+    }
+
+    fn reputation(&self, id: u64) -> Answer<'_, Arc<AgentReputation>> {
+        async move {
+            let read = async {
+                self.registries.token(id).await?.ok_or(AgentError::Unknown)?;
+                Ok(Arc::new(self.registries.reputation(id).await?))
+            };
+            self.reputations.try_get_with(id, read).await.map_err(|error: Arc<AgentError>| (*error).clone())
+        }
+        .boxed()
     }
 }
 

@@ -5,18 +5,18 @@ use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
 /// The key of the progress: the last block whose events are in the pages.
-pub fn agent_progress(chain: ChainId, registry: Address) -> Key<AgentProgress> {
+pub(crate) fn agent_progress(chain: ChainId, registry: Address) -> Key<AgentProgress> {
     Family::new("agents/").key(format_args!("{chain}/{registry:#x}/progress"))
 }
 
 /// The key of one page of agents.
-pub fn agent_page(chain: ChainId, registry: Address, page: u64) -> Key<AgentPage> {
+pub(crate) fn agent_page(chain: ChainId, registry: Address, page: u64) -> Key<AgentPage> {
     Family::new("agents/").key(format_args!("{chain}/{registry:#x}/{page}"))
 }
 
 /// The last block whose events are in the pages of an identity registry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentProgress {
+pub(crate) struct AgentProgress {
     pub synced_to_block: u64,
     /// Hash of that block. A different hash means that the chain was reorganised or replaced.
     pub synced_block_hash: B256,
@@ -26,13 +26,13 @@ pub struct AgentProgress {
 
 /// One page of agents, by ascending id.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentPage {
+pub(crate) struct AgentPage {
     pub agents: Vec<AgentRecord>,
 }
 
 /// An agent according to the settled events, with the metadata of its document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentRecord {
+pub(crate) struct AgentRecord {
     pub id: u64,
     pub owner: Address,
     /// Keccak-256 of the token's URI.
@@ -56,7 +56,7 @@ pub struct AgentRecord {
 
 /// The cleaned metadata of an agent's document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgentMetadataRecord {
+pub(crate) struct AgentMetadataRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

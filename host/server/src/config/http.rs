@@ -2,7 +2,10 @@
 
 use std::{net::IpAddr, str::FromStr, time::Duration};
 
-use assay_domain::settings::{self, Problems};
+use assay_domain::{
+    Address, Secret,
+    settings::{self, Problems},
+};
 use serde::Deserialize;
 
 /// Limits of the HTTP server.
@@ -116,6 +119,16 @@ impl TryFrom<String> for Network {
     fn try_from(text: String) -> Result<Self, NotANetwork> {
         text.parse()
     }
+}
+
+/// Both are for everyone who opens the page.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Docs {
+    /// The address in the examples.
+    pub address: Option<Address>,
+    /// The API key that the page is signed in with.
+    pub key: Option<Secret>,
 }
 
 #[cfg(test)]

@@ -71,12 +71,14 @@ fn parse(mut builder: ConfigBuilder<DefaultState>) -> (Result<Config, String>, V
             Ok(config) => return (Ok(config), unset),
             Err(error) => error,
         };
-        let named = unset_variable(&values, &error).filter(|(key, _)| unset.iter().all(|known| known.key != *key));
-        let Some((key, variable)) = named else {
+        let mut rest = Vec::new();
+        unset_variables(&values.cache, "", &mut rest);
+        let caused = match &error {
+            config::ConfigError::At { key: Some(key), .. } => rest.iter().position(|(known, _)| *known == dotted(key)),
+            _ => None,
+        };
+        let Some((key, variable)) = caused.map(|at| rest.swap_remove(at)) else {
             // The loader stops at its first error, before it has seen every variable.
-            let mut rest = Vec::new();
-            unset_variables(&values.cache, "", &mut rest);
-            rest.retain(|(key, _)| unset.iter().all(|known| known.key != *key));
             unset.extend(rest.into_iter().map(|(key, variable)| unset_problem(key, &variable)));
             return (Err(words(&error)), unset);
         };
@@ -110,14 +112,6 @@ fn unset_variables(value: &config::Value, key: &str, found: &mut Vec<(String, St
         }
         _ => {}
     }
-}
-
-/// The key that caused `error`, and the unset environment variable that its value names.
-fn unset_variable(values: &config::Config, error: &config::ConfigError) -> Option<(String, String)> {
-    let config::ConfigError::At { key: Some(key), .. } = error else { return None };
-    let key = dotted(key);
-    let variable = values.get_string(&key).ok()?.strip_prefix('$')?.to_owned();
-    std::env::var(&variable).is_err().then_some((key, variable))
 }
 
 /// The loader's message without values from the file: a quoted line, or a text of the wrong type, may be a secret.

@@ -4,7 +4,6 @@
 
 mod access;
 mod attestation;
-mod docs;
 mod entry;
 mod http;
 mod known;
@@ -32,9 +31,8 @@ pub use assay_store::config::{Backend, Store};
 
 pub use access::{Access, KeyConfig};
 pub use attestation::Attestation;
-pub use docs::Docs;
-pub use http::{Http, Network};
-pub use known::chain_names;
+pub use http::{Docs, Http, Network};
+pub use known::{chain_names, token_address};
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
 pub use promotion::Promotion;

@@ -20,12 +20,12 @@ const LONGEST_WHY: usize = 1_000;
 #[derive(Deserialize, ToSchema)]
 #[schema(value_type = String, pattern = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$", max_length = 32, example = "1.1")]
 #[expect(dead_code, reason = "the schema of a text that is read as what it is")]
-pub struct VersionText(String);
+pub(crate) struct VersionText(String);
 
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({ "version": "1.1", "why": "a week in the shadow without a failure" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
-pub struct OneVersion {
+pub(crate) struct OneVersion {
     version: VersionText,
     /// For the audit log.
     why: Option<String>,
@@ -36,7 +36,7 @@ pub struct OneVersion {
 #[derive(Deserialize, ToSchema)]
 #[schema(as = RollBack, example = json!({ "why": "complaints about the new one" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
-pub struct Reason {
+pub(crate) struct Reason {
     /// For the audit log.
     why: Option<String>,
 }
@@ -44,7 +44,7 @@ pub struct Reason {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({ "versions": ["1.0"] }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
-pub struct SeveralVersions {
+pub(crate) struct SeveralVersions {
     versions: Vec<VersionText>,
     /// For the audit log.
     why: Option<String>,
@@ -54,7 +54,7 @@ pub struct SeveralVersions {
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]
 #[expect(dead_code, reason = "the schema of a body that is taken as it is")]
-pub struct Component(Vec<u8>);
+pub(crate) struct Component(Vec<u8>);
 
 /// Adds a component to the shelf.
 ///
@@ -69,7 +69,7 @@ pub struct Component(Vec<u8>);
     ),
     security(("key" = [])),
 )]
-pub async fn add(
+pub(crate) async fn add(
     caller: Caller,
     State(app): State<App>,
     Upload(bytes): Upload,
@@ -92,7 +92,7 @@ pub async fn add(
     ),
     security(("key" = [])),
 )]
-pub async fn champion(
+pub(crate) async fn champion(
     caller: Caller,
     State(app): State<App>,
     KindPath(kind): KindPath,
@@ -107,7 +107,7 @@ pub async fn champion(
     if let Some(version) = version {
         app.rollout.set_champion(kind, &version, Move { why, force, ..by(&caller) }).await?;
     }
-    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
+    Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
 
 /// Makes the previous champion answer again. No bound of promotion prevents a rollback.
@@ -121,7 +121,7 @@ pub async fn champion(
     ),
     security(("key" = [])),
 )]
-pub async fn roll_back(
+pub(crate) async fn roll_back(
     caller: Caller,
     State(app): State<App>,
     KindPath(kind): KindPath,
@@ -130,7 +130,7 @@ pub async fn roll_back(
     let why = why(&mut body);
     body.finish()?;
     app.rollout.roll_back(kind, Move { why, ..by(&caller) }).await?;
-    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
+    Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
 
 /// Sets the versions that score in the shadow; all others stop.
@@ -144,7 +144,7 @@ pub async fn roll_back(
     ),
     security(("key" = [])),
 )]
-pub async fn challengers(
+pub(crate) async fn challengers(
     caller: Caller,
     State(app): State<App>,
     KindPath(kind): KindPath,
@@ -154,7 +154,7 @@ pub async fn challengers(
     let why = why(&mut body);
     body.finish()?;
     app.rollout.set_challengers(kind, &versions, Move { why, ..by(&caller) }).await?;
-    Ok(Json(RolesBody::of(kind, &app.rollout.registry().list())))
+    Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
 
 /// Removes a version from the shelf. The champion cannot be removed.
@@ -164,7 +164,7 @@ pub async fn challengers(
     responses((status = 204, description = "It is gone"), responses::Model, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn remove(
+pub(crate) async fn remove(
     caller: Caller,
     State(app): State<App>,
     KindPath(kind): KindPath,
@@ -187,7 +187,7 @@ pub async fn remove(
     ),
     security(("key" = [])),
 )]
-pub async fn audit(State(app): State<App>, Paging { page, limit }: Paging) -> Result<Json<AuditBody>, ApiError> {
+pub(crate) async fn audit(State(app): State<App>, Paging { page, limit }: Paging) -> Result<Json<AuditBody>, ApiError> {
     let found = app.rollout.audit(page, limit).await;
     let (entries, total) = found.map_err(ApiError::store)?;
     Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))

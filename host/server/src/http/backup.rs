@@ -11,7 +11,7 @@ use assay_store::BackupError;
 /// A backup that was made, on the server's own disk.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Backup, example = json!({ "file": "data/backups/assay-20261121T150301.042Z.redb", "records": 81_203, "bytes": 61_927_424 }))]
-pub struct BackupBody {
+pub(crate) struct BackupBody {
     /// In the folder `backups` beside the store.
     file: String,
     records: u64,
@@ -27,7 +27,7 @@ pub struct BackupBody {
     responses((status = 201, description = "It is on disk", body = BackupBody), responses::Backup, responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn make(State(app): State<App>) -> Result<(StatusCode, Json<BackupBody>), ApiError> {
+pub(crate) async fn make(State(app): State<App>) -> Result<(StatusCode, Json<BackupBody>), ApiError> {
     let making = tokio::spawn(async move {
         let _turn = app.backups.turn.try_lock().map_err(|_| BackupError::Busy)?;
         let name = format!("assay-{}.redb", Utc::now().format("%Y%m%dT%H%M%S%.3fZ"));

@@ -16,7 +16,7 @@ const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
 
 /// What is known of a request once it is admitted; the extractors read it.
 #[derive(Clone)]
-pub struct Call {
+pub(crate) struct Call {
     pub caller: Result<Arc<Caller>, AccessError>,
     pub price: Option<Price>,
     /// The units of the call, where they were reserved with its count.
@@ -30,7 +30,7 @@ impl Call {
     ///
     /// # Errors
     /// [`AccessError`] for anything but a known key that may make this call.
-    pub fn caller(&self) -> Result<(&Arc<Caller>, Price), AccessError> {
+    pub(crate) fn caller(&self) -> Result<(&Arc<Caller>, Price), AccessError> {
         let price = self.price.ok_or(AccessError::MissingOrInvalid)?;
         let caller = self.caller.as_ref().map_err(AccessError::clone)?;
         caller.require(price.scopes())?;
@@ -40,7 +40,7 @@ impl Call {
 
 /// The cost of the current request, which the extractor [`Caller`](super::extract::Caller) records.
 #[derive(Clone, Default)]
-pub struct Bill {
+pub(crate) struct Bill {
     entry: Arc<Mutex<Option<Entry>>>,
     given_up: Arc<AtomicBool>,
 }
@@ -53,21 +53,21 @@ struct Entry {
 
 impl Bill {
     /// `units` were spent; a metered key has `left` remaining.
-    pub fn record(&self, units: u64, left: Option<u64>) {
+    pub(crate) fn record(&self, units: u64, left: Option<u64>) {
         *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
     }
 
     /// The server ends the request without the handler's answer, so it costs nothing.
-    pub fn give_up(&self) {
+    pub(crate) fn give_up(&self) {
         self.given_up.store(true, Relaxed);
     }
 
-    pub fn is_given_up(&self) -> bool {
+    pub(crate) fn is_given_up(&self) -> bool {
         self.given_up.load(Relaxed)
     }
 
     /// Adds the recorded cost to the headers of the response.
-    pub fn add_headers(&self, headers: &mut HeaderMap) {
+    pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
         let entry = *self.entry.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Entry { units, left }) = entry {
             headers.insert(COST, HeaderValue::from(units));

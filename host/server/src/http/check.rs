@@ -21,7 +21,7 @@ static TURN: Semaphore = Semaphore::const_new(1);
     ),
     security(("key" = [])),
 )]
-pub async fn check(State(app): State<App>, Upload(bytes): Upload) -> Result<Json<CheckBody>, ApiError> {
+pub(crate) async fn check(State(app): State<App>, Upload(bytes): Upload) -> Result<Json<CheckBody>, ApiError> {
     let turn = TURN.acquire().await.map_err(|closed| ApiError::internal("check", closed))?;
     // The turn ends with the work, also where the client does not wait for it.
     let checking = tokio::task::spawn_blocking(move || {

@@ -12,10 +12,10 @@ use utoipa::{
 use super::{error, examples, route::Admission, validation, wire};
 
 /// The address in the examples.
-pub const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
+pub(crate) const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 
 /// A route in the document.
-pub struct Operation {
+pub(crate) struct Operation {
     pub method: Method,
     pub path: &'static str,
     pub admission: Admission,
@@ -26,7 +26,7 @@ pub struct Operation {
 }
 
 /// The OpenAPI 3.1 document of `operations`, on a server that accepts payments if it `is_paid`.
-pub fn describe(operations: Vec<Operation>, is_paid: bool) -> openapi::OpenApi {
+pub(crate) fn describe(operations: Vec<Operation>, is_paid: bool) -> openapi::OpenApi {
     let mut document = Document::openapi();
     for operation in operations {
         document.merge(operation.placed(is_paid));
@@ -135,9 +135,9 @@ mod tests {
 
     use crate::http;
 
-    const VERBS: [&str; 13] = [
-        "add", "attest", "check", "compare", "enhance", "get", "list", "make", "remove", "roll", "search", "set",
-        "submit",
+    const VERBS: [&str; 15] = [
+        "add", "attest", "check", "compare", "enhance", "get", "list", "make", "mint", "remove", "revoke", "roll",
+        "search", "set", "submit",
     ];
 
     /// Tools that generate clients name a type by its key, and a function by its operation id.

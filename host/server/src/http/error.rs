@@ -36,7 +36,7 @@ enum Body {
 /// The body of most errors.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Error, example = json!({ "detail": "Address not found or has no on-chain activity" }))]
-pub struct DetailBody {
+pub(crate) struct DetailBody {
     /// What is wrong and, when it helps, what to do.
     detail: Cow<'static, str>,
     /// A stable code, present where a program may need to tell cases apart.
@@ -48,7 +48,7 @@ pub struct DetailBody {
 /// The body of errors of requests with several addresses, of the chain summary and of the enhanced report.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = MultiAddressError, example = json!({ "error": "No valid addresses provided", "status_code": 400 }))]
-pub struct ErrorBody {
+pub(crate) struct ErrorBody {
     error: Cow<'static, str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -60,7 +60,7 @@ pub struct ErrorBody {
 #[serde(untagged)]
 #[schema(as = DetailOrError)]
 #[expect(dead_code, reason = "the schema of an answer that has one of two forms")]
-pub enum DetailOrError {
+pub(crate) enum DetailOrError {
     Detail(DetailBody),
     Error(ErrorBody),
 }
@@ -70,7 +70,7 @@ pub enum DetailOrError {
 #[serde(untagged)]
 #[schema(as = DetailOrViolations)]
 #[expect(dead_code, reason = "the schema of an answer that has one of two forms")]
-pub enum DetailOrViolations {
+pub(crate) enum DetailOrViolations {
     Detail(DetailBody),
     Violations(ValidationBody),
 }
@@ -78,7 +78,7 @@ pub enum DetailOrViolations {
 /// The body of the error for a request that does not have the documented form.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ValidationError)]
-pub struct ValidationBody {
+pub(crate) struct ValidationBody {
     detail: Vec<Violation>,
 }
 
@@ -88,7 +88,7 @@ pub struct ValidationBody {
     "type": "https://iana.org/assignments/http-problem-types#quota-exceeded", "title": "Quota exceeded", "status": 429,
     "detail": "This API key may make 600 requests a minute; try again in 1 s", "code": "too_many_requests", "violated-policies": ["key"]
 }))]
-pub struct QuotaBody {
+pub(crate) struct QuotaBody {
     #[serde(rename = "type")]
     #[schema(value_type = String)]
     problem: &'static str,
@@ -97,10 +97,10 @@ pub struct QuotaBody {
     status: u16,
     /// Which quota is used up, and what to do.
     detail: Cow<'static, str>,
-    /// `too_many_requests` or `units_used_up`.
+    /// `too_many_requests`, `units_used_up` or `feedback_reverted`.
     #[schema(value_type = String)]
     code: &'static str,
-    /// The names of the quotas, as in `RateLimit-Policy`.
+    /// The names of the quotas, as in `RateLimit-Policy`; `reverted-gas` for `feedback_reverted`.
     #[serde(rename = "violated-policies")]
     #[schema(value_type = Vec<String>)]
     violated: [&'static str; 1],

@@ -11,7 +11,7 @@ static EXAMPLES: LazyLock<BTreeMap<String, Value>> =
     LazyLock::new(|| serde_json::from_str(include_str!("examples.json")).unwrap_or_default());
 
 /// Adds the example to the successful response of `operation`.
-pub fn add(operation: &mut Operation) {
+pub(crate) fn add(operation: &mut Operation) {
     let Some(example) = operation.operation_id.as_ref().and_then(|id| EXAMPLES.get(id)) else { return };
     let successes = operation.responses.responses.iter_mut().filter(|(status, _)| status.starts_with('2'));
     for (_, response) in successes {

@@ -19,7 +19,7 @@ use assay_domain::Freshness;
 const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");
 
 /// The tags of `If-None-Match`: the responses that the client has.
-pub struct Known(Vec<HeaderValue>);
+pub(crate) struct Known(Vec<HeaderValue>);
 
 impl<S: Sync> FromRequestParts<S> for Known {
     type Rejection = Infallible;
@@ -30,7 +30,7 @@ impl<S: Sync> FromRequestParts<S> for Known {
 }
 
 impl Known {
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
         Self(headers.get_all(header::IF_NONE_MATCH).iter().cloned().collect())
     }
 
@@ -38,7 +38,7 @@ impl Known {
     ///
     /// # Errors
     /// 500 when the body cannot be serialised.
-    pub fn answer(&self, fresh: Freshness, body: &impl Serialize) -> Result<Response, ApiError> {
+    pub(crate) fn answer(&self, fresh: Freshness, body: &impl Serialize) -> Result<Response, ApiError> {
         let bytes = serde_json::to_vec(body).map_err(|error| ApiError::internal("serialize", error))?;
         let tag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
         let mut headers = HeaderMap::new();
@@ -55,7 +55,7 @@ impl Known {
     }
 
     /// Whether the client has the response with this tag.
-    pub fn has(&self, tag: &str) -> bool {
+    pub(crate) fn has(&self, tag: &str) -> bool {
         let tags =
             self.0.iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(',')).map(str::trim);
         tags.into_iter().any(|known| known == "*" || known.trim_start_matches("W/") == tag)
@@ -63,14 +63,14 @@ impl Known {
 }
 
 /// A response that must not be stored.
-pub fn once(body: impl IntoResponse) -> Response {
+pub(crate) fn once(body: impl IntoResponse) -> Response {
     let mut response = body.into_response();
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
 
 /// Adds a header to `answer` with the ids of its scores, in order; a dash for a score without an id.
-pub fn identified(mut answer: Response, ids: impl IntoIterator<Item = Option<ScoreId>>) -> Response {
+pub(crate) fn identified(mut answer: Response, ids: impl IntoIterator<Item = Option<ScoreId>>) -> Response {
     let mut list = String::new();
     let mut known = false;
     for id in ids {

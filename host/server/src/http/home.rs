@@ -14,7 +14,7 @@ use super::{console, fresh::Known};
 
 static PAGE: LazyLock<Bytes> = LazyLock::new(|| console::filled(include_str!("console/assets/home.html")));
 
-pub async fn index(headers: HeaderMap) -> Response {
+pub(crate) async fn index(headers: HeaderMap) -> Response {
     let mut response =
         if prefers_html(&headers) { console::html(&Known::of(&headers), PAGE.clone()) } else { places() };
     response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));

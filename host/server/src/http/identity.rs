@@ -25,12 +25,12 @@ use super::{
     ),
     security(("key" = [])),
 )]
-pub async fn attestations(
+pub(crate) async fn attestations(
     caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
     let report = app.charged(&caller, 1, app.source.identity(&subject)).await?;
-    app.answer(&known, report.fresh, &IdentityBody::of(&report))
+    known.answer(report.fresh, &IdentityBody::of(&report))
 }

@@ -16,7 +16,7 @@ use super::{
     wire::{ComparisonBody, ModelBody, ModelsBody, OutcomesBody, ShadowBody},
 };
 use crate::{cards, scoring::blocking};
-use assay_domain::Digest;
+use assay_domain::{Digest, ModelKind};
 use assay_registry::ModelStatus;
 use sha2::{Digest as _, Sha256};
 
@@ -26,8 +26,10 @@ use sha2::{Digest as _, Sha256};
     responses((status = 200, description = "The models", body = ModelsBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
-    let listed = app.rollout.registry().list();
+pub(crate) async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> {
+    let registry = app.rollout.registry();
+    let listed = registry.list();
+    let previous = ModelKind::ALL.into_iter().filter_map(|kind| registry.previous(kind)).map(Into::into).collect();
     let models: Vec<ModelBody> = blocking(move || {
         let carded = |status: &ModelStatus| {
             let info = status.info.as_ref()?;
@@ -37,7 +39,7 @@ pub async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> 
         listed.into_iter().map(|status| ModelBody::new(carded(&status), status)).collect()
     })
     .await;
-    Ok(Json(ModelsBody { count: models.len(), models }))
+    Ok(Json(ModelsBody { count: models.len(), models, previous }))
 }
 
 /// What a model is for, what it was made from, how well it predicts and where it does not, as Markdown.
@@ -50,7 +52,7 @@ pub async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, ApiError> 
     ),
     security(("key" = [])),
 )]
-pub async fn card(
+pub(crate) async fn card(
     State(app): State<App>,
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
@@ -79,7 +81,7 @@ pub async fn card(
     ),
     security(("key" = [])),
 )]
-pub async fn component(
+pub(crate) async fn component(
     State(app): State<App>,
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
@@ -120,7 +122,7 @@ pub async fn component(
     ),
     security(("key" = [])),
 )]
-pub async fn compare(
+pub(crate) async fn compare(
     caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
@@ -148,14 +150,14 @@ pub async fn compare(
     ),
     security(("key" = [])),
 )]
-pub async fn report(
+pub(crate) async fn report(
     State(app): State<App>,
     KindPath(kind): KindPath,
     Window(hours): Window,
 ) -> Result<Json<ShadowBody>, ApiError> {
     let hours = hours.unwrap_or_else(|| app.rollout.window());
     let pairs = app.rollout.shadow_pairs(kind, hours).await.map_err(ApiError::store)?;
-    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), app.rollout.shadow_share(), pairs)))
+    Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), &app.rollout, pairs)))
 }
 
 /// What became of the wallets that credit champion and challengers scored: realised against claimed rates of
@@ -168,7 +170,7 @@ pub async fn report(
     responses((status = 200, description = "The outcomes", body = OutcomesBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn outcomes(State(app): State<App>) -> Result<Json<OutcomesBody>, ApiError> {
+pub(crate) async fn outcomes(State(app): State<App>) -> Result<Json<OutcomesBody>, ApiError> {
     let joined = app.outcomes.joined().await.map_err(ApiError::store)?;
     app.outcomes.show(&joined).await;
     Ok(Json(joined.into()))

@@ -11,7 +11,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::App;
-use crate::scoring::Source;
 use assay_domain::ModelKind;
 
 /// Kinds of model without which some path of this API cannot answer.
@@ -19,14 +18,14 @@ const NEEDED: [ModelKind; 3] = [ModelKind::Credit, ModelKind::Boost, ModelKind::
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Health, example = json!({ "status": "ok" }))]
-pub struct HealthBody {
+pub(crate) struct HealthBody {
     #[schema(value_type = String)]
     status: &'static str,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Readiness, example = json!({ "status": "ready", "reasons": [] }))]
-pub struct ReadyBody {
+pub(crate) struct ReadyBody {
     /// `ready` or `not_ready`.
     #[schema(value_type = String)]
     status: &'static str,
@@ -37,7 +36,24 @@ pub struct ReadyBody {
     warnings: Vec<String>,
 }
 
+/// Whether the server can answer, and what makes its answers poorer.
+pub struct Readiness {
+    /// What is missing; the server is ready without any.
+    pub reasons: Vec<String>,
+    pub warnings: Vec<String>,
+}
+
 impl App {
+    pub async fn readiness(&self) -> Readiness {
+        let mut reasons = self.missing_models();
+        reasons.extend(self.rollout.store_fault());
+        reasons.extend(self.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
+        let mut warnings: Vec<_> = self.lacks().await.into_iter().map(str::to_owned).collect();
+        warnings.extend(self.scoring.chain_warnings());
+        warnings.extend(self.contradictions.words());
+        Readiness { reasons, warnings }
+    }
+
     /// What keeps some path from answering, each in words that say what to do.
     pub fn missing_models(&self) -> Vec<String> {
         let active = self.rollout.registry().active();
@@ -46,10 +62,9 @@ impl App {
 
     /// The chains and keys that the server lacks. It is ready without them, and refuses most requests.
     pub async fn lacks(&self) -> Vec<&'static str> {
-        let chain = !self.reads_chains && matches!(self.source, Source::Chains(_));
         // A store that cannot be read is reported by itself.
         let key = !self.access.has_keys().await.unwrap_or(true);
-        [chain.then_some(NO_CHAIN), key.then_some(NO_KEY)].into_iter().flatten().collect()
+        [(!self.reads_chains).then_some(NO_CHAIN), key.then_some(NO_KEY)].into_iter().flatten().collect()
     }
 }
 
@@ -61,7 +76,7 @@ const NO_KEY: &str = "there is no API key, so every request is refused with 401;
 
 /// The process is alive.
 #[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "get_health", responses((status = 200, description = "Alive", body = HealthBody)))]
-pub async fn health() -> Json<HealthBody> {
+pub(crate) async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }
 
@@ -74,13 +89,8 @@ pub async fn health() -> Json<HealthBody> {
         (status = 503, description = "Not ready", body = ReadyBody),
     ),
 )]
-pub async fn ready(State(app): State<App>) -> Response {
-    let mut reasons = app.missing_models();
-    reasons.extend(app.rollout.store_fault());
-    reasons.extend(app.stopping.is_cancelled().then(|| "the server is stopping".to_owned()));
-    let mut warnings: Vec<_> = app.lacks().await.into_iter().map(str::to_owned).collect();
-    warnings.extend(app.scoring.chain_warnings());
-    warnings.extend(app.contradictions.words());
+pub(crate) async fn ready(State(app): State<App>) -> Response {
+    let Readiness { reasons, warnings } = app.readiness().await;
     if reasons.is_empty() {
         return Json(ReadyBody { status: "ready", reasons, warnings }).into_response();
     }
@@ -92,6 +102,6 @@ pub async fn ready(State(app): State<App>) -> Response {
     get, path = "/metrics", tag = "operation", operation_id = "get_metrics",
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")),
 )]
-pub async fn metrics(State(app): State<App>) -> Response {
+pub(crate) async fn metrics(State(app): State<App>) -> Response {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.render()).into_response()
 }

@@ -13,7 +13,7 @@ const RETRY_UNAVAILABLE: u64 = 10;
 
 impl Offered {
     /// The response to a payment that has not arrived.
-    pub fn not_settled(&self, x402: &X402, error: PayError) -> ApiError {
+    pub(crate) fn not_settled(&self, x402: &X402, error: PayError) -> ApiError {
         match error {
             PayError::Refused(why) => self.refused(x402, &why),
             PayError::Pending => {
@@ -34,7 +34,7 @@ impl Offered {
     }
 
     /// 402 with the reason and the terms, and with a receipt when settlement was tried.
-    pub fn refused(&self, x402: &X402, why: &Refused) -> ApiError {
+    pub(crate) fn refused(&self, x402: &X402, why: &Refused) -> ApiError {
         let terms = x402.terms();
         let error = ApiError::payment_required(terms.demand(
             self.item,
@@ -49,13 +49,13 @@ impl Offered {
     }
 
     /// The response header with what became of the payment.
-    pub fn receipt(&self, x402: &X402, outcome: Result<B256, &Refused>) -> Option<(HeaderName, HeaderValue)> {
+    pub(crate) fn receipt(&self, x402: &X402, outcome: Result<B256, &Refused>) -> Option<(HeaderName, HeaderValue)> {
         let (name, value) = x402.receipt(&self.payment, outcome);
         // Base 64 is a valid header value.
         Some((HeaderName::from_static(name), HeaderValue::try_from(value).ok()?))
     }
 }
 
-pub fn seconds_until(time: Time) -> u64 {
+pub(crate) fn seconds_until(time: Time) -> u64 {
     u64::try_from((time - chrono::Utc::now()).num_seconds()).unwrap_or_default().saturating_add(1)
 }

@@ -2,11 +2,11 @@
 
 use axum::http::StatusCode;
 
-use super::{ApiError, App, middleware, route::BodyLimit};
+use super::{ApiError, App, extract::Caller, middleware, route::BodyLimit};
 use crate::{
     access::AccessError,
     rollout::{MoveError, StageError},
-    scoring::ScoringError,
+    scoring::{Scoring, ScoringError},
 };
 use assay_chain::NameError;
 use assay_domain::ChainId;
@@ -22,7 +22,7 @@ impl App {
     /// The response to an error about a subject.
     pub(super) fn refuse(&self, error: ScoringError) -> ApiError {
         match error {
-            ScoringError::ChainsDown if !self.reads_chains && !self.source.is_sandbox() => ApiError::coded(
+            ScoringError::ChainsDown if !self.reads_chains => ApiError::coded(
                 StatusCode::BAD_GATEWAY,
                 "no_chain",
                 "No chain is configured on this server; its operator can add one, or start it with --sandbox",
@@ -31,10 +31,32 @@ impl App {
         }
     }
 
+    /// Does `work` about this many subjects for the caller's units.
+    ///
+    /// # Errors
+    /// Those of `work`, and 429 without units.
+    pub(super) async fn charged<T>(
+        &self,
+        caller: &Caller,
+        subjects: usize,
+        work: impl Future<Output = Result<T, ScoringError>>,
+    ) -> Result<T, ApiError> {
+        caller.pay_each(self, subjects, async { work.await.map_err(|error| self.refuse(error)) }).await
+    }
+
+    /// The scoring of what is read on chains; `lack` says what a sandbox therefore does not do.
+    ///
+    /// # Errors
+    /// 409 in a sandbox.
+    pub(super) fn chain_scoring(&self, lack: &str) -> Result<&Scoring, ApiError> {
+        let words = || format!("A sandbox {lack}: its answers are mocks. Ask a server that reads chains");
+        if self.is_sandbox { Err(ApiError::coded(StatusCode::CONFLICT, "sandbox", words())) } else { Ok(&self.scoring) }
+    }
+
     /// # Errors
     /// 502 for a chain that the API defines and this server has not configured.
     pub(super) fn require_chain(&self, id: ChainId) -> Result<(), ApiError> {
-        if self.source.is_sandbox() || self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
+        if self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::http::{
 
 /// Paths that take a key.
 #[derive(IntoResponses)]
-pub enum Keyed {
+pub(crate) enum Keyed {
     /// Invalid or missing API key
     #[response(status = 401)]
     Unauthorized(DetailBody),
@@ -32,9 +32,28 @@ pub enum Keyed {
     TooSlow(DetailBody),
 }
 
+/// The path that mints a key.
+#[derive(IntoResponses)]
+pub(crate) enum NewKey {
+    /// Another key has this name
+    #[response(status = 409)]
+    Taken(DetailBody),
+}
+
+/// A path with the name of a key in it.
+#[derive(IntoResponses)]
+pub(crate) enum OneKey {
+    /// No minted key has this name
+    #[response(status = 404)]
+    Unknown(DetailBody),
+    /// The key is in the configuration
+    #[response(status = 409)]
+    Configured(DetailBody),
+}
+
 /// The path that makes a backup.
 #[derive(IntoResponses)]
-pub enum Backup {
+pub(crate) enum Backup {
     /// Another backup is running, or the store is not a file of this server
     #[response(status = 409)]
     Busy(DetailBody),
@@ -42,7 +61,7 @@ pub enum Backup {
 
 /// Paths that cost units.
 #[derive(IntoResponses)]
-pub enum Units {
+pub(crate) enum Units {
     /// The units of the key are used up, or its rate limit is reached
     #[response(status = 429)]
     UsedUp(QuotaBody),
@@ -50,7 +69,7 @@ pub enum Units {
 
 /// A path with an address in it.
 #[derive(IntoResponses)]
-pub enum Address {
+pub(crate) enum Address {
     /// Invalid Ethereum address format
     #[response(status = 400)]
     Invalid(DetailBody),
@@ -58,7 +77,7 @@ pub enum Address {
 
 /// A path with an address and a chain in it.
 #[derive(IntoResponses)]
-pub enum AddressAndChain {
+pub(crate) enum AddressAndChain {
     /// Invalid Ethereum address format, or invalid chain id
     #[response(status = 400)]
     Invalid(DetailBody),
@@ -66,7 +85,7 @@ pub enum AddressAndChain {
 
 /// A path with an address and a chain in it, where the chain has an error of its own form.
 #[derive(IntoResponses)]
-pub enum AddressOrChain {
+pub(crate) enum AddressOrChain {
     /// Invalid Ethereum address format, or unsupported chain
     #[response(status = 400)]
     Invalid(DetailOrError),
@@ -74,7 +93,7 @@ pub enum AddressOrChain {
 
 /// A path with an address in it, and a body with a name.
 #[derive(IntoResponses)]
-pub enum AddressOrName {
+pub(crate) enum AddressOrName {
     /// Invalid Ethereum address format, or no name in the body
     #[response(status = 400)]
     Invalid(DetailOrError),
@@ -82,7 +101,7 @@ pub enum AddressOrName {
 
 /// Responses that the client may already have.
 #[derive(IntoResponses)]
-pub enum Unchanged {
+pub(crate) enum Unchanged {
     /// The client already has this response, according to its `If-None-Match`
     #[response(status = 304)]
     Unchanged,
@@ -90,7 +109,7 @@ pub enum Unchanged {
 
 /// A list of addresses.
 #[derive(IntoResponses)]
-pub enum Several {
+pub(crate) enum Several {
     /// No valid address, or more addresses than the limit
     #[response(status = 400)]
     Invalid(ErrorBody),
@@ -98,7 +117,7 @@ pub enum Several {
 
 /// A typed parameter or body.
 #[derive(IntoResponses)]
-pub enum Validated {
+pub(crate) enum Validated {
     /// The request does not have the documented form; the body names each error and its location
     #[response(status = 422)]
     Invalid(ValidationBody),
@@ -106,7 +125,7 @@ pub enum Validated {
 
 /// A request body with a small size limit.
 #[derive(IntoResponses)]
-pub enum Bodied {
+pub(crate) enum Bodied {
     /// The body did not arrive in time
     #[response(status = 408)]
     TooSlow(DetailBody),
@@ -117,7 +136,7 @@ pub enum Bodied {
 
 /// Responses that do not exist for every address or name.
 #[derive(IntoResponses)]
-pub enum Unknown {
+pub(crate) enum Unknown {
     /// Address not found or has no on-chain activity
     #[response(status = 404)]
     NotFound(DetailBody),
@@ -125,7 +144,7 @@ pub enum Unknown {
 
 /// Requests that name a model version.
 #[derive(IntoResponses)]
-pub enum OutOfService {
+pub(crate) enum OutOfService {
     /// The requested version exists and cannot answer; the message says why
     #[response(status = 409)]
     Benched(DetailBody),
@@ -133,7 +152,7 @@ pub enum OutOfService {
 
 /// Responses that need the chains.
 #[derive(IntoResponses)]
-pub enum Chains {
+pub(crate) enum Chains {
     /// The chains could not be read, the requested chain is not configured, or a name could not be resolved
     #[response(status = 502)]
     Down(DetailBody),
@@ -144,7 +163,7 @@ pub enum Chains {
 
 /// Responses that need only a model.
 #[derive(IntoResponses)]
-pub enum Models {
+pub(crate) enum Models {
     /// No model is in service, or every instance is busy
     #[response(status = 503)]
     Unready(DetailBody),
@@ -152,7 +171,7 @@ pub enum Models {
 
 /// A path with a kind of model in it.
 #[derive(IntoResponses)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// No such kind of model
     #[response(status = 404)]
     Unknown(DetailBody),
@@ -160,7 +179,7 @@ pub enum Kind {
 
 /// A path with a model in it.
 #[derive(IntoResponses)]
-pub enum Model {
+pub(crate) enum Model {
     /// No such kind or version; the message names those that exist
     #[response(status = 404)]
     Unknown(DetailBody),
@@ -171,7 +190,7 @@ pub enum Model {
 
 /// A path with the id of a score in it.
 #[derive(IntoResponses)]
-pub enum NoScore {
+pub(crate) enum NoScore {
     /// No score with this id is stored for this key
     #[response(status = 404)]
     Unknown(DetailBody),
@@ -179,7 +198,7 @@ pub enum NoScore {
 
 /// The path of a statement, which only a final score of a chain has.
 #[derive(IntoResponses)]
-pub enum Provisional {
+pub(crate) enum Provisional {
     /// The score is not final, or a mock
     #[response(status = 409)]
     Provisional(DetailBody),
@@ -187,7 +206,7 @@ pub enum Provisional {
 
 /// The path of the signers of statements.
 #[derive(IntoResponses)]
-pub enum NoSigners {
+pub(crate) enum NoSigners {
     /// This server signs no statements
     #[response(status = 502)]
     NotConfigured(DetailBody),
@@ -195,7 +214,7 @@ pub enum NoSigners {
 
 /// The path of a model's bytes.
 #[derive(IntoResponses)]
-pub enum Component {
+pub(crate) enum Component {
     /// No such kind or version is on the shelf
     #[response(status = 404)]
     Unknown(DetailBody),
@@ -203,7 +222,7 @@ pub enum Component {
 
 /// Uploads of a component.
 #[derive(IntoResponses)]
-pub enum Upload {
+pub(crate) enum Upload {
     /// This version already exists with other bytes
     #[response(status = 409)]
     Taken(DetailBody),
@@ -220,7 +239,7 @@ pub enum Upload {
 
 /// A page of a list.
 #[derive(IntoResponses)]
-pub enum Paged {
+pub(crate) enum Paged {
     /// Page or limit out of range
     #[response(status = 400)]
     OutOfRange(DetailBody),
@@ -228,7 +247,7 @@ pub enum Paged {
 
 /// A path with an agent in it.
 #[derive(IntoResponses)]
-pub enum Agent {
+pub(crate) enum Agent {
     /// The agent does not exist in the Identity Registry
     #[response(status = 404)]
     Unknown(DetailBody),
@@ -236,7 +255,7 @@ pub enum Agent {
 
 /// Responses that need the agent registries.
 #[derive(IntoResponses)]
-pub enum AgentRegistry {
+pub(crate) enum AgentRegistry {
     /// The registry could not be read, or none is configured
     #[response(status = 502)]
     Down(DetailBody),
@@ -244,7 +263,7 @@ pub enum AgentRegistry {
 
 /// Responses that need the index of agents.
 #[derive(IntoResponses)]
-pub enum AgentIndex {
+pub(crate) enum AgentIndex {
     /// The search failed, or no registry is configured
     #[response(status = 502)]
     Failed(DetailBody),
@@ -255,7 +274,7 @@ pub enum AgentIndex {
 
 /// A call that can be paid by x402, where the server accepts it.
 #[derive(IntoResponses)]
-pub enum Payable {
+pub(crate) enum Payable {
     /// No key and no payment, or a payment that was not accepted; the body has the reason and the terms
     #[response(status = 402, headers(
         ("PAYMENT-REQUIRED" = String, description = "The terms for x402, version 2"),
@@ -270,7 +289,7 @@ pub enum Payable {
 
 /// A submission of reputation.
 #[derive(IntoResponses)]
-pub enum Submission {
+pub(crate) enum Submission {
     /// The address is missing or invalid, or the Idempotency-Key or the payment is invalid
     #[response(status = 400)]
     Invalid(DetailBody),
@@ -287,9 +306,17 @@ pub enum Submission {
     Down(DetailBody),
 }
 
+/// The list of submissions.
+#[derive(IntoResponses)]
+pub(crate) enum NoSubmissions {
+    /// Reputation is not configured on this server
+    #[response(status = 502)]
+    NotConfigured(DetailBody),
+}
+
 /// A path with a submission in it.
 #[derive(IntoResponses)]
-pub enum OfSubmission {
+pub(crate) enum OfSubmission {
     /// Submission not found, or it belongs to another agent; or the document is not written yet
     #[response(status = 404)]
     Unknown(DetailBody),

@@ -5,7 +5,7 @@ use crate::access::Price;
 
 /// A route without its handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Route {
+pub(crate) struct Route {
     pub method: &'static str,
     /// As the router, the metrics and the OpenAPI document write it.
     pub path: &'static str,
@@ -17,7 +17,7 @@ pub struct Route {
 
 /// What a route demands of its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub(crate) enum Admission {
     /// A key, or a payment, at this price.
     Priced(Price),
     /// No key; requests count against the rate of their address.
@@ -28,7 +28,7 @@ pub enum Admission {
 
 /// The size limit of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodySize {
+pub(crate) enum BodySize {
     /// `http.max_body_bytes`.
     Small,
     /// `models.max_component_bytes`.
@@ -46,30 +46,30 @@ pub struct BodyLimit {
 impl Admission {
     /// Callers without a key may use the route on a server that accepts payments: a client that pays for a submission
     /// needs the agents before it and the status after it.
-    pub const fn admits_guests(self) -> bool {
+    pub(crate) const fn admits_guests(self) -> bool {
         matches!(self, Self::Priced(Price::Agents | Price::Status))
     }
 }
 
 impl Route {
     /// The route of requests that match no other.
-    pub const NONE: Self = Self::new("GET", "", Admission::Public);
+    pub(crate) const NONE: Self = Self::new("GET", "", Admission::Public);
 
-    pub const fn new(method: &'static str, path: &'static str, admission: Admission) -> Self {
+    pub(crate) const fn new(method: &'static str, path: &'static str, admission: Admission) -> Self {
         Self { method, path, admission, body: BodySize::Small, several: false }
     }
 
     /// Its body may be a component.
-    pub const fn component(self) -> Self {
+    pub(crate) const fn component(self) -> Self {
         Self { body: BodySize::Component, ..self }
     }
 
     /// Its calls name several subjects or versions.
-    pub const fn several(self) -> Self {
+    pub(crate) const fn several(self) -> Self {
         Self { several: true, ..self }
     }
 
-    pub fn price(&self) -> Option<Price> {
+    pub(crate) fn price(&self) -> Option<Price> {
         match self.admission {
             Admission::Priced(price) => Some(price),
             Admission::Public | Admission::Operation => None,
@@ -78,13 +78,13 @@ impl Route {
 
     /// The price of a call whose units can be reserved before its handler: one that costs the price once. The units of
     /// a submission are taken together with its record.
-    pub fn single_price(&self) -> Option<Price> {
+    pub(crate) fn single_price(&self) -> Option<Price> {
         self.price().filter(|price| !self.several && *price != Price::Submission)
     }
 
     /// Its path with a slash at the end where it has none, and without it where it has one; `None` where it ends with
     /// the path of a file.
-    pub fn other_path(&self) -> Option<String> {
+    pub(crate) fn other_path(&self) -> Option<String> {
         match self.path.strip_suffix('/') {
             Some("") => None,
             Some(path) => Some(path.to_owned()),
@@ -94,7 +94,7 @@ impl Route {
 }
 
 impl BodySize {
-    pub fn limit(self, limits: &Limits) -> BodyLimit {
+    pub(crate) fn limit(self, limits: &Limits) -> BodyLimit {
         match self {
             Self::Small => BodyLimit { most: limits.body, with_large: limits.body },
             Self::Component => BodyLimit { most: limits.component, with_large: limits.large_component },

@@ -83,21 +83,26 @@ async fn no_method() -> ApiError {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use axum::{body::Body, extract::Request};
     use tower::ServiceExt as _;
 
     use super::*;
     use crate::{access::Price, http::extract::Upload};
 
-    #[tokio::test]
-    async fn the_row_of_a_route_decides_who_may_call_it_and_how_much_he_may_send() {
+    /// A server without models and chains.
+    pub async fn assembled() -> (crate::app::Assembled, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assay.toml");
         std::fs::create_dir(folder.path().join("plugins")).unwrap();
         let [shelf, store] = ["plugins", "store"].map(|name| folder.path().join(name));
         std::fs::write(&file, format!("models.shelf = {shelf:?}\nstore.path = {store:?}\n")).unwrap();
-        let assembled = crate::app::assemble(&crate::config::load(Some(&file)).unwrap()).await.unwrap();
+        (crate::app::assemble(&crate::config::load(Some(&file)).unwrap()).await.unwrap(), folder)
+    }
+
+    #[tokio::test]
+    async fn the_row_of_a_route_decides_who_may_call_it_and_how_much_he_may_send() {
+        let (assembled, _folder) = assembled().await;
         let most = assembled.http.limits.body as usize;
         let length = async |Upload(bytes): Upload| bytes.len().to_string();
         let public = |path| Route::new("POST", path, Admission::Public);

@@ -17,7 +17,7 @@ use super::{
     home, identity, keys, models, ops, report, reputation,
     route::{Admission, Route},
     router::Routes,
-    sandbox, score, usage,
+    sandbox, score, status, usage,
 };
 use crate::access::Price;
 
@@ -70,7 +70,7 @@ table! {
         GET "/api/v2/score/{id}/evidence" Status score::provenance::evidence;
         GET "/api/v2/report/address/{address}" Report report::get;
         POST "/api/v2/report/address/{address}" Report report::enhanced::post;
-        GET "/api/v2/report/" Report [several] report::aggregated::aggregated;
+        GET "/api/v2/report/" Report [several] report::aggregated;
         GET "/api/v2/report/address/{address}/chain/{chain_id}" Report report::chain::report;
         GET "/api/v2/report/address/{address}/chain/{chain_id}/summary" Report report::chain::summary;
         GET "/api/v2/report/address/{address}/total/usd" Report report::portfolio::portfolio;
@@ -83,6 +83,7 @@ table! {
         POST "/api/v2/agents/{agent_id}/reputation" Submission reputation::submit;
         GET "/api/v2/agents/{agent_id}/reputation/status/{submission_id}" Status reputation::status;
         GET "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}" Status reputation::feedback;
+        GET "/api/v2/submissions" Usage reputation::own;
         POST "/api/v2/reputation/{agent_id}" Submission reputation::submit as "submit_reputation";
         GET "/api/v2/reputation/{agent_id}/status/{submission_id}" Status reputation::status as "get_reputation_status";
         GET "/api/v2/reputation/{agent_id}/feedback/{submission_id}" Status reputation::feedback as "get_feedback_document";
@@ -93,7 +94,7 @@ table! {
         GET "/api/v2/sandbox/report/address/{address}" Sandbox sandbox::report::get;
         GET "/api/v2/sandbox/report/address/{address}/total/usd" Sandbox sandbox::report::total;
         GET "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd" Sandbox sandbox::report::chain_total;
-        GET "/api/v2/sandbox/scenarios" Sandbox sandbox::scenarios::list;
+        GET "/api/v2/sandbox/scenarios" Sandbox sandbox::scenarios;
         GET "/api/v2/models" Models models::list;
         GET "/api/v2/models/compare/address/{address}" Score [several] models::compare;
         GET "/api/v2/models/{kind}/report" Models models::report;
@@ -109,6 +110,9 @@ table! {
         GET "/api/v2/admin/scores/{id}" Admin score::provenance::audited;
         GET "/api/v2/admin/audit" Admin admin::audit;
         GET "/api/v2/admin/keys" Admin keys::list;
+        POST "/api/v2/admin/keys" Admin keys::mint;
+        DELETE "/api/v2/admin/keys/{name}" Admin keys::revoke;
+        GET "/api/v2/admin/status" Admin status::get;
         POST "/api/v2/admin/backup" Admin backup::make;
         GET "/api/v2/usage" Usage usage::get;
         GET "/.well-known/assay-attestation.json" Public score::attestation::signers;
@@ -123,8 +127,7 @@ table! {
         "/console/{*file}" console::file;
         "/openapi.json" openapi_json;
         "/docs" docs::moved;
-        "/docs/" docs::index;
-        "/docs/{*file}" docs::asset;
+        "/docs/" docs::page;
     }
 }
 
@@ -152,9 +155,12 @@ async fn openapi_json(State(app): State<App>) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::collections::BTreeSet;
+
+    use serde_json::{Value, json};
 
     use super::*;
+    use crate::http::router::tests::assembled;
 
     #[test]
     fn each_row_has_the_method_and_the_path_of_its_handlers_documentation() {
@@ -172,6 +178,7 @@ mod tests {
             assert_eq!(documented == path, id.is_none(), "{path} {documented}");
         }
     }
+
     #[test]
     fn routes_that_admit_guests_list_no_key_as_an_alternative_if_payments_are_accepted() {
         for is_paid in [false, true] {
@@ -181,6 +188,59 @@ mod tests {
                 let needs_none = operation["security"].as_array().into_iter().flatten().any(|one| one == &json!({}));
                 assert_eq!(needs_none, is_paid && admission.admits_guests(), "{path}");
             }
+        }
+    }
+
+    /// Paths that are not API resources: pages and their files, and the documentation itself.
+    const UNDOCUMENTED: [&str; 8] =
+        ["/", "/console", "/console/", "/console/{*file}", "/openapi.json", "/docs", "/docs/", "/docs/{*file}"];
+
+    #[tokio::test]
+    async fn every_route_is_documented_and_every_document_is_routed() {
+        let (assembled, _folder) = assembled().await;
+        let whole = |path: &str| path.trim_end_matches('/').to_owned();
+        let routed: BTreeSet<(String, String)> = routes(assembled.http.clone())
+            .list()
+            .iter()
+            .filter(|(_, path)| !UNDOCUMENTED.contains(path))
+            .map(|(method, path)| (method.to_lowercase(), whole(path)))
+            .collect();
+        let document = serde_json::to_value(document()).unwrap();
+        let mut documented = BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                documented.insert((method.clone(), whole(path)));
+                let responses = operation["responses"].as_object().unwrap();
+                let keyed = path.starts_with("/api/");
+                assert_eq!(
+                    (operation["security"].is_array(), responses.contains_key("401")),
+                    (keyed, keyed),
+                    "{method} {path}"
+                );
+                let parameters =
+                    operation["parameters"].as_array().into_iter().flatten().filter(|p| p["in"] == "path").count();
+                assert_eq!(parameters, path.matches('{').count(), "{method} {path}");
+            }
+        }
+        assert_eq!(documented, routed);
+        let mut dangling = Vec::new();
+        references(&document, &mut |reference| {
+            if document.pointer(reference.trim_start_matches('#')).is_none() {
+                dangling.push(reference.to_owned());
+            }
+        });
+        assert_eq!(dangling, Vec::<String>::new());
+        assembled.stop().await;
+    }
+
+    fn references(value: &Value, found: &mut impl FnMut(&str)) {
+        match value {
+            Value::Object(map) => {
+                map.get("$ref").and_then(Value::as_str).into_iter().for_each(&mut *found);
+                map.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => {}
         }
     }
 }

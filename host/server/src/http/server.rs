@@ -30,7 +30,7 @@ use crate::config::{self, Network};
 
 /// The address of the peer of a connection.
 #[derive(Debug, Clone, Copy)]
-pub struct Peer(pub IpAddr);
+pub(crate) struct Peer(pub IpAddr);
 
 /// The limits of connections.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use assay_chain::config::{NotCovered, ReadOn};
+use assay_chain::config::NotCovered;
 use assay_domain::ChainId;
 use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
 use assay_store::Store;
@@ -24,17 +24,18 @@ use crate::{
     config::{self, Config, Docs, Network},
     history::History,
     outcomes::Outcomes,
-    reputation::{Notices, Rehearsal, Reputation},
+    reputation::{Notices, Reputation},
     rollout::Rollout,
-    scoring::{Scoring, Source},
+    sandbox::Sandbox,
+    scoring::{Contents, Scoring, Source},
     telemetry::Metrics,
     verify::Contradictions,
 };
 
 /// The chains of the chain report, by contract.
-pub const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];
+pub(crate) const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];
 /// The chains of the chain summary, by contract.
-pub const SUMMARY_CHAINS: [ChainId; 10] = [1, 10, 56, 137, 8453, 42220, 42161, 43114, 534_352, 59144];
+pub(crate) const SUMMARY_CHAINS: [ChainId; 10] = [1, 10, 56, 137, 8453, 42220, 42161, 43114, 534_352, 59144];
 
 /// The application state of handlers.
 #[derive(Clone)]
@@ -43,14 +44,17 @@ pub struct App(Arc<Inner>);
 /// The parts of an [`App`].
 pub struct Inner {
     /// What answers production paths.
-    pub source: Source,
+    pub source: Arc<dyn Source>,
+    /// What is read on chains.
     pub scoring: Scoring,
+    /// Whether the answers are mocks.
+    pub is_sandbox: bool,
     pub rollout: Rollout,
     pub agents: Agents,
     /// Absent when not configured.
     pub reputation: Option<Reputation>,
-    /// Present in sandbox mode: submissions without a chain.
-    pub rehearsal: Option<Rehearsal>,
+    /// The terms of the payments that scenarios refuse; absent outside of a sandbox.
+    pub refused_payments: Option<X402>,
     /// Those who wait for a submission; absent where there are none.
     pub notices: Option<Notices>,
     /// What the chains contradict of the configuration.
@@ -67,7 +71,7 @@ pub struct Inner {
     pub metrics: Metrics,
     /// The server was told to stop.
     pub stopping: CancellationToken,
-    /// False where no chain is configured.
+    /// False if no chain is configured on a server that reads chains.
     pub reads_chains: bool,
     not_covered: Vec<NotCovered>,
     pub cards: Arc<Cards>,
@@ -80,7 +84,7 @@ pub struct Inner {
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub proxies: Vec<Network>,
     chains: BTreeMap<ChainId, String>,
-    configured: BTreeSet<ChainId>,
+    answered: BTreeSet<ChainId>,
 }
 
 /// The backups of the store, one at a time.
@@ -122,7 +126,7 @@ impl Limits {
 
 /// The services behind the handlers.
 pub struct Services {
-    pub source: Source,
+    pub source: Arc<dyn Source>,
     pub scoring: Scoring,
     pub rollout: Rollout,
     pub agents: Agents,
@@ -130,7 +134,7 @@ pub struct Services {
     pub outcomes: Outcomes,
     pub contradictions: Contradictions,
     pub reputation: Option<Reputation>,
-    pub rehearsal: Option<Rehearsal>,
+    pub refused_payments: Option<X402>,
     pub notices: Option<Notices>,
     pub access: Access,
     pub x402: Option<X402>,
@@ -151,7 +155,7 @@ impl App {
             outcomes,
             contradictions,
             reputation,
-            rehearsal,
+            refused_payments,
             notices,
             access,
             x402,
@@ -161,13 +165,17 @@ impl App {
             metrics,
         } = services;
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
+        let chains: BTreeMap<_, _> = config::chain_names().chain(configured).collect();
+        let reads = |id: &ChainId| config.sandbox || config.chains.iter().any(|chain| chain.id == *id);
+        let answered = chains.keys().copied().filter(reads).collect();
         Self(Arc::new(Inner {
             source,
             scoring,
+            is_sandbox: config.sandbox,
             rollout,
             agents,
             reputation,
-            rehearsal,
+            refused_payments,
             notices,
             contradictions,
             access,
@@ -182,7 +190,7 @@ impl App {
             },
             metrics,
             stopping: CancellationToken::new(),
-            reads_chains: !config.chains.is_empty(),
+            reads_chains: config.sandbox || !config.chains.is_empty(),
             not_covered: config.reading.not_covered.clone(),
             cards,
             outcomes,
@@ -190,8 +198,8 @@ impl App {
             docs: config.docs.clone(),
             request_permits: Semaphore::new(config.http.max_requests),
             proxies: config.http.trusted_proxies.clone(),
-            chains: config::chain_names().chain(configured).collect(),
-            configured: config.chains.iter().map(|chain| chain.id).collect(),
+            chains,
+            answered,
         }))
     }
 }
@@ -202,9 +210,15 @@ impl Inner {
         self.chains.get(&id).map(String::as_str)
     }
 
-    /// The lending protocols on these chains that are not read.
-    pub fn not_covered(&self, chains: &ReadOn) -> impl Iterator<Item = String> {
-        self.not_covered.iter().filter_map(|lender| lender.on(chains)).map(str::to_owned)
+    /// The lending protocols whose history a report does not have.
+    pub fn not_covered(&self, contents: &Contents) -> Vec<String> {
+        let of_config = self.not_covered.iter().filter_map(|lender| lender.on(&contents.read_on));
+        contents.without_pool().map(str::to_owned).chain(of_config.map(str::to_owned)).collect()
+    }
+
+    /// The sandbox champion of this moment.
+    pub fn sandbox(&self) -> Sandbox {
+        Sandbox::now(self.rollout.registry())
     }
 
     /// The name of a chain, or a name made of its id.
@@ -214,16 +228,16 @@ impl Inner {
 
     /// The terms of payments for an agent whose scenario refuses every payment, and the reason of the refusal.
     pub fn refuses_payments(&self, agent_id: u64) -> Option<(&X402, PaymentRefusal)> {
-        let x402 = self.rehearsal.as_ref()?.x402()?;
-        match self.scoring.sandbox().behaviour(MockSubject::Agent(agent_id)) {
+        let x402 = self.refused_payments.as_ref()?;
+        match self.sandbox().behaviour(MockSubject::Agent(agent_id)) {
             Ok(Some(Behaviour::PaymentRefused(why))) => Some((x402, why)),
             _ => None,
         }
     }
 
-    /// Whether this server reads the chain.
+    /// Whether this server answers about the chain.
     pub fn reads(&self, id: ChainId) -> bool {
-        self.configured.contains(&id)
+        self.answered.contains(&id)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::access::Price;
     "name": "first", "scopes": ["read", "submit"], "limit": 1000, "used": 13, "left": 987, "rate": 600,
     "costs": { "score": 1, "report": 1, "submission": 10, "status": 0, "agents": 0, "models": 0, "sandbox": 0, "usage": 0 }
 }))]
-pub struct UsageBody {
+pub(crate) struct UsageBody {
     /// Name of the key.
     name: String,
     /// Its permissions: `read`, `submit`, `admin`.
@@ -43,10 +43,8 @@ pub struct UsageBody {
     responses((status = 200, description = "The key", body = UsageBody), responses::Keyed),
     security(("key" = [])),
 )]
-pub async fn get(caller: Caller, State(app): State<App>) -> Result<Response, ApiError> {
+pub(crate) async fn get(caller: Caller, State(app): State<App>) -> Result<Response, ApiError> {
     let (key, used) = (caller.key(), caller.used(&app).await?);
-    // Nothing costs units in sandbox mode, where every response is a mock.
-    let cost = |route| if app.source.is_sandbox() { 0 } else { app.access.cost(route) };
     let body = UsageBody {
         name: key.name.clone(),
         scopes: key.scopes.iter().map(|scope| scope.as_str()).collect(),
@@ -54,9 +52,9 @@ pub async fn get(caller: Caller, State(app): State<App>) -> Result<Response, Api
         used,
         left: key.units.zip(used).map(|(limit, used)| limit.saturating_sub(used)),
         rate: key.rate,
-        costs: Price::ALL.into_iter().map(|price| (name(price), cost(price))).collect(),
+        costs: Price::ALL.into_iter().map(|price| (name(price), app.access.cost(price))).collect(),
     };
-    Ok(app.mark(fresh::once(axum::Json(body))))
+    Ok(fresh::once(axum::Json(body)))
 }
 
 fn name(price: Price) -> &'static str {

@@ -26,7 +26,7 @@ pub struct Week {
 }
 
 /// The weeks with a score, the oldest first.
-pub fn weeks(observed: &Observations) -> Vec<Week> {
+pub(crate) fn weeks(observed: &Observations) -> Vec<Week> {
     let mut by_week = BTreeMap::<u64, Histogram>::new();
     for found in &observed.scores {
         by_week.entry(found.as_of / WEEK).or_default().add(found.score);
@@ -55,7 +55,7 @@ pub fn weeks(observed: &Observations) -> Vec<Week> {
 }
 
 /// The index of the newest week that has one.
-pub fn newest(weeks: &[Week]) -> Option<f64> {
+pub(crate) fn newest(weeks: &[Week]) -> Option<f64> {
     weeks.iter().rev().find_map(|week| week.psi)
 }
 

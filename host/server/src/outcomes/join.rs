@@ -41,7 +41,7 @@ pub struct RealisedRange {
 }
 
 /// A table for each claim. A model that claims nothing has the wallets that owe, within 30 and 90 days.
-pub fn realised(scores: &[Observation], claims: &[Claim], known: &Liquidations) -> Vec<Realised> {
+pub(crate) fn realised(scores: &[Observation], claims: &[Claim], known: &Liquidations) -> Vec<Realised> {
     let own;
     let claims = if claims.is_empty() {
         own = [90, 30].map(unclaimed);

@@ -45,21 +45,20 @@ impl Appraiser {
     /// [`NoAppraisal`].
     pub(super) async fn appraise(&self, address: Address) -> Result<(ScoresRecord, Option<Stated>), NoAppraisal> {
         let appraised = self.scoring.appraisal(address, &self.credit, &self.sybil).await;
-        let mut appraisal = appraised.map_err(no_appraisal)?;
-        let basis = appraisal.basis.take();
-        let scores = complete(appraisal)?;
-        let stated = match (&self.attestor, &basis) {
-            (Some(attestor), Some((scored, features))) => {
-                Some(attestor.state(scored, features).await.map_err(NoAppraisal::NotYet)?)
+        let appraisal = appraised.map_err(no_appraisal)?;
+        let scores = complete(&appraisal)?;
+        let stated = match &self.attestor {
+            Some(attestor) => {
+                Some(attestor.state(&appraisal.scored, &appraisal.features).await.map_err(NoAppraisal::NotYet)?)
             }
-            _ => None,
+            None => None,
         };
         Ok((scores, stated))
     }
 }
 
 /// The scores, unless a part that they use was not read.
-fn complete(appraisal: Appraisal) -> Result<ScoresRecord, NoAppraisal> {
+fn complete(appraisal: &Appraisal) -> Result<ScoresRecord, NoAppraisal> {
     if appraisal.unread.is_empty() {
         return Ok(appraisal.into());
     }
@@ -83,8 +82,8 @@ fn no_appraisal(error: AppraisalError) -> NoAppraisal {
     }
 }
 
-impl From<Appraisal> for ScoresRecord {
-    fn from(appraisal: Appraisal) -> Self {
+impl From<&Appraisal> for ScoresRecord {
+    fn from(appraisal: &Appraisal) -> Self {
         Self {
             credit_score: appraisal.credit,
             sybil_score: appraisal.sybil,

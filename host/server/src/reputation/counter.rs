@@ -5,6 +5,7 @@ use futures::{FutureExt, future::BoxFuture};
 use uuid::Uuid;
 
 use super::{
+    Client,
     records::{self, OPEN_SUBMISSIONS, RetryRecord, SubmissionRecord},
     request::{REMEMBERED, Request},
 };
@@ -15,21 +16,19 @@ use crate::access::{
         records::{PurchaseRecord, Purchased},
     },
 };
-use assay_domain::{Address, PaymentId};
-use assay_outbox::sender::{Registries, Sender};
+use assay_domain::PaymentId;
 use assay_store::{Batch, Store, StoreError};
 
 /// The records are for one account and its registries. Cheap to clone.
 #[derive(Clone)]
 pub struct Counter {
     store: Store,
-    registries: Registries,
-    client: Address,
+    client: Client,
 }
 
 impl Counter {
-    pub fn new(store: Store, sender: &Sender) -> Self {
-        Self { store, registries: sender.registries(), client: sender.address() }
+    pub fn new(store: Store, client: Client) -> Self {
+        Self { store, client }
     }
 
     /// The submissions that have not ended.
@@ -41,7 +40,7 @@ impl Counter {
     }
 
     pub(super) fn record(&self, request: &Request, ahead: usize) -> SubmissionRecord {
-        SubmissionRecord { ahead, ..request.record(self.registries, self.client, Utc::now()) }
+        SubmissionRecord { ahead, ..request.record(self.client, Utc::now()) }
     }
 }
 

@@ -71,7 +71,7 @@ struct Coverage {
 
 /// The payment that bought a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settlement {
+pub(crate) struct Settlement {
     pub chain: u64,
     pub payer: Address,
     /// The transaction that moved the money.
@@ -80,7 +80,7 @@ pub struct Settlement {
 
 /// What a document says beside the scores.
 #[derive(Debug, Default)]
-pub struct Beside<'a> {
+pub(crate) struct Beside<'a> {
     pub settlement: Option<Settlement>,
     /// Of the credit score.
     pub stated: Option<Stated>,
@@ -92,7 +92,7 @@ pub struct Beside<'a> {
 ///
 /// # Errors
 /// Why there is none: the submission has no tags.
-pub fn feedback(
+pub(crate) fn feedback(
     record: &SubmissionRecord,
     scores: &ScoresRecord,
     Beside { settlement, stated, endpoint }: &Beside<'_>,

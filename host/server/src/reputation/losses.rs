@@ -24,11 +24,11 @@ const SET_ASIDE: Duration = Duration::from_secs(86_400);
 
 /// The gas that may be lost.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub struct Limits {
     /// In a day, for the agents of one owner or the submissions of one payer.
-    payer: u64,
+    pub payer: u64,
     /// In an hour.
-    all: u64,
+    pub all: u64,
 }
 
 impl Limits {
@@ -119,7 +119,7 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    pub fn of(event: &Event) -> Option<Self> {
+    pub(crate) fn of(event: &Event) -> Option<Self> {
         let Event::NonceSpent { by, .. } = event else { return None };
         match *by {
             SpentBy::Revert(landed) => Some(Self { landed, by_owner: true }),
@@ -142,7 +142,7 @@ impl Reputation {
     ) -> Result<Option<Barred>, StoreError> {
         let (now, limits, store) = (Utc::now(), self.inner.settings.limits, &self.inner.store);
         if let Some(SetAsideRecord { transaction, until }) =
-            store.get(&set_aside(self.inner.outbox.sender().registries(), agent)).await?
+            store.get(&set_aside(self.inner.effects.client().registries, agent)).await?
         {
             return Ok(Some(Barred::Agent { agent, transaction, until }));
         }
@@ -180,7 +180,7 @@ impl Reputation {
             let owner = record.start.and_then(|start| start.owner);
             keys.extend(owner.map(|owner| reverted(now, &of_owner(owner))));
             let (transaction, until) = (loss.landed.hash, now + SET_ASIDE);
-            let key = set_aside(self.inner.outbox.sender().registries(), agent);
+            let key = set_aside(self.inner.effects.client().registries, agent);
             batch = batch.put_expiring(&key, &SetAsideRecord { transaction, until }, SET_ASIDE)?;
             tracing::warn!(submission = %record.id, agent, owner = ?owner, gas, %transaction, "feedback was reverted; the agent is set aside for a day");
         }

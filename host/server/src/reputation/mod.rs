@@ -9,22 +9,27 @@
 mod appraiser;
 mod counter;
 mod document;
+mod effects;
 mod estimate;
 mod landing;
 mod losses;
 mod notices;
+mod own;
 mod prepare;
+mod queue;
 pub mod records;
-mod rehearsal;
 mod request;
 #[cfg(test)]
 mod sample;
 mod step;
 mod submit;
-mod warnings;
 mod worker;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
 
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -39,21 +44,23 @@ use crate::{
     },
     config,
 };
-use assay_chain::Ipfs;
 use assay_domain::Tag;
-use assay_outbox::slot::Outbox;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
-use losses::{Limits, Loss};
+use losses::Loss;
 use records::{Stage, SubmissionRecord};
-use step::{Event, step};
-use warnings::Warnings;
+use step::step;
 
 pub use appraiser::{Appraiser, NoAppraisal};
 pub use counter::Counter;
-pub use losses::Barred;
-pub use notices::{Notices, Submissions, Waiting};
-pub use rehearsal::Rehearsal;
+pub use effects::{Client, Effects, OnChain};
+pub(crate) use landing::by_registry;
+pub use losses::{Barred, Limits};
+pub use notices::{Notices, Waiting};
+pub(crate) use own::{OwnPage, OwnQuery};
+pub(crate) use queue::Queue;
 pub use request::Request;
+pub use step::Event;
+pub(crate) use step::not_done;
 pub use submit::SubmitError;
 
 /// The service. Cheap to clone.
@@ -64,47 +71,57 @@ pub struct Reputation {
 
 struct Inner {
     store: Store,
-    outbox: Outbox,
-    ipfs: Ipfs,
-    appraiser: Appraiser,
+    effects: Box<dyn Effects>,
     /// The payments that the same account settles; `None` if this server settles none.
     payments: Option<Local>,
     settings: Settings,
     warnings: Warnings,
     /// Wakes the worker when a submission is accepted.
     accepted: Notify,
-    /// Tells of a step that is stored.
-    changed: Notify,
+    /// Notified after a step is stored.
+    changed: Arc<Notify>,
 }
 
 #[derive(Debug, Clone)]
-struct Settings {
-    poll: Duration,
-    coverage_wait: Duration,
-    give_up_after: Duration,
-    endpoint: String,
-    limits: Limits,
+pub struct Settings {
+    pub poll: Duration,
+    /// How long a submission waits for chains that are not read completely.
+    pub coverage_wait: Duration,
+    pub give_up_after: Duration,
+    /// The endpoint that documents name; empty if none is configured.
+    pub endpoint: String,
+    pub limits: Limits,
+    /// Expected seconds of a submission before any was confirmed.
+    pub usual_seconds: u32,
+    /// How long a submission is stored; `None` for ever.
+    pub lifetime: Option<Duration>,
 }
 
-impl Reputation {
-    pub fn new(
-        config: &config::Reputation,
-        store: Store,
-        outbox: Outbox,
-        ipfs: Ipfs,
-        appraiser: Appraiser,
-        payments: Option<Local>,
-    ) -> Self {
-        let settings = Settings {
+impl From<&config::Reputation> for Settings {
+    fn from(config: &config::Reputation) -> Self {
+        Self {
             poll: config.poll,
             coverage_wait: config.coverage_wait,
             give_up_after: config.give_up_after,
             endpoint: config.endpoint.clone(),
             limits: Limits::new(config),
-        };
-        let (warnings, accepted, changed) = (Warnings::default(), Notify::new(), Notify::new());
-        let inner = Inner { store, outbox, ipfs, appraiser, payments, settings, warnings, accepted, changed };
-        Self { inner: Arc::new(inner) }
+            usual_seconds: estimate::USUAL,
+            lifetime: None,
+        }
+    }
+}
+
+impl Reputation {
+    /// `payments` are those that the account of the submissions settles.
+    pub fn new(settings: Settings, store: Store, effects: impl Effects + 'static, payments: Option<Local>) -> Self {
+        let (warnings, accepted, changed) = (Warnings::default(), Notify::new(), Arc::default());
+        let effects = Box::new(effects);
+        Self { inner: Arc::new(Inner { store, effects, payments, settings, warnings, accepted, changed }) }
+    }
+
+    /// Notified after each step of this process.
+    pub fn steps(&self) -> Arc<Notify> {
+        self.inner.changed.clone()
     }
 
     /// The submission with this id for this agent.
@@ -115,15 +132,6 @@ impl Reputation {
         Ok(self.inner.store.get(&records::submission(id)).await?.filter(|record| record.agent_id == agent_id))
     }
 
-    /// The submissions with these ids, whichever agent they are for.
-    ///
-    /// # Errors
-    /// The store's failure.
-    async fn several(&self, ids: &[Uuid]) -> Result<Vec<Option<SubmissionRecord>>, StoreError> {
-        let keys: Vec<_> = ids.iter().copied().map(records::submission).collect();
-        self.inner.store.get_many(&keys).await
-    }
-
     /// Completes when a payment may have been added.
     async fn payment_added(&self) {
         match &self.inner.payments {
@@ -132,45 +140,67 @@ impl Reputation {
         }
     }
 
-    /// Completes after a step of this process; steps since the last call count as one.
-    async fn changed(&self) {
-        self.inner.changed.notified().await;
-    }
-
     /// Expected seconds from the acceptance of `record` to its confirmation.
     ///
     /// # Errors
     /// The store's failure.
     pub async fn expected_seconds(&self, record: &SubmissionRecord) -> Result<u32, StoreError> {
         let durations = self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default();
-        Ok(estimate::expected(&durations, record.ahead, self.at_once()))
+        Ok(estimate::expected(&durations, self.inner.settings.usual_seconds, record.ahead, self.at_once()))
     }
 
     /// Submissions whose transactions are under way at once.
     fn at_once(&self) -> usize {
-        (self.inner.outbox.rules().most / Tag::ALL.len()).max(1)
+        (self.inner.effects.most_transactions() / Tag::ALL.len()).max(1)
     }
 
-    /// Applies `event` to `record` and stores the result in one write, with refund, duration and the gas of a reverted
-    /// transaction. `None` where nothing changes.
-    ///
-    /// # Errors
-    /// [`Lost`] where another worker has taken over, or the store fails: nothing more may be done then.
+    /// Adds `record` to `batch`.
+    fn kept(&self, batch: Batch, record: &SubmissionRecord) -> Result<Batch, StoreError> {
+        let key = records::submission(record.id);
+        match self.inner.settings.lifetime {
+            None => batch.put(&key, record),
+            Some(lifetime) => batch.put_expiring(&key, record, lifetime),
+        }
+    }
+
+    /// As [`Reputation::advance_all`], by one event.
     async fn advance(
         &self,
         lease: &Lease,
         record: &SubmissionRecord,
         event: Event,
     ) -> Result<Option<SubmissionRecord>, Lost> {
-        if let Event::Retry(what) = &event {
-            metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
-            self.warn(record, what);
+        self.advance_all(lease, record, vec![event]).await
+    }
+
+    /// Applies `events` to `record` and stores the result in one write, with refund, duration and the gas of reverted
+    /// transactions. `None` if nothing changes.
+    ///
+    /// # Errors
+    /// [`Lost`] if another worker has taken over, or the store fails: nothing more may be done then.
+    pub(crate) async fn advance_all(
+        &self,
+        lease: &Lease,
+        record: &SubmissionRecord,
+        events: Vec<Event>,
+    ) -> Result<Option<SubmissionRecord>, Lost> {
+        let (mut next, mut losses) = (None::<SubmissionRecord>, Vec::new());
+        for event in events {
+            if let Event::Retry(what) = &event {
+                metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
+                self.warn(record, what);
+            }
+            let (loss, before) = (Loss::of(&event), next.as_ref().unwrap_or(record));
+            if let Some(stepped) = step(before, event, chrono::Utc::now(), self.inner.settings.give_up_after) {
+                next = Some(stepped);
+                losses.extend(loss);
+            }
         }
-        let loss = Loss::of(&event);
-        let Some(next) = step(record, event, chrono::Utc::now(), self.inner.settings.give_up_after) else {
-            return Ok(None);
-        };
-        let mut batch = Batch::new().if_leased(lease).put(&records::submission(next.id), &next)?;
+        let Some(next) = next else { return Ok(None) };
+        let mut batch = self.kept(Batch::new().if_leased(lease), &next)?;
+        if next.stage != record.stage {
+            batch = self.listed(batch, &next)?;
+        }
         if next.stage.is_terminal() {
             batch = batch.remove(&records::open_submission(next.created_at, next.id));
         }
@@ -184,7 +214,7 @@ impl Reputation {
             Stage::Failed if !next.charged => batch = self.refund(batch, &next.payer).await?,
             _ => {}
         }
-        if let Some(loss) = loss {
+        for loss in losses {
             batch = self.count(batch, &next, loss).await?;
         }
         if !self.inner.store.commit(batch).await? {
@@ -224,5 +254,40 @@ impl Reputation {
             payment.updated_at = chrono::Utc::now();
         }
         batch.if_unchanged(&payments::payment(id), read.revision).put(&payments::payment(id), &payment)
+    }
+}
+
+const AGAIN: Duration = Duration::from_secs(60);
+/// Texts that are remembered.
+const MOST: usize = 100;
+
+#[derive(Default)]
+pub(super) struct Warnings {
+    said: Mutex<HashMap<String, Instant>>,
+}
+
+impl Warnings {
+    /// Whether `what` is to be logged now.
+    pub(super) fn is_due(&self, what: &str) -> bool {
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.retain(|_, at| at.elapsed() < AGAIN);
+        let is_due = said.len() < MOST && !said.contains_key(what);
+        if is_due {
+            said.insert(what.to_owned(), Instant::now());
+        }
+        is_due
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_said_once_and_others_beside_it() {
+        let warnings = Warnings::default();
+        assert!(warnings.is_due("no gas") && !warnings.is_due("no gas") && warnings.is_due("no IPFS"));
+        let said = (0..2 * MOST).filter(|n| warnings.is_due(&n.to_string())).count();
+        assert_eq!(said, MOST - 2);
     }
 }

@@ -10,9 +10,9 @@ use std::{
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use uuid::Uuid;
 
-use super::{Rehearsal, Reputation, records::SubmissionRecord};
+use super::records::{self, SubmissionRecord};
 use crate::tasks::Spawner;
-use assay_store::StoreError;
+use assay_store::{Store, StoreError};
 
 /// Longest time between two readings while somebody waits.
 const PACE: Duration = Duration::from_secs(1);
@@ -21,18 +21,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Most submissions in one reading of the store.
 const AT_ONCE: usize = 500;
 
-/// The submissions of a server.
-pub enum Submissions {
-    Real(Reputation),
-    Rehearsed(Rehearsal),
-}
-
 /// Those who wait. Cheap to clone.
 #[derive(Clone)]
 pub struct Notices(Arc<Inner>);
 
 struct Inner {
-    submissions: Submissions,
+    store: Store,
+    /// Notified after each step of this process.
+    steps: Arc<Notify>,
     /// The last state of each submission that is waited for.
     topics: Mutex<HashMap<Uuid, watch::Sender<Arc<SubmissionRecord>>>>,
     places: Arc<Semaphore>,
@@ -50,10 +46,10 @@ pub struct Waiting {
 struct Place(#[expect(dead_code, reason = "held until the client leaves")] OwnedSemaphorePermit);
 
 impl Notices {
-    /// `places` is the number of clients that may wait at once.
-    pub fn new(submissions: Submissions, places: usize) -> Self {
+    /// `steps` is notified after each step of this process. `places` is the number of clients that may wait at once.
+    pub fn new(store: Store, steps: Arc<Notify>, places: usize) -> Self {
         let (topics, joined) = (Mutex::default(), Notify::new());
-        Self(Arc::new(Inner { submissions, topics, places: Arc::new(Semaphore::new(places)), joined }))
+        Self(Arc::new(Inner { store, steps, topics, places: Arc::new(Semaphore::new(places)), joined }))
     }
 
     /// Starts the task that reads.
@@ -84,14 +80,8 @@ impl Notices {
                 self.0.joined.notified().await;
                 continue;
             }
-            let changed = async {
-                match &self.0.submissions {
-                    Submissions::Real(reputation) => reputation.changed().await,
-                    Submissions::Rehearsed(_) => std::future::pending().await,
-                }
-            };
             // A failing store is asked again at the next turn; who waits has the last state meanwhile.
-            let _ = tokio::time::timeout(PACE, changed).await;
+            let _ = tokio::time::timeout(PACE, self.0.steps.notified()).await;
             if let Err(error) = self.look().await {
                 tracing::debug!(%error, "submissions that are waited for cannot be read");
             }
@@ -102,10 +92,8 @@ impl Notices {
     /// Reads every submission that is waited for, and tells those who wait.
     async fn look(&self) -> Result<(), StoreError> {
         for ids in self.waited_for().chunks(AT_ONCE) {
-            let found = match &self.0.submissions {
-                Submissions::Real(reputation) => reputation.several(ids).await?,
-                Submissions::Rehearsed(rehearsal) => rehearsal.several(ids).await?,
-            };
+            let keys: Vec<_> = ids.iter().copied().map(records::submission).collect();
+            let found = self.0.store.get_many(&keys).await?;
             let topics = self.topics();
             for record in found.into_iter().flatten().map(Arc::new) {
                 if let Some(topic) = topics.get(&record.id) {

@@ -1,18 +1,16 @@
 //! From an accepted submission to its documents on IPFS: everything before the first transaction.
 
 use chrono::Utc;
-use futures::future::try_join_all;
 
 use super::{
-    Barred, Event, NoAppraisal, Reputation,
+    Barred, Client, Event, NoAppraisal, Reputation,
     document::{self, Beside, Settlement},
-    records::{Stage, Start, SubmissionRecord},
+    records::{Stage, SubmissionRecord},
 };
 use crate::access::{
     records::Payer,
     x402::records::{PaymentState, payment},
 };
-use assay_chain::IpfsError;
 use assay_store::{Lease, Lost, StoreError};
 
 impl Reputation {
@@ -54,14 +52,14 @@ impl Reputation {
 
     /// Whether the record was accepted under the current account and registries.
     pub(super) fn is_ours(&self, record: &SubmissionRecord) -> bool {
-        let (sender, registries) = (self.inner.outbox.sender(), self.inner.outbox.sender().registries());
-        record.client == sender.address()
+        let Client { registries, account } = self.inner.effects.client();
+        record.client == account
             && (record.chain, record.identity_registry, record.reputation_registry)
                 == (registries.chain, registries.identity, registries.reputation)
     }
 
     async fn score(&self, record: &SubmissionRecord) -> Event {
-        let (scores, stated) = match self.inner.appraiser.appraise(record.address).await {
+        let (scores, stated) = match self.inner.effects.appraise(record).await {
             Ok(scores) => scores,
             Err(NoAppraisal::NotYet(why)) => return Event::Retry(why),
             Err(NoAppraisal::Unread(what)) => {
@@ -103,17 +101,7 @@ impl Reputation {
         };
         // An older version wrote one document for all tags.
         documents.dedup();
-        let places = documents.into_iter().map(|one| self.inner.ipfs.place(one.text.as_bytes(), &one.cid));
-        match try_join_all(places).await {
-            Ok(_) => {}
-            Err(error @ IpfsError::TooLarge(_)) => return Ok(Event::Refused(error.to_string())),
-            Err(error) => return Err(error.to_string()),
-        }
-        let sender = self.inner.outbox.sender();
-        let settled = sender.settled().await.map_err(|error| error.to_string())?;
-        let given = sender.feedback_count(record.agent_id, settled).await.map_err(|error| error.to_string())?;
-        let owner = sender.owner_of(record.agent_id).await.map_err(|error| error.to_string())?;
-        Ok(Event::Placed(Start { block: settled.block, given, owner }))
+        self.inner.effects.publish(record, documents).await
     }
 }
 

@@ -1,6 +1,7 @@
 //! The stored record of a submission: every decision, before it has an effect outside.
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::access::records::Payer;
@@ -10,6 +11,31 @@ use assay_store::{Family, Key};
 
 /// Submissions that have not ended. Keys sort by time of creation.
 pub const OPEN_SUBMISSIONS: Family<Uuid> = Family::listed("submission-open/");
+
+/// The submissions that each API key paid for, the newest first. They are read in pages.
+pub const OWN_SUBMISSIONS: Family<OwnRecord> = Family::listed("submission-of/");
+
+/// What a search finds a submission by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnRecord {
+    pub id: Uuid,
+    pub agent_id: u64,
+    pub address: Address,
+    pub stage: Stage,
+}
+
+/// The beginning of the keys of [`OWN_SUBMISSIONS`] for the owner of `meter`, which is hashed because a name may have
+/// any characters.
+pub fn own_prefix(meter: &str) -> String {
+    format!("{}/", hex::encode(Sha256::digest(meter)))
+}
+
+/// The entry of a submission among those of the key `meter`. Keys sort the newest first.
+pub fn own_submission(meter: &str, created_at: Time, id: Uuid) -> Key<OwnRecord> {
+    const END: i64 = 999_999_999_999_999;
+    let until_end = END - created_at.timestamp_millis().clamp(0, END);
+    OWN_SUBMISSIONS.key(format_args!("{}{until_end:015}-{id}", own_prefix(meter)))
+}
 
 /// A submission of reputation.
 pub fn submission(id: Uuid) -> Key<SubmissionRecord> {
@@ -24,16 +50,6 @@ pub fn open_submission(created_at: Time, id: Uuid) -> Key<Uuid> {
 /// The submission that a caller began under one `Idempotency-Key`, by the SHA-256 of that key; stored for 24 hours.
 pub fn submission_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
     Family::new("submission-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
-}
-
-/// A submission to a sandbox server, in its final state; stored for 24 hours.
-pub fn rehearsal(id: Uuid) -> Key<SubmissionRecord> {
-    Family::new("rehearsal/").key(id)
-}
-
-/// The submission that a caller began under one `Idempotency-Key` on a sandbox server; stored for 24 hours.
-pub fn rehearsal_retry(owner: &str, hash: &[u8; 32]) -> Key<RetryRecord> {
-    Family::new("rehearsal-retry/").key(format_args!("{owner}/{}", hex::encode(hash)))
 }
 
 /// Seconds that the latest submissions took, latest last.

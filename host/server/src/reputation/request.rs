@@ -6,13 +6,15 @@ use alloy::primitives::keccak256;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::records::{self, RetryRecord, Stage, SubmissionRecord};
+use super::{
+    Client,
+    records::{self, RetryRecord, Stage, SubmissionRecord},
+};
 use crate::access::{
     records::Payer,
     x402::records::{PurchaseRecord, Purchased},
 };
 use assay_domain::{Address, B256, Tag, Time};
-use assay_outbox::sender::Registries;
 use assay_store::Key;
 
 /// How long a caller's `Idempotency-Key` is remembered.
@@ -57,8 +59,8 @@ impl Request {
         })
     }
 
-    /// Its record at acceptance, for `client` and these registries.
-    pub(super) fn record(&self, registries: Registries, client: Address, now: Time) -> SubmissionRecord {
+    /// Its record at acceptance.
+    pub(super) fn record(&self, Client { registries, account }: Client, now: Time) -> SubmissionRecord {
         SubmissionRecord {
             id: Uuid::new_v4(),
             agent_id: self.agent_id,
@@ -68,7 +70,7 @@ impl Request {
             chain: registries.chain,
             identity_registry: registries.identity,
             reputation_registry: registries.reputation,
-            client,
+            client: account,
             created_at: now,
             updated_at: now,
             stage: Stage::Pending,

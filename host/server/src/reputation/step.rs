@@ -15,7 +15,7 @@ use assay_domain::{Tag, Time};
 use assay_outbox::slot::{LandedRecord, SignedRecord, SlotRecord};
 
 /// Nonces that a tag may lose to foreign transactions before the submission gives up: another process uses the account.
-pub const MOST_LOST: usize = 20;
+pub(crate) const MOST_LOST: usize = 20;
 /// Nonces that a tag may lose to a lack of gas, or to cancellations of calls that would be reverted, before the
 /// submission gives up.
 const MOST_IN_VAIN: usize = 3;
@@ -71,7 +71,12 @@ pub enum SpentBy {
 }
 
 /// The record after `event`; `None` where it stays the same, or its stage does not allow the event.
-pub fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: Duration) -> Option<SubmissionRecord> {
+pub(crate) fn step(
+    record: &SubmissionRecord,
+    event: Event,
+    now: Time,
+    give_up_after: Duration,
+) -> Option<SubmissionRecord> {
     if record.stage.is_terminal() {
         return None;
     }
@@ -79,7 +84,7 @@ pub fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: D
     let applied = apply(&mut next, event, now);
     let late = (now - record.created_at).to_std().is_ok_and(|age| age >= give_up_after);
     if late && !next.stage.is_terminal() && next.giving_up.is_none() {
-        give_up(&mut next, format!("Not done within {} seconds{}", give_up_after.as_secs(), last_obstacle(record)));
+        give_up(&mut next, not_done(give_up_after, record.trouble.as_deref()));
     }
     finish(&mut next);
     (applied.is_some() || next != *record).then(|| SubmissionRecord { updated_at: now, ..next })
@@ -219,8 +224,10 @@ fn consequences(record: &SubmissionRecord) -> String {
     }
 }
 
-fn last_obstacle(record: &SubmissionRecord) -> String {
-    record.trouble.as_ref().map(|trouble| format!("; the last obstacle: {trouble}")).unwrap_or_default()
+/// Why a submission fails that was not done in time.
+pub(crate) fn not_done(within: Duration, last_obstacle: Option<&str>) -> String {
+    let obstacle = last_obstacle.map(|obstacle| format!("; the last obstacle: {obstacle}")).unwrap_or_default();
+    format!("Not done within {} seconds{obstacle}", within.as_secs())
 }
 
 fn backoff(attempts: u32) -> Duration {

@@ -55,13 +55,13 @@ impl Reputation {
             return Ok(earlier);
         }
         self.require_open(&request).await?;
-        let counter = Counter::new(self.inner.store.clone(), self.inner.outbox.sender());
+        let counter = Counter::new(self.inner.store.clone(), self.inner.effects.client());
         let record = counter.record(&request, counter.ahead().await?);
         for _ in 0..TRIES {
-            let batch = Batch::new()
-                .put(&records::submission(record.id), &record)?
+            let batch = self
+                .kept(Batch::new(), &record)?
                 .put(&records::open_submission(record.created_at, record.id), &record.id)?;
-            let mut batch = self.paid(batch, &request, record.id).await?;
+            let mut batch = self.listed(self.paid(batch, &request, record.id).await?, &record)?;
             if let Some(key) = request.retry() {
                 let retry = RetryRecord { submission: record.id, request: request.digest() };
                 batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, REMEMBERED)?;
@@ -93,7 +93,7 @@ impl Reputation {
     /// [`SubmitError`].
     pub async fn require_open(&self, request: &Request) -> Result<(), SubmitError> {
         let agent_id = request.agent_id;
-        match self.inner.outbox.sender().subject(agent_id).await.map_err(SubmitError::Registry)? {
+        match self.inner.effects.subject(agent_id).await.map_err(SubmitError::Registry)? {
             Subject::Missing => Err(SubmitError::NoAgent(agent_id)),
             Subject::Own => Err(SubmitError::OwnAgent(agent_id)),
             Subject::Other(owner) => {

@@ -1,11 +1,7 @@
 //! The worker: one at a time for an account, by a lease of the store. It prepares several documents at once and sends
 //! transactions one after another.
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    pin::pin,
-    time::Duration,
-};
+use std::{collections::HashSet, pin::pin, time::Duration};
 
 use chrono::Utc;
 use futures::{
@@ -16,7 +12,7 @@ use futures::{
 use uuid::Uuid;
 
 use super::{
-    Event, Reputation,
+    Client, Event, Queue, Reputation,
     records::{self, OPEN_SUBMISSIONS, Stage, SubmissionRecord},
 };
 use crate::tasks::Spawner;
@@ -41,8 +37,8 @@ impl Reputation {
     }
 
     async fn work(&self) {
-        let sender = self.inner.outbox.sender();
-        let name = format!("reputation/{}/{:#x}", sender.chain(), sender.address());
+        let Client { registries, account } = self.inner.effects.client();
+        let name = format!("reputation/{}/{account:#x}", registries.chain);
         self.inner
             .store
             .lead(&name, (LEASE, RETRY), "submissions", |lease| async move { self.rounds(&lease).await })
@@ -60,7 +56,7 @@ impl Reputation {
     }
 
     /// Every submission that has not ended, oldest first.
-    async fn open(&self) -> Result<Vec<SubmissionRecord>, StoreError> {
+    pub(super) async fn open(&self) -> Result<Vec<SubmissionRecord>, StoreError> {
         let ids = self.inner.store.list(&OPEN_SUBMISSIONS).await?;
         let keys: Vec<_> = ids.into_iter().map(|(_, id)| records::submission(id)).collect();
         Ok(self
@@ -111,14 +107,14 @@ impl Worker<'_> {
             Some(local) => local.open().await?,
             None => Vec::new(),
         };
-        measure(&open);
+        Queue::of(&open).measure();
         let (landing, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|record| record.stage == Stage::Submitting);
         self.prepare(rest).await?;
         let nothing = landing.is_empty() && payments.is_empty();
         let idle = nothing && self.preparing.work.is_empty();
         if !nothing {
             // Documents that are finished meanwhile are taken with the next round.
-            let mut land = pin!(reputation.land(lease, landing, payments));
+            let mut land = pin!(reputation.inner.effects.land(reputation, lease, landing, payments));
             loop {
                 tokio::select! {
                     done = &mut land => break done?,
@@ -152,17 +148,4 @@ impl Worker<'_> {
         }
         Ok(())
     }
-}
-
-fn measure(open: &[SubmissionRecord]) {
-    let mut by_stage: BTreeMap<Stage, u32> =
-        Stage::ALL.into_iter().filter(|stage| !stage.is_terminal()).map(|stage| (stage, 0)).collect();
-    for record in open {
-        *by_stage.entry(record.stage).or_default() += 1;
-    }
-    for (stage, count) in by_stage {
-        metrics::gauge!("assay_submissions_open", "status" => stage.as_str()).set(count);
-    }
-    let oldest = open.iter().map(|record| (Utc::now() - record.created_at).num_seconds()).max().unwrap_or_default();
-    metrics::gauge!("assay_submissions_oldest_seconds").set(oldest as f64);
 }

@@ -79,7 +79,7 @@ pub(super) async fn begin(store: &Store, step: &AuditRecord) -> Result<OpenStep,
 
 impl OpenStep {
     /// Closes the step in `batch`. The batch is refused where the step is closed already.
-    pub fn close(&self, batch: Batch, outcome: &str, detail: Option<String>) -> Result<Batch, StoreError> {
+    pub(crate) fn close(&self, batch: Batch, outcome: &str, detail: Option<String>) -> Result<Batch, StoreError> {
         let key = records::audit_end(&self.id);
         batch.if_unchanged(&key, Revision::ABSENT).put(&key, &end(outcome, detail))
     }

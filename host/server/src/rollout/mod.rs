@@ -28,12 +28,12 @@ use recorded::RecordedRoles;
 pub use audit::{AuditEntry, Move};
 pub use fleet::StageError;
 pub use observed::{Observation, Observations, WEEK};
-pub use promotion::Review;
+pub use promotion::{Bound, Review};
 pub use provenance::{Inputs, ReplayError, Replayed, ScoreId, Slot, replay, served};
 pub use recorded::stored_roles;
 pub use roles::MoveError;
 pub use scored::{Basis, Scored};
-pub use shadow::{ShadowPair, Spread};
+pub use shadow::{Evidence, ShadowPair, Spread};
 
 /// The service. Cheap to clone.
 #[derive(Clone)]
@@ -82,6 +82,11 @@ impl Rollout {
         self.follow_fleet(tasks);
         self.record_scores(tasks);
         self.record_shadow(tasks);
+    }
+
+    /// What a promotion is bound to.
+    pub fn promotion(&self) -> &config::Promotion {
+        &self.inner.promotion
     }
 
     /// The loaded models.

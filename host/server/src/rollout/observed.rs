@@ -73,12 +73,12 @@ struct Sample {
 }
 
 impl Observed {
-    pub fn new(lifetime: Duration) -> Self {
+    pub(crate) fn new(lifetime: Duration) -> Self {
         Self { kept: Mutex::default(), lifetime, process: Uuid::new_v4().simple().to_string() }
     }
 
     /// Keeps the score that `model` gives to the wallet of `scored`.
-    pub fn see(&self, model: &ModelRef, scored: &Scored, score: Score) {
+    pub(crate) fn see(&self, model: &ModelRef, scored: &Scored, score: Score) {
         let Basis::Wallet(standing) = scored.basis else { return };
         if self.lifetime.is_zero() {
             return;

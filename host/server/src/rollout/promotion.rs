@@ -6,6 +6,43 @@ use assay_domain::ModelKind;
 use assay_registry::{Model, RoleError};
 use assay_store::StoreError;
 
+/// A measured figure with the most that a promotion allows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bound {
+    /// As its key in `[promotion]`, without `max_`.
+    pub name: &'static str,
+    /// In words, for an objection.
+    what: &'static str,
+    /// `None` if it is unknown; then it prevents nothing.
+    pub value: Option<f64>,
+    pub most: f64,
+}
+
+impl Bound {
+    pub fn is_met(&self) -> bool {
+        self.value.is_none_or(|value| value <= self.most)
+    }
+}
+
+impl config::Promotion {
+    /// The figures of `evidence` that have a bound.
+    pub fn bounds(&self, evidence: &Evidence) -> [Bound; 4] {
+        let bound = |name, what, value, most| Bound { name, what, value, most };
+        let Evidence { failures, psi, migration, latency_ratio, .. } = *evidence;
+        [
+            bound("failures", "the share of failed calls", Some(failures), self.max_failures),
+            bound("psi", "the PSI of its scores", psi, self.max_psi),
+            bound("migration", "the share of subjects in another range", migration, self.max_migration),
+            bound("latency_ratio", "its latency over the champion's", latency_ratio, self.max_latency_ratio),
+        ]
+    }
+
+    /// Whether the shadow has seen enough for the bounds to apply.
+    pub fn applies(&self, evidence: &Evidence) -> bool {
+        evidence.calls >= self.min_scores.max(1)
+    }
+}
+
 /// What supports and what prevents the promotion of a version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Review {
@@ -38,7 +75,7 @@ impl Review {
     }
 
     fn enough(&self) -> Option<&Evidence> {
-        self.evidence.as_ref().filter(|evidence| evidence.calls >= self.bounds.min_scores.max(1))
+        self.evidence.as_ref().filter(|evidence| self.bounds.applies(evidence))
     }
 
     fn against(&self) -> Vec<String> {
@@ -56,19 +93,13 @@ impl Review {
             }
             return against;
         };
-        for (what, value, most) in [
-            ("the share of failed calls", Some(evidence.failures), bounds.max_failures),
-            ("the PSI of its scores", evidence.psi, bounds.max_psi),
-            ("the share of subjects in another range", evidence.migration, bounds.max_migration),
-            ("its latency over the champion's", evidence.latency_ratio, bounds.max_latency_ratio),
-        ] {
-            if let Some(value) = value.filter(|value| *value > most) {
-                against.push(format!(
-                    "{what} is {value:.3} and may be {most} (of {} calls in {} h)",
-                    evidence.calls,
-                    bounds.window_hours()
-                ));
-            }
+        for Bound { what, value, most, .. } in bounds.bounds(evidence).into_iter().filter(|bound| !bound.is_met()) {
+            against.push(format!(
+                "{what} is {:.3} and may be {most} (of {} calls in {} h)",
+                value.unwrap_or_default(),
+                evidence.calls,
+                bounds.window_hours()
+            ));
         }
         against
     }

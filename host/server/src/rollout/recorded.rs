@@ -20,7 +20,7 @@ pub(super) struct RecordedRoles {
 impl RecordedRoles {
     /// # Errors
     /// The store's failure.
-    pub async fn read(store: &Store) -> Result<Self, StoreError> {
+    pub(crate) async fn read(store: &Store) -> Result<Self, StoreError> {
         let mut recorded = Self { roles: Roles::default(), revisions: BTreeMap::new() };
         for kind in ModelKind::ALL {
             let found = store.read(&records::roles(kind)).await?;
@@ -40,7 +40,12 @@ impl RecordedRoles {
     ///
     /// # Errors
     /// A record that cannot be stored.
-    pub fn change(&self, mut batch: Batch, registry: &Registry, roles: Roles) -> Result<(Batch, Self), StoreError> {
+    pub(crate) fn change(
+        &self,
+        mut batch: Batch,
+        registry: &Registry,
+        roles: Roles,
+    ) -> Result<(Batch, Self), StoreError> {
         let mut revisions = self.revisions.clone();
         for kind in ModelKind::ALL {
             let now = roles.of(kind);

@@ -2,19 +2,15 @@
 //! served scores, and the scores that wait for their outcome. Their JSON is a format: a field may be added as optional,
 //! never renamed or retyped.
 
-mod audit;
-mod observed;
 mod served;
 mod shadow;
 
-use assay_domain::{Digest, ModelKind, ModelPin, ModelRef, ModelVersion};
+use assay_domain::{Address, Digest, ModelKind, ModelPin, ModelRef, ModelVersion, Score, Standing, Time};
 use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 use uuid::Uuid;
 
-pub use audit::{AuditEnd, AuditRecord};
-pub use observed::{ObservedRecord, ObservedScore, SampleRecord};
-pub use served::{BoostRecord, FactorRecord, ServedRecord};
+pub use served::{BoostRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
 
 /// Uploaded components, in a store that hosts share.
@@ -101,4 +97,68 @@ impl ComponentRecord {
     pub fn reference(&self) -> ModelRef {
         ModelRef { kind: self.kind, version: self.pin.version.clone(), digest: self.pin.digest }
     }
+}
+
+/// The scores that one process observed in one hour.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ObservedRecord {
+    pub scores: Vec<ObservedScore>,
+    /// Of which wallets the process keeps scores, for each model and week of which it does not keep all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples: Vec<SampleRecord>,
+}
+
+/// One model's score of one wallet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ObservedScore {
+    pub model: ModelPin,
+    pub address: Address,
+    /// The moment that the features describe, in Unix seconds: the outcome is counted from here.
+    pub as_of: u64,
+    pub score: Score,
+    /// What decides to which populations the wallet belonged.
+    pub standing: Standing,
+}
+
+/// The share of the wallets that one model's scores are kept of in one week.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    pub model: ModelPin,
+    /// Weeks since the epoch.
+    pub week: u64,
+    /// How often all wallets were halved.
+    pub halvings: u32,
+}
+
+/// A step that is about to be taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditRecord {
+    pub at: Time,
+    /// Name of the API key, or `assay` for a step of the server itself.
+    pub by: String,
+    /// `stage`, `challenge`, `promote`, `rollback`, `remove`, `bench` (taken out of service), or `appoint` (the first
+    /// champion of a kind, which the server chose).
+    pub action: String,
+    pub kind: ModelKind,
+    /// The models in the role before the step.
+    #[serde(default)]
+    pub from: Vec<ModelPin>,
+    /// The models in the role after it.
+    #[serde(default)]
+    pub to: Vec<ModelPin>,
+    #[serde(default)]
+    pub why: Option<String>,
+    /// The bounds of promotion were not applied.
+    #[serde(default)]
+    pub forced: bool,
+}
+
+/// The outcome of a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditEnd {
+    pub at: Time,
+    /// `done`, `refused` or `not_done`.
+    pub outcome: String,
+    #[serde(default)]
+    pub detail: Option<String>,
 }

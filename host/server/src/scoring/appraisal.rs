@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use chrono::Utc;
 
-use super::{Scoring, ScoringError, identity};
+use super::{Scoring, ScoringError, report};
 use crate::rollout::{Basis, Scored};
 use assay_domain::{
     Address, Coverage, ModelKind, ModelRef, ModelVersion, Part, Standing, Time, UnreadByChain,
@@ -34,8 +34,9 @@ pub struct Appraisal {
     pub identity_coverage: Coverage,
     /// What was not read of all that the scores use, by chain.
     pub unread: UnreadByChain,
-    /// The credit score with what it was computed from; absent for a mock.
-    pub basis: Option<(Scored, Features)>,
+    /// The credit score with the features that it was computed from.
+    pub scored: Scored,
+    pub features: Features,
 }
 
 /// Why there is no appraisal.
@@ -80,13 +81,14 @@ impl Scoring {
             credit_model: reference(&credit),
             sybil: sybil.risk(&features).map_err(ScoringError::from)?.risk,
             sybil_model: reference(&sybil),
-            attestations: identity::distinct(&snapshot).len(),
+            attestations: report::distinct(&snapshot).len(),
             read_at: snapshot.as_of,
             coverage: snapshot.coverage(),
             events_coverage: snapshot.events_coverage(),
             identity_coverage: snapshot.identity_coverage(),
             unread: snapshot.unread().filter(|(_, unread)| is_used(&unread.part)).collect(),
-            basis: Some((scored, features)),
+            scored,
+            features,
         })
     }
 

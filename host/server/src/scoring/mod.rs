@@ -1,39 +1,32 @@
 //! From an address to an answer: a snapshot of the chains gives features, and the champion scores them.
 
 mod appraisal;
-mod ask;
-mod boost;
 mod compare;
 mod error;
-mod identity;
-mod past;
 mod report;
-mod sandbox;
-mod scenario;
 mod score;
 mod several;
-mod skipped;
 mod source;
 mod summary;
 
 use std::sync::Arc;
 
 use crate::{config, rollout::Rollout};
-use assay_chain::{CLOCK_SUSPECTED, Chains, NO_OLD_STATE};
+use assay_chain::{CLOCK_SUSPECTED, ChainOverview, Chains, NO_OLD_STATE};
 use assay_domain::{Freshness, Lifetimes, Snapshot};
 use assay_registry::Registry;
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
-pub use ask::Ask;
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::ScoringError;
-pub use identity::IdentityReport;
-pub use report::{ChainReport, Report};
-pub use sandbox::{Sandbox, SandboxScore};
-pub use scenario::Scenarios;
-pub use several::MeanScore;
-pub use skipped::{Several, SkipReason, Skipped};
-pub use source::{Reported, Source, blocking};
+pub(crate) use report::sum;
+pub use report::{
+    ChainReport, Contents, Details, HeldToken, IdentityReport, ProtocolTotal, Report, ReportedEvent, ReportedPool,
+    ReportedPosition,
+};
+pub use score::Ask;
+pub use several::{MeanScore, Scores, Several, SkipReason, Skipped};
+pub use source::{Answer, Source, blocking};
 pub use summary::{Aggregate, Summarized};
 
 /// The scoring service. Cheap to clone.
@@ -56,11 +49,6 @@ impl Scoring {
         Self { inner: Arc::new(Inner { registry, rollout, scores: score::cache(settings), lifetimes }), chains }
     }
 
-    /// Mock answers from the sandbox champion of this moment.
-    pub fn sandbox(&self) -> Sandbox {
-        Sandbox::new(self.inner.registry.active())
-    }
-
     /// What the endpoints of chains lack, in words that say what to do.
     pub fn chain_warnings(&self) -> Vec<String> {
         let clock = self
@@ -73,6 +61,11 @@ impl Scoring {
             [status.doubt(), no_old_state].into_iter().flatten().map(move |what| format!("{chain}: {what}"))
         });
         clock.into_iter().chain(of_chains).collect()
+    }
+
+    /// What is known of each chain.
+    pub fn chains(&self) -> Vec<ChainOverview> {
+        self.chains.overview()
     }
 
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {

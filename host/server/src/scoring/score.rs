@@ -1,21 +1,23 @@
-//! One subject's score from the credit champion.
+//! One subject's score: by the credit champion or a requested version, with off-chain assets, or at a past moment.
 
 use std::sync::Arc;
 
 use chrono::Utc;
 use moka::future::Cache as Moka;
 
-use super::{Ask, Scoring, ScoringError};
+use super::{Scoring, ScoringError};
 use crate::{
     config,
+    history::PastRecord,
     rollout::{Basis, Inputs, Scored},
 };
 use assay_chain::Read;
 use assay_domain::{
-    Address, Digest, Snapshot, Standing, Subject, Time,
+    Address, Assessment, Coverage, Digest, Freshness, ModelVersion, Snapshot, Standing, Subject, Time,
     features::{Features, features},
+    time_from_unix,
 };
-use assay_registry::CreditModel;
+use assay_registry::{BoostModel, CreditModel};
 
 /// Scores by model, address and snapshot: another model or a newer snapshot never gets the old score. The features are
 /// stored beside the score, for a boost.
@@ -156,4 +158,90 @@ fn readable(read: Read) -> Result<Read, ScoringError> {
         return Err(ScoringError::ChainsDown);
     }
     Ok(read)
+}
+
+/// A request for a score, without its subject.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// Name of the API key.
+    pub by: &'a str,
+    /// The version that answers; the champion where absent.
+    pub version: Option<&'a ModelVersion>,
+    /// Whether the answer shows the factors. Then the model is asked for their words.
+    pub factors: bool,
+}
+
+impl Scoring {
+    /// The credit model that answers.
+    ///
+    /// # Errors
+    /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::Model`] without a
+    /// champion.
+    pub(super) fn credit(&self, ask: &Ask<'_>) -> Result<CreditModel, ScoringError> {
+        match ask.version {
+            None => Ok(self.inner.registry.champion()?),
+            Some(version) => Ok(self.inner.registry.in_service(version)?),
+        }
+    }
+}
+
+impl Scoring {
+    /// The model that answers `ask`.
+    ///
+    /// # Errors
+    /// As [`Scoring::score`].
+    pub fn model(&self, ask: &Ask<'_>) -> Result<CreditModel, ScoringError> {
+        self.credit(ask)
+    }
+
+    /// The score by `model` of what was read.
+    ///
+    /// # Errors
+    /// [`ScoringError::NotFound`] if the wallet had no activity, otherwise the failure of the model.
+    pub fn past(&self, model: &CreditModel, wallet: Address, read: &PastRecord) -> Result<Arc<Scored>, ScoringError> {
+        if !read.has_activity {
+            return Err(ScoringError::NotFound);
+        }
+        Ok(Arc::new(Scored {
+            address: wallet,
+            assessment: model.score(&read.features)?,
+            model: model.reference().clone(),
+            at: Utc::now(),
+            coverage: Coverage::Complete,
+            fresh: Freshness { read_at: time_from_unix(read.features.as_of), life: self.inner.lifetimes.of(true) },
+            record: None,
+            basis: Basis::Wallet(Standing::of(&read.features)),
+            origins: Arc::new(read.origins()),
+        }))
+    }
+}
+
+impl Scoring {
+    /// The score of `subject` with `total_asset_usd` of off-chain assets added by the boost champion.
+    /// Decile and model version are those of the credit model, whose scale the score has.
+    ///
+    /// # Errors
+    /// As [`Scoring::score`].
+    pub async fn boosted(
+        &self,
+        subject: &Subject,
+        total_asset_usd: f64,
+        ask: &Ask<'_>,
+    ) -> Result<Arc<Scored>, ScoringError> {
+        let credit = self.credit(ask)?;
+        let (base, features) = self.score_with(&credit, subject, ask).await?;
+        let model = self.inner.registry.champion::<BoostModel>()?;
+        let score = model.boost(base.assessment.score, total_asset_usd)?;
+        let assessment = Assessment { score, decile: credit.decile(score), factors: base.assessment.factors.clone() };
+        let slot = self.inner.rollout.reserve_record();
+        let record = slot.as_ref().map(|slot| slot.id);
+        // The score was calculated now, from a snapshot that may be older.
+        let scored =
+            Arc::new(Scored { assessment, at: Utc::now(), record, basis: Basis::Boosted, ..Scored::clone(&base) });
+        if let Some(slot) = slot {
+            let boost = Some((model.reference().clone(), total_asset_usd));
+            slot.fill(&scored, Inputs { features, boost, asked_by: ask.by.to_owned() });
+        }
+        Ok(scored)
+    }
 }

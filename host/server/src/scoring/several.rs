@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use futures::{StreamExt, stream};
 
-use super::{Ask, Scoring, ScoringError, Several, SkipReason, Skipped};
+use super::{Ask, Scoring, ScoringError};
 use crate::rollout::Scored;
 use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
 use assay_registry::CreditModel;
@@ -33,50 +33,52 @@ pub struct MeanScore {
     pub skipped: Vec<Skipped>,
 }
 
+/// The scores of several addresses by one model, in the order asked.
+#[derive(Clone)]
+pub struct Scores {
+    pub model: CreditModel,
+    pub found: Vec<Arc<Scored>>,
+    pub skipped: Vec<Skipped>,
+}
+
+impl Scores {
+    /// The mean, rounded half up, on the scale of the model.
+    ///
+    /// # Errors
+    /// [`ScoringError::NoneValid`] for no scores.
+    pub fn mean(self) -> Result<MeanScore, ScoringError> {
+        let Self { model, found, skipped } = self;
+        let scores: Vec<Score> = found.iter().map(|scored| scored.assessment.score).collect();
+        let score = Score::mean(&scores).ok_or(ScoringError::NoneValid)?;
+        let fresh = Freshness::soonest(found.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
+        Ok(MeanScore {
+            addresses: found.iter().map(|scored| scored.address).collect(),
+            score,
+            decile: model.decile(score),
+            model: model.reference().clone(),
+            at: found.iter().map(|scored| scored.at).min().unwrap_or(fresh.read_at),
+            coverage: Coverage::least(found.iter().map(|scored| scored.coverage)),
+            fresh,
+            scores: found,
+            skipped,
+        })
+    }
+}
+
 impl Scoring {
     /// The scores of `subjects`, each address once, in the order given. Subjects without a score are left out.
     ///
     /// # Errors
-    /// [`ScoringError::NoneValid`] where no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
-    /// where no subject has a score, and the failure of the model for any of them.
-    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Several<Arc<Scored>>, ScoringError> {
-        self.each_score(&self.credit(ask)?, subjects, ask).await
-    }
-
-    /// The mean of the scores, rounded half up, on the scale of the model.
-    ///
-    /// # Errors
-    /// As [`Scoring::scores`].
-    pub async fn mean(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<MeanScore, ScoringError> {
+    /// [`ScoringError::NoneValid`] if no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
+    /// if no subject has a score, and the failure of the model for any of them.
+    pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Scores, ScoringError> {
         let model = self.credit(ask)?;
-        let Several { found: scored, skipped } = self.each_score(&model, subjects, ask).await?;
-        let scores: Vec<Score> = scored.iter().map(|scored| scored.assessment.score).collect();
-        let score = Score::mean(&scores).ok_or(ScoringError::NoneValid)?;
-        let fresh = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
-        Ok(MeanScore {
-            addresses: scored.iter().map(|scored| scored.address).collect(),
-            score,
-            decile: model.decile(score),
-            model: model.reference().clone(),
-            at: scored.iter().map(|scored| scored.at).min().unwrap_or(fresh.read_at),
-            coverage: Coverage::least(scored.iter().map(|scored| scored.coverage)),
-            fresh,
-            scores: scored,
-            skipped,
-        })
-    }
-
-    async fn each_score(
-        &self,
-        model: &CreditModel,
-        subjects: Vec<Subject>,
-        ask: &Ask<'_>,
-    ) -> Result<Several<Arc<Scored>>, ScoringError> {
         let score = |scoring: Self, address| {
             let model = model.clone();
             async move { Ok(scoring.score_address(&model, address, ask).await?.0) }
         };
-        self.each(subjects, score).await
+        let Several { found, skipped } = self.each(subjects, score).await?;
+        Ok(Scores { model, found, skipped })
     }
 
     /// The results of `work` for the addresses of `subjects`, in their order, and the subjects without a result. If
@@ -143,5 +145,40 @@ impl Scoring {
             }
         }
         if found.is_empty() { Err(none) } else { Ok(Several { found, skipped }) }
+    }
+}
+
+/// An item of a list of subjects that was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The item as the caller sent it.
+    pub item: String,
+    pub why: SkipReason,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkipReason {
+    /// It is neither an address nor a name.
+    Invalid,
+    /// The address has no activity on any chain, or the name does not resolve.
+    NotFound,
+    /// It could not be read now.
+    Unread,
+}
+
+/// The answers for the items of a list, in their order.
+#[derive(Debug, Clone)]
+pub struct Several<T> {
+    pub found: Vec<T>,
+    pub skipped: Vec<Skipped>,
+}
+
+impl SkipReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Invalid => "invalid",
+            Self::NotFound => "not_found",
+            Self::Unread => "unread",
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Scoring, ScoringError, Several, Skipped, identity::distinct};
+use super::{Scoring, ScoringError, Several, Skipped, report::distinct};
 use assay_chain::Read;
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, Freshness, Subject, Summary, Time, UnreadByChain};
 

@@ -7,19 +7,19 @@ use serde_json::{Value, json};
 use super::SourceError;
 
 /// Media types.
-pub const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const CONFIG: &str = "application/vnd.wasm.config.v0+json";
 const LAYER: &str = "application/wasm";
 
 /// The layer of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layer {
+pub(crate) struct Layer {
     pub digest: Digest,
     pub size: u64,
 }
 
 /// The configuration of a component: what it exports and imports. `created` is a moment in RFC 3339.
-pub fn config(component: &[u8], exports: &[String], created: &str) -> Vec<u8> {
+pub(crate) fn config(component: &[u8], exports: &[String], created: &str) -> Vec<u8> {
     let config = json!({
         "created": created,
         "author": null,
@@ -32,7 +32,7 @@ pub fn config(component: &[u8], exports: &[String], created: &str) -> Vec<u8> {
 }
 
 /// The manifest of a component and its configuration.
-pub fn manifest(component: &[u8], config: &[u8]) -> Vec<u8> {
+pub(crate) fn manifest(component: &[u8], config: &[u8]) -> Vec<u8> {
     let descriptor =
         |kind: &str, bytes: &[u8]| json!({ "mediaType": kind, "digest": named(bytes), "size": bytes.len() });
     let manifest = json!({
@@ -48,7 +48,7 @@ pub fn manifest(component: &[u8], config: &[u8]) -> Vec<u8> {
 ///
 /// # Errors
 /// It is not that of a component.
-pub fn layer(manifest: &[u8]) -> Result<Layer, SourceError> {
+pub(crate) fn layer(manifest: &[u8]) -> Result<Layer, SourceError> {
     let other = |what: &str| SourceError::Other(what.to_owned());
     let manifest: Value = serde_json::from_slice(manifest).map_err(|_| other("its manifest is not JSON"))?;
     let kind = |value: &Value| value.get("mediaType").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -73,7 +73,7 @@ pub fn layer(manifest: &[u8]) -> Result<Layer, SourceError> {
 }
 
 /// The digest of bytes as a registry writes it.
-pub fn named(bytes: &[u8]) -> String {
+pub(crate) fn named(bytes: &[u8]) -> String {
     format!("sha256:{}", super::digest(bytes))
 }
 

@@ -2,7 +2,7 @@
 
 use alloy::{primitives::FixedBytes, sol};
 
-use super::ask::ask;
+use super::ask;
 use assay_chain::config::Agents;
 use assay_domain::{Address, U256};
 use assay_evm::{

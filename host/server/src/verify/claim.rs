@@ -4,7 +4,7 @@ use std::fmt;
 
 use alloy::sol;
 
-use super::{agents, ask::ask, identity, market};
+use super::{agents, ask, identity, market};
 use assay_chain::{
     config::{Agents, ChainConfig, Identity, Names, RegistryConfig, SourceConfig, TokenConfig},
     prices::{Sequencer, decimalsCall, latestRoundDataCall, sequencer_state, stale_after},

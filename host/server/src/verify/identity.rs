@@ -2,7 +2,7 @@
 
 use alloy::sol;
 
-use super::ask::ask;
+use super::ask;
 use assay_chain::{
     config::{RegistryConfig, SourceConfig},
     identity::{SchemaRecord, getAttestationCall, getSchemaCall, look_up, looked_up},

@@ -2,7 +2,7 @@
 
 use alloy::sol;
 
-use super::ask::ask;
+use super::ask;
 use assay_domain::{Address, B256, Protocol};
 use assay_evm::{
     client::{Block, Client},

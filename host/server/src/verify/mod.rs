@@ -2,7 +2,6 @@
 //! configured type. An operator runs it, and a server in the background; no request does.
 
 mod agents;
-mod ask;
 mod claim;
 mod identity;
 mod index;
@@ -11,14 +10,15 @@ mod signer;
 mod survey;
 mod watch;
 
-use alloy::primitives::Bytes;
+use alloy::{primitives::Bytes, sol_types::SolCall};
 use futures::future::join_all;
 use serde_json::json;
 
 use crate::config::Config;
 use assay_chain::{Ipfs, NO_OLD_STATE, config::ChainConfig, old_state};
-use assay_domain::{ChainId, Secret};
+use assay_domain::{Address, ChainId, Secret};
 use assay_evm::{
+    call::{Call, returned},
     client::{Block, Client},
     config::Endpoints,
     endpoint,
@@ -172,4 +172,14 @@ async fn problems(client: &Client, claim: &Claim<'_>, coded: bool, head: Block) 
         Ok(problems) => problems,
         Err(fault) => vec![format!("cannot be asked: {fault}")],
     }
+}
+
+/// The decoded result of one call; `None` when the contract does not answer it.
+pub(super) async fn ask<C: SolCall>(
+    client: &Client,
+    to: Address,
+    call: &C,
+    at: Block,
+) -> Result<Option<C::Return>, Fault> {
+    Ok(returned::<C>(client.calls(&[Call::new(to, call)], at.hash).await?.first()))
 }

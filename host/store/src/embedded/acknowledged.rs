@@ -30,7 +30,7 @@ impl Write {
     const LENGTH: usize = 24;
 
     /// Counts the write of `transaction`.
-    pub fn count(transaction: &WriteTransaction) -> Result<Self, redb::Error> {
+    pub(crate) fn count(transaction: &WriteTransaction) -> Result<Self, redb::Error> {
         let mut meta = transaction.open_table(META)?;
         let known = meta.get(STORE)?.map(|found| found.value());
         let store = match known {
@@ -78,7 +78,7 @@ impl Write {
 pub(super) struct Acknowledged(Option<File>);
 
 impl Acknowledged {
-    pub fn open(store: &Path) -> Self {
+    pub(crate) fn open(store: &Path) -> Self {
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(path(store));
         if let Err(error) = &file {
             tracing::warn!(store = %store.display(), %error, "the number of the last write cannot be kept");
@@ -87,7 +87,7 @@ impl Acknowledged {
     }
 
     /// Notes that `write` is on disk and about to be acknowledged.
-    pub fn note(&self, write: Write) {
+    pub(crate) fn note(&self, write: Write) {
         let noted = self.0.as_ref().map_or(Ok(()), |mut file| {
             file.seek(SeekFrom::Start(0))?;
             file.write_all(&write.bytes())

@@ -24,7 +24,7 @@ const FORMS: &str = "redis://HOST:PORT/DB, redis+sentinel://HOST:PORT,HOST:PORT/
 impl Address {
     /// # Errors
     /// What is wrong with the URL. The message contains no part of it.
-    pub fn parse(url: &str) -> Result<Self, String> {
+    pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("{what}; it is written {FORMS}");
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("not a URL"))?;
         let (base, kind) = scheme.split_once('+').map_or((scheme, None), |(base, kind)| (base, Some(kind)));
@@ -64,7 +64,7 @@ impl Address {
     }
 
     /// The form of the address, for logs.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::One(_) => "one server",
             Self::Sentinel { .. } => "sentinel",

@@ -23,7 +23,7 @@ impl<T, R> Default for Gather<T, R> {
 
 impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
     /// Answers `item`. `None` if `ask` panicked. As [`tell`](Self::tell).
-    pub async fn ask<F, A>(&self, key: String, item: T, ask: F) -> Option<R>
+    pub(crate) async fn ask<F, A>(&self, key: String, item: T, ask: F) -> Option<R>
     where
         F: Fn(Vec<T>) -> A + Send + 'static,
         A: Future<Output = Vec<R>> + Send + 'static,
@@ -36,7 +36,7 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
 
     /// Tells the answer to `item`. `ask` gets the items of all waiting callers of `key`, and returns their answers in the
     /// same order. It runs to its end even if every caller has gone; if it panics, nobody is told.
-    pub fn tell<F, A>(&self, key: String, caller: (T, Tell<R>), ask: F)
+    pub(crate) fn tell<F, A>(&self, key: String, caller: (T, Tell<R>), ask: F)
     where
         F: Fn(Vec<T>) -> A + Send + 'static,
         A: Future<Output = Vec<R>> + Send + 'static,

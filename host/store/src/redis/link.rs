@@ -75,27 +75,27 @@ enum Connection {
 impl Link {
     /// # Errors
     /// Why no server could be reached.
-    pub async fn open(address: Address, waits: Waits) -> Result<Self, String> {
+    pub(crate) async fn open(address: Address, waits: Waits) -> Result<Self, String> {
         let connection = connect(&address, waits).await?;
         metrics::gauge!("assay_store_reached").set(1.0);
         let (state, _) = watch::channel(State::Up { connection, since: Instant::now() });
         Ok(Self { inner: Arc::new(Inner { address, waits, state }) })
     }
 
-    pub fn address(&self) -> &Address {
+    pub(crate) fn address(&self) -> &Address {
         &self.inner.address
     }
 
-    pub fn waits(&self) -> Waits {
+    pub(crate) fn waits(&self) -> Waits {
         self.inner.waits
     }
 
-    pub fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         matches!(*self.inner.state.borrow(), State::Up { .. })
     }
 
     /// Sends `command` until it is answered, for at most `patience`. It must be safe to send it twice.
-    pub async fn call(&self, command: &Cmd, patience: Duration) -> Result<Value, CallError> {
+    pub(crate) async fn call(&self, command: &Cmd, patience: Duration) -> Result<Value, CallError> {
         let deadline = Instant::now() + patience;
         let mut unanswered = None;
         loop {
@@ -127,7 +127,7 @@ impl Link {
     }
 
     /// Sends `commands` once, on one connection, and waits `longest` beside the usual time for their answers.
-    pub async fn together(
+    pub(crate) async fn together(
         &self,
         commands: &Pipeline,
         count: usize,

@@ -12,12 +12,12 @@ pub(super) struct Naming {
 }
 
 impl Naming {
-    pub fn new(prefix: &str) -> Self {
+    pub(crate) fn new(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned() }
     }
 
     /// The name of the record of `key` on the servers.
-    pub fn of(&self, key: &Name) -> String {
+    pub(crate) fn of(&self, key: &Name) -> String {
         match key.text.rsplit_once('/').filter(|_| key.placement == Placement::Spread) {
             Some((family, last)) => format!("{}{family}/{{{last}}}", self.prefix),
             None => self.together(&key.text),
@@ -25,17 +25,17 @@ impl Naming {
     }
 
     /// The name of a record that shares batches with others.
-    pub fn together(&self, key: &str) -> String {
+    pub(crate) fn together(&self, key: &str) -> String {
         format!("{{{}}}{key}", self.prefix)
     }
 
     /// The sorted set of the keys that are listed.
-    pub fn index(&self) -> String {
+    pub(crate) fn index(&self) -> String {
         format!("{{{}}}index", self.prefix)
     }
 
     /// The name of the outcome of a write.
-    pub fn write(&self, id: &str) -> String {
+    pub(crate) fn write(&self, id: &str) -> String {
         format!("{{{}}}write/{id}", self.prefix)
     }
 }

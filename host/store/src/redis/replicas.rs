@@ -28,7 +28,7 @@ impl Replicas {
     ///
     /// # Errors
     /// Why the second connection cannot be used.
-    pub async fn open(config: &config::Store, address: &Address, waits: Waits) -> Result<Option<Self>, String> {
+    pub(crate) async fn open(config: &config::Store, address: &Address, waits: Waits) -> Result<Option<Self>, String> {
         let (wanted, longest) = (config.wait_replicas, config.replica_timeout);
         if wanted == 0 {
             return Ok(None);
@@ -41,7 +41,7 @@ impl Replicas {
     }
 
     /// Whether the master has the write with this outcome, after the replicas have the mark that follows it.
-    pub async fn have(&self, mark: &str, outcome: &str) -> Result<bool, CallError> {
+    pub(crate) async fn have(&self, mark: &str, outcome: &str) -> Result<bool, CallError> {
         self.wait(mark).await?;
         let mut exists = cmd("EXISTS");
         exists.arg(outcome);

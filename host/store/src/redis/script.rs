@@ -19,7 +19,7 @@ pub(super) struct Text {
 }
 
 impl Scripts {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let text = |source| Text { source, digest: Script::new(source).get_hash().to_owned() };
         Self {
             write: text(include_str!("write.lua")),
@@ -31,7 +31,7 @@ impl Scripts {
 }
 
 impl Text {
-    pub async fn run(
+    pub(crate) async fn run(
         &self,
         link: &Link,
         patience: Duration,

@@ -31,15 +31,15 @@ struct Step {
 }
 
 impl Steps {
-    pub fn new(naming: &Naming) -> Self {
+    pub(crate) fn new(naming: &Naming) -> Self {
         Self { id: Uuid::new_v4(), naming: naming.clone(), steps: Vec::new() }
     }
 
-    pub fn id(&self) -> Uuid {
+    pub(crate) fn id(&self) -> Uuid {
         self.id
     }
 
-    pub fn condition(&mut self, condition: &Condition) {
+    pub(crate) fn condition(&mut self, condition: &Condition) {
         match condition {
             Condition::Unchanged { key, seen: Revision(None) } => self.step(key, "unchanged", "0", ""),
             Condition::Unchanged { key, seen: Revision(Some(bytes)) } => self.step(key, "unchanged", "1", bytes),
@@ -51,7 +51,7 @@ impl Steps {
         }
     }
 
-    pub fn change(&mut self, change: &Change) {
+    pub(crate) fn change(&mut self, change: &Change) {
         match change {
             Change::Put { key, value, ttl } => {
                 let life = ttl.map(|ttl| life(ttl).to_string()).unwrap_or_default();
@@ -64,17 +64,17 @@ impl Steps {
     }
 
     /// Counts so many requests, of which one of `rate` comes back in `each` microseconds: all of them or none.
-    pub fn rate(&mut self, key: &Name, each: u128, rate: NonZeroU32, requests: usize) {
+    pub(crate) fn rate(&mut self, key: &Name, each: u128, rate: NonZeroU32, requests: usize) {
         self.step(key, "rate", each.to_string(), format!("{rate} {requests}"));
     }
 
     /// For `ttl` milliseconds.
-    pub fn acquire(&mut self, key: &Name, holder: &str, ttl: u64) {
+    pub(crate) fn acquire(&mut self, key: &Name, holder: &str, ttl: u64) {
         self.step(key, "acquire", holder, ttl.min(LONGEST).to_string());
     }
 
     /// For `ttl` milliseconds from now; released where there is none.
-    pub fn renew(&mut self, key: &Name, token: u64, ttl: Option<u64>) {
+    pub(crate) fn renew(&mut self, key: &Name, token: u64, ttl: Option<u64>) {
         self.step(key, "renew", token.to_string(), ttl.map(|ttl| ttl.min(LONGEST).to_string()).unwrap_or_default());
     }
 
@@ -88,13 +88,13 @@ impl Steps {
     }
 
     /// KEYS of the script.
-    pub fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let own = [self.naming.write(&self.id.simple().to_string()), self.naming.index()];
         own.into_iter().chain(self.steps.iter().map(|step| self.naming.of(&step.key))).collect()
     }
 
     /// ARGV of the script.
-    pub fn arguments(&self, remembered: Duration, command: &mut Cmd) {
+    pub(crate) fn arguments(&self, remembered: Duration, command: &mut Cmd) {
         command.arg(life(remembered));
         for Step { key, what, first, second } in &self.steps {
             command
@@ -106,7 +106,7 @@ impl Steps {
     }
 
     /// The key of a step, counted from 1.
-    pub fn key(&self, step: u64) -> String {
+    pub(crate) fn key(&self, step: u64) -> String {
         let step = usize::try_from(step).ok().and_then(|step| self.steps.get(step.checked_sub(1)?));
         step.map(|step| step.key.text.clone()).unwrap_or_default()
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::Error;
 
 /// Requests in one HTTP body: large enough for few round trips, small enough for the node's body limit.
-const BATCH: usize = 200;
+const BATCH: usize = 50;
 
 #[derive(Debug, Clone)]
 pub struct Rpc {

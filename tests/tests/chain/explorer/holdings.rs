@@ -169,7 +169,7 @@ fn what_was_moved_is_found_and_what_has_no_price_is_worth_nothing() {
             assert_eq!((shown(gone), shown(bomb)), (None, None));
             for unpriced in [imitation, hostile, old, mute] {
                 let held = of(&read, unpriced).unwrap();
-                assert_eq!((held.price_usd, held.value_usd(), held.class), (None, 0.0, AssetClass::Token));
+                assert_eq!((held.price_usd(), held.value_usd(), held.class), (None, 0.0, AssetClass::Token));
             }
         }
     });

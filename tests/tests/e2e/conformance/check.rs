@@ -51,7 +51,12 @@ fn wrong(document: &Document, request: &Request, answer: &Answer) -> Option<Stri
         };
     }
     let same = |operation: &&Operation| operation.path == request.template && operation.method == request.method;
-    undeclared(document.operations.iter().find(same)?, answer)
+    let operation = document.operations.iter().find(same)?;
+    // The document says of all paths that a body above the limit is refused, also where none is asked for.
+    if status == 413 && request.body.is_some() && !operation.answers.contains_key(&status) {
+        return body(&document.error, "application/json", answer);
+    }
+    undeclared(operation, answer)
 }
 
 /// The parts of an answer that the document does not declare for the operation.

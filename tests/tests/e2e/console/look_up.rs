@@ -84,7 +84,11 @@ fn a_lender_is_answered_by_the_head_of_the_look_up() {
             let report = api.get(&format!("/api/v2/report/address/{address}")).await.ok();
             let (events, defi) = (&report["credit_events"], &report["defi"]);
             let last = events["last_liquidation_at"].as_str().map_or("never", |time| &time[..10]);
-            let better = format!("Better than {} of 10 wallets", score["decile"].as_u64().unwrap() - 1);
+            let better = match score["decile"].as_u64().unwrap() {
+                1 => "In the lowest tenth of wallets".to_owned(),
+                decile => format!("Better than {} of 10 wallets", decile - 1),
+            };
+            let others = format!("{} lenders not read", events["not_covered"].as_array().unwrap().len());
             let coverage = format!("{}\n", events["coverage"].as_str().unwrap());
             let text = &seen.texts[&format!("{name} head")];
             for answer in [
@@ -94,6 +98,8 @@ fn a_lender_is_answered_by_the_head_of_the_look_up() {
                 dollars(&defi["total_supplied"]),
                 format!("Last liquidation\n{last}"),
                 format!("Lending history\n{coverage}"),
+                others,
+                "This model claims no probability".to_owned(),
             ] {
                 assert!(text.contains(&answer), "{name}: {answer} is not in {text}");
             }

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::{ALL, check, confirmed, ended, subject, waiting};
 use crate::{
+    conformance::assert_declared,
     run,
     x402::{pay, pay_until_settled},
 };
@@ -160,6 +161,7 @@ fn an_owner_who_makes_feedback_revert_pays_for_it_and_is_set_aside() {
         let service = Service::start_in(service.kill(), &config, &[]);
         let api = service.with_key(METERED);
         assert_eq!(submit_for(&api, 1, 5).await.expect(422)["code"], "agent_set_aside");
+        let document = service.anonymous().get("/openapi.json").await.ok();
         // Another agent of the owner, and then an agent of somebody else.
         let stranger = actors::address("stranger");
         for (agent, owner) in [(3, owner()), (4, stranger)] {
@@ -167,6 +169,7 @@ fn an_owner_who_makes_feedback_revert_pays_for_it_and_is_set_aside() {
             let refused = submit_for(&api, agent, 6).await;
             println!("agent {agent}: {} {}", refused.status, refused.text);
             let (status, code) = if agent == 3 { (422, "agent_set_aside") } else { (429, "feedback_reverted") };
+            assert_declared(&document, "POST", "/api/v2/agents/{agent_id}/reputation", &refused);
             assert_eq!(refused.expect(status)["code"], code);
         }
         // Another key is not concerned.

@@ -41,7 +41,7 @@ fn rows(name: &str, beside: &Beside) -> Vec<Vec<String>> {
 const HEAD: [&str; 6] = ["Without a model", "Records", "AUC alone", "AUC of the model", "Difference", ""];
 
 /// The model beside what needs no fit.
-pub fn baselines(grade: &Grade) -> String {
+pub(crate) fn baselines(grade: &Grade) -> String {
     let known = |baseline: &Baseline| Some(rows(baseline.title, baseline.beside.as_ref()?));
     let found: Vec<_> = grade.baselines.iter().filter_map(known).flatten().collect();
     let absent: Vec<_> = grade.baselines.iter().filter(|one| one.beside.is_none()).map(|one| one.title).collect();
@@ -57,7 +57,7 @@ pub fn baselines(grade: &Grade) -> String {
 }
 
 /// The model beside a column of the file.
-pub fn external(grade: &Grade) -> String {
+pub(crate) fn external(grade: &Grade) -> String {
     let Some(other) = &grade.external else { return String::new() };
     table("Beside another score", &HEAD, &rows(&format!("column {}", esc(&other.column)), &other.beside))
 }
@@ -69,7 +69,7 @@ const RULE: &str = "<p>A claim fails if each rate lies outside of the other's in
                     than once.</p>\n";
 
 /// Every claim of the model with its own table.
-pub fn claims(report: &Report, grade: &Grade) -> String {
+pub(crate) fn claims(report: &Report, grade: &Grade) -> String {
     if grade.claims.is_empty() {
         return "<p>The model claims no rate, so nothing here is a promise that was kept or broken.</p>\n".into();
     }

@@ -16,7 +16,7 @@ fn share(part: u64, of: u64) -> Option<f64> {
 }
 
 /// The curve with its table.
-pub fn curve(grade: &Grade) -> String {
+pub(crate) fn curve(grade: &Grade) -> String {
     let row = |cut: &CutOff| {
         vec![
             cut.score.to_string(),

@@ -18,7 +18,7 @@ pub(super) fn hundred(interval: Option<Interval>) -> String {
     range(interval.map(|i| Interval { low: i.low * 100.0, high: i.high * 100.0 }), 1)
 }
 
-pub fn checks(grade: &Grade) -> String {
+pub(crate) fn checks(grade: &Grade) -> String {
     if grade.checks.is_empty() {
         return String::new();
     }
@@ -35,7 +35,7 @@ pub fn checks(grade: &Grade) -> String {
     )
 }
 
-pub fn ranges(grade: &Grade) -> String {
+pub(crate) fn ranges(grade: &Grade) -> String {
     let most = grade.ranges.iter().filter_map(|band| band.rate).fold(0.0, f64::max);
     let row = |band: &Band| {
         let remark = if band.enough { "" } else { "<small>fewer than 50 records</small>" };
@@ -83,7 +83,7 @@ fn dollars(grade: &Grade) -> String {
         + note
 }
 
-pub fn tenths(grade: &Grade) -> String {
+pub(crate) fn tenths(grade: &Grade) -> String {
     let most = grade.tenths.iter().map(|tenth| tenth.row.bad_rate).fold(0.0, f64::max);
     let row = |tenth: &Tenth| {
         vec![
@@ -105,7 +105,7 @@ pub fn tenths(grade: &Grade) -> String {
     )
 }
 
-pub fn power(report: &Report, grade: &Grade) -> String {
+pub(crate) fn power(report: &Report, grade: &Grade) -> String {
     let row = |power: &Power| {
         vec![
             esc(&power.name),
@@ -134,7 +134,7 @@ pub fn power(report: &Report, grade: &Grade) -> String {
     )
 }
 
-pub fn held_out(grade: &Grade) -> String {
+pub(crate) fn held_out(grade: &Grade) -> String {
     let Some(HeldOut { folds, brier, brier_of_base_rate, bins }) = &grade.held_out else {
         return wrap(
             &format!("Calibration: {}", esc(&grade.model)),
@@ -170,7 +170,7 @@ pub fn held_out(grade: &Grade) -> String {
     )
 }
 
-pub fn segments(grade: &Grade) -> String {
+pub(crate) fn segments(grade: &Grade) -> String {
     let row = |segment: &Segment| {
         let auc = segment.auc.map_or_else(
             || "–<small>fewer than 20 of a kind</small>".to_owned(),

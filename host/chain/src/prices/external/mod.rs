@@ -19,7 +19,7 @@ use tokio::time::timeout;
 use self::api::Api;
 use super::count;
 use crate::config::{ChainConfig, Prices as Settings, Slugs};
-use assay_domain::{Address, ChainId, Prices};
+use assay_domain::{Address, ChainId, Price, PriceSource, Prices};
 use assay_evm::endpoint::Http;
 
 /// Longest time that a caller waits for a round of requests, its own or an earlier one: well inside a read's time.
@@ -105,7 +105,9 @@ impl External {
         let mut found = FoundPrices::default();
         for asset in wanted {
             match self.answers.get(&asset).await {
-                Some(Some(price)) => _ = found.prices.insert(Some(asset.token), price),
+                Some(Some(usd)) => {
+                    found.prices.insert(Some(asset.token), Price { usd, source: PriceSource::Api });
+                }
                 Some(None) if !self.priced.contains_key(&asset) => {}
                 // No answer, or a price that was there lately is gone.
                 _ => _ = found.lacking.insert(asset.token),

@@ -12,12 +12,12 @@ pub(super) struct Refused {
 }
 
 impl Refused {
-    pub fn of(load: Amount, first: Amount) -> Self {
+    pub(crate) fn of(load: Amount, first: Amount) -> Self {
         Self { load, least: first, amount: Amount::default() }
     }
 
     /// One more request was refused, which was sent at `load`.
-    pub fn add(&mut self, own: Amount, load: Amount) {
+    pub(crate) fn add(&mut self, own: Amount, load: Amount) {
         self.amount.requests += own.requests;
         self.amount.calls += own.calls;
         if load.requests < self.least.requests {
@@ -27,7 +27,7 @@ impl Refused {
 
     /// The least that was too much, seen from the request of `own` that was refused last. Both ways to see it can be
     /// too low: requests overtake each other, and some endpoints count what they refuse.
-    pub fn too_much(&self, own: Amount, unit: Unit) -> f64 {
+    pub(crate) fn too_much(&self, own: Amount, unit: Unit) -> f64 {
         let answered = self.load.of(unit) - self.amount.of(unit);
         self.least.of(unit).max(answered + own.of(unit))
     }

@@ -25,7 +25,7 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    pub fn of(self, unit: Unit) -> f64 {
+    pub(crate) fn of(self, unit: Unit) -> f64 {
         match unit {
             Unit::Requests => self.requests as f64,
             Unit::Calls => self.calls as f64,
@@ -42,14 +42,14 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub fn add(&mut self, calls: usize, now: Instant) {
+    pub(crate) fn add(&mut self, calls: usize, now: Instant) {
         self.drop_old(now);
         self.requests.push_back((now, calls));
         self.amount.requests += 1;
         self.amount.calls += calls;
     }
 
-    pub fn drop_old(&mut self, now: Instant) {
+    pub(crate) fn drop_old(&mut self, now: Instant) {
         while let Some((_, calls)) = self.requests.pop_front_if(|(at, _)| *at + WINDOW <= now) {
             self.amount.requests -= 1;
             self.amount.calls -= calls;
@@ -57,11 +57,11 @@ impl Window {
     }
 
     /// As of the last change.
-    pub fn amount(&self) -> Amount {
+    pub(crate) fn amount(&self) -> Amount {
         self.amount
     }
 
-    pub fn until_oldest_leaves(&self, now: Instant) -> Duration {
+    pub(crate) fn until_oldest_leaves(&self, now: Instant) -> Duration {
         self.requests.front().map_or(Duration::ZERO, |(at, _)| (*at + WINDOW).saturating_duration_since(now))
     }
 }

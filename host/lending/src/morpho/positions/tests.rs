@@ -2,6 +2,8 @@
 
 use alloy::sol_types::SolValue;
 
+use assay_domain::{Price, PriceSource};
+
 use super::*;
 
 const USDC: Address = Address::repeat_byte(1);
@@ -49,7 +51,8 @@ fn used(positions: Vec<Position>) -> Used {
 }
 
 fn prices() -> Prices {
-    [(Some(USDC), 1.0), (Some(WETH), 2.0)].into_iter().collect()
+    let price = |usd| Price { usd, source: PriceSource::Feed };
+    [(Some(USDC), price(1.0)), (Some(WETH), price(2.0))].into_iter().collect()
 }
 
 fn answer(number: U256) -> Option<Bytes> {

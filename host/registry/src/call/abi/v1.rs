@@ -47,7 +47,7 @@ pub(crate) enum Exports {
 
 impl Exports {
     /// `index` finds a function.
-    pub fn find(kind: ModelKind, index: impl Fn(&str) -> Result<Index, String>) -> Result<Self, String> {
+    pub(crate) fn find(kind: ModelKind, index: impl Fn(&str) -> Result<Index, String>) -> Result<Self, String> {
         let describe = index("describe")?;
         Ok(match kind {
             ModelKind::Credit => Self::Credit { describe, score: index("score")?, decile: index("decile")? },

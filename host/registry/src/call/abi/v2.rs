@@ -35,7 +35,7 @@ pub(crate) struct Sandbox {
 
 impl Exports {
     /// `index` finds a function.
-    pub fn find(kind: ModelKind, index: impl Fn(&str) -> Result<Index, String>) -> Result<Self, String> {
+    pub(crate) fn find(kind: ModelKind, index: impl Fn(&str) -> Result<Index, String>) -> Result<Self, String> {
         let describe = index("describe")?;
         Ok(match kind {
             ModelKind::Credit => {

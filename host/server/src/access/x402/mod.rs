@@ -9,7 +9,6 @@
 
 mod budget;
 mod claim;
-mod goods;
 mod header;
 mod ledger;
 mod local;
@@ -32,12 +31,11 @@ use serde_json::Value;
 use tokio::sync::{Notify, watch};
 use url::Url;
 
-pub use goods::Goods;
 pub use header::{LONGEST, Malformed};
 pub use ledger::{PayError, Settled};
 pub use local::Local;
 pub use reason::Refused;
-pub use sold::{Spent, spend};
+pub use sold::{Goods, Spent, spend};
 pub use terms::{Demand, DemandBody, Item, Terms};
 
 use crate::{config, tasks::Spawner};

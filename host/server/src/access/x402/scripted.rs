@@ -9,8 +9,8 @@ use uuid::Uuid;
 use super::{
     Inner, Payment, Refused, X402,
     budget::Budget,
-    goods::Goods,
     records::PurchaseRecord,
+    sold::Goods,
     terms::{Item, Terms},
 };
 use crate::config;
@@ -37,7 +37,7 @@ impl Goods for Nothing {
 
 impl X402 {
     /// The terms of the configuration, without a chain and without a worker. No payment is ever claimed.
-    pub fn rehearsed(config: &config::X402, store: &Store) -> Option<Self> {
+    pub fn refusing(config: &config::X402, store: &Store) -> Option<Self> {
         let paid = config::X402 { pay_to: config.pay_to.or(Some(NOBODY)), ..config.clone() };
         let inner = Inner {
             terms: Terms::new(&paid)?,

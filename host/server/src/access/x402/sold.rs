@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use chrono::Utc;
+use futures::future::BoxFuture;
 use uuid::Uuid;
 
 use super::{
@@ -90,4 +91,18 @@ impl X402 {
         }
         Err(StoreError::Failed { reason: "a sale found no quiet moment".into() })
     }
+}
+
+/// Who hands over what was paid for.
+pub trait Goods: Send + Sync + 'static {
+    /// Adds to `batch` what `payment` buys, and returns its id; `None` for what a later request fetches.
+    ///
+    /// # Errors
+    /// The store's failure.
+    fn hand_over<'a>(
+        &'a self,
+        batch: Batch,
+        payment: PaymentId,
+        purchase: &'a PurchaseRecord,
+    ) -> BoxFuture<'a, Result<(Batch, Option<Uuid>), StoreError>>;
 }

@@ -10,7 +10,7 @@ use assay_domain::{Address, SigningDomain, U256};
 
 const MIME_TYPE: &str = "application/json";
 /// The only scheme: the exact amount, by signature.
-pub const SCHEME: &str = "exact";
+pub(crate) const SCHEME: &str = "exact";
 
 /// What a payment can buy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The shipped data of known chains: one embedded file each, which names its sources.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
 use assay_chain::config::{NativeConfig, Slugs, TokenConfig};
 use assay_domain::{Address, ChainId, settings};
@@ -75,6 +75,16 @@ fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, ConfigError> 
 /// The ids and names of the known chains, by ascending id.
 pub fn chain_names() -> impl Iterator<Item = (ChainId, String)> {
     all().unwrap_or_default().into_iter().map(|known| (known.id, known.name))
+}
+
+/// The contract of a token of the shipped data; `None` for the native currency of its chain.
+pub fn token_address(chain: ChainId, symbol: &str) -> Option<Address> {
+    static TOKENS: LazyLock<BTreeMap<ChainId, Vec<(String, Address)>>> = LazyLock::new(|| {
+        let tokens = |known: Known| known.tokens.into_iter().map(|token| (token.symbol, token.address)).collect();
+        all().unwrap_or_default().into_iter().map(|known| (known.id, tokens(known))).collect()
+    });
+    let of_chain = TOKENS.get(&chain)?;
+    of_chain.iter().find(|(known, _)| known == symbol).map(|(_, address)| *address)
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::agents::AgentError;
 
-pub use wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
+pub(crate) use wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
 
 /// `Retry-After` while the index is being built, and after a registry could not be read, in seconds.
 const WHILE: u64 = 10;
@@ -36,11 +36,11 @@ const NOT_SEARCHED: &str = "Failed to search agents";
     ),
     security(("key" = [])),
 )]
-pub async fn list(caller: Caller, State(app): State<App>, paging: Paging) -> Result<Response, ApiError> {
+pub(crate) async fn list(caller: Caller, State(app): State<App>, paging: Paging) -> Result<Response, ApiError> {
     let Paging { page, limit } = paging;
     let found =
         caller.pay(&app, async { app.agents.page(page, limit).await.map_err(|error| read_error(error, None)) }).await?;
-    Ok(answer(&app, AgentsBody::of(&found, page, limit)))
+    Ok(Json(AgentsBody::of(&found, page, limit)).into_response())
 }
 
 /// Agents whose name or description contains a text, by ascending id.
@@ -55,7 +55,7 @@ pub async fn list(caller: Caller, State(app): State<App>, paging: Paging) -> Res
     ),
     security(("key" = [])),
 )]
-pub async fn search(
+pub(crate) async fn search(
     caller: Caller,
     State(app): State<App>,
     SearchQuery(query): SearchQuery,
@@ -63,7 +63,7 @@ pub async fn search(
 ) -> Result<Response, ApiError> {
     let Paging { page, limit } = paging;
     let found = caller.pay(&app, async { app.agents.search(&query, page, limit).await.map_err(search_error) }).await?;
-    Ok(answer(&app, FoundBody::of(&found, query, page, limit)))
+    Ok(Json(FoundBody::of(&found, query, page, limit)).into_response())
 }
 
 /// One agent, as the registry is now.
@@ -76,10 +76,14 @@ pub async fn search(
     ),
     security(("key" = [])),
 )]
-pub async fn get(caller: Caller, State(app): State<App>, AgentPath(id): AgentPath) -> Result<Response, ApiError> {
+pub(crate) async fn get(
+    caller: Caller,
+    State(app): State<App>,
+    AgentPath(id): AgentPath,
+) -> Result<Response, ApiError> {
     let agent =
         caller.pay(&app, async { app.agents.get(id).await.map_err(|error| read_error(error, Some(id))) }).await?;
-    Ok(answer(&app, AgentBody::from(&agent)))
+    Ok(Json(AgentBody::from(&agent)).into_response())
 }
 
 /// The feedback on an agent in the Reputation Registry, by tag.
@@ -95,7 +99,7 @@ pub async fn get(caller: Caller, State(app): State<App>, AgentPath(id): AgentPat
     ),
     security(("key" = [])),
 )]
-pub async fn reputation(
+pub(crate) async fn reputation(
     caller: Caller,
     State(app): State<App>,
     AgentPath(id): AgentPath,
@@ -103,11 +107,7 @@ pub async fn reputation(
     let held = caller
         .pay(&app, async { app.agents.reputation(id).await.map_err(|error| reputation_error(error, id)) })
         .await?;
-    Ok(answer(&app, AgentReputationBody::of(id, &held)))
-}
-
-fn answer(app: &App, body: impl serde::Serialize) -> Response {
-    app.mark(Json(body).into_response())
+    Ok(Json(AgentReputationBody::of(id, &held)).into_response())
 }
 
 pub(super) fn read_error(error: AgentError, id: Option<u64>) -> ApiError {

@@ -15,7 +15,7 @@ use assay_domain::{Agent, AgentMetadata, AgentReputation, TagSummary};
     "agent_id": 1, "owner": "0x9ce7082814bDA389F3ba548BDf2626006279569c",
     "metadata": { "name": "Lender", "description": "Lends to other agents", "image": "ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi" }
 }))]
-pub struct AgentBody {
+pub(crate) struct AgentBody {
     /// The ERC-721 token id.
     #[schema(minimum = 1)]
     agent_id: u64,
@@ -29,7 +29,7 @@ pub struct AgentBody {
 /// Metadata from the document that the owner wrote: cleaned, and not verified.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = AgentMetadata)]
-pub struct MetadataBody {
+pub(crate) struct MetadataBody {
     /// Empty where the document has none, and so the others.
     name: String,
     description: String,
@@ -40,7 +40,7 @@ pub struct MetadataBody {
 /// A page of agents.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Agents)]
-pub struct AgentsBody {
+pub(crate) struct AgentsBody {
     agents: Vec<AgentBody>,
     /// Agents in the registry.
     total: u64,
@@ -51,7 +51,7 @@ pub struct AgentsBody {
 /// A page of agents that match the search.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = FoundAgents)]
-pub struct FoundBody {
+pub(crate) struct FoundBody {
     agents: Vec<AgentBody>,
     /// Agents that match, on all pages.
     total_results: u64,
@@ -67,7 +67,7 @@ pub struct FoundBody {
     "summaries": [{ "tag": "creditScore", "count": 2, "clients": 1, "mean": 741.5, "min": 738.0, "max": 745.0 }],
     "total_clients": 1, "clients_read": 1, "complete": true
 }))]
-pub struct AgentReputationBody {
+pub(crate) struct AgentReputationBody {
     #[schema(minimum = 1)]
     agent_id: u64,
     /// Summaries by tag. Revoked feedback does not count.
@@ -83,7 +83,7 @@ pub struct AgentReputationBody {
 /// Feedback under one tag.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = TagSummary)]
-pub struct TagBody {
+pub(crate) struct TagBody {
     /// The first tag of the feedback; empty where it has none.
     tag: String,
     count: u64,
@@ -120,13 +120,13 @@ impl From<&TagSummary> for TagBody {
 }
 
 impl AgentsBody {
-    pub fn of(found: &Page, page: u64, limit: u64) -> Self {
+    pub(crate) fn of(found: &Page, page: u64, limit: u64) -> Self {
         Self { agents: found.agents.iter().map(AgentBody::from).collect(), total: found.total, page, limit }
     }
 }
 
 impl FoundBody {
-    pub fn of(found: &Found, query: String, page: u64, limit: u64) -> Self {
+    pub(crate) fn of(found: &Found, query: String, page: u64, limit: u64) -> Self {
         Self {
             agents: found.agents.iter().map(AgentBody::from).collect(),
             total_results: found.total,
@@ -138,7 +138,7 @@ impl FoundBody {
 }
 
 impl AgentReputationBody {
-    pub fn of(id: u64, held: &AgentReputation) -> Self {
+    pub(crate) fn of(id: u64, held: &AgentReputation) -> Self {
         Self {
             agent_id: id,
             summaries: held.summaries.iter().map(TagBody::from).collect(),

@@ -1,7 +1,7 @@
 //! The files of the console, as the binary contains them.
 
 /// A file that a page of the console names.
-pub struct File {
+pub(crate) struct File {
     /// Below `assets`.
     pub path: &'static str,
     pub bytes: &'static [u8],
@@ -9,7 +9,7 @@ pub struct File {
 
 impl File {
     /// Its content type.
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.path.rsplit('.').next() {
             Some("js") => "text/javascript; charset=utf-8",
             Some("css") => "text/css; charset=utf-8",
@@ -21,7 +21,7 @@ impl File {
 
 macro_rules! files {
     ($($path:literal)*) => {
-        pub const FILES: &[File] = &[$(File { path: $path, bytes: include_bytes!(concat!("assets/", $path)) }),*];
+        pub(crate) const FILES: &[File] = &[$(File { path: $path, bytes: include_bytes!(concat!("assets/", $path)) }),*];
     };
 }
 
@@ -32,6 +32,10 @@ files! {
     "charts/course.js"
     "charts/scale.js"
     "charts/timeline.js"
+    "docs.js"
+    "docs/attempt.js"
+    "docs/operation.js"
+    "docs/schema.js"
     "dom.js"
     "events.js"
     "icon.svg"
@@ -60,10 +64,27 @@ files! {
     "views/look_up.js"
     "views/models.js"
     "views/outcomes.js"
+    "views/pair.js"
+    "views/promotion.js"
     "views/roles.js"
     "views/several.js"
     "views/shelf.js"
     "views/sign_in.js"
+    "views/status.js"
     "views/submission.js"
+    "views/submissions.js"
     "words.js"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page at `/docs` loads files of its own, and some of these.
+    #[test]
+    fn what_a_browser_loads_for_the_console_is_small() {
+        let of_console = FILES.iter().filter(|file| !file.path.starts_with("docs"));
+        let bytes: usize = of_console.map(|file| file.bytes.len()).sum();
+        assert!(bytes < 180 * 1024, "{bytes}");
+    }
 }

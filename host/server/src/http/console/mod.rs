@@ -61,17 +61,17 @@ pub(super) fn html(known: &Known, page: Bytes) -> Response {
 }
 
 /// The page's own files are relative to `/console/`. A relative address also works behind a proxy's prefix.
-pub async fn moved() -> Response {
+pub(crate) async fn moved() -> Response {
     (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, "console/")]).into_response()
 }
 
-pub async fn page(known: Known) -> Response {
+pub(crate) async fn page(known: Known) -> Response {
     html(&known, PAGE.clone())
 }
 
 /// A file by `<build>/<path>`. While the hosts of a fleet are replaced, a page may ask a host of another build: it gets
 /// that host's file, which it must not keep.
-pub async fn file(path: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
+pub(crate) async fn file(path: Result<Path<String>, PathRejection>) -> Result<Response, ApiError> {
     let Path(path) = path.map_err(|_| ApiError::no_route())?;
     let (build, name) = path.split_once('/').ok_or_else(ApiError::no_route)?;
     let file = FILES.iter().find(|file| file.path == name).ok_or_else(ApiError::no_route)?;

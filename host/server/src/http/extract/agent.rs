@@ -9,7 +9,7 @@ use super::parameter::{in_path, limited, parameters};
 use crate::http::{ApiError, App, validation::Place, validation::Violation};
 
 /// The token id of an agent.
-pub struct AgentPath(pub u64);
+pub(crate) struct AgentPath(pub u64);
 
 parameters!(AgentPath: limited(
     in_path::<u64>("agent_id", "Token id in the Identity Registry", 1),

@@ -26,10 +26,10 @@ const DISCARDED: u64 = 64 << 20;
 const NAMED: usize = 20;
 
 /// The largest count: every JSON parser reads numbers up to it exactly.
-pub const MOST: u64 = (1 << 53) - 1;
+pub(crate) const MOST: u64 = (1 << 53) - 1;
 
 /// The bytes of a whole body.
-pub struct Upload(pub Bytes);
+pub(crate) struct Upload(pub Bytes);
 
 impl FromRequest<App> for Upload {
     type Rejection = ApiError;
@@ -42,7 +42,7 @@ impl FromRequest<App> for Upload {
 }
 
 /// A JSON object. An empty body counts as `{}`. The content type is ignored.
-pub struct JsonObject {
+pub(crate) struct JsonObject {
     fields: Map<String, Value>,
     violations: Vec<Violation>,
 }
@@ -69,7 +69,7 @@ impl JsonObject {
     }
 
     /// An optional amount: finite and not negative.
-    pub fn amount(&mut self, field: &'static str) -> Option<f64> {
+    pub(crate) fn amount(&mut self, field: &'static str) -> Option<f64> {
         let violation = match self.fields.get(field)? {
             Value::Null => return None,
             Value::Number(number) => match number.as_f64() {
@@ -85,7 +85,7 @@ impl JsonObject {
     }
 
     /// An optional count: whole, not negative, at most [`MOST`].
-    pub fn count(&mut self, field: &'static str) -> Option<u64> {
+    pub(crate) fn count(&mut self, field: &'static str) -> Option<u64> {
         let violation = match self.fields.get(field)? {
             Value::Null => return None,
             Value::Number(number) => match (number.as_u64(), number.as_f64()) {
@@ -102,7 +102,7 @@ impl JsonObject {
     }
 
     /// An optional text. An empty text counts as absent.
-    pub fn text(&mut self, field: &'static str) -> Option<String> {
+    pub(crate) fn text(&mut self, field: &'static str) -> Option<String> {
         match self.fields.get(field)? {
             Value::Null => return None,
             Value::String(text) => return Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
@@ -112,7 +112,7 @@ impl JsonObject {
     }
 
     /// An optional flag, false by default.
-    pub fn flag(&mut self, field: &'static str) -> bool {
+    pub(crate) fn flag(&mut self, field: &'static str) -> bool {
         match self.fields.get(field) {
             None | Some(Value::Null) => false,
             Some(Value::Bool(flag)) => *flag,
@@ -124,17 +124,17 @@ impl JsonObject {
     }
 
     /// Adds a violation of `field`.
-    pub fn refuse(&mut self, field: &'static str, why: impl std::fmt::Display) {
+    pub(crate) fn refuse(&mut self, field: &'static str, why: impl std::fmt::Display) {
         self.violations.push(Violation::refused(Place::Body, field, why));
     }
 
     /// Whether there is no violation so far.
-    pub fn is_good(&self) -> bool {
+    pub(crate) fn is_good(&self) -> bool {
         self.violations.is_empty()
     }
 
     /// A required text that `T` parses.
-    pub fn required<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Option<T> {
+    pub(crate) fn required<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Option<T> {
         let violation = match self.fields.get(field) {
             None => Violation::missing(Place::Body, field),
             Some(Value::String(text)) => match text.parse() {
@@ -148,7 +148,7 @@ impl JsonObject {
     }
 
     /// An optional list of texts that `T` parses. Items after the first `most` are ignored.
-    pub fn list<T: std::str::FromStr<Err: std::fmt::Display>>(
+    pub(crate) fn list<T: std::str::FromStr<Err: std::fmt::Display>>(
         &mut self,
         field: &'static str,
         most: usize,
@@ -162,7 +162,10 @@ impl JsonObject {
     }
 
     /// A required list of texts that `T` parses.
-    pub fn required_list<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Vec<T> {
+    pub(crate) fn required_list<T: std::str::FromStr<Err: std::fmt::Display>>(
+        &mut self,
+        field: &'static str,
+    ) -> Vec<T> {
         let mut values = Vec::new();
         match self.fields.get(field) {
             None => self.violations.push(Violation::missing(Place::Body, field)),
@@ -185,7 +188,7 @@ impl JsonObject {
 
     /// # Errors
     /// 422 with every violation of the fields read.
-    pub fn finish(self) -> Result<(), ApiError> {
+    pub(crate) fn finish(self) -> Result<(), ApiError> {
         if self.violations.is_empty() { Ok(()) } else { Err(ApiError::invalid(self.violations)) }
     }
 }
@@ -217,7 +220,7 @@ async fn collect(body: Body, limit: BodyLimit) -> Result<Bytes, ApiError> {
 ///
 /// # Errors
 /// 413 beyond `limit`.
-pub async fn check_declared(request: Request, limit: BodyLimit) -> Result<Request, ApiError> {
+pub(crate) async fn check_declared(request: Request, limit: BodyLimit) -> Result<Request, ApiError> {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     if length.is_none_or(|length| length <= limit.most) {
         return Ok(request);

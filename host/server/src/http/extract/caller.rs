@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A caller with a valid key that may make this call.
-pub struct Caller {
+pub(crate) struct Caller {
     caller: Arc<access::Caller>,
     price: Price,
     bill: Bill,
@@ -38,17 +38,17 @@ impl Caller {
     }
 
     /// Name of the key.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.caller.name
     }
 
     /// The unique identity of the key.
-    pub fn owner(&self) -> &str {
+    pub(crate) fn owner(&self) -> &str {
         self.caller.identity()
     }
 
     /// The key.
-    pub fn key(&self) -> &access::Caller {
+    pub(crate) fn key(&self) -> &access::Caller {
         &self.caller
     }
 
@@ -56,7 +56,7 @@ impl Caller {
     ///
     /// # Errors
     /// 500 where the store fails.
-    pub async fn used(&self, app: &App) -> Result<Option<u64>, ApiError> {
+    pub(crate) async fn used(&self, app: &App) -> Result<Option<u64>, ApiError> {
         Ok(app.access.used(&self.caller).await.map_err(AccessError::from)?)
     }
 
@@ -64,7 +64,7 @@ impl Caller {
     ///
     /// # Errors
     /// 500 where the store fails.
-    pub async fn charged(&self, app: &App) -> Result<(), ApiError> {
+    pub(crate) async fn charged(&self, app: &App) -> Result<(), ApiError> {
         let used = self.used(app).await?;
         let left = self.caller.units.zip(used).map(|(limit, used)| limit.saturating_sub(used));
         self.bill.record(app.access.cost(self.price), left);
@@ -72,7 +72,7 @@ impl Caller {
     }
 
     /// The payer of work that continues after the request.
-    pub fn payer(&self, app: &App) -> Payer {
+    pub(crate) fn payer(&self, app: &App) -> Payer {
         self.caller.payer(app.access.cost(self.price))
     }
 
@@ -81,7 +81,11 @@ impl Caller {
     ///
     /// # Errors
     /// 429 without units, otherwise those of `work`.
-    pub async fn pay<T>(&self, app: &App, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
+    pub(crate) async fn pay<T>(
+        &self,
+        app: &App,
+        work: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
         self.pay_each(app, 1, work).await
     }
 
@@ -89,7 +93,7 @@ impl Caller {
     ///
     /// # Errors
     /// As [`pay`](Self::pay).
-    pub async fn pay_each<T>(
+    pub(crate) async fn pay_each<T>(
         &self,
         app: &App,
         subjects: usize,

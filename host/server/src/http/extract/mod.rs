@@ -12,12 +12,14 @@ mod payment;
 mod query;
 mod submission;
 
-pub use agent::AgentPath;
-pub use body::{JsonObject, Upload, check_declared};
-pub use caller::Caller;
-pub use notice::Notice;
-pub use paging::{Paging, SearchQuery};
-pub use path::{AddressPath, ChainPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath};
-pub use payment::{Offered, Payer};
-pub use query::{AddressList, AsOf, Asked, AskedTag, IncludeFactors, Moments, SubjectList, Versions, Window};
-pub use submission::{RetryKey, SubmissionPath};
+pub(crate) use agent::AgentPath;
+pub(crate) use body::{JsonObject, Upload, check_declared};
+pub(crate) use caller::Caller;
+pub(crate) use notice::Notice;
+pub(crate) use paging::{Found, Paging, SearchQuery};
+pub(crate) use path::{
+    AddressPath, ChainPath, KeyPath, KindPath, ReportChain, ScorePath, SubjectPath, SummaryChain, VersionPath,
+};
+pub(crate) use payment::{Offered, Payer};
+pub(crate) use query::{AddressList, AsOf, Asked, AskedTag, IncludeFactors, Moments, SubjectList, Versions, Window};
+pub(crate) use submission::{RetryKey, SubmissionPath};

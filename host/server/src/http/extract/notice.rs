@@ -18,7 +18,7 @@ use crate::http::{
 const LONGEST: u64 = 60;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Notice {
+pub(crate) enum Notice {
     /// The state as it is.
     Now,
     /// The next state, or the same one after this time: `wait` in seconds.

@@ -13,7 +13,7 @@ const MOST_PAGE: u64 = super::body::MOST;
 
 /// The part of a list: page 1 with 20 entries by default.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Paging {
+pub(crate) struct Paging {
     /// 1 or more.
     pub page: u64,
     /// 1 to 100.
@@ -30,12 +30,28 @@ parameters!(Paging:
 );
 
 /// `q`, at least one character.
-pub struct SearchQuery(pub String);
+pub(crate) struct SearchQuery(pub String);
 
 parameters!(SearchQuery: limited(
     in_query::<String>("q", "Text in the name or the description of an agent", "lend"),
     |schema| schema.min_length = Some(1),
 ));
+
+/// `q`, a text that submissions are searched for; all by default.
+pub(crate) struct Found(pub String);
+
+parameters!(Found: optional::<String>(
+    "q",
+    "Part of a submission id or address, an agent id, or a status; all submissions by default",
+).example(Some("failed".into())));
+
+impl FromRequestParts<App> for Found {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        Ok(Self(last(parts.uri.query().unwrap_or_default(), "q").unwrap_or_default().trim().to_owned()))
+    }
+}
 
 impl FromRequestParts<App> for Paging {
     type Rejection = ApiError;

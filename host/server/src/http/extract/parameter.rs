@@ -11,22 +11,22 @@ use utoipa::{
 };
 
 /// The path parameter `name` of the type `T`.
-pub fn in_path<T: PartialSchema>(name: &str, description: &str, example: impl Into<Value>) -> Parameter {
+pub(crate) fn in_path<T: PartialSchema>(name: &str, description: &str, example: impl Into<Value>) -> Parameter {
     described::<T>(ParameterIn::Path, Required::True, name, description).example(Some(example.into())).build()
 }
 
 /// The required query parameter `name` of the type `T`.
-pub fn in_query<T: PartialSchema>(name: &str, description: &str, example: impl Into<Value>) -> Parameter {
+pub(crate) fn in_query<T: PartialSchema>(name: &str, description: &str, example: impl Into<Value>) -> Parameter {
     described::<T>(ParameterIn::Query, Required::True, name, description).example(Some(example.into())).build()
 }
 
 /// The query parameter `name` of the type `T`, which may be absent.
-pub fn optional<T: PartialSchema>(name: &str, description: &str) -> ParameterBuilder {
+pub(crate) fn optional<T: PartialSchema>(name: &str, description: &str) -> ParameterBuilder {
     described::<T>(ParameterIn::Query, Required::False, name, description)
 }
 
 /// The header `name`, which may be absent.
-pub fn in_header(name: &str, description: &str) -> ParameterBuilder {
+pub(crate) fn in_header(name: &str, description: &str) -> ParameterBuilder {
     described::<String>(ParameterIn::Header, Required::False, name, description)
 }
 
@@ -41,7 +41,7 @@ fn described<T: PartialSchema>(
 }
 
 /// `parameter` with what else its values must satisfy.
-pub fn limited(parameter: impl Into<Parameter>, limit: impl FnOnce(&mut Object)) -> Parameter {
+pub(crate) fn limited(parameter: impl Into<Parameter>, limit: impl FnOnce(&mut Object)) -> Parameter {
     let mut parameter = parameter.into();
     if let Some(RefOr::T(Schema::Object(schema))) = &mut parameter.schema {
         limit(schema);

@@ -27,14 +27,14 @@ const ADDRESS_OR_NAME: &str = r"^(0x[0-9a-fA-F]{40}|[^\s./,]+(\.[^\s./,]+)+)$";
 pub(super) const VERSION: &str = r"^[0-9]{1,9}(\.[0-9]{1,9}){1,3}$";
 
 /// `{address}` as an address or a name.
-pub struct SubjectPath(pub Subject);
+pub(crate) struct SubjectPath(pub Subject);
 
 parameters!(SubjectPath: limited(in_path::<String>("address", "Ethereum address or ENS name", EXAMPLE), |schema| {
     (schema.pattern, schema.max_length) = (Some(ADDRESS_OR_NAME.to_owned()), Some(Name::MAX));
 }));
 
 /// `{address}` as an address; a name is refused.
-pub struct AddressPath(pub Address);
+pub(crate) struct AddressPath(pub Address);
 
 parameters!(AddressPath: limited(
     in_path::<String>("address", "Any Ethereum address", "0x0000000000000000000000000000000000000001"),
@@ -42,27 +42,27 @@ parameters!(AddressPath: limited(
 ));
 
 /// `{chain_id}`, a chain that this server knows.
-pub struct ChainPath(pub ChainId, pub String);
+pub(crate) struct ChainPath(pub ChainId, pub String);
 
 parameters!(ChainPath: in_path::<ChainId>("chain_id", "A chain that the server knows", 1));
 
 /// `{chain_id}`, a chain of the chain report.
-pub struct ReportChain(pub ChainId);
+pub(crate) struct ReportChain(pub ChainId);
 
 parameters!(ReportChain: limited(in_path::<ChainId>("chain_id", "Chain of the report", 1), one_of(REPORT_CHAINS)));
 
 /// `{chain_id}`, a chain of the chain summary.
-pub struct SummaryChain(pub ChainId);
+pub(crate) struct SummaryChain(pub ChainId);
 
 parameters!(SummaryChain: limited(in_path::<ChainId>("chain_id", "Chain of the summary", 1), one_of(SUMMARY_CHAINS)));
 
 /// `{kind}`.
-pub struct KindPath(pub ModelKind);
+pub(crate) struct KindPath(pub ModelKind);
 
 parameters!(KindPath: in_path::<String>("kind", "credit, boost, sybil or sandbox", "credit"));
 
 /// `{version}`.
-pub struct VersionPath(pub ModelVersion);
+pub(crate) struct VersionPath(pub ModelVersion);
 
 parameters!(VersionPath: limited(
     in_path::<String>("version", "Version of the model: two to four numbers joined by dots", "1.0"),
@@ -70,7 +70,14 @@ parameters!(VersionPath: limited(
 ));
 
 /// `{id}` of a served score.
-pub struct ScorePath(pub ScoreId);
+pub(crate) struct ScorePath(pub ScoreId);
+
+/// The name of a key.
+pub(crate) struct KeyPath(pub String);
+
+parameters!(KeyPath: limited(in_path::<String>("name", "Name of the key", "lender"), |schema| {
+    (schema.pattern, schema.max_length) = (Some("^[A-Za-z0-9._-]{1,64}$".to_owned()), Some(64));
+}));
 
 parameters!(ScorePath: in_path::<String>(
     "id",
@@ -153,6 +160,15 @@ impl FromRequestParts<App> for VersionPath {
         let version = param(parts, app, "version", str::parse).await;
         let version = version.unwrap_or_else(|| Err("version is not UTF-8 text".to_owned()));
         version.map(Self).map_err(|why| ApiError::invalid(vec![Violation::refused(Place::Path, "version", why)]))
+    }
+}
+
+impl FromRequestParts<App> for KeyPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        // No key has a name that is not UTF-8.
+        Ok(Self(param(parts, app, "name", str::to_owned).await.unwrap_or_default()))
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A known key that may make the call, or a payment that is not verified yet.
-pub enum Payer {
+pub(crate) enum Payer {
     Key(Caller),
     Payment(Box<Offered>),
 }
@@ -30,7 +30,7 @@ parameters!(Payer:
 );
 
 /// A payment for `item`, at the absolute URL `resource`.
-pub struct Offered {
+pub(crate) struct Offered {
     pub payment: Payment,
     pub item: Item,
     pub resource: String,

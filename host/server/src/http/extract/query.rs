@@ -21,7 +21,7 @@ use crate::{
 use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, Tag, UnknownTag, parse_address};
 
 /// `include_factors`, false by default.
-pub struct IncludeFactors(pub bool);
+pub(crate) struct IncludeFactors(pub bool);
 
 parameters!(IncludeFactors: optional::<bool>("include_factors", "Also explain each score by its factors, and by what its model claims of such wallets"));
 
@@ -39,8 +39,8 @@ impl FromRequestParts<App> for IncludeFactors {
 }
 
 /// `address`, a comma-separated list: the items that are addresses, each once, in their order; at least one, at most
-/// `http.max_addresses`.
-pub struct AddressList(pub Vec<Address>);
+/// `http.max_addresses`; and the other items, each once.
+pub(crate) struct AddressList(pub Vec<Address>, pub Vec<Skipped>);
 
 parameters!(AddressList: limited(
     in_query::<String>(
@@ -53,7 +53,7 @@ parameters!(AddressList: limited(
 
 /// `address`, a comma-separated list: the items that are addresses or names, each once, in their order; at least one,
 /// at most `http.max_addresses`; and the other items, each once.
-pub struct SubjectList(pub Vec<Subject>, pub Vec<Skipped>);
+pub(crate) struct SubjectList(pub Vec<Subject>, pub Vec<Skipped>);
 
 parameters!(SubjectList: limited(
     in_query::<String>("address", "Comma-separated addresses or ENS names", format!("{EXAMPLE},vitalik.eth")),
@@ -64,7 +64,7 @@ impl FromRequestParts<App> for AddressList {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        list(parts, app, parse_address).map(|(addresses, _)| Self(addresses))
+        list(parts, app, parse_address).map(|(addresses, invalid)| Self(addresses, invalid))
     }
 }
 
@@ -77,7 +77,7 @@ impl FromRequestParts<App> for SubjectList {
 }
 
 /// `model_version`: the version that answers; the champion by default.
-pub struct Asked(pub Option<ModelVersion>);
+pub(crate) struct Asked(pub Option<ModelVersion>);
 
 parameters!(Asked: limited(
     optional::<String>("model_version", "Version that answers; the champion by default").example(Some("1.0".into())),
@@ -94,7 +94,7 @@ impl FromRequestParts<App> for Asked {
 }
 
 /// `tag`: the tag whose feedback document is requested; the first of the submission by default.
-pub struct AskedTag(pub Option<Tag>);
+pub(crate) struct AskedTag(pub Option<Tag>);
 
 parameters!(AskedTag: limited(
     optional::<String>("tag", "The tag whose document is returned; the first of the submission by default")
@@ -112,7 +112,7 @@ impl FromRequestParts<App> for AskedTag {
 }
 
 /// `versions`, a comma-separated list, each once, in their order; empty by default.
-pub struct Versions(pub Vec<ModelVersion>);
+pub(crate) struct Versions(pub Vec<ModelVersion>);
 
 parameters!(Versions: limited(
     optional::<String>("versions", "Up to 8 versions joined by commas; champion and challengers by default")
@@ -144,7 +144,7 @@ impl FromRequestParts<App> for Versions {
 }
 
 /// `window` in whole hours, such as `24h`; the configured window of promotion by default.
-pub struct Window(pub Option<u64>);
+pub(crate) struct Window(pub Option<u64>);
 
 parameters!(Window: limited(
     optional::<String>("window", "Hours or days to look back; `promotion.window_hours` by default")
@@ -173,7 +173,7 @@ impl FromRequestParts<App> for Window {
 }
 
 /// `from`, `to` and `every`: moments in the past, in Unix seconds, the oldest first.
-pub struct Moments(pub Vec<u64>);
+pub(crate) struct Moments(pub Vec<u64>);
 
 parameters!(Moments: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by default")
     .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; the start of the day by default"),
@@ -222,7 +222,7 @@ impl FromRequestParts<App> for Moments {
 }
 
 /// `as_of`: a moment in the past, in Unix seconds.
-pub struct AsOf(pub Option<u64>);
+pub(crate) struct AsOf(pub Option<u64>);
 
 parameters!(AsOf: optional::<String>("as_of", "A point of the history that was read; now by default"));
 

@@ -6,11 +6,11 @@ use axum::{
 };
 use uuid::Uuid;
 
-use super::parameter::{in_header, in_path, parameters};
+use super::parameter::{in_header, in_path, limited, parameters};
 use crate::http::{ApiError, App};
 
 /// `{submission_id}`; `None` when it cannot be the id of a submission.
-pub struct SubmissionPath(pub Option<Uuid>);
+pub(crate) struct SubmissionPath(pub Option<Uuid>);
 
 parameters!(SubmissionPath: in_path::<String>(
     "submission_id",
@@ -22,9 +22,12 @@ parameters!(SubmissionPath: in_path::<String>(
 const LONGEST_KEY: usize = 255;
 
 /// The header `Idempotency-Key`, when it is sent.
-pub struct RetryKey(pub Option<String>);
+pub(crate) struct RetryKey(pub Option<String>);
 
-parameters!(RetryKey: in_header("Idempotency-Key", "Makes a repeated request the same submission, for a day"));
+parameters!(RetryKey: limited(
+    in_header("Idempotency-Key", "Makes a repeated request the same submission, for a day"),
+    |schema| (schema.pattern, schema.max_length) = (Some("^[!-~]([ -~]*[!-~])?$".to_owned()), Some(LONGEST_KEY)),
+));
 
 impl FromRequestParts<App> for SubmissionPath {
     type Rejection = ApiError;

@@ -27,13 +27,13 @@ const DISCARD: Duration = Duration::from_secs(10);
 
 /// Counts the request, limits it and its body, and adds its cost to the response. Operation routes have no rate and no
 /// limit of concurrency: operators need them most when the server is overloaded, and they cost little.
-pub async fn admit(State((app, route)): State<(App, Route)>, request: Request, next: Next) -> Response {
+pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Request, next: Next) -> Response {
     if route.admission == Admission::Operation {
         let nobody = Admitted { caller: Err(AccessError::MissingOrInvalid), counted: None, ahead: None };
         return enter(&app, route, nobody, request, next).await;
     }
     let key = request.headers().get(header::AUTHORIZATION);
-    let price = route.single_price().filter(|_| !app.source.is_sandbox());
+    let price = route.single_price();
     // With x402 a client without a key can submit: it needs the agents beforehand and the status afterwards. It can buy
     // statements: it needs their evidence.
     let is_guest = key.is_none() && app.x402.is_some() && route.admission.admits_guests();
@@ -76,7 +76,7 @@ async fn enter(app: &App, route: Route, admitted: Admitted, request: Request, ne
 
 /// Responds with 401 or 403 where the route has a price and the caller no key for it. A submission or a statement may
 /// be paid for instead: its handler decides.
-pub async fn require_key(request: Request, next: Next) -> Response {
+pub(crate) async fn require_key(request: Request, next: Next) -> Response {
     let refused = request.extensions().get::<Call>().and_then(|call| match call.price {
         None | Some(Price::Submission | Price::Attestation) => None,
         Some(_) => call.caller().err(),

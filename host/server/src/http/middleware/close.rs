@@ -21,7 +21,7 @@ use hyper::body::{Frame, SizeHint};
 
 use crate::http::App;
 
-pub async fn close_connection(State(app): State<App>, request: Request, next: Next) -> Response {
+pub(crate) async fn close_connection(State(app): State<App>, request: Request, next: Next) -> Response {
     let read = Arc::new(AtomicBool::new(request.body().is_end_stream()));
     let request = request.map(|body| Body::new(Watched { body, read: read.clone() }));
     let mut answer = next.run(request).await;

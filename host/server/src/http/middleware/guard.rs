@@ -14,7 +14,7 @@ use futures::FutureExt;
 use crate::http::{ApiError, call::Call, server::Peer};
 
 /// Responds with 400 to a request of HTTP/1.1 that does not name one host: a proxy may have routed it by another name.
-pub async fn one_host(request: Request, next: Next) -> Response {
+pub(crate) async fn one_host(request: Request, next: Next) -> Response {
     let is_sent = request.extensions().get::<Peer>().is_some();
     let hosts = request.headers().get_all(header::HOST).iter().count();
     let is_wrong = hosts > 1 || (hosts == 0 && request.version() == Version::HTTP_11);
@@ -26,7 +26,7 @@ pub async fn one_host(request: Request, next: Next) -> Response {
 }
 
 /// Ends a request that panics with 500, and one that takes longer than `longest` with 504.
-pub async fn guard(State(longest): State<Duration>, request: Request, next: Next) -> Response {
+pub(crate) async fn guard(State(longest): State<Duration>, request: Request, next: Next) -> Response {
     let call = request.extensions().get::<Call>().cloned();
     let mut answer = Box::pin(AssertUnwindSafe(next.run(request)).catch_unwind());
     match tokio::time::timeout(longest, &mut answer).await {

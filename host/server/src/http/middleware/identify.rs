@@ -15,7 +15,7 @@ pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id"
 /// Longest id accepted from a client.
 const LONGEST: usize = 64;
 
-pub async fn identify(mut request: Request, next: Next) -> Response {
+pub(crate) async fn identify(mut request: Request, next: Next) -> Response {
     let id = request.headers().get(REQUEST_ID).filter(|id| acceptable(id)).cloned().unwrap_or_else(fresh);
     request.headers_mut().insert(REQUEST_ID, id.clone());
     // Without the query: it may contain private data.

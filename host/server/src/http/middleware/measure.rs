@@ -17,7 +17,7 @@ use super::identify::REQUEST_ID;
 use crate::{http::route::Route, telemetry};
 
 /// The metric handles of one route, looked up once.
-pub struct Handles {
+pub(crate) struct Handles {
     method: &'static str,
     route: &'static str,
     seconds: OnceLock<Histogram>,
@@ -27,7 +27,7 @@ pub struct Handles {
 }
 
 impl Handles {
-    pub fn of(route: Route) -> Arc<Self> {
+    pub(crate) fn of(route: Route) -> Arc<Self> {
         let answers = std::iter::repeat_with(OnceLock::new).take(500).collect();
         let Route { method, path, .. } = route;
         Arc::new(Self { method, route: path, seconds: OnceLock::new(), in_flight: OnceLock::new(), answers })
@@ -63,7 +63,7 @@ impl Drop for InFlight {
     }
 }
 
-pub async fn measure(State(handles): State<Arc<Handles>>, request: Request, next: Next) -> Response {
+pub(crate) async fn measure(State(handles): State<Arc<Handles>>, request: Request, next: Next) -> Response {
     let started = Instant::now();
     handles.started().increment(1.0);
     let in_flight = InFlight(handles.clone());

@@ -10,13 +10,18 @@ mod rate;
 
 use axum::{
     Router,
-    middleware::{from_fn, from_fn_with_state},
+    http::{HeaderName, HeaderValue},
+    middleware::{from_fn, from_fn_with_state, map_response},
+    response::Response,
     routing::MethodRouter,
 };
 use tower::ServiceBuilder;
 
 use super::{App, route::Route};
 use measure::Handles;
+
+/// Marks the responses of a sandbox.
+const SANDBOX: HeaderName = HeaderName::from_static("x-assay-sandbox");
 
 pub(super) use rate::refused_for;
 
@@ -41,6 +46,7 @@ pub(super) fn admitted(handler: MethodRouter<App>, route: Route, app: &App) -> M
 
 /// The layers of every request, also of unknown paths, outermost first.
 pub(super) fn around_everything(router: Router, app: &App) -> Router {
+    let router = if app.is_sandbox { router.layer(map_response(mark_mock)) } else { router };
     router.layer(
         ServiceBuilder::new()
             // First: every log line and every response has the request id.
@@ -49,4 +55,9 @@ pub(super) fn around_everything(router: Router, app: &App) -> Router {
             .layer(from_fn_with_state(app.clone(), close::close_connection))
             .layer(from_fn(guard::one_host)),
     )
+}
+
+async fn mark_mock(mut response: Response) -> Response {
+    response.headers_mut().insert(SANDBOX, HeaderValue::from_static("true"));
+    response
 }

@@ -13,7 +13,7 @@ const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 
 /// The refusal of a request that was counted beyond its rate.
-pub fn refusal((policy, state): Count) -> Option<ApiError> {
+pub(crate) fn refusal((policy, state): Count) -> Option<ApiError> {
     let wait = state.refused?;
     metrics::counter!("assay_http_refused_total", "reason" => policy).increment(1);
     Some(too_many((policy, state), wait))
@@ -27,7 +27,7 @@ fn too_many((policy, state): Count, wait: Duration) -> ApiError {
 }
 
 /// The refusal of a key that must wait this long. It shows the rate of a key that may make one request in that time.
-pub fn refused_for(seconds: u32) -> ApiError {
+pub(crate) fn refused_for(seconds: u32) -> ApiError {
     let wait = Duration::from_secs(seconds.into());
     let rate = (WINDOW.as_secs() / u64::from(seconds.max(1))).try_into().ok().and_then(NonZeroU32::new);
     let rate = rate.unwrap_or(NonZeroU32::MIN);
@@ -39,7 +39,7 @@ pub fn refused_for(seconds: u32) -> ApiError {
 }
 
 /// Adds the rate and the remaining requests to the quota headers.
-pub fn add_headers(headers: &mut HeaderMap, (policy, state): Count) {
+pub(crate) fn add_headers(headers: &mut HeaderMap, (policy, state): Count) {
     let size = format!("\"{policy}\";q={};w={}", state.rate, WINDOW.as_secs());
     let left = format!("\"{policy}\";r={};t={}", state.left, seconds_up(state.resets_in()));
     for (name, item) in [(POLICY, size), (LIMIT, left)] {

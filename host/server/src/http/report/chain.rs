@@ -2,16 +2,12 @@
 
 use axum::{extract::State, response::Response};
 
-use super::{mock, real};
-use crate::{
-    http::{
-        ApiError, App,
-        extract::{Caller, ReportChain, SubjectPath, SummaryChain},
-        fresh::Known,
-        responses,
-        wire::{ChainReportBody, ChainSummaryBody},
-    },
-    scoring::Reported,
+use crate::http::{
+    ApiError, App,
+    extract::{Caller, ReportChain, SubjectPath, SummaryChain},
+    fresh::Known,
+    responses,
+    wire::{ChainReportBody, ChainSummaryBody},
 };
 
 /// The report of one address on one chain.
@@ -27,7 +23,7 @@ use crate::{
     ),
     security(("key" = [])),
 )]
-pub async fn report(
+pub(crate) async fn report(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -36,14 +32,7 @@ pub async fn report(
 ) -> Result<Response, ApiError> {
     app.require_chain(chain)?;
     let report = app.charged(&caller, 1, app.source.chain_report(&subject, chain)).await?;
-    match report {
-        Reported::Read(report) => {
-            app.answer(&known, report.fresh, &real::on_chain(&report, chain, app.chain_label(chain)))
-        }
-        Reported::Mock { address, report, unread } => {
-            Ok(app.answer_once(&mock::on_chain(&app, (address, *report, unread), chain)))
-        }
-    }
+    known.answer(report.fresh, &ChainReportBody::of(report, chain, app.chain_label(chain)))
 }
 
 /// Totals of one address on one chain.
@@ -57,7 +46,7 @@ pub async fn report(
     ),
     security(("key" = [])),
 )]
-pub async fn summary(
+pub(crate) async fn summary(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -66,5 +55,5 @@ pub async fn summary(
 ) -> Result<Response, ApiError> {
     app.require_chain(chain)?;
     let one = app.charged(&caller, 1, app.source.chain_summary(&subject, chain)).await?;
-    app.answer(&known, one.fresh, &ChainSummaryBody::from(&one))
+    known.answer(one.fresh, &ChainSummaryBody::from(&one))
 }

@@ -17,7 +17,7 @@ use assay_domain::OffChain;
 #[derive(Deserialize, ToSchema)]
 #[schema(as = OffChainReport, example = json!({ "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
-pub struct OffChainReport {
+pub(crate) struct OffChainReport {
     /// Name of the source, as the caller describes it.
     #[schema(pattern = r"\S")]
     name: String,
@@ -48,7 +48,7 @@ pub struct OffChainReport {
     ),
     security(("key" = [])),
 )]
-pub async fn post(
+pub(crate) async fn post(
     caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
@@ -57,7 +57,7 @@ pub async fn post(
     let (name, off_chain) = read(body)?;
     let one = app.charged(&caller, 1, app.source.current_summary(&subject)).await?;
     let body = EnhancedBody::of(&one, name, off_chain, |chain| app.chain_label(chain));
-    Ok(app.mark(fresh::once(Json(body))))
+    Ok(fresh::once(Json(body)))
 }
 
 fn read(mut body: JsonObject) -> Result<(String, OffChain), ApiError> {

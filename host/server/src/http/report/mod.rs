@@ -1,24 +1,18 @@
 //! `/api/v2/report/…`: everything known about one subject, its parts, and totals.
 
-pub mod aggregated;
-pub mod chain;
-pub mod enhanced;
-mod mock;
-pub mod portfolio;
-mod real;
+pub(crate) mod chain;
+pub(crate) mod enhanced;
+pub(crate) mod portfolio;
 
 use axum::{extract::State, response::Response};
 
 use super::{
     ApiError, App,
-    extract::{Caller, SubjectPath},
+    extract::{Caller, SubjectList, SubjectPath},
     fresh::{self, Known},
     responses,
-    wire::ReportBody,
+    wire::{AggregatedBody, ReportBody},
 };
-use crate::scoring::Reported;
-
-pub(super) use mock::body as mock_body;
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///
@@ -33,21 +27,43 @@ pub(super) use mock::body as mock_body;
     ),
     security(("key" = [])),
 )]
-pub async fn get(
+pub(crate) async fn get(
     caller: Caller,
     State(app): State<App>,
     known: Known,
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
     let report = app.charged(&caller, 1, app.source.report(&subject, caller.name())).await?;
-    match report {
-        Reported::Read(report) => {
-            let claimed = app.claimed(&report.scored).await;
-            let answer = app.answer(&known, report.scored.fresh, &real::body(&app, &report, claimed))?;
-            Ok(fresh::identified(answer, [app.rollout.score_id(&report.scored, caller.owner())]))
-        }
-        Reported::Mock { address, report, unread } => {
-            Ok(app.answer_once(&mock::body(&app, (address, *report, unread), false)))
-        }
-    }
+    let (scored, claimed) = (report.scored.clone(), app.claimed(&report.scored).await);
+    let not_covered = app.not_covered(&report.contents);
+    let answer = known.answer(scored.fresh, &ReportBody::of(report, claimed, not_covered))?;
+    Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
+}
+
+/// Totals of several addresses: dollars and counts are added, attestations are merged, and the earliest and the latest
+/// transaction are given.
+///
+/// Items that are neither an address nor a name are skipped, as `skipped` says; an address that occurs twice counts
+/// once. Each address costs the units of one report.
+#[utoipa::path(
+    get, path = "/api/v2/report/", tag = "reports", operation_id = "get_aggregated_report",
+    params(SubjectList),
+    responses(
+        (status = 200, description = "The sums", body = AggregatedBody),
+        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
+        responses::Chains,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn aggregated(
+    caller: Caller,
+    State(app): State<App>,
+    known: Known,
+    SubjectList(subjects, mut skipped): SubjectList,
+) -> Result<Response, ApiError> {
+    let count = subjects.len();
+    let mut all = app.charged(&caller, count, app.source.aggregate(subjects)).await?;
+    skipped.append(&mut all.skipped);
+    all.skipped = skipped;
+    known.answer(all.fresh, &AggregatedBody::from(all))
 }

@@ -21,7 +21,7 @@ use crate::http::{
     ),
     security(("key" = [])),
 )]
-pub async fn portfolio(
+pub(crate) async fn portfolio(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -35,7 +35,7 @@ pub async fn portfolio(
     });
     let unread = one.unread.clone().map(sentences);
     let body = PortfolioBody::of(one.address, Moment(one.fresh.read_at), chains.collect(), unread);
-    Ok(app.mark(known.answer(one.fresh, &body)?))
+    known.answer(one.fresh, &body)
 }
 
 /// The holdings of an address on all chains, as one figure in dollars.
@@ -49,7 +49,7 @@ pub async fn portfolio(
     ),
     security(("key" = [])),
 )]
-pub async fn total(
+pub(crate) async fn total(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -59,5 +59,5 @@ pub async fn total(
     let values = one.read().map(|chain| chain.summary.asset_usd);
     let unread = one.unread.clone().map(sentences);
     let body = TotalBody::of(one.address, Moment(one.fresh.read_at), values, unread);
-    Ok(app.mark(known.answer(one.fresh, &body)?))
+    known.answer(one.fresh, &body)
 }

@@ -2,8 +2,8 @@
 
 mod feedback;
 mod notice;
+mod own;
 mod paid;
-mod rehearsal;
 mod status;
 
 use crate::reputation::records::SubmissionRecord;
@@ -32,8 +32,9 @@ use crate::{
 };
 use assay_domain::{Tag, parse_address};
 
-pub use feedback::{__path_feedback, feedback};
-pub use status::{__path_status, status};
+pub(crate) use feedback::{__path_feedback, feedback};
+pub(crate) use own::{__path_own, own};
+pub(crate) use status::{__path_status, status};
 
 /// Most tags read from a request. There are three tags, and a request may repeat them.
 const MOST_TAGS: usize = 100;
@@ -42,7 +43,7 @@ const MOST_TAGS: usize = 100;
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Submission, example = json!({ "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "tags": ["creditScore", "sybilRisk"] }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
-pub struct SubmissionBodyIn {
+pub(crate) struct SubmissionBodyIn {
     /// Ethereum address to score for this agent.
     #[schema(pattern = "^0x[0-9a-fA-F]{40}$")]
     address: String,
@@ -54,7 +55,7 @@ pub struct SubmissionBodyIn {
 /// The tags of feedback on an agent.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Tag, rename_all = "camelCase")]
-pub enum TagName {
+pub(crate) enum TagName {
     CreditScore,
     SybilRisk,
     IdentityCount,
@@ -86,7 +87,7 @@ pub enum TagName {
         responses::Payable, responses::Submission, responses::Bodied, responses::Keyed, responses::Units),
     security(("key" = []), ("x402" = [])),
 )]
-pub async fn submit(
+pub(crate) async fn submit(
     payer: Payer,
     State(app): State<App>,
     form: Form,
@@ -109,23 +110,22 @@ pub async fn submit(
     }
     let request =
         |payer: crate::access::records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
-    match (&payer, &app.rehearsal) {
-        (Payer::Key(caller), Some(rehearsal)) => {
-            rehearsal::accept(rehearsal, caller, &app, &request(caller.payer(&app)), form).await
-        }
-        (Payer::Key(caller), None) => {
+    match &payer {
+        Payer::Key(caller) => {
             let record = service(&app)?.submit(request(caller.payer(&app))).await.map_err(refuse)?;
             caller.charged(&app).await?;
             accepted(&app, &record, form).await
         }
-        (Payer::Payment(offered), Some(_)) => Err(paid::rehearsed(&app, offered, agent_id)),
-        (Payer::Payment(offered), None) => paid::submit(&app, offered, request, form).await,
+        Payer::Payment(offered) => {
+            app.refuse_scripted(agent_id, offered)?;
+            paid::submit(&app, offered, request, form).await
+        }
     }
 }
 
 /// The path on which a submission arrived, which decides the path of its status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(crate) enum Form {
     Agents,
     Reputation,
 }
@@ -193,10 +193,12 @@ fn refuse(error: SubmitError) -> ApiError {
 
 /// An agent, an owner or a payer whose reverted feedback cost too much gas.
 fn refuse_barred(barred: &Barred) -> ApiError {
-    let (status, code) = match barred {
-        Barred::Agent { .. } | Barred::Owner { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "agent_set_aside"),
-        Barred::Payer { .. } => (StatusCode::TOO_MANY_REQUESTS, "feedback_reverted"),
-        Barred::All { .. } => (StatusCode::SERVICE_UNAVAILABLE, "feedback_paused"),
+    let error = match barred {
+        Barred::Agent { .. } | Barred::Owner { .. } => {
+            ApiError::coded(StatusCode::UNPROCESSABLE_ENTITY, "agent_set_aside", barred.to_string())
+        }
+        Barred::Payer { .. } => ApiError::exceeded("reverted-gas", "feedback_reverted", barred.to_string()),
+        Barred::All { .. } => ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "feedback_paused", barred.to_string()),
     };
-    ApiError::coded(status, code, barred.to_string()).retry_after(seconds_until(barred.until()))
+    error.retry_after(seconds_until(barred.until()))
 }

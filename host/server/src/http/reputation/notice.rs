@@ -27,7 +27,7 @@ const POLL: u64 = 5;
 ///
 /// # Errors
 /// 503 where all places are taken.
-pub fn place(app: &App, record: SubmissionRecord) -> Result<Waiting, ApiError> {
+pub(crate) fn place(app: &App, record: SubmissionRecord) -> Result<Waiting, ApiError> {
     app.notices.as_ref().and_then(|notices| notices.wait(record)).ok_or_else(|| {
         metrics::counter!("assay_http_refused_total", "reason" => "waiting").increment(1);
         let words = "Too many clients wait for submissions at this moment; ask without waiting, every 5 to 10 seconds";
@@ -36,7 +36,7 @@ pub fn place(app: &App, record: SubmissionRecord) -> Result<Waiting, ApiError> {
 }
 
 /// The next state, or the one that the client knows when `time` is up or the server stops.
-pub fn next(app: &App, mut waiting: Waiting, time: Duration) -> Response {
+pub(crate) fn next(app: &App, mut waiting: Waiting, time: Duration) -> Response {
     let stopping = app.stopping.clone();
     let body = stream::once(async move {
         let next = tokio::time::timeout(time, waiting.next());
@@ -48,7 +48,7 @@ pub fn next(app: &App, mut waiting: Waiting, time: Duration) -> Response {
 }
 
 /// Every state from the one that the client knows, until the last one or until the server stops.
-pub fn each(app: &App, waiting: Waiting) -> Response {
+pub(crate) fn each(app: &App, waiting: Waiting) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/event-stream"),
         // nginx passes it on without collecting it.

@@ -43,10 +43,11 @@ pub(super) async fn submit(
     Ok(response)
 }
 
-/// The refusal that a scenario has for payments for this agent.
-pub(super) fn rehearsed(app: &App, offered: &Offered, agent_id: u64) -> ApiError {
-    match app.refuses_payments(agent_id) {
-        Some((x402, why)) => offered.refused(x402, &x402.scripted(why, &offered.payment)),
-        None => ApiError::unauthorized(),
+impl App {
+    /// # Errors
+    /// The refusal that a scenario has for payments for this agent.
+    pub(super) fn refuse_scripted(&self, agent_id: u64, offered: &Offered) -> Result<(), ApiError> {
+        self.refuses_payments(agent_id)
+            .map_or(Ok(()), |(x402, why)| Err(offered.refused(x402, &x402.scripted(why, &offered.payment))))
     }
 }

@@ -27,7 +27,7 @@ use crate::http::{
     ),
     security(("key" = [])),
 )]
-pub async fn status(
+pub(crate) async fn status(
     State(app): State<App>,
     AgentPath(agent_id): AgentPath,
     id: SubmissionPath,
@@ -35,11 +35,11 @@ pub async fn status(
 ) -> Result<Response, ApiError> {
     let record = find(&app, agent_id, id).await?;
     let over = record.stage.is_terminal() || app.stopping.is_cancelled();
-    Ok(app.mark(match how {
+    Ok(match how {
         Notice::Within(time) if !over => notice::next(&app, notice::place(&app, record)?, time),
         Notice::Each => notice::each(&app, notice::place(&app, record)?),
         _ => fresh::once(Json(SubmissionBody::of(&record))),
-    }))
+    })
 }
 
 pub(super) async fn find(
@@ -48,9 +48,6 @@ pub(super) async fn find(
     SubmissionPath(id): SubmissionPath,
 ) -> Result<SubmissionRecord, ApiError> {
     let id = id.ok_or_else(ApiError::no_submission)?;
-    let found = match &app.rehearsal {
-        Some(rehearsal) => rehearsal.find(agent_id, id).await,
-        None => service(app)?.find(agent_id, id).await,
-    };
+    let found = service(app)?.find(agent_id, id).await;
     found.map_err(ApiError::store)?.ok_or_else(ApiError::no_submission)
 }

@@ -4,19 +4,21 @@ use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{
-    ApiError, App,
-    extract::{AddressPath, ChainPath},
-    report::mock_body,
-    responses,
-    wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
+use crate::{
+    http::{
+        ApiError, App,
+        extract::{AddressPath, ChainPath},
+        responses,
+        wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
+    },
+    sandbox::Asked,
 };
-use assay_domain::ChainId;
+use assay_domain::{ChainId, Claimed};
 
 /// The holdings of an address on one chain, in dollars.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SandboxChainTotal)]
-pub struct ChainTotalBody {
+pub(crate) struct ChainTotalBody {
     #[schema(value_type = String)]
     address: Checksummed,
     #[schema(value_type = String, format = DateTime)]
@@ -38,9 +40,13 @@ pub struct ChainTotalBody {
     ),
     security(("key" = [])),
 )]
-pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ReportBody>, ApiError> {
-    let report = app.scoring.sandbox().report(address)?;
-    Ok(Json(mock_body(&app, (address, report, None), true)))
+pub(crate) async fn get(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ReportBody>, ApiError> {
+    let report = app.sandbox().report(Asked::plainly(address))?;
+    let not_covered = app.not_covered(&report.contents);
+    Ok(Json(ReportBody { sandbox: Some(true), ..ReportBody::of(report, Claimed::Nothing, not_covered) }))
 }
 
 /// The mock value of everything an address holds.
@@ -53,8 +59,11 @@ pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> R
     ),
     security(("key" = [])),
 )]
-pub async fn total(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<TotalBody>, ApiError> {
-    let portfolio = app.scoring.sandbox().portfolio(address)?;
+pub(crate) async fn total(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<TotalBody>, ApiError> {
+    let portfolio = app.sandbox().portfolio(address)?;
     Ok(Json(TotalBody::of(address, Moment::now(), portfolio.iter().map(|chain| chain.total_asset_usd), None)))
 }
 
@@ -68,12 +77,12 @@ pub async fn total(State(app): State<App>, AddressPath(address): AddressPath) ->
     ),
     security(("key" = [])),
 )]
-pub async fn chain_total(
+pub(crate) async fn chain_total(
     State(app): State<App>,
     AddressPath(address): AddressPath,
     ChainPath(chain_id, chain_name): ChainPath,
 ) -> Result<Json<ChainTotalBody>, ApiError> {
-    let portfolio = app.scoring.sandbox().portfolio(address)?;
+    let portfolio = app.sandbox().portfolio(address)?;
     let total_asset_usd =
         portfolio.iter().filter(|chain| chain.chain_id == chain_id).map(|chain| Usd(chain.total_asset_usd)).sum();
     Ok(Json(ChainTotalBody {

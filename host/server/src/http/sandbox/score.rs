@@ -8,7 +8,7 @@ use crate::{
         extract::{AddressList, AddressPath, JsonObject},
         responses,
         score::OffChain,
-        wire::{MeanBody, ScoreBody, ScoresBody},
+        wire::{MeanBody, ScoreBody, ScoresBody, SkippedBody},
     },
     scoring::{ScoringError, blocking},
 };
@@ -25,8 +25,11 @@ use crate::{
     ),
     security(("key" = [])),
 )]
-pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> Result<Json<ScoreBody>, ApiError> {
-    Ok(Json(ScoreBody::mock(address, app.scoring.sandbox().score(address)?)))
+pub(crate) async fn get(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ScoreBody>, ApiError> {
+    Ok(Json(ScoreBody::mock(address, app.sandbox().score(address)?)))
 }
 
 /// A mock score with off-chain assets added, in proportion up to 100,000 USD.
@@ -40,14 +43,14 @@ pub async fn get(State(app): State<App>, AddressPath(address): AddressPath) -> R
     ),
     security(("key" = [])),
 )]
-pub async fn post(
+pub(crate) async fn post(
     State(app): State<App>,
     AddressPath(address): AddressPath,
     mut body: JsonObject,
 ) -> Result<Json<ScoreBody>, ApiError> {
     let assets = body.amount("total_asset_usd").unwrap_or(0.0);
     body.finish()?;
-    Ok(Json(ScoreBody::mock(address, app.scoring.sandbox().boosted(address, assets)?)))
+    Ok(Json(ScoreBody::mock(address, app.sandbox().boosted(address, assets)?)))
 }
 
 /// One mock score for several addresses: the mean of their scores. Invalid addresses are skipped.
@@ -60,13 +63,16 @@ pub async fn post(
     ),
     security(("key" = [])),
 )]
-pub async fn mean(State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<MeanBody>, ApiError> {
-    let sandbox = app.scoring.sandbox();
+pub(crate) async fn mean(
+    State(app): State<App>,
+    AddressList(addresses, skipped): AddressList,
+) -> Result<Json<MeanBody>, ApiError> {
+    let sandbox = app.sandbox();
     let mean = blocking(move || {
         let mean = sandbox.mean(&addresses)?;
         Ok::<_, ScoringError>(MeanBody::mock(addresses, mean))
     });
-    Ok(Json(mean.await?))
+    Ok(Json(MeanBody { skipped: SkippedBody::all(skipped), ..mean.await? }))
 }
 
 /// Mock scores of several addresses. Invalid addresses are skipped.
@@ -79,10 +85,13 @@ pub async fn mean(State(app): State<App>, AddressList(addresses): AddressList) -
     ),
     security(("key" = [])),
 )]
-pub async fn batch(State(app): State<App>, AddressList(addresses): AddressList) -> Result<Json<ScoresBody>, ApiError> {
-    let sandbox = app.scoring.sandbox();
+pub(crate) async fn batch(
+    State(app): State<App>,
+    AddressList(addresses, skipped): AddressList,
+) -> Result<Json<ScoresBody>, ApiError> {
+    let sandbox = app.sandbox();
     let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
     let scores: Result<Vec<ScoreBody>, ScoringError> =
         blocking(move || addresses.into_iter().map(score).collect()).await;
-    Ok(Json(scores?.into()))
+    Ok(Json(ScoresBody { skipped: SkippedBody::all(skipped), ..scores?.into() }))
 }

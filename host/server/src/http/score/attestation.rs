@@ -19,7 +19,6 @@ use crate::{
         responses,
         wire::{SignersBody, StatementBody},
     },
-    scoring::Source,
 };
 
 /// A signed statement of the score of one address, which a contract can accept and a stranger can recompute.
@@ -49,17 +48,14 @@ use crate::{
     ),
     security(("key" = []), ("x402" = [])),
 )]
-pub async fn attest(
+pub(crate) async fn attest(
     payer: Payer,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
     Asked(version): Asked,
     AsOf(moment): AsOf,
 ) -> Result<Response, ApiError> {
-    let (attestor, Source::Chains(scoring)) = (attestor(&app)?, &app.source) else {
-        let words = "A sandbox signs no statements: its answers are mocks. Ask a server that reads chains";
-        return Err(ApiError::coded(StatusCode::CONFLICT, "sandbox", words));
-    };
+    let (attestor, scoring) = (attestor(&app)?, app.chain_scoring("signs no statements")?);
     let order = Order { subject, version, moment };
     let desk = Desk { app: &app, attestor, scoring };
     let sold = match &payer {
@@ -77,7 +73,7 @@ pub async fn attest(
     get, path = "/.well-known/assay-attestation.json", tag = "scores", operation_id = "list_attestation_signers",
     responses((status = 200, description = "The signers", body = SignersBody), responses::NoSigners),
 )]
-pub async fn signers(State(app): State<App>) -> Result<Response, ApiError> {
+pub(crate) async fn signers(State(app): State<App>) -> Result<Response, ApiError> {
     let signers = attestor(&app)?.signers();
     Ok(([(header::CACHE_CONTROL, "public, max-age=300")], Json(signers)).into_response())
 }

@@ -24,7 +24,7 @@ pub(super) struct Order {
 
 impl Order {
     /// What tells two orders apart.
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let subject = match &self.subject {
             Subject::Address(address) => format!("{address:#x}"),
             Subject::Name(name) => name.to_string(),
@@ -47,7 +47,7 @@ type Basis = (Arc<Scored>, Arc<Features>);
 
 impl Desk<'_> {
     /// Refuses an order that no reading can fulfil: of a model that is not loaded, or of a moment that was not read.
-    pub async fn require(&self, order: &Order, by: &str) -> Result<(), ApiError> {
+    pub(crate) async fn require(&self, order: &Order, by: &str) -> Result<(), ApiError> {
         let ask = Ask { by, version: order.version.as_ref(), factors: false };
         self.scoring.model(&ask).map_err(|error| self.app.refuse(error))?;
         match order.moment {
@@ -57,7 +57,7 @@ impl Desk<'_> {
     }
 
     /// The score that is to be stated, asked by the key of this name.
-    pub async fn score(&self, order: &Order, by: &str) -> Result<Basis, ApiError> {
+    pub(crate) async fn score(&self, order: &Order, by: &str) -> Result<Basis, ApiError> {
         let refuse = |error| self.app.refuse(error);
         let ask = Ask { by, version: order.version.as_ref(), factors: false };
         let Some(moment) = order.moment else {
@@ -81,7 +81,7 @@ impl Desk<'_> {
     }
 
     /// The statement of a final score, whose evidence is kept for this caller.
-    pub async fn state(&self, (scored, features): Basis, caller: &Caller) -> Result<Stated, ApiError> {
+    pub(crate) async fn state(&self, (scored, features): Basis, caller: &Caller) -> Result<Stated, ApiError> {
         if scored.coverage.is_provisional() {
             let words = "The score is not final: a part of the reading is missing. The field `unread` of the report names it; \
                          try again when `provisional` of the score is false";

@@ -1,16 +1,16 @@
 //! `/api/v2/score/address/{address}/history`: the score at moments in the past, and what changed between them.
 
-use axum::{extract::State, http::StatusCode, response::Response};
+use axum::{Json, extract::State, response::Response};
 
 use crate::{
     history::Past,
     http::{
         ApiError, App,
         extract::{Asked, Caller, Moments, SubjectPath},
-        responses,
+        fresh, responses,
         wire::{HistoryBody, PointBody},
     },
-    scoring::{Ask, ScoringError, Source},
+    scoring::{Ask, ScoringError},
 };
 
 /// The score at moments in the past, read from endpoints that keep old state.
@@ -29,17 +29,14 @@ use crate::{
     ),
     security(("key" = [])),
 )]
-pub async fn history(
+pub(crate) async fn history(
     caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
     Moments(moments): Moments,
     Asked(version): Asked,
 ) -> Result<Response, ApiError> {
-    let Source::Chains(scoring) = &app.source else {
-        let words = "A sandbox has no past: its answers are mocks. Ask a server that reads chains";
-        return Err(ApiError::coded(StatusCode::CONFLICT, "sandbox", words));
-    };
+    let scoring = app.chain_scoring("has no past")?;
     if !app.reads_chains {
         return Err(app.refuse(ScoringError::ChainsDown));
     }
@@ -67,5 +64,5 @@ pub async fn history(
         };
         body.push(point);
     }
-    Ok(app.answer_once(&body))
+    Ok(fresh::once(Json(body)))
 }

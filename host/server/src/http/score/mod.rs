@@ -1,14 +1,13 @@
 //! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
 
-pub mod attestation;
-mod claimed;
+pub(crate) mod attestation;
 mod desk;
-pub mod history;
+pub(crate) mod history;
 mod paid;
-pub mod provenance;
-pub mod several;
+pub(crate) mod provenance;
+pub(crate) mod several;
 
-use axum::{extract::State, response::Response};
+use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -17,15 +16,17 @@ use super::{
     extract::{Asked, Caller, IncludeFactors, JsonObject, SubjectPath},
     fresh::{self, Known},
     responses,
+    state::Inner,
     wire::ScoreBody,
 };
-use crate::scoring::Ask;
+use crate::{rollout::Scored, scoring::Ask};
+use assay_domain::Claimed;
 
 /// Off-chain figures from the caller, which are not verified.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = OffChain, example = json!({ "total_asset_usd": 50_000 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
-pub struct OffChain {
+pub(crate) struct OffChain {
     /// Assets in US dollars, not negative.
     #[schema(minimum = 0)]
     total_asset_usd: Option<f64>,
@@ -48,7 +49,7 @@ pub struct OffChain {
     ),
     security(("key" = [])),
 )]
-pub async fn get(
+pub(crate) async fn get(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -57,9 +58,9 @@ pub async fn get(
     Asked(version): Asked,
 ) -> Result<Response, ApiError> {
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
-    let scored = app.charged(&caller, 1, app.source.score(&subject, &ask)).await?;
+    let scored = app.charged(&caller, 1, app.source.score(&subject, None, ask)).await?;
     let body = app.explained(&scored, factors).await;
-    let answer = app.answer(&known, scored.fresh, &body)?;
+    let answer = known.answer(scored.fresh, &body)?;
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
 }
 
@@ -80,7 +81,7 @@ pub async fn get(
     ),
     security(("key" = [])),
 )]
-pub async fn post(
+pub(crate) async fn post(
     caller: Caller,
     State(app): State<App>,
     SubjectPath(subject): SubjectPath,
@@ -91,7 +92,20 @@ pub async fn post(
     let assets = body.amount("total_asset_usd").unwrap_or(0.0);
     body.finish()?;
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
-    let scored = app.charged(&caller, 1, app.source.boosted(&subject, assets, &ask)).await?;
-    let answer = app.answer_once(&app.explained(&scored, factors).await);
+    let scored = app.charged(&caller, 1, app.source.score(&subject, Some(assets), ask)).await?;
+    let answer = fresh::once(Json(app.explained(&scored, factors).await));
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
+}
+
+impl Inner {
+    /// What the model of `scored` claims of the wallet.
+    pub async fn claimed(&self, scored: &Scored) -> Claimed {
+        self.cards.claimed(self.rollout.registry(), scored).await
+    }
+
+    /// The body of a score; with `factors` also what the model claims.
+    pub async fn explained(&self, scored: &Scored, factors: bool) -> ScoreBody {
+        let body = ScoreBody::scored(scored, factors);
+        if factors { body.claimed(self.claimed(scored).await) } else { body }
+    }
 }

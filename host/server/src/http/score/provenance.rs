@@ -26,7 +26,7 @@ use assay_store::StoreError;
     ),
     security(("key" = [])),
 )]
-pub async fn mine(
+pub(crate) async fn mine(
     caller: Caller,
     State(app): State<App>,
     ScorePath(id): ScorePath,
@@ -47,7 +47,7 @@ pub async fn mine(
     ),
     security(("key" = [])),
 )]
-pub async fn evidence(
+pub(crate) async fn evidence(
     caller: Caller,
     State(app): State<App>,
     ScorePath(id): ScorePath,
@@ -66,7 +66,7 @@ pub async fn evidence(
     ),
     security(("key" = [])),
 )]
-pub async fn audited(State(app): State<App>, ScorePath(id): ScorePath) -> Result<Json<AuditedBody>, ApiError> {
+pub(crate) async fn audited(State(app): State<App>, ScorePath(id): ScorePath) -> Result<Json<AuditedBody>, ApiError> {
     Ok(Json(AuditedBody::new(&id, known(app.rollout.audited(&id).await)?)))
 }
 

@@ -10,7 +10,7 @@ use crate::{
         responses,
         wire::{MeanBody, ScoresBody, SkippedBody},
     },
-    scoring::{Ask, ScoringError, Several},
+    scoring::{Ask, Scores, ScoringError},
 };
 use assay_domain::Freshness;
 
@@ -31,7 +31,7 @@ use assay_domain::Freshness;
     ),
     security(("key" = [])),
 )]
-pub async fn mean(
+pub(crate) async fn mean(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -40,11 +40,12 @@ pub async fn mean(
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
-    let mut mean = app.charged(&caller, count, app.source.mean(subjects, &ask)).await?;
+    let mean = async { app.source.scores(subjects, ask).await?.mean() };
+    let mut mean = app.charged(&caller, count, mean).await?;
     skipped.append(&mut mean.skipped);
     mean.skipped = skipped;
     let ids: Vec<_> = mean.scores.iter().map(|scored| app.rollout.score_id(scored, caller.owner())).collect();
-    Ok(fresh::identified(app.answer(&known, mean.fresh, &MeanBody::from(mean))?, ids))
+    Ok(fresh::identified(known.answer(mean.fresh, &MeanBody::from(mean))?, ids))
 }
 
 /// The score of each of several addresses.
@@ -64,7 +65,7 @@ pub async fn mean(
     ),
     security(("key" = [])),
 )]
-pub async fn batch(
+pub(crate) async fn batch(
     caller: Caller,
     State(app): State<App>,
     known: Known,
@@ -74,8 +75,8 @@ pub async fn batch(
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
-    let Several { found: scored, skipped: mut more } =
-        app.charged(&caller, count, app.source.scores(subjects, &ask)).await?;
+    let Scores { found: scored, skipped: mut more, .. } =
+        app.charged(&caller, count, app.source.scores(subjects, ask)).await?;
     skipped.append(&mut more);
     let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
     let mut bodies = Vec::with_capacity(scored.len());
@@ -84,7 +85,7 @@ pub async fn batch(
     }
     let ids = scored.iter().map(|scored| app.rollout.score_id(scored, caller.owner()));
     Ok(fresh::identified(
-        app.answer(&known, soonest, &ScoresBody { skipped: SkippedBody::all(skipped), ..bodies.into() })?,
+        known.answer(soonest, &ScoresBody { skipped: SkippedBody::all(skipped), ..bodies.into() })?,
         ids,
     ))
 }

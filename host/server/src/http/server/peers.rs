@@ -29,12 +29,12 @@ pub(super) struct Place {
 }
 
 impl Peers {
-    pub fn new(most: usize, proxies: Vec<Network>) -> Self {
+    pub(crate) fn new(most: usize, proxies: Vec<Network>) -> Self {
         Self { inner: Arc::new(Inner { most, proxies, open: Mutex::default() }) }
     }
 
     /// Counts one more connection from `address`; `None` beyond the limit.
-    pub fn enter(&self, address: IpAddr) -> Option<Place> {
+    pub(crate) fn enter(&self, address: IpAddr) -> Option<Place> {
         if self.inner.most == 0 || self.inner.proxies.iter().any(|network| network.contains(address)) {
             return Some(Place { counted: None });
         }

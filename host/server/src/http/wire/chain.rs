@@ -3,7 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Assets, Checksummed, Defi, Moment, Usd};
+use super::{Assets, Checksummed, Defi, Moment, PriceSourceName, Usd, sentences};
+use crate::scoring::ChainReport;
 use assay_domain::ChainId;
 
 /// What one chain shows about an address.
@@ -48,14 +49,16 @@ struct ChainToken {
     /// 0 when no source has a price.
     #[schema(value_type = f64)]
     value_usd: Usd,
-    /// Contract of the token; absent for the native currency, and in the sandbox.
+    /// Contract of the token; absent for the native currency. In the sandbox, absent for unknown tokens too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     address: Option<String>,
-    /// Whether a source has a price; without one, `value_usd` is 0. Absent in the sandbox.
+    /// Whether a source has a price; without one, `value_usd` is 0.
+    priced: bool,
+    /// Who says what it is worth; absent without a price.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    priced: Option<bool>,
+    #[schema(value_type = Option<PriceSourceName>, nullable = false)]
+    price_source: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -92,6 +95,26 @@ pub struct ChainActivity {
     pub total_transactions: u64,
 }
 
+impl ChainReportBody {
+    pub fn of(report: ChainReport, chain_id: ChainId, chain_name: String) -> Self {
+        let ChainReport { contents, cached, .. } = report;
+        Self {
+            address: Checksummed(contents.address),
+            chain_id,
+            chain_name,
+            assets: Assets::of(&contents).into(),
+            defi: Defi::of(&contents).into(),
+            activity: ChainActivity {
+                first_transaction: contents.first_transaction.map(Moment),
+                total_transactions: contents.transactions,
+            },
+            cached,
+            timestamp: Moment(contents.as_of),
+            unread: contents.unread.map(sentences),
+        }
+    }
+}
+
 impl From<Assets> for ChainAssets {
     fn from(assets: Assets) -> Self {
         let token = |t: super::TokenBody| ChainToken {
@@ -101,6 +124,7 @@ impl From<Assets> for ChainAssets {
             value_usd: t.value_usd,
             address: t.address,
             priced: t.priced,
+            price_source: t.price_source,
         };
         let nft = |n: super::NftBody| ChainNft { name: n.name, collection: n.collection };
         Self {

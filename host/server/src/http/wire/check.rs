@@ -43,7 +43,7 @@ pub struct CheckBody {
 /// A model's description of itself.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ModelDescription)]
-pub struct DescriptionBody {
+pub(crate) struct DescriptionBody {
     /// `credit`, `boost`, `sybil` or `sandbox`.
     #[schema(value_type = String)]
     kind: ModelKind,
@@ -57,7 +57,7 @@ pub struct DescriptionBody {
 /// The cost of one call, with the start of its instance.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CallCost)]
-pub struct CallCostBody {
+pub(crate) struct CallCostBody {
     input: String,
     /// Approximate number of instructions: the same on every machine.
     fuel: u64,

@@ -27,7 +27,7 @@ pub struct ComparisonBody {
 /// The result of one version, or why it has none.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ComparedVersion)]
-pub struct ComparedBody {
+pub(crate) struct ComparedBody {
     version: String,
     /// SHA-256 of the model's bytes; null when the version is not in service.
     digest: Option<String>,
@@ -49,7 +49,7 @@ pub struct ComparedBody {
 /// The value of this version minus the value of the first.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Difference)]
-pub struct GapBody {
+pub(crate) struct GapBody {
     score: i32,
     decile: i32,
     /// Null when both are in the same range.
@@ -59,14 +59,14 @@ pub struct GapBody {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = RangeMove)]
-pub struct RangeMoveBody {
+pub(crate) struct RangeMoveBody {
     from: RangeName,
     to: RangeName,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FactorDifference)]
-pub struct FactorGapBody {
+pub(crate) struct FactorGapBody {
     label: String,
     points: i32,
 }
@@ -74,7 +74,7 @@ pub struct FactorGapBody {
 /// A stable code and a message.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = VersionError)]
-pub struct FailureBody {
+pub(crate) struct FailureBody {
     #[schema(value_type = String)]
     code: &'static str,
     detail: String,

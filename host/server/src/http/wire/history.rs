@@ -65,7 +65,7 @@ pub struct PointBody {
 /// The points of a factor, or their change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = FactorPoints)]
-pub struct PointsBody {
+pub(crate) struct PointsBody {
     label: String,
     points: i64,
 }
@@ -73,7 +73,7 @@ pub struct PointsBody {
 /// What changed between two points: the changes of the factors and `rest` sum to `score`.
 #[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = ScoreChange)]
-pub struct ChangeBody {
+pub(crate) struct ChangeBody {
     score: i64,
     /// Factors whose points changed.
     factors: Vec<PointsBody>,

@@ -43,6 +43,15 @@ pub struct KeyBody {
     minted_at: Option<Moment>,
 }
 
+/// A key that was just minted.
+#[derive(Serialize, ToSchema)]
+#[schema(as = MintedKey)]
+pub struct MintedKeyBody {
+    /// The text of the key, which is not shown again.
+    pub secret: String,
+    pub key: KeyBody,
+}
+
 impl From<KnownKey> for KeyBody {
     fn from(KnownKey { name, scopes, units, used, rate, minted_at }: KnownKey) -> Self {
         Self {

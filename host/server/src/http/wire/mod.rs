@@ -17,11 +17,10 @@ mod report;
 mod scenario;
 mod score;
 mod shadow;
-mod skipped;
 mod statement;
+mod status;
 mod submission;
 mod summary;
-mod unread;
 
 pub use audit::{AuditBody, AuditEntryBody};
 pub use chain::{ChainActivity, ChainReportBody};
@@ -29,7 +28,7 @@ pub use check::CheckBody;
 pub use compare::ComparisonBody;
 pub use history::{HistoryBody, PointBody};
 pub use identity::{AttestationBody, IdentityBody, IdentitySourceBody};
-pub use key::{KeyBody, KeysBody};
+pub use key::{KeyBody, KeysBody, MintedKeyBody};
 pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
 pub use money::Usd;
 pub use outcomes::OutcomesBody;
@@ -38,20 +37,22 @@ pub use portfolio::{ChainValueBody, PortfolioBody, TotalBody};
 pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
 pub use report::{
     Activity, Assets, Counts, CreditEvents, Defi, EventName, NftBody, NotApplicable, Pool, PoolEventBody,
-    PoolPositionBody, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
+    PoolPositionBody, PriceSourceName, ProtocolBody, ReportBody, ReportScore, TokenBody, Totals,
 };
 pub use scenario::{ScenarioBody, ScenariosBody};
-pub use score::{ClaimedRateBody, CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody};
+pub use score::{ClaimedRateBody, CoverageName, FactorBody, MeanBody, RangeName, ScoreBody, ScoresBody, SkippedBody};
 pub use shadow::ShadowBody;
-pub use skipped::SkippedBody;
 pub use statement::{BlockBody, EvidenceBody, SignersBody, StatementBody};
-pub use submission::{FeedbackTransactionBody, SubmissionBody, SubmissionStatus, SubmittedBody, SubmittedScores};
+pub use status::{ChainStatusBody, StatusBody, StoreBody};
+pub use submission::{
+    FeedbackTransactionBody, OwnSubmissionBody, OwnSubmissionsBody, SubmissionBody, SubmissionStatus, SubmittedBody,
+    SubmittedScores,
+};
 pub use summary::{AggregatedBody, ChainSummaryBody, EnhancedBody, OffChainData};
-pub use unread::sentences;
 
 use serde::{Serialize, Serializer};
 
-use assay_domain::{Address, ModelVersion, Time};
+use assay_domain::{Address, ChainId, ModelVersion, Time, Unread};
 
 /// An address with its EIP-55 checksum.
 #[derive(Debug, Clone, Copy)]
@@ -87,4 +88,9 @@ impl Serialize for Version {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.as_str())
     }
+}
+
+/// One sentence for each part that was not read, or not completely.
+pub fn sentences(unread: impl IntoIterator<Item = (ChainId, Unread)>) -> Vec<String> {
+    unread.into_iter().map(|(chain, unread)| unread.on(chain)).collect()
 }

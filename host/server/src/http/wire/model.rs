@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use super::Moment;
 use assay_domain::{Claims, ModelKind, ModelRef, Rate};
-use assay_registry::{ModelStatus, Price};
+use assay_registry::{ModelStatus, Price, Registry};
 
 /// One model, or one file that could not be loaded as a model.
 #[derive(Debug, Serialize, ToSchema)]
@@ -57,7 +57,7 @@ pub struct ModelBody {
 /// The share of wallets to which the outcome happens within the time, by range, as the model itself states it.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Claims)]
-pub struct ClaimsBody {
+pub(crate) struct ClaimsBody {
     outcome: String,
     horizon_days: u32,
     population: String,
@@ -67,7 +67,7 @@ pub struct ClaimsBody {
 /// The share in one range, 0 to 1, with its 95 % interval.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Rate)]
-pub struct RateBody {
+pub(crate) struct RateBody {
     range: &'static str,
     low: f64,
     estimate: f64,
@@ -77,7 +77,7 @@ pub struct RateBody {
 /// What a loaded model costs this host.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ModelCost)]
-pub struct PriceBody {
+pub(crate) struct PriceBody {
     /// Engines that it is loaded on: so many calls run at the same time at full speed.
     lanes: usize,
     /// The most memory of a call so far, in bytes; each lane keeps about as much.
@@ -93,7 +93,7 @@ pub struct PriceBody {
 /// A stable code and a message.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Reason)]
-pub struct ReasonBody {
+pub(crate) struct ReasonBody {
     #[schema(value_type = String)]
     pub code: &'static str,
     pub message: String,
@@ -105,6 +105,8 @@ pub struct ReasonBody {
 pub struct ModelsBody {
     pub models: Vec<ModelBody>,
     pub count: usize,
+    /// Of each kind that can be rolled back, the earlier champion that would answer again.
+    pub previous: Vec<ReferenceBody>,
 }
 
 /// A model that was named in a request.
@@ -121,12 +123,14 @@ pub struct ReferenceBody {
 
 /// The roles of one kind after a change.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Roles, example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"] }))]
+#[schema(as = Roles, example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"], "previous": null }))]
 pub struct RolesBody {
     #[schema(value_type = String)]
     pub kind: ModelKind,
     pub champion: Option<String>,
     pub challengers: Vec<String>,
+    /// The earlier champion that a rollback would bring back; null if there is none.
+    pub previous: Option<String>,
 }
 
 impl ModelBody {
@@ -186,13 +190,19 @@ impl From<ModelRef> for ReferenceBody {
 }
 
 impl RolesBody {
-    /// The roles of `kind` among `models`.
-    pub fn of(kind: ModelKind, models: &[ModelStatus]) -> Self {
+    /// The roles of `kind` in `registry`.
+    pub fn of(kind: ModelKind, registry: &Registry) -> Self {
         use assay_registry::Role;
+        let models = registry.list();
         let with = |role: Role| {
             let infos = models.iter().filter(move |model| model.role == role).filter_map(|model| model.info.as_ref());
             infos.filter(move |info| info.kind == kind).map(|info| info.version.to_string())
         };
-        Self { kind, champion: with(Role::Champion).next(), challengers: with(Role::Challenger).collect() }
+        Self {
+            kind,
+            champion: with(Role::Champion).next(),
+            challengers: with(Role::Challenger).collect(),
+            previous: registry.previous(kind).map(|model| model.version.to_string()),
+        }
     }
 }

@@ -41,7 +41,7 @@ pub struct ModelOutcomesBody {
 /// How often wallets of one population were liquidated within one horizon.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Realised)]
-pub struct RealisedBody {
+pub(crate) struct RealisedBody {
     population: String,
     horizon_days: u32,
     /// Scores whose whole horizon is known; only these are counted.
@@ -54,7 +54,7 @@ pub struct RealisedBody {
 /// One range of the score.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = RealisedRange)]
-pub struct RealisedRangeBody {
+pub(crate) struct RealisedRangeBody {
     range: RangeName,
     scores: u64,
     wallets: u64,
@@ -75,7 +75,7 @@ pub struct RealisedRangeBody {
 /// The scores of one week.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScoreWeek)]
-pub struct WeekBody {
+pub(crate) struct WeekBody {
     #[schema(value_type = String, format = DateTime)]
     from: Moment,
     scores: u64,

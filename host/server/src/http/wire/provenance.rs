@@ -1,7 +1,7 @@
 //! Where a served score came from.
 
-use crate::rollout::records::{BoostRecord, FactorRecord, ServedRecord};
-use assay_domain::ModelPin;
+use crate::rollout::records::{BoostRecord, ServedRecord};
+use assay_domain::{FactorRecord, ModelPin};
 use serde::Serialize;
 use utoipa::ToSchema;
 

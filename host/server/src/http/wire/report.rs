@@ -6,8 +6,12 @@ use utoipa::ToSchema;
 use super::{
     Checksummed, Moment, RangeName, Usd,
     score::{ClaimedRateBody, CoverageName},
+    sentences,
 };
-use assay_domain::{ChainId, Coverage, EventKind};
+use crate::scoring::{
+    Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
+};
+use assay_domain::{ChainId, Claimed, Coverage, EventCounts, EventKind, Nft, PriceSource};
 
 /// A credit report.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -77,14 +81,27 @@ pub struct TokenBody {
     pub value_usd: Usd,
     #[schema(value_type = u64)]
     pub chain_id: ChainId,
-    /// Contract of the token; absent for the native currency, and in the sandbox.
+    /// Contract of the token; absent for the native currency. In the sandbox, absent for unknown tokens too.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub address: Option<String>,
-    /// Whether a source has a price; without one, `value_usd` is 0. Absent in the sandbox.
+    /// Whether a source has a price; without one, `value_usd` is 0.
+    pub priced: bool,
+    /// Who says what it is worth; absent without a price.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub priced: Option<bool>,
+    #[schema(value_type = Option<PriceSourceName>, nullable = false)]
+    pub price_source: Option<&'static str>,
+}
+
+/// Where a price comes from: a Chainlink `feed`, the `oracle` of a lending market, an external price `api`, or the
+/// reserves of the liquidity `pool` of which it is a share.
+#[derive(Debug, ToSchema)]
+#[schema(as = PriceSource, rename_all = "snake_case")]
+pub enum PriceSourceName {
+    Feed,
+    Oracle,
+    Api,
+    Pool,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -139,19 +156,13 @@ pub struct CreditEvents {
     /// Whether these events contribute to the score.
     pub feeds_score: bool,
     pub totals: Totals,
-    /// The totals of the pools that feed the score, which its factors count. Absent in the sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub score_totals: Option<Totals>,
-    /// The newest events, the newest first, at most 200; `totals` counts all. Absent in the sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub events: Option<Vec<PoolEventBody>>,
-    /// What the wallet has in the pools now. Absent in the sandbox.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
-    pub positions: Option<Vec<PoolPositionBody>>,
-    /// The last liquidation in any pool. Absent without one, and in the sandbox.
+    /// The totals of the pools that feed the score, which its factors count.
+    pub score_totals: Totals,
+    /// The newest events, the newest first, at most 200; `totals` counts all.
+    pub events: Vec<PoolEventBody>,
+    /// What the wallet has in the pools now.
+    pub positions: Vec<PoolPositionBody>,
+    /// The last liquidation in any pool. Absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, nullable = false)]
     pub last_liquidation_at: Option<Moment>,
@@ -307,29 +318,153 @@ impl Totals {
     }
 }
 
+impl ReportBody {
+    /// `not_covered` are the lending protocols whose history is not read.
+    pub fn of(report: Report, claimed: Claimed, not_covered: Vec<String>) -> Self {
+        let Report { scored, contents, inactive, cached } = report;
+        let score = scored.assessment.score;
+        let (claims, no_claim) = ClaimedRateBody::of(claimed);
+        Self {
+            address: Checksummed(contents.address),
+            score: ReportScore {
+                value: score.get(),
+                classification: score.range().into(),
+                claims,
+                no_claim,
+                inactive: inactive.then_some(true),
+            },
+            assets: Assets::of(&contents),
+            defi: Defi::of(&contents),
+            activity: Activity {
+                first_transaction: contents.first_transaction.map(Moment),
+                total_transactions: contents.transactions,
+                active_chains: contents.active_chains.clone(),
+            },
+            cached,
+            timestamp: Moment(contents.as_of),
+            unread: contents.unread.clone().map(sentences),
+            credit_events: CreditEvents::of(contents, not_covered),
+            sandbox: None,
+        }
+    }
+}
+
+impl Assets {
+    pub fn of(contents: &Contents) -> Self {
+        Self {
+            total_value_usd: Usd(contents.assets_usd),
+            tokens: contents.tokens.iter().map(TokenBody::from).collect(),
+            nfts: contents.nfts.iter().map(NftBody::from).collect(),
+        }
+    }
+}
+
+impl From<&HeldToken> for TokenBody {
+    fn from(token: &HeldToken) -> Self {
+        Self {
+            symbol: token.symbol.clone(),
+            name: token.name.clone(),
+            balance: token.balance.clone(),
+            value_usd: Usd(token.value_usd),
+            chain_id: token.chain_id,
+            address: token.contract.map(|contract| contract.to_checksum(None)),
+            priced: token.price_source.is_some(),
+            price_source: token.price_source.map(PriceSource::as_str),
+        }
+    }
+}
+
+impl From<&Nft> for NftBody {
+    fn from(nft: &Nft) -> Self {
+        Self { name: nft.name.clone(), collection: nft.collection.clone(), chain_id: nft.chain_id }
+    }
+}
+
+impl Defi {
+    pub fn of(contents: &Contents) -> Self {
+        let totals = || contents.protocols.iter();
+        Self {
+            protocols: totals().map(ProtocolBody::from).collect(),
+            total_supplied: totals().map(|total| Usd(total.supplied_usd)).sum(),
+            total_borrowed: totals().map(|total| Usd(total.borrowed_usd)).sum(),
+        }
+    }
+}
+
+impl From<&ProtocolTotal> for ProtocolBody {
+    fn from(total: &ProtocolTotal) -> Self {
+        Self {
+            name: total.name.clone(),
+            supplied: Usd(total.supplied_usd),
+            borrowed: Usd(total.borrowed_usd),
+            chain_id: total.chain_id,
+        }
+    }
+}
+
 impl CreditEvents {
-    /// Computes the coverage, the totals and whether the events contribute to the score, from `pools`.
-    pub fn over(pools: Vec<Pool>, not_covered: Vec<String>, remarks: Vec<String>) -> Self {
+    /// Computes the coverage, the totals and whether the events contribute to the score, from the pools.
+    fn of(contents: Contents, not_covered: Vec<String>) -> Self {
+        let pools: Vec<Pool> = contents.pools.into_iter().map(Pool::from).collect();
+        let Details { events, positions, last_liquidation_at } = contents.details;
         Self {
             coverage: Coverage::least(pools.iter().map(|pool| pool.coverage)),
             feeds_score: pools.iter().any(|pool| pool.feeds_score),
             totals: Totals::over(pools.iter()),
-            score_totals: None,
-            events: None,
-            positions: None,
-            last_liquidation_at: None,
+            score_totals: Totals::over(pools.iter().filter(|pool| pool.feeds_score)),
+            events: events.into_iter().map(PoolEventBody::from).collect(),
+            positions: positions.into_iter().map(PoolPositionBody::from).collect(),
+            last_liquidation_at: last_liquidation_at.map(Moment),
             pools,
             defaults: NotApplicable::DEFAULTS,
             delinquencies: NotApplicable::DELINQUENCIES,
             not_covered,
-            remarks,
+            remarks: contents.remarks,
         }
     }
+}
 
-    /// Adds the totals that only production reports have.
-    #[must_use]
-    pub fn with_score_totals(self) -> Self {
-        let score_totals = Totals::over(self.pools.iter().filter(|pool| pool.feeds_score));
-        Self { score_totals: Some(score_totals), ..self }
+impl From<ReportedPool> for Pool {
+    fn from(pool: ReportedPool) -> Self {
+        let EventCounts { supply, withdraw, borrow, repay, liquidation } = pool.counts;
+        Self {
+            protocol: pool.protocol,
+            market_address: pool.market_address.to_checksum(None),
+            market: pool.market,
+            feeds_score: pool.feeds_score,
+            chain_id: pool.chain_id,
+            coverage: pool.coverage,
+            synced_to_block: pool.synced_to_block,
+            counts: Counts { supply, withdraw, borrow, repay, liquidation },
+            first_event_at: pool.first_event_at.map(Moment),
+            last_event_at: pool.last_event_at.map(Moment),
+        }
+    }
+}
+
+impl From<ReportedEvent> for PoolEventBody {
+    fn from(event: ReportedEvent) -> Self {
+        Self {
+            at: Moment(event.at),
+            kind: event.kind.into(),
+            usd: event.usd.map(Usd),
+            protocol: event.protocol.as_str().to_owned(),
+            market_address: event.market_address.to_checksum(None),
+            chain_id: event.chain_id,
+        }
+    }
+}
+
+impl From<ReportedPosition> for PoolPositionBody {
+    fn from(position: ReportedPosition) -> Self {
+        Self {
+            protocol: position.protocol.as_str().to_owned(),
+            market_address: position.market_address.to_checksum(None),
+            market: position.market,
+            chain_id: position.chain_id,
+            supplied: Usd(position.supplied_usd),
+            borrowed: Usd(position.borrowed_usd),
+            health_factor: position.health_factor,
+        }
     }
 }

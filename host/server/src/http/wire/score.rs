@@ -3,10 +3,11 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Checksummed, Moment, SkippedBody, Version};
+use super::{Checksummed, Moment, Version};
 use crate::{
     rollout::Scored,
-    scoring::{MeanScore, SandboxScore},
+    sandbox::SandboxScore,
+    scoring::{MeanScore, Skipped},
 };
 use assay_domain::{Address, Claim, Claimed, Claims, Coverage, Decile, Factor, ModelVersion, Range, Rate, Score};
 
@@ -144,7 +145,7 @@ pub struct MeanBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,
-    /// The items of the request that were left out, and why. Absent if there are none, and on the paths of the sandbox.
+    /// The items of the request that were left out, and why. Absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub skipped: Option<Vec<SkippedBody>>,
@@ -156,7 +157,7 @@ pub struct MeanBody {
 pub struct ScoresBody {
     pub scores: Vec<ScoreBody>,
     pub count: usize,
-    /// The items of the request that were left out, and why. Absent if there are none, and on the paths of the sandbox.
+    /// The items of the request that were left out, and why. Absent if there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub skipped: Option<Vec<SkippedBody>>,
@@ -276,5 +277,25 @@ impl FactorBody {
             Some(Self { label: factor.label.clone(), rating: words.rating.into(), description: words.description })
         };
         factors.iter().filter_map(body).collect()
+    }
+}
+
+/// An item of `address` that was left out.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Skipped, example = json!({ "address": "nonsense", "reason": "invalid" }))]
+pub struct SkippedBody {
+    /// The item, at most its first 100 characters.
+    address: String,
+    /// `invalid`: neither an address nor a name; `not_found`: without activity, or a name that does not resolve;
+    /// `unread`: it could not be read now, ask again.
+    #[schema(value_type = String)]
+    reason: &'static str,
+}
+
+impl SkippedBody {
+    /// `None` if nothing was skipped.
+    pub fn all(skipped: Vec<Skipped>) -> Option<Vec<Self>> {
+        let body = |Skipped { item, why }: Skipped| Self { address: item, reason: why.as_str() };
+        (!skipped.is_empty()).then(|| skipped.into_iter().map(body).collect())
     }
 }

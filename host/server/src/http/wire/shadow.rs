@@ -6,7 +6,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::rollout::{ShadowPair, Spread};
+use crate::{
+    config,
+    rollout::{Bound, Rollout, ShadowPair, Spread},
+};
 use assay_domain::{
     ModelKind, ModelRef, Time,
     stats::{Histogram, INVESTIGATE, Joint, SIGNIFICANT},
@@ -23,10 +26,35 @@ pub struct ShadowBody {
     pub timestamp: Moment,
     /// Share of the computed scores that are given to challengers on this host.
     pub share: f64,
+    /// What a promotion needs of a challenger.
+    pub promotion: PromotionBody,
     /// One entry for each pair of a challenger and a champion in the window. Empty when nothing was scored in the
     /// shadow, and for kinds other than credit, which have no shadow.
     pub pairs: Vec<PairBody>,
     pub count: usize,
+}
+
+/// What `[promotion]` needs.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Promotion)]
+pub struct PromotionBody {
+    /// Calls in the shadow below which the bounds do not apply.
+    min_scores: u64,
+    /// Whether a version with fewer calls is refused.
+    require_shadow: bool,
+}
+
+/// A figure of a challenger that has a bound.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PromotionBound)]
+pub(crate) struct BoundBody {
+    /// `failures`, `psi`, `migration` (share of subjects in another range) or `latency_ratio`.
+    #[schema(value_type = String)]
+    figure: &'static str,
+    /// Null if it is unknown, which prevents nothing.
+    value: Option<f64>,
+    most: f64,
+    met: bool,
 }
 
 /// One challenger compared with one champion.
@@ -69,6 +97,11 @@ pub struct PairBody {
     kendall: Option<f64>,
     /// The challenger's score minus the champion's.
     difference: DifferenceBody,
+    /// Calls in the shadow, failed ones included, which `min_scores` counts.
+    calls: u64,
+    /// Whether they are enough for the bounds of promotion to apply.
+    bounds_apply: bool,
+    bounds: Vec<BoundBody>,
     factors: Vec<FactorDriftBody>,
     champion_cost: CostBody,
     challenger_cost: CostBody,
@@ -76,7 +109,7 @@ pub struct PairBody {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FailureCount)]
-pub struct FailureCount {
+pub(crate) struct FailureCount {
     code: String,
     count: u64,
 }
@@ -84,7 +117,7 @@ pub struct FailureCount {
 /// A distribution of scores.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScoresSummary)]
-pub struct ScoresSummary {
+pub(crate) struct ScoresSummary {
     mean: Option<f64>,
     p10: Option<f64>,
     p50: Option<f64>,
@@ -96,7 +129,7 @@ pub struct ScoresSummary {
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ScoreDifference)]
-pub struct DifferenceBody {
+pub(crate) struct DifferenceBody {
     mean: Option<f64>,
     p50: Option<f64>,
     /// Of the absolute difference.
@@ -109,7 +142,7 @@ pub struct DifferenceBody {
 /// Mean points of one factor; null for a model without a factor of this label.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FactorDrift)]
-pub struct FactorDriftBody {
+pub(crate) struct FactorDriftBody {
     label: String,
     champion_points: Option<f64>,
     challenger_points: Option<f64>,
@@ -119,7 +152,7 @@ pub struct FactorDriftBody {
 /// calls. The figures are accurate to 1.6 %.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ShadowCost)]
-pub struct CostBody {
+pub(crate) struct CostBody {
     calls: u64,
     latency_us_p50: Option<f64>,
     latency_us_p99: Option<f64>,
@@ -128,14 +161,24 @@ pub struct CostBody {
 }
 
 impl ShadowBody {
-    pub fn new(kind: ModelKind, window_hours: u64, at: Time, share: f64, pairs: Vec<ShadowPair>) -> Self {
-        let pairs: Vec<PairBody> = pairs.into_iter().map(|pair| PairBody::new(kind, pair)).collect();
-        Self { kind, window_hours, timestamp: Moment(at), share, count: pairs.len(), pairs }
+    pub fn new(kind: ModelKind, window_hours: u64, at: Time, rollout: &Rollout, pairs: Vec<ShadowPair>) -> Self {
+        let bounds = rollout.promotion();
+        let pairs: Vec<PairBody> = pairs.into_iter().map(|pair| PairBody::new(kind, pair, bounds)).collect();
+        Self {
+            kind,
+            window_hours,
+            timestamp: Moment(at),
+            share: rollout.shadow_share(),
+            promotion: PromotionBody { min_scores: bounds.min_scores, require_shadow: bounds.require_shadow },
+            count: pairs.len(),
+            pairs,
+        }
     }
 }
 
 impl PairBody {
-    fn new(kind: ModelKind, pair: ShadowPair) -> Self {
+    fn new(kind: ModelKind, pair: ShadowPair, bounds: &config::Promotion) -> Self {
+        let evidence = pair.evidence();
         let ShadowPair { record, champion_scores, challenger_scores, psi, migration } = pair;
         let model = |ModelPin { version, digest }: ModelPin| ReferenceBody::from(ModelRef { kind, version, digest });
         let scores = &record.scores;
@@ -164,12 +207,21 @@ impl PairBody {
             spearman: scores.spearman(),
             kendall: scores.kendall(),
             difference: DifferenceBody::of(scores),
+            calls: evidence.calls,
+            bounds_apply: bounds.applies(&evidence),
+            bounds: bounds.bounds(&evidence).into_iter().map(Into::into).collect(),
             factors: factors.collect(),
             champion_cost: CostBody::of(&record.champion_cost),
             challenger_cost: CostBody::of(&record.challenger_cost),
             champion: model(record.champion),
             challenger: model(record.challenger),
         }
+    }
+}
+
+impl From<Bound> for BoundBody {
+    fn from(bound: Bound) -> Self {
+        Self { figure: bound.name, value: bound.value, most: bound.most, met: bound.is_met() }
     }
 }
 

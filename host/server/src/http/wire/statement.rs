@@ -64,7 +64,7 @@ pub struct BlockBody {
 /// The source of one part of the features on one chain.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = FeatureSource)]
-pub struct SourceBody {
+pub(crate) struct SourceBody {
     chain_id: u64,
     /// `activity`, `holdings`, `prices`, `markets` or `identity`.
     #[schema(value_type = String)]

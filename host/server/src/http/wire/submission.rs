@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::Moment;
+use super::{Checksummed, Moment};
 use assay_domain::{B256, Tag};
 
 /// The states of a submission; the last two are final.
@@ -73,6 +73,56 @@ pub struct SubmissionBody {
     pub created_at: Moment,
     #[schema(value_type = String, format = DateTime)]
     pub updated_at: Moment,
+}
+
+/// One page of the submissions of a key, the newest first.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OwnSubmissions)]
+pub struct OwnSubmissionsBody {
+    pub submissions: Vec<OwnSubmissionBody>,
+    /// Of all pages.
+    pub total: usize,
+    pub query: String,
+    pub page: u64,
+    pub limit: u64,
+}
+
+/// A submission in the list of its key.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OwnSubmission)]
+pub struct OwnSubmissionBody {
+    submission_id: Uuid,
+    agent_id: u64,
+    #[schema(value_type = String)]
+    address: Checksummed,
+    #[schema(value_type = Vec<String>)]
+    tags: Vec<Tag>,
+    #[schema(value_type = SubmissionStatus)]
+    status: &'static str,
+    /// The URL of everything else, relative to the server.
+    status_url: String,
+    /// Why it failed.
+    error: Option<String>,
+    #[schema(value_type = String, format = DateTime)]
+    created_at: Moment,
+    #[schema(value_type = String, format = DateTime)]
+    updated_at: Moment,
+}
+
+impl OwnSubmissionBody {
+    pub fn of(record: &SubmissionRecord, status_url: String) -> Self {
+        Self {
+            submission_id: record.id,
+            agent_id: record.agent_id,
+            address: Checksummed(record.address),
+            tags: record.tags.clone(),
+            status: record.stage.as_str(),
+            status_url,
+            error: record.error.clone(),
+            created_at: Moment(record.created_at),
+            updated_at: Moment(record.updated_at),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]

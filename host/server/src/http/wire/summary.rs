@@ -10,7 +10,7 @@ use assay_domain::{Address, ChainId, ChainSummary, Coverage, OffChain, SeenOn, S
 /// A transaction, given by its time, block and chain.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(as = Transaction, example = json!({ "timestamp": 1_455_404_000, "block_number": 1_000_000, "chain_id": 1 }))]
-pub struct TransactionBody {
+pub(crate) struct TransactionBody {
     /// Unix seconds.
     timestamp: i64,
     block_number: u64,
@@ -27,7 +27,7 @@ impl From<SeenOn> for TransactionBody {
 /// Totals in dollars, and counts.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[schema(as = Summary)]
-pub struct SummaryBody {
+pub(crate) struct SummaryBody {
     /// Tokens and lending deposits.
     #[schema(value_type = f64)]
     total_asset_usd: Usd,

@@ -11,7 +11,7 @@ async fn notices(places: usize) -> (Notices, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let config = config::Store::embedded(folder.path().join("assay.redb"));
     let store = Store::open(&config).await.unwrap();
-    (Notices::new(Submissions::Rehearsed(Rehearsal::new(store, None)), places), folder)
+    (Notices::new(store, Arc::default(), places), folder)
 }
 
 fn at(seconds: u64, stage: Stage) -> SubmissionRecord {

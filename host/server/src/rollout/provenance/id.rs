@@ -45,25 +45,25 @@ impl FromStr for ScoreId {
 pub(super) struct Secret([u8; 32]);
 
 impl Secret {
-    pub fn random() -> Result<Self, String> {
+    pub(crate) fn random() -> Result<Self, String> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
         Ok(Self(bytes))
     }
 
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Self(bytes))
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         hex::encode(self.0)
     }
 
     /// The id of `record` for `owner`. Only a quarter of the hash is in the id, so that it cannot be extended to a
     /// longer owner's name.
-    pub fn bind(&self, record: Uuid, owner: &str) -> ScoreId {
+    pub(crate) fn bind(&self, record: Uuid, owner: &str) -> ScoreId {
         let hash = Sha256::new().chain_update(self.0).chain_update(record.as_bytes()).chain_update(owner).finalize();
         let mut bond = [0; BOND];
         bond.iter_mut().zip(hash).for_each(|(to, from)| *to = from);

@@ -16,10 +16,10 @@ use uuid::Uuid;
 
 use super::{
     Rollout, Scored,
-    records::{self, BoostRecord, FactorRecord, ServedRecord},
+    records::{self, BoostRecord, ServedRecord},
 };
 use crate::{config, tasks::Spawner};
-use assay_domain::{Factor, ModelRef, features::Features};
+use assay_domain::{FactorRecord, ModelRef, features::Features};
 use assay_store::{Revision, Store, StoreError};
 use id::Secret;
 use writer::Writer;
@@ -65,7 +65,7 @@ impl Slot<'_> {
 }
 
 impl Provenance {
-    pub async fn open(store: &Store, settings: &config::Scoring) -> Result<Self, StoreError> {
+    pub(crate) async fn open(store: &Store, settings: &config::Scoring) -> Result<Self, StoreError> {
         let lifetime = settings.provenance_ttl;
         let (queue, inbox) = mpsc::channel(QUEUE);
         let secret = secret(store).await?;
@@ -78,14 +78,14 @@ impl Provenance {
     }
 
     /// Reserves room for a record; `None` where provenance is switched off, and, counted, where the queue is full.
-    pub fn reserve(&self) -> Option<Slot<'_>> {
+    pub(crate) fn reserve(&self) -> Option<Slot<'_>> {
         let permit = self.queue.as_ref()?.try_reserve().inspect_err(|_| {
             metrics::counter!("assay_score_records_dropped_total").increment(1);
         });
         Some(Slot { id: Uuid::new_v4(), permit: permit.ok()? })
     }
 
-    pub fn write(&self, tasks: &Spawner) {
+    pub(crate) fn write(&self, tasks: &Spawner) {
         self.writer.start(self.store.clone(), tasks);
     }
 }
@@ -185,20 +185,9 @@ impl Unwritten {
             boost: boost.as_ref().map(|(model, usd)| BoostRecord { model: model.into(), total_asset_usd: *usd }),
             score: assessment.score,
             decile: assessment.decile.get(),
-            factors: assessment.factors.iter().map(factor).collect(),
+            factors: assessment.factors.iter().map(FactorRecord::from).collect(),
             blocks: scored.origins.blocks.clone(),
             sources: scored.origins.sources.clone(),
         }
-    }
-}
-
-fn factor(factor: &Factor) -> FactorRecord {
-    let words = factor.words.as_ref();
-    FactorRecord {
-        label: factor.label.clone(),
-        rating: words.map(|words| words.rating.as_str().to_owned()),
-        description: words.map(|words| words.description.clone()),
-        points: factor.points,
-        possible: words.map(|words| words.possible),
     }
 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::rollout::records::{FactorRecord, ServedRecord};
-use assay_domain::{Assessment, Decile, Digest, Factor, Range, Words};
+use crate::rollout::records::ServedRecord;
+use assay_domain::{Assessment, Decile, Digest, Factor, FactorRecord, Range, Words};
 use assay_registry::{BoostModel, CreditModel, ScoreError};
 
 /// A served score, computed again.

@@ -21,15 +21,15 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub fn new(inbox: mpsc::Receiver<Unwritten>, lifetime: Duration) -> Self {
+    pub(crate) fn new(inbox: mpsc::Receiver<Unwritten>, lifetime: Duration) -> Self {
         Self { inbox: Mutex::new(Some(inbox)), lifetime }
     }
 
-    pub fn lifetime(&self) -> Duration {
+    pub(crate) fn lifetime(&self) -> Duration {
         self.lifetime
     }
 
-    pub fn start(&self, store: Store, tasks: &Spawner) {
+    pub(crate) fn start(&self, store: Store, tasks: &Spawner) {
         let Some(mut inbox) = self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let (lifetime, stopping) = (self.lifetime, tasks.stopping());
         tasks.spawn("score-records", async move {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use assay_domain::{
-    Address, Coverage, ModelPin, ReadBlock, Score, Source, Time,
+    Address, Coverage, FactorRecord, ModelPin, ReadBlock, Score, Source, Time,
     features::{Features, exact},
 };
 
@@ -41,17 +41,4 @@ pub struct BoostRecord {
     pub model: ModelPin,
     #[serde(with = "exact")]
     pub total_asset_usd: f64,
-}
-
-/// A factor. Rating, description and possible points are absent where the model was asked for numbers alone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FactorRecord {
-    pub label: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rating: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    pub points: i32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub possible: Option<u32>,
 }

@@ -23,7 +23,7 @@ pub(super) struct PairCount {
 
 impl Counters {
     /// Counts one score for each of `challengers`.
-    pub fn add(&self, champion: &CreditModel, challengers: &[CreditModel], sampled: bool, dropped: bool) {
+    pub(crate) fn add(&self, champion: &CreditModel, challengers: &[CreditModel], sampled: bool, dropped: bool) {
         if challengers.is_empty() {
             return;
         }
@@ -41,7 +41,7 @@ impl Counters {
     }
 
     /// Takes everything counted since the last call.
-    pub fn take(&self) -> BTreeMap<(Digest, Digest), PairCount> {
+    pub(crate) fn take(&self) -> BTreeMap<(Digest, Digest), PairCount> {
         std::mem::take(&mut *self.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

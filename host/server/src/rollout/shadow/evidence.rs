@@ -30,7 +30,7 @@ pub struct ShadowPair {
 
 /// The figures of a pair that have bounds in the configuration.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Evidence {
+pub struct Evidence {
     /// Calls, failed ones included.
     pub calls: u64,
     /// Share of them that failed.
@@ -70,7 +70,7 @@ impl ShadowPair {
         }
     }
 
-    pub(crate) fn evidence(&self) -> Evidence {
+    pub fn evidence(&self) -> Evidence {
         let failed = self.record.failed();
         let calls = self.record.scores.count() + self.record.counts.refused + failed;
         let median = |sketch: &Sketch| sketch.quantile(0.5).filter(|median| *median > 0.0);

@@ -38,12 +38,12 @@ pub(super) fn current_hour() -> i64 {
 }
 
 impl Hours {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { hours: BTreeMap::new(), changed: false, process: Uuid::new_v4().simple().to_string() }
     }
 
     /// The record of two models in the current hour, to be changed.
-    pub fn pair(&mut self, champion: &ModelPin, challenger: &ModelPin) -> &mut PairRecord {
+    pub(crate) fn pair(&mut self, champion: &ModelPin, challenger: &ModelPin) -> &mut PairRecord {
         self.changed = true;
         let pairs = self.hours.entry(current_hour()).or_default();
         let new = || PairRecord::new(champion.clone(), challenger.clone());
@@ -53,7 +53,7 @@ impl Hours {
 
 impl Shadow {
     /// Writes the changed hours to the store; they expire after `lifetime`.
-    pub async fn flush(&self, store: &Store, lifetime: Duration) -> Result<(), StoreError> {
+    pub(crate) async fn flush(&self, store: &Store, lifetime: Duration) -> Result<(), StoreError> {
         let (hours, process, now) = {
             let mut hours = self.hours();
             for pair in self.counters.take().into_values() {

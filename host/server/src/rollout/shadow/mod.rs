@@ -29,8 +29,7 @@ use assay_domain::{Address, ModelVersion, features::Features};
 use assay_registry::{CreditModel, Registry};
 
 use counters::Counters;
-pub(crate) use evidence::Evidence;
-pub use evidence::{ShadowPair, Spread};
+pub use evidence::{Evidence, ShadowPair, Spread};
 use hours::Hours;
 use worker::Job;
 
@@ -50,7 +49,11 @@ pub(super) struct Shadow {
 impl Shadow {
     /// # Errors
     /// The system starts no thread.
-    pub fn start(registry: &Arc<Registry>, settings: &config::Scoring, observed: &Arc<Observed>) -> io::Result<Self> {
+    pub(crate) fn start(
+        registry: &Arc<Registry>,
+        settings: &config::Scoring,
+        observed: &Arc<Observed>,
+    ) -> io::Result<Self> {
         let (counters, hours) = (Arc::new(Counters::default()), Arc::new(Mutex::new(Hours::new())));
         let stop = Arc::new(AtomicBool::new(false));
         let mut shadow = Self { queue: None, thread: None, stop, counters, hours, share: settings.shadow_share };
@@ -71,7 +74,13 @@ impl Shadow {
     }
 
     /// Queues the score for the challengers that have it in their sample, if there is room. Never waits.
-    pub fn offer(&self, registry: &Registry, champion: &CreditModel, scored: &Arc<Scored>, features: &Arc<Features>) {
+    pub(crate) fn offer(
+        &self,
+        registry: &Registry,
+        champion: &CreditModel,
+        scored: &Arc<Scored>,
+        features: &Arc<Features>,
+    ) {
         let Some(queue) = &self.queue else { return };
         let active = registry.active_guard();
         let challengers: Vec<CreditModel> = active.challengers();

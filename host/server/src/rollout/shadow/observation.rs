@@ -21,7 +21,7 @@ pub(super) struct Observation<'a> {
 }
 
 impl Observation<'_> {
-    pub fn add_to(&self, pair: &mut PairRecord) {
+    pub(crate) fn add_to(&self, pair: &mut PairRecord) {
         pair.counts.seen += 1;
         pair.counts.sampled += 1;
         // No instance was free, so the challenger was not called.

@@ -47,7 +47,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub fn run(&self, inbox: &mpsc::Receiver<Job>) {
+    pub(crate) fn run(&self, inbox: &mpsc::Receiver<Job>) {
         yield_to_requests();
         // The moment up to which the share is used.
         let mut used_until = Instant::now();

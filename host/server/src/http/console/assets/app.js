@@ -10,7 +10,9 @@ import { Several } from "./views/several.js";
 import { Compare } from "./views/compare.js";
 import { Models } from "./views/models.js";
 import { Agents } from "./views/agents.js";
+import { Submissions } from "./views/submissions.js";
 import { Keys } from "./views/keys.js";
+import { Status } from "./views/status.js";
 
 const ICON = new URL("icon.svg", import.meta.url).pathname;
 
@@ -21,6 +23,8 @@ const VIEWS = [
   { name: "compare", title: "Compare", scopes: ["read"], View: Compare },
   { name: "models", title: "Models", scopes: ["read", "admin"], View: Models },
   { name: "agents", title: "Agents", scopes: ["read", "submit"], View: Agents },
+  { name: "submissions", title: "Submissions", scopes: ["read", "submit"], View: Submissions },
+  { name: "status", title: "Status", scopes: ["admin"], View: Status },
   { name: "keys", title: "Keys and limits", scopes: ["read", "submit", "admin"], View: Keys },
 ];
 

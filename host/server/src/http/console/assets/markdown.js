@@ -7,7 +7,7 @@ import { Table } from "./parts.js";
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\((https?:\/\/[^)\s]+)\)/g;
 
 /** Text with code, bold parts and links. */
-function inline(text) {
+export function inline(text) {
   const parts = [];
   let at = 0;
   for (const found of text.matchAll(INLINE)) {

@@ -3,7 +3,6 @@
 import { createContext, useContext } from "./dom.js";
 
 const KEY = "assay.key";
-const SUBMISSIONS = "assay.submissions";
 const RECENT = "assay.recent";
 
 function list(name) {
@@ -23,12 +22,7 @@ export const session = {
   },
   close() {
     sessionStorage.removeItem(KEY);
-    sessionStorage.removeItem(SUBMISSIONS);
     sessionStorage.removeItem(RECENT);
-  },
-  /** The submissions that this tab made, newest first: the API has no list of them. */
-  get submissions() {
-    return list(SUBMISSIONS);
   },
   /** What was looked up in this tab, newest first. */
   get recent() {
@@ -37,9 +31,6 @@ export const session = {
   look(one) {
     const others = session.recent.filter(({ address }) => address !== one.address);
     sessionStorage.setItem(RECENT, JSON.stringify([one, ...others].slice(0, 12)));
-  },
-  remember(submission) {
-    sessionStorage.setItem(SUBMISSIONS, JSON.stringify([submission, ...session.submissions].slice(0, 50)));
   },
 };
 

@@ -51,6 +51,12 @@ export const bytes = or((value) => (value < 1024 ? `${value} B` : `${some.format
 /** A lending market, by its protocol, its name and its chain. */
 export const market = (pool) => `${pool.protocol}${pool.market ? ` ${pool.market}` : ""} on ${chain(pool.chain_id)}`;
 
+/** A span of time in its largest unit. */
+export const span = or((seconds) => {
+  const [value, unit] = seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : seconds < 172_800 ? [seconds / 3600, "h"] : [seconds / 86_400, "days"];
+  return `${whole.format(value)} ${unit}`;
+});
+
 /** `1 unit`, `2 units`. */
 export const several = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 

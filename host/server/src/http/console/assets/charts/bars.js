@@ -1,7 +1,7 @@
 // Bars that compare a few amounts.
 
 import { html } from "../dom.js";
-import { several } from "../words.js";
+import { count, number } from "../words.js";
 
 const within = (share) => Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0));
 
@@ -19,21 +19,24 @@ export function Columns({ names, bins, text }) {
   const most = Math.max(1, ...bins.flatMap(({ counts }) => counts));
   const width = 100 / bins.length;
   const column = ({ counts }, at) =>
-    counts.map((count, series) => {
-      const height = (count / most) * 60;
+    counts.map((times, series) => {
+      const height = (times / most) * 60;
       const x = at * width + width * (0.08 + series * 0.42);
       return html`<rect class=${`series-${series}`} x=${x} y=${60 - height} width=${width * 0.4} height=${height} />`;
     });
+  const edges = bins.filter((_, at) => at % 2 === 0).map(({ from }) => from);
   return html`<figure>
-    <svg class="columns" viewBox="0 0 100 60" preserveAspectRatio="none" role="img" aria-label=${text}>
-      ${bins.map(column)}
-      <rect class="axis" x="0" y="59.6" width="100" height="0.4" />
-    </svg>
-    <div class="ends faint">
-      <span>${bins[0].from}</span><span>${(bins[0].from + bins.at(-1).to) / 2}</span><span>${bins.at(-1).to}</span>
+    <div class="plot">
+      <span class="faint">Wallets</span>
+      <div class="y faint" aria-hidden="true"><span>${count(most)}</span><span>${number(most / 2)}</span><span>0</span></div>
+      <svg class="columns" viewBox="0 0 100 60" preserveAspectRatio="none" role="img" aria-label=${text}>
+        ${[0, 30, 59.6].map((y) => html`<rect class="axis" x="0" y=${y} width="100" height="0.4" />`)}
+        ${bins.map(column)}
+      </svg>
+      <div class="x faint" aria-hidden="true">${[...edges, bins.at(-1).to].map((edge) => html`<span>${edge}</span>`)}</div>
+      <span class="faint end">Score</span>
     </div>
     <figcaption>
-      <span class="faint">The highest column has ${several(most, "wallet")}.</span>
       ${names.map(
         (name, series) => html`<span><i class=${`swatch series-${series}`} aria-hidden="true"></i>${name} </span>`,
       )}

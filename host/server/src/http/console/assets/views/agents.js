@@ -3,8 +3,8 @@
 import { html } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go, link } from "../route.js";
-import { session, useMe } from "../session.js";
-import { Answer, Facts, Pages, Raw, Table, Time, Title, figures, values } from "../parts.js";
+import { useMe } from "../session.js";
+import { Answer, Facts, Pages, Raw, Table, Title, figures, values } from "../parts.js";
 import { count, number } from "../words.js";
 import { Submission, Submit } from "./submission.js";
 
@@ -22,7 +22,7 @@ export function Agents({ parts: [agent, what, submission], query }) {
         ? html`<${List} query=${query} />`
         : html`<p class="note">To see agents needs the scope <code>read</code>.</p>`
     }
-    <${Open} />`;
+    <p><a href=${link(["submissions"])}>Submissions of your key</a></p>`;
 }
 
 function List({ query }) {
@@ -36,7 +36,9 @@ function List({ query }) {
       ${count(body.total ?? body.total_results)}${" "}
       ${text ? html`agents match “${text}”. <a href=${link(["agents"])}>Show all</a>` : "agents in the registry."}
     </p>
-    ${body.agents.length > 0 && html`<${Table} quiet caption="Agents" head=${HEAD} rows=${body.agents.map(row)} />`}
+    <div class="stacked">
+      ${body.agents.length > 0 && html`<${Table} quiet caption="Agents" head=${HEAD} rows=${body.agents.map(row)} />`}
+    </div>
     <${Pages}
       page=${page}
       limit=${LIMIT}
@@ -65,35 +67,6 @@ const row = ({ agent_id, owner, metadata }) =>
     <td dir="auto" class="wide"><span class="clip">${metadata?.description}</span></td>
     <td><code>${owner}</code></td>
   </tr>`;
-
-/** Submissions of this tab, and a way to any other by its id. */
-function Open() {
-  const known = session.submissions;
-  const submit = (event) => {
-    const { agent, submission } = values(event);
-    go(["agents", agent.trim(), "submissions", submission.trim()]);
-  };
-  const row = ({ agent_id, submission_id, at }) =>
-    html`<tr>
-      <th scope="row"><a href=${link(["agents", agent_id, "submissions", submission_id])}>${submission_id}</a></th>
-      <td>${agent_id}</td>
-      <td><${Time} at=${at} /></td>
-    </tr>`;
-  return html`<section class="card">
-    <h2>Submissions</h2>
-    ${
-      known.length > 0
-        ? html`<${Table} caption="Made in this tab" head=${["Submission", "Agent", "Made"]} rows=${known.map(row)} />`
-        : html`<p class="faint">None was made in this tab. Open an agent to make one.</p>`
-    }
-    <form class="line" onSubmit=${submit}>
-      <label for="agent">Agent</label
-      ><input id="agent" name="agent" inputmode="numeric" pattern="[0-9]+" required size="8" />
-      <label for="submission">Submission</label><input id="submission" name="submission" required spellcheck="false" />
-      <button>Open</button>
-    </form>
-  </section>`;
-}
 
 function Agent({ id }) {
   const me = useMe();

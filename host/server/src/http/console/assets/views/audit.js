@@ -15,7 +15,9 @@ export function Audit({ query }) {
     ${entries.length === 0 && html`<p>There is no entry on this page.</p>`}
     ${
       entries.length > 0 &&
-      html`<${Table} quiet caption="Changes to models, newest first" head=${HEAD} rows=${entries.map(row)} />`
+      html`<div class="stacked">
+        <${Table} quiet caption="Changes to models, newest first" head=${HEAD} rows=${entries.map(row)} />
+      </div>`
     }
     <${Pages} page=${page} limit=${LIMIT} total=${total} href=${(page) => link(["models", "audit"], { page })} />
   `;
@@ -27,9 +29,9 @@ const versions = (models) => models.map(({ version }) => version).join(", ") || 
 const tone = { done: "good", refused: "bad", not_done: "warn" };
 
 const row = ({ at, by, action, kind, from, to, why, forced, outcome, detail }) => html`<tr>
-  <td><${Time} at=${at} /></td>
-  <td>${by}</td>
+  <td data-label="When"><${Time} at=${at} /></td>
+  <td data-label="By">${by}</td>
   <th scope="row">${action}${forced && html` <${Mark} kind="warn">forced</${Mark}>`}</th>
-  <td>${kind}</td><td>${versions(from)}</td><td>${versions(to)}</td><td>${why ?? "–"}</td>
-  <td><${Mark} kind=${tone[outcome]}>${outcome ?? "open"}</${Mark}> ${detail}</td>
+  <td data-label="Kind">${kind}</td><td data-label="From">${versions(from)}</td><td data-label="To">${versions(to)}</td><td data-label="Reason">${why ?? "–"}</td>
+  <td data-label="Outcome"><${Mark} kind=${tone[outcome]}>${outcome ?? "open"}</${Mark}> ${detail}</td>
 </tr>`;

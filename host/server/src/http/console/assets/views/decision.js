@@ -43,16 +43,17 @@ function Points({ score, boosted }) {
       <p>
         <${Mark} kind=${`range-${score.range}`}>${range(score.range)}</${Mark}>
         ${score.provisional && html` <${Mark} kind="warn">provisional</${Mark}>`}
-        <br />Better than ${score.decile - 1} of 10 wallets
+        <br />${score.decile > 1 ? `Better than ${score.decile - 1} of 10 wallets` : "In the lowest tenth of wallets"}
       </p>
     </div>
     <${Scale} score=${score.score} name=${score.range} decile=${score.decile} boosted=${boosted} />`;
 }
 
-/** What the model claims of such wallets; nothing if it claims nothing. */
+/** What the model claims of such wallets, or that it claims nothing. */
 function Claims({ score: { claims, no_claim: none } }) {
   if (none) return html`<p class="faint">No probability is claimed: ${none}.</p>`;
-  return (claims ?? []).map(
+  if (!claims?.length) return html`<p class="faint">This model claims no probability: its score only orders wallets.</p>`;
+  return claims.map(
     ({ outcome, horizon_days: days, estimate, low, high, population }) =>
       html`<p>
         <b>${percent(estimate)}</b> of such wallets are ${outcome} within ${several(days, "day")}${" "}
@@ -70,7 +71,7 @@ function Nearness({ positions, owes }) {
   return html`<${Mark} kind=${least < 1.1 ? "bad" : least < 1.5 ? "warn" : "good"}>health factor ${number(least)}</${Mark}>
     <small>
       ${least > 1 ? `collateral may fall by ${percent(1 - 1 / least)}` : "can be liquidated now"}
-      ${unknown > 0 && `; ${unknown} not known`}
+      ${unknown > 0 && `; ${several(unknown, "position")} not known`}
     </small>`;
 }
 
@@ -89,9 +90,10 @@ const isRead = ({ coverage }) => coverage === "complete" || coverage === "partia
 function Sureness({ events }) {
   const read = events.pools.filter(isRead).length;
   if (events.pools.length === 0) return "no market is read";
-  if (events.coverage === "complete") return html`complete <small>${several(read, "market")}</small>`;
+  const others = events.not_covered.length > 0 && html`<br />${several(events.not_covered.length, "lender")} not read`;
+  if (events.coverage === "complete") return html`complete <small>${several(read, "market")}${others}</small>`;
   return html`<${Mark} kind="warn">${events.coverage}</${Mark}>
-    <small>${read} of ${several(events.pools.length, "market")} read</small>`;
+    <small>${read} of ${several(events.pools.length, "market")} read${others}</small>`;
 }
 
 function Answers({ score, report, origin }) {

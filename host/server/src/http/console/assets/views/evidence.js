@@ -4,11 +4,12 @@ import { html, useState } from "../dom.js";
 import { path, useAsk } from "../api.js";
 import { go } from "../route.js";
 import { useMe } from "../session.js";
-import { Answer, Digest, Facts, Mark, Raw, Table, Time, figures } from "../parts.js";
+import { Answer, Digest, Facts, Raw, Table, Time, figures } from "../parts.js";
 import { Columns } from "../charts/bars.js";
-import { RANGES, count, number, percent, range, several, signed } from "../words.js";
+import { count, number, percent, several, signed } from "../words.js";
 import { Change } from "./roles.js";
 import { Outcomes } from "./outcomes.js";
+import { Migration, Psi } from "./pair.js";
 
 const WINDOWS = {
   "": "as promotion is decided",
@@ -53,11 +54,9 @@ export function Evidence({ query }) {
   `;
 }
 
-const bands = { "no significant change": "good", "requires investigation": "warn", "significant change": "bad" };
-
 function Pair({ pair }) {
   const me = useMe();
-  const [change, setChange] = useState(null);
+  const [isAsking, setAsking] = useState(false);
   const { champion, challenger, difference } = pair;
   return html`<section class="card">
     <h2>${challenger.version} against ${champion.version}</h2>
@@ -66,8 +65,7 @@ function Pair({ pair }) {
         ["Scored by both", `${count(pair.scored)} of ${count(pair.seen)}`],
         [
           "PSI",
-          html`${number(pair.psi)}${" "}
-          ${pair.psi_band && html`<${Mark} kind=${bands[pair.psi_band]}>${pair.psi_band}</${Mark}>`}`,
+          html`<${Psi} pair=${pair} />`,
         ],
         ["Same range", percent(pair.same_range)],
         ["Same decile", percent(pair.same_decile)],
@@ -91,17 +89,16 @@ function Pair({ pair }) {
     ${
       me.scopes.includes("admin") &&
       html`<div class="buttons">
-        <button type="button" onClick=${() => setChange("promote")}>Promote ${challenger.version} …</button>
-        <button type="button" onClick=${() => setChange("rollback")}>Roll credit back …</button>
+        <button type="button" onClick=${() => setAsking(true)}>Promote ${challenger.version} …</button>
       </div>`
     }
     ${
-      change &&
+      isAsking &&
       html`<${Change}
-        change=${change}
+        change="promote"
         model=${challenger}
-        close=${() => setChange(null)}
-        done=${() => go(["models", "shelf"])}
+        changed=${() => {}}
+        close=${(isChanged) => (isChanged ? go(["models", "shelf"]) : setAsking(false))}
       />`
     }
   </section>`;
@@ -132,24 +129,6 @@ function Distribution({ pair }) {
   ];
   return html`<h3>Distribution of scores</h3>
     <${Columns} names=${names} bins=${bins} text=${`Distribution of scores. ${names.join(". ")}`} />`;
-}
-
-function Migration({ pair }) {
-  const total = Math.max(1, pair.scored);
-  const heat = (times) => (times === 0 ? 0 : 1 + Math.min(3, Math.floor((times / total) * 8)));
-  const cell = (times, from, to) =>
-    html`<td class=${`figure heat-${heat(times)} ${from === to ? "same" : ""}`}>${count(times)}</td>`;
-  const row = (counts, from) =>
-    html`<tr>
-      <th scope="row">${range(RANGES[from][0])}</th>
-      ${counts.map((times, to) => cell(times, from, to))}
-    </tr>`;
-  const head = [`From \\ to`, ...RANGES.map(([name]) => figures(range(name)))];
-  return html`<${Table}
-    caption=${`Range by ${pair.champion.version} (rows) and by ${pair.challenger.version} (columns), in subjects`}
-    head=${head}
-    rows=${pair.range_migration.map(row)}
-  />`;
 }
 
 function Drift({ pair: { factors, champion, challenger } }) {

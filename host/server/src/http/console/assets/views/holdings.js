@@ -2,12 +2,15 @@
 
 import { html } from "../dom.js";
 import { Digest, Sortable } from "../parts.js";
-import { chain, dollars, several } from "../words.js";
+import { NOT_KNOWN, chain, dollars, several } from "../words.js";
 
 /** Rows that are shown at once. */
 const SHOWN = 5;
 
 const KINDS = { token: "in the wallet", deposit: "supplied", debt: "borrowed" };
+
+/** Who says what a token is worth. */
+const SOURCES = { feed: "price feed", oracle: "market oracle", api: "price API", pool: "pool reserves" };
 
 /** One row for each token, deposit and debt. */
 function rows({ assets, defi }) {
@@ -18,10 +21,10 @@ function rows({ assets, defi }) {
     address: token.address,
     chain: token.chain_id,
     balance: token.balance,
-    // The sandbox does not say whether there is a price.
-    value: token.priced === false ? null : token.value_usd,
+    value: token.priced ? token.value_usd : null,
+    source: SOURCES[token.price_source],
   }));
-  const of = (kind, asset, id, value) => ({ kind, asset, chain: id, value });
+  const of = (kind, asset, id, value) => ({ kind, asset, chain: id, value, source: "its market" });
   const positions = defi.protocols.flatMap(({ name, chain_id: id, supplied, borrowed }) => [
     ...(supplied > 0 ? [of("deposit", name, id, supplied)] : []),
     ...(borrowed > 0 ? [of("debt", name, id, -borrowed)] : []),
@@ -38,6 +41,7 @@ const COLUMNS = [
   },
   { title: "Chain", of: (row) => chain(row.chain), show: (row) => chain(row.chain) },
   { title: "Where", of: (row) => KINDS[row.kind], show: (row) => KINDS[row.kind] },
+  { title: "Price from", of: (row) => row.source ?? "", show: (row) => row.source ?? NOT_KNOWN },
   { title: "Balance", isFigure: true, of: (row) => Number(row.balance ?? 0), show: (row) => row.balance ?? "" },
   {
     title: "Value",
@@ -67,7 +71,7 @@ export function Holdings({ report }) {
     <h2>Holdings</h2>
     ${
       worth.length > 0
-        ? html`<${Sortable} caption="Holdings" columns=${COLUMNS} rows=${worth} by=${4} most=${SHOWN}>${also}</${Sortable}>`
+        ? html`<${Sortable} caption="Holdings" columns=${COLUMNS} rows=${worth} by=${5} most=${SHOWN}>${also}</${Sortable}>`
         : html`<p>Nothing of value was found on the chains that this server reads.</p>${also}`
     }
   </section>`;

@@ -1,9 +1,9 @@
-// The key that is signed in, and for admins every key of the server.
+// The key that is signed in, and for admins every key of the server: minted and revoked here.
 
-import { html } from "../dom.js";
-import { useAsk } from "../api.js";
+import { html, useRef, useState } from "../dom.js";
+import { ask, path, useAction, useAsk } from "../api.js";
 import { useMe } from "../session.js";
-import { Answer, Facts, Table, Time, Title, figures } from "../parts.js";
+import { Answer, Dialog, Facts, Mark, Problem, Table, Time, Title, announce, figures, values } from "../parts.js";
 import { count, several } from "../words.js";
 
 const CALLS = {
@@ -53,31 +53,120 @@ function Own({ usage: { name, scopes, limit, used, left, rate, costs } }) {
   </section>`;
 }
 
+const SCOPES = { read: "read: scores, reports and agents", submit: "submit: reputation", admin: "admin: models, keys, status" };
+
 function All() {
+  const me = useMe();
   const asked = useAsk("admin/keys");
+  const [revoked, setRevoked] = useState(null);
   const row = ({ name, scopes, limit, used, left, rate, source, minted_at }) =>
     html`<tr>
-      <th scope="row">${name}</th>
-      <td>${scopes.join(", ")}</td>
-      <td class="figure">${limit === null ? "–" : count(used)}</td>
-      <td class="figure">${limit === null ? "not metered" : count(limit)}</td>
-      <td class="figure">${limit === null ? "–" : count(left)}</td>
-      <td class="figure">${rate === null ? "no limit" : count(rate)}</td>
-      <td>${source}${minted_at && html`, <${Time} at=${minted_at} />`}</td>
+      <th scope="row">${name}${name === me.name && html` <${Mark}>yours</${Mark}>`}</th>
+      <td data-label="Scopes">${scopes.join(", ")}</td>
+      <td data-label="Used" class="figure">${limit === null ? "–" : count(used)}</td>
+      <td data-label="Of" class="figure">${limit === null ? "not metered" : count(limit)}</td>
+      <td data-label="Left" class="figure">${limit === null ? "–" : count(left)}</td>
+      <td data-label="A minute" class="figure">${rate === null ? "no limit" : count(rate)}</td>
+      <td data-label="From">${source}${minted_at && html`, <${Time} at=${minted_at} />`}</td>
+      <td>
+        ${
+          source === "store" &&
+          html`<button type="button" class="small" aria-label=${`Revoke ${name}`} onClick=${() => setRevoked(name)}>Revoke …</button>`
+        }
+      </td>
     </tr>`;
   const show = ({ body: { keys } }) =>
-    html`<section class="card">
+    html`<section class="card stacked">
       <h2>All keys of this server</h2>
       <${Table}
         quiet
         caption="All keys of this server"
-        head=${["Name", "Scopes", ...["Used", "Of", "Left", "A minute"].map(figures), "From"]}
+        head=${["Name", "Scopes", ...["Used", "Of", "Left", "A minute"].map(figures), "From", "Revoke"]}
         rows=${keys.map(row)}
       />
-      <p class="faint">
-        <code>assay key mint --store</code> adds a key, <code>assay key revoke</code> ends one. The text of a key is not
-        kept.
-      </p>
+      <p class="faint">The text of a key is not kept. A key of the configuration is removed there.</p>
     </section>`;
-  return html`<${Answer} asked=${asked} what="the keys" show=${show} />`;
+  return html`<${Answer} asked=${asked} what="the keys" show=${show} />
+    <${Mint} minted=${asked.again} />
+    ${revoked && html`<${Revoke} name=${revoked} changed=${asked.again} close=${() => setRevoked(null)} />`}`;
+}
+
+/** Makes a key, whose text is shown once. */
+function Mint({ minted }) {
+  const { busy, error, done, start } = useAction();
+  const submit = (event) => {
+    const { name, units, rate, ...scopes } = values(event);
+    const form = event.currentTarget;
+    const number = (text) => (text === "" ? undefined : Number(text));
+    const json = {
+      name: name.trim(),
+      scopes: Object.keys(SCOPES).filter((scope) => scopes[scope]),
+      units: number(units),
+      rate: number(rate),
+    };
+    start(async () => {
+      const { body } = await ask(path(["admin", "keys"]), { method: "POST", json });
+      announce(`The key ${body.key.name} is minted`);
+      form.reset();
+      minted();
+      return body;
+    });
+  };
+  return html`<section class="card">
+    <h2>Mint a key</h2>
+    ${done && html`<${Shown} minted=${done} hide=${() => start(() => null)} />`}
+    ${error && html`<${Problem} error=${error} />`}
+    <form class="stack" onSubmit=${submit}>
+      <label for="name">Name, in logs and usage</label>
+      <input id="name" name="name" required maxlength="64" pattern="[._\\-]*[A-Za-z0-9][A-Za-z0-9._\\-]*" autocomplete="off" spellcheck="false" />
+      <fieldset>
+        <legend>What it may do</legend>
+        ${Object.entries(SCOPES).map(
+          ([scope, words]) =>
+            html`<label class="choice"><input type="checkbox" name=${scope} defaultChecked=${scope === "read"} /> ${words}</label>`,
+        )}
+      </fieldset>
+      <label for="units">Units that it may use in all; empty: not metered</label>
+      <input id="units" name="units" type="number" min="0" step="1" />
+      <label for="rate">Requests a minute; empty: as configured, 0: no limit</label>
+      <input id="rate" name="rate" type="number" min="0" max="4294967295" step="1" />
+      <button class="main" disabled=${busy}>${busy ? "Minting …" : "Mint"}</button>
+    </form>
+  </section>`;
+}
+
+function Shown({ minted: { secret, key }, hide }) {
+  const [copied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard?.writeText(secret).then(() => setCopied(true), () => {});
+  return html`<div class="note good secret">
+    <p><b>The key ${key.name} is not shown again.</b> Copy it now; every host accepts it at once.</p>
+    <p><code>${secret}</code></p>
+    <div class="buttons">
+      <button type="button" onClick=${copy}>${copied ? "Copied" : "Copy"}</button>
+      <button type="button" onClick=${hide}>I have kept it</button>
+    </div>
+  </div>`;
+}
+
+function Revoke({ name, changed, close }) {
+  const me = useMe();
+  const finished = useRef(false);
+  const { busy, error, start } = useAction();
+  const revoke = () =>
+    start(async () => {
+      await ask(path(["admin", "keys", name]), { method: "DELETE" });
+      announce(`The key ${name} is revoked`);
+      finished.current = true;
+      changed();
+      close();
+    });
+  return html`<${Dialog} title=${`Revoke the key ${name}`} close=${close} finished=${finished}>
+    <p>Every host refuses it within two seconds. A new key of the same name starts with no used units.</p>
+    ${name === me.name && html`<p class="note warn">You are signed in with this key: the console ends with it.</p>`}
+    ${error && html`<${Problem} error=${error} />`}
+    <div class="buttons">
+      <button type="button" class="main" disabled=${busy} onClick=${revoke}>${busy ? "Revoking …" : "Revoke"}</button>
+      <button type="button" onClick=${close}>Cancel</button>
+    </div>
+  </${Dialog}>`;
 }

@@ -1,11 +1,11 @@
 // Changes to the roles of models, each with a reason for the audit log.
 
-import { html, useRef } from "../dom.js";
-import { ask, path, useAction, useAsk } from "../api.js";
-import { Answer, Dialog, Facts, Mark, Problem, announce, values } from "../parts.js";
-import { count, number, percent, several, signed } from "../words.js";
+import { html, useRef, useState } from "../dom.js";
+import { ask, path, useAction } from "../api.js";
+import { Dialog, Facts, Problem, announce, values } from "../parts.js";
+import { Promotion } from "./promotion.js";
 
-/** What a dialog asks and sends, by the name of the change. `model` has a kind and a version. */
+/** What a dialog asks and sends, by the name of the change. `model` has a kind and a version, or the version `to` go back to. */
 const CHANGES = {
   promote: {
     title: ({ kind, version }) => `Make ${kind} ${version} the champion`,
@@ -15,7 +15,7 @@ const CHANGES = {
     send: ({ kind, version }, { why, force }) => ["PUT", [kind, "champion"], { version, why, force }],
   },
   rollback: {
-    title: ({ kind }) => `Roll ${kind} back`,
+    title: ({ kind, to }) => `Roll ${kind} back to ${to}`,
     says: "The previous champion answers again. No bound prevents a rollback.",
     action: "Roll back",
     send: ({ kind }, { why }) => ["POST", [kind, "rollback"], { why }],
@@ -36,68 +36,65 @@ const CHANGES = {
   },
 };
 
-const bands = { "no significant change": "good", "requires investigation": "warn", "significant change": "bad" };
-
-/** What the shadow has seen of a candidate, beside the champion. */
-function Shadow({ version }) {
-  const asked = useAsk(path(["models", "credit", "report"]));
-  const show = ({ body: { pairs, window_hours: hours } }) => {
-    const pair = pairs.find(({ challenger }) => challenger.version === version);
-    if (!pair) {
-      return html`<p class="note warn">
-        The shadow has seen nothing of ${version} in ${several(hours, "hour")}. Make it a challenger first.
-      </p>`;
-    }
-    const band = pair.psi_band;
-    return html`<${Facts}
-      of=${[
-        ["Candidate", pair.challenger.version],
-        ["Champion", pair.champion.version],
-        ["Wallets compared", `${count(pair.scored)} in ${several(hours, "hour")}`],
-        ["Failed calls", count(pair.failed)],
-        ["PSI", html`${number(pair.psi)} ${band && html`<${Mark} kind=${bands[band]}>${band}</${Mark}>`}`],
-        ["Move to another range", percent(1 - pair.same_range)],
-        ["Mean difference", signed(pair.difference.mean)],
-      ]}
-    />`;
-  };
-  return html`<${Answer} asked=${asked} what="the evidence" show=${show} />`;
-}
-
 /** Asks for the reason and makes the change. The server's refusal stays in the dialog, where it can be forced. */
-export function Change({ change, model, close, done }) {
-  const { title, says, action, forcible, silent, send } = CHANGES[change];
+export function Change({ change, model, changed, close }) {
+  const { title, says, action, forcible, silent } = CHANGES[change];
   const { busy, error, start } = useAction();
+  const [roles, setRoles] = useState(null);
   const finished = useRef(false);
+  const make = (of, model, given) =>
+    start(async () => {
+      const [method, parts, json] = CHANGES[of].send(model, given);
+      const { body } = await ask(path(["admin", "models", ...parts]), { method, json });
+      announce(`Done: ${CHANGES[of].title(model)}`);
+      finished.current = true;
+      changed();
+      if (of === "promote" || of === "rollback") setRoles({ ...body, of });
+      else close(true);
+    });
   const submit = (event) => {
     const { why, force } = values(event);
-    const reason = why?.trim() || undefined;
-    start(async () => {
-      const [method, parts, json] = send(model, { why: reason, force: force === "on" || undefined });
-      await ask(path(["admin", "models", ...parts]), { method, json });
-      announce(`Done: ${title(model)}`);
-      finished.current = true;
-      done();
-      close();
-    });
+    make(change, model, { why: why?.trim() || undefined, force: force === "on" || undefined });
   };
-  return html`<${Dialog} title=${title(model)} close=${close} finished=${finished}>
-    <p>${says}</p>
-    ${change === "promote" && model.kind === "credit" && html`<${Shadow} version=${model.version} />`}
+  const end = () => close(finished.current);
+  const undo = () => make("rollback", { ...model, to: roles.previous }, { why: `undoes the promotion of ${model.version}` });
+  return html`<${Dialog} title=${title(model)} close=${end} finished=${finished}>
     ${error && html`<${Problem} error=${error} />`}
-    <form class="stack" onSubmit=${submit}>
-      ${!silent && html`<label for="why">Reason, for the audit log</label>`}
-      ${!silent && html`<textarea id="why" name="why" rows="2" maxlength="1000"></textarea>`}
-      ${
-        forcible &&
-        html`<label class="choice">
-          <input type="checkbox" name="force" /> Force it: ignore the bounds. This needs a reason.
-        </label>`
-      }
-      <div class="buttons">
-        <button class="main" disabled=${busy}>${busy ? "Waiting …" : action}</button>
-        <button type="button" onClick=${close}>Cancel</button>
-      </div>
-    </form>
+    ${
+      roles
+        ? html`<${Done} roles=${roles} busy=${busy} undo=${roles.of === "promote" && roles.previous ? undo : null} close=${end} />`
+        : html`<p>${says}</p>
+            ${change === "promote" && html`<${Promotion} model=${model} />`}
+            <form class="stack" onSubmit=${submit}>
+              ${!silent && html`<label for="why">Reason, for the audit log</label>`}
+              ${!silent && html`<textarea id="why" name="why" rows="2" maxlength="1000"></textarea>`}
+              ${
+                forcible &&
+                html`<label class="choice">
+                  <input type="checkbox" name="force" /> Force it: ignore the bounds. This needs a reason.
+                </label>`
+              }
+              <div class="buttons">
+                <button class="main" disabled=${busy}>${busy ? "Waiting …" : action}</button>
+                <button type="button" onClick=${end}>Cancel</button>
+              </div>
+            </form>`
+    }
   </${Dialog}>`;
+}
+
+/** What happened, and a way back where there is one. */
+function Done({ roles: { kind, champion, challengers, previous }, busy, undo, close }) {
+  return html`<p class="note good" role="status">${kind} ${champion} is the champion: it answers every request now.</p>
+    <${Facts}
+      of=${[
+        ["Champion", champion],
+        ["Challengers", challengers.join(", ") || "none"],
+        ["A rollback would bring back", previous ?? "nothing"],
+      ]}
+    />
+    <div class="buttons">
+      <button type="button" class="main" onClick=${close}>Close</button>
+      ${undo && html`<button type="button" disabled=${busy} onClick=${undo}>Undo: ${previous} answers again</button>`}
+    </div>`;
 }

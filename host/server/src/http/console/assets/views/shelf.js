@@ -18,7 +18,7 @@ const KINDS = {
 export function Shelf() {
   const asked = useAsk("models");
   const [change, setChange] = useState(null);
-  const show = ({ body: { models } }) => html`
+  const show = ({ body: { models, previous } }) => html`
     ${models.length === 0 && html`<p>The shelf is empty. No score can be computed.</p>`}
     ${Object.entries(KINDS).map(
       ([kind, title]) =>
@@ -27,6 +27,7 @@ export function Shelf() {
           title=${title}
           key=${kind}
           models=${models.filter((model) => model.kind === kind).sort(byRole)}
+          previous=${previous.find((model) => model.kind === kind)?.version}
           ask=${setChange}
         />`,
     )}
@@ -34,18 +35,18 @@ export function Shelf() {
   `;
   return html`
     <${Answer} asked=${asked} what="the shelf" show=${show} />
-    ${change && html`<${Change} ...${change} close=${() => setChange(null)} done=${asked.again} />`}
+    ${change && html`<${Change} ...${change} close=${() => setChange(null)} changed=${asked.again} />`}
   `;
 }
 
 const ORDER = ["champion", "challenger", "available", "none"];
 const byRole = (one, other) => ORDER.indexOf(one.role) - ORDER.indexOf(other.role);
 
-function Kind({ kind, title, models, ask }) {
+function Kind({ kind, title, models, previous, ask }) {
   const me = useMe();
   if (models.length === 0) return null;
   const isAdmin = me.scopes.includes("admin");
-  const rollBack = () => ask({ change: "rollback", model: { kind } });
+  const rollBack = () => ask({ change: "rollback", model: { kind, to: previous } });
   const challengers = models.filter(({ role }) => role === "challenger").map(({ version }) => version);
   return html`<section class="card">
     <h2>${title}</h2>
@@ -59,7 +60,11 @@ function Kind({ kind, title, models, ask }) {
         />`,
       )}
     </ul>
-    ${isAdmin && html`<button type="button" onClick=${rollBack}>Roll ${kind} back …</button>`}
+    ${
+      isAdmin &&
+      previous &&
+      html`<button type="button" onClick=${rollBack}>Roll ${kind} back to ${previous} …</button>`
+    }
   </section>`;
 }
 
@@ -75,7 +80,7 @@ function Model({ model, challengers, ask }) {
     </div>
     ${reason && html`<p class="bad">${reason.message} <span class="faint">${reason.code}</span></p>`}
     ${
-      model.digest && version && kind === "credit" &&
+      model.card &&
       html`<p><a href=${link(["models", "card", kind, version])}>Model card of ${kind} ${version}</a></p>`
     }
     <${About} model=${model} />

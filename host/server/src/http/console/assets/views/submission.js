@@ -4,7 +4,7 @@ import { html, useEffect } from "../dom.js";
 import { ask, path, useAction, useAsk } from "../api.js";
 import { ENDED, useSubmission } from "../events.js";
 import { go, link } from "../route.js";
-import { session, useMe } from "../session.js";
+import { useMe } from "../session.js";
 import { Answer, Facts, Mark, Problem, Raw, Table, Time, Title, Waiting, announce, figures, values } from "../parts.js";
 import { count, several } from "../words.js";
 
@@ -43,7 +43,6 @@ export function Submit({ agent }) {
       form.dataset.content = JSON.stringify(json);
       const headers = { "idempotency-key": form.dataset.retry };
       const { body } = await ask(path(["agents", agent, "reputation"]), { method: "POST", json, headers });
-      session.remember({ agent_id: body.agent_id, submission_id: body.submission_id, at: new Date().toISOString() });
       go(["agents", agent, "submissions", body.submission_id]);
     });
   };

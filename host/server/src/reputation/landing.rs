@@ -1,0 +1,290 @@
+//! Brings documented feedback onto the chain, exactly once.
+//!
+//! Each tag has at most one nonce at a time, which the outbox follows: whichever of its transactions is mined counts,
+//! and a replacement can never be mined beside it. A tag gets another nonce only after the first one was used without
+//! feedback, with enough confirmations, and the registry, which counts what it receives, does not have the feedback.
+
+use std::time::Duration;
+
+use chrono::Utc;
+
+use super::{
+    Barred, Event, OnChain, Reputation,
+    records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
+    step::SpentBy,
+};
+use crate::access::x402::records::PaymentRecord;
+use assay_domain::{Tag, Time};
+use assay_outbox::{
+    sender::{Feedback, GivenFeedback, Sender, SenderError, TransactionStatus, registry_reason},
+    slot::{Ended, LandedRecord, Next, Outbox, Round, SlotRecord, TransactionCall, Unopened},
+};
+use assay_store::{Lease, Lost};
+
+/// The most gas of one feedback, which takes about 200,000.
+const MOST_GAS: u64 = 1_000_000;
+/// Time without a new block after which a waiting submission says so.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// One look at the chain, and the work that follows from it.
+pub(super) struct Landing<'a> {
+    reputation: &'a Reputation,
+    outbox: &'a Outbox,
+    lease: &'a Lease,
+    round: Round<'a>,
+}
+
+/// The result of one step about a tag: the chain's failure inside, the loss of lease or store outside.
+type Step = Result<Result<(), SenderError>, Lost>;
+
+impl<'a> Landing<'a> {
+    /// Reads the chain once for all of `records` and `payments`, oldest first, and takes the next step of each.
+    pub(super) async fn run(
+        OnChain { outbox, payments: local, .. }: &'a OnChain,
+        reputation: &'a Reputation,
+        lease: &'a Lease,
+        records: Vec<SubmissionRecord>,
+        payments: Vec<PaymentRecord>,
+    ) -> Result<(), Lost> {
+        let of_payments = payments.iter().filter_map(|payment| payment.slot.as_ref());
+        let mut round = match outbox.look(slots(&records).chain(of_payments)).await {
+            Ok(round) => round,
+            Err(error) => {
+                for record in &records {
+                    reputation.advance(lease, record, Event::Retry(error.to_string())).await?;
+                }
+                return Ok(());
+            }
+        };
+        // Payments come first, for a client waits for the answer.
+        if let Some(local) = local
+            && !payments.is_empty()
+            && !local.run(lease, &mut round, payments).await?
+        {
+            return Err(Lost::Lease);
+        }
+        let mut landing = Landing { reputation, outbox, lease, round };
+        for record in records {
+            landing.submission(record).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The nonces whose outcome is not final.
+fn slots(records: &[SubmissionRecord]) -> impl Iterator<Item = &SlotRecord> {
+    let open = records.iter().flat_map(|record| &record.feedback).filter(|feedback| feedback.landed.is_none());
+    open.filter_map(|feedback| feedback.slot.as_ref())
+}
+
+impl Landing<'_> {
+    /// Takes the next step of every tag of one submission.
+    async fn submission(&mut self, mut record: SubmissionRecord) -> Result<(), Lost> {
+        if !self.reputation.is_ours(&record) {
+            // Its transactions are another account's, so they can neither be replaced nor followed.
+            let why = "The account or the registries of this service were changed while it was under way".to_owned();
+            return self.advance(&mut record, Event::Retry(why)).await;
+        }
+        let mut paused = None;
+        let unsigned = |feedback: &FeedbackRecord| feedback.slot.is_none() && feedback.landed.is_none();
+        if record.giving_up.is_none() && self.round.free() > 0 && record.feedback.iter().any(unsigned) {
+            let owner = record.start.and_then(|start| start.owner);
+            match self.reputation.barred(record.agent_id, owner, &record.payer).await? {
+                None => {}
+                Some(barred @ Barred::All { .. }) => paused = Some(barred.to_string()),
+                Some(barred) => self.advance(&mut record, Event::Declined(barred.to_string())).await?,
+            }
+        }
+        let mut obstacle = None;
+        for tag in record.tags.clone() {
+            if record.stage.is_terminal() {
+                return Ok(());
+            }
+            let open = |feedback: &&FeedbackRecord| feedback.tag == tag && feedback.landed.is_none();
+            let Some(feedback) = record.feedback.iter().find(open).cloned() else { continue };
+            let done = match &feedback.slot {
+                Some(slot) => self.follow(&mut record, &feedback, slot).await?,
+                None if record.giving_up.is_none() && paused.is_none() => self.begin(&mut record, &feedback).await?,
+                None => Ok(()),
+            };
+            obstacle = obstacle.or(done.err());
+        }
+        let event = match obstacle {
+            Some(error) => Event::Retry(error.to_string()),
+            None => Event::Waits(paused.or_else(|| silence(&record, self.round.head_since(), Utc::now()))),
+        };
+        self.advance(&mut record, event).await?;
+        // The time limit may have passed without any other event.
+        self.advance(&mut record, Event::Tick).await
+    }
+
+    /// Signs and sends the first transaction of a nonce.
+    async fn begin(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord) -> Step {
+        let Some(call) = self.call(record, feedback) else { return Ok(Ok(())) };
+        let event = match self.round.open(&call).await {
+            Err(error) => return Ok(Err(error)),
+            Ok(Ok(slot)) => {
+                let (nonce, Some(signed)) = (slot.nonce, slot.signed.last().cloned()) else { return Ok(Ok(())) };
+                self.advance(record, Event::Signed { tag: feedback.tag, nonce, signed }).await?;
+                return self.send(record, feedback, &slot).await;
+            }
+            Ok(Err(Unopened::Full)) => {
+                let most = self.outbox.rules().most;
+                return Ok(Err(SenderError::Full(most)));
+            }
+            Ok(Err(Unopened::Reverts(reason))) => Event::Declined(by_registry(&registry_reason(&reason))),
+            Ok(Err(Unopened::Costly(gas))) => {
+                Event::Refused(by_registry(&format!("it would take {gas} gas, and may take {MOST_GAS} at most")))
+            }
+        };
+        self.advance(record, event).await.map(Ok)
+    }
+
+    /// Records the outcome of a nonce, or moves its transaction on.
+    async fn follow(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord, slot: &SlotRecord) -> Step {
+        let (tag, nonce) = (feedback.tag, slot.nonce);
+        let call = self.call(record, feedback).filter(|_| record.giving_up.is_none());
+        let spent = |by| Event::NonceSpent { tag, nonce, by };
+        let event = match self.round.follow(slot, call.as_ref()).await {
+            Err(error) => return Ok(Err(error)),
+            Ok(Next::Wait) => return Ok(Ok(())),
+            Ok(Next::Send) => return self.send(record, feedback, slot).await,
+            Ok(Next::Store(slot)) => {
+                let Some(signed) = slot.signed.last().cloned() else { return Ok(Ok(())) };
+                self.advance(record, Event::Replaced { tag, signed }).await?;
+                return self.send(record, feedback, &slot).await;
+            }
+            Ok(Next::Ended(Ended::Succeeded(landed))) => Event::Landed { tag, landed },
+            Ok(Next::Ended(Ended::Reverted(landed))) => {
+                metrics::counter!("assay_gas_reverted_total", "of" => "feedback").increment(landed.gas_used);
+                spent(if slot.ran_out_of_gas(&landed) { SpentBy::OutOfGas(landed) } else { SpentBy::Revert(landed) })
+            }
+            Ok(Next::Ended(Ended::Cancelled(_))) => spent(SpentBy::Cancellation),
+            Ok(Next::Ended(Ended::NoReceipt)) => match self.without_receipt(record, tag, nonce).await {
+                Err(error) => return Ok(Err(error)),
+                Ok(None) => return Ok(Ok(())),
+                Ok(Some(event)) => event,
+            },
+        };
+        self.advance(record, event).await.map(Ok)
+    }
+
+    /// Sends the newest transaction of `slot`, only where the stored record has it.
+    async fn send(&self, record: &SubmissionRecord, feedback: &FeedbackRecord, slot: &SlotRecord) -> Step {
+        let stored = record.feedback.iter().find(|stored| stored.tag == feedback.tag);
+        let stored = stored.and_then(|stored| stored.slot.as_ref());
+        match slot.signed.last().filter(|signed| stored.is_some_and(|slot| slot.has(signed.hash))) {
+            Some(signed) => Ok(self.outbox.send(signed).await),
+            None => Ok(Ok(())),
+        }
+    }
+
+    /// The call that gives this feedback; `None` before there is a document.
+    fn call(&self, record: &SubmissionRecord, feedback: &FeedbackRecord) -> Option<TransactionCall> {
+        let document = record.document_of(feedback.tag)?;
+        let data = Sender::feedback_call(&Feedback {
+            agent_id: record.agent_id,
+            tag: feedback.tag,
+            value: feedback.value,
+            version: &feedback.version,
+            endpoint: &self.reputation.inner.settings.endpoint,
+            uri: uri(document),
+            hash: document.hash,
+        });
+        let to = self.outbox.sender().registry();
+        Some(TransactionCall { to, data, most_gas: MOST_GAS })
+    }
+
+    async fn advance(&self, record: &mut SubmissionRecord, event: Event) -> Result<(), Lost> {
+        if let Some(next) = self.reputation.advance(self.lease, record, event).await? {
+            *record = next;
+        }
+        Ok(())
+    }
+}
+
+/// Why transactions that were sent long ago are not mined: there is no new block.
+fn silence(record: &SubmissionRecord, head_since: Time, now: Time) -> Option<String> {
+    let sent =
+        slots(std::slice::from_ref(record)).filter_map(|slot| slot.signed.last()).map(|signed| signed.at).max()?;
+    let quiet = now.signed_duration_since(sent.max(head_since)).to_std().unwrap_or_default();
+    (quiet >= SILENCE).then(|| {
+        format!(
+            "The node shows no new block since {}; the transactions are sent and wait for one",
+            head_since.format("%F %T UTC")
+        )
+    })
+}
+
+/// Where the document is.
+fn uri(document: &DocumentRecord) -> String {
+    format!("ipfs://{}", document.cid)
+}
+
+/// Why nothing is submitted that the registry would revert.
+pub(crate) fn by_registry(reason: &str) -> String {
+    format!("the Reputation Registry refuses the feedback: {reason}")
+}
+
+impl Landing<'_> {
+    /// What the registry says about the tag; `None` where it does not say.
+    pub(super) async fn without_receipt(
+        &self,
+        record: &SubmissionRecord,
+        tag: Tag,
+        nonce: u64,
+    ) -> Result<Option<Event>, SenderError> {
+        let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
+        let (sender, view) = (self.outbox.sender(), self.round.view());
+        let GivenFeedback::Complete(given) =
+            sender.feedback_since(record.agent_id, start.block, start.given, view.settled).await?
+        else {
+            return Ok(None);
+        };
+        let uri = uri(document);
+        let ours = given.iter().find(|one| one.tag == tag.as_str() && one.uri == uri && one.hash == document.hash);
+        let Some(ours) = ours else {
+            metrics::counter!("assay_nonces_lost_total").increment(1);
+            tracing::warn!(submission = %record.id, nonce, "a foreign transaction has used a nonce of the account");
+            return Ok(Some(Event::NonceSpent { tag, nonce, by: SpentBy::Foreign }));
+        };
+        let statuses = sender.statuses(view, &[ours.transaction]).await?;
+        Ok(match statuses.first() {
+            Some(TransactionStatus::Mined { block, gas_used, settled: true, .. }) => {
+                let landed = LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used };
+                Some(Event::Landed { tag, landed })
+            }
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reputation::{document, sample};
+    use assay_domain::{B256, time_from_unix};
+    use assay_outbox::slot::SignedRecord;
+
+    #[test]
+    fn a_submission_says_that_there_is_no_new_block_after_a_minute() {
+        let mut record = sample::pending();
+        record.feedback = document::feedback(&record, &sample::scores(), &document::Beside::default()).unwrap();
+        let said = |record: &SubmissionRecord, head, now| silence(record, time_from_unix(head), time_from_unix(now));
+        assert_eq!(said(&record, 0, 1_000), None, "nothing is sent");
+        let signed = SignedRecord {
+            hash: B256::ZERO,
+            raw: alloy::primitives::Bytes::new(),
+            max_fee: 1,
+            priority_fee: 1,
+            at: time_from_unix(1_000),
+            cancels: false,
+        };
+        record.feedback[0].slot = Some(SlotRecord { nonce: 0, signed: vec![signed] });
+        assert_eq!(said(&record, 100, 1_059), None, "sent less than a minute ago");
+        assert_eq!(said(&record, 1_030, 1_089), None, "a block came less than a minute ago");
+        let words = said(&record, 1_030, 1_090).unwrap();
+        assert!(words.contains("since 1970-01-01 00:17:10 UTC"), "{words}");
+        assert_eq!(said(&record, 1_030, 2_000), Some(words), "the words stay the same");
+    }
+}

@@ -1,0 +1,163 @@
+//! The answers of the production paths from the generator.
+
+use std::{collections::HashSet, sync::Arc};
+
+use alloy::primitives::keccak256;
+use futures::FutureExt;
+
+use super::{Asked, Sandbox, now, scenario::Scenarios};
+use crate::{
+    rollout::Scored,
+    scoring::{
+        Aggregate, Answer, Ask, ChainReport, IdentityReport, Report, Scores, ScoringError, Several, SkipReason,
+        Skipped, Source, Summarized, blocking,
+    },
+};
+use assay_domain::{Address, ChainId, Snapshot, Subject};
+use assay_registry::Registry;
+
+/// Answers from the sandbox champion.
+pub struct Generator {
+    registry: Arc<Registry>,
+    scenarios: Scenarios,
+}
+
+impl Generator {
+    pub fn new(registry: Arc<Registry>) -> Self {
+        Self { registry, scenarios: Scenarios::default() }
+    }
+
+    /// A request about `subject`, after the wait of a slow answer.
+    async fn asked(&self, subject: &Subject) -> Result<(Sandbox, Asked), ScoringError> {
+        let sandbox = Sandbox::now(&self.registry);
+        let Asked { address, condition } = sandbox.asked(address(subject))?;
+        Ok((sandbox, Asked { address, condition: condition.passed().await }))
+    }
+
+    /// As [`Generator::asked`], for a score or report, which complete a first read after some requests by `by`.
+    async fn asked_by(&self, by: &str, subject: &Subject) -> Result<(Sandbox, Asked), ScoringError> {
+        let (sandbox, asked) = self.asked(subject).await?;
+        Ok((sandbox, self.scenarios.enter(asked, by).await))
+    }
+
+    /// The answers of `work` for `subjects`, each address once, those without an answer left out. No wait is played:
+    /// an answer about several addresses is not slow.
+    async fn each<T: Send + 'static>(
+        &self,
+        subjects: &[Subject],
+        work: impl Fn(&Sandbox, Asked) -> Result<T, ScoringError> + Send + 'static,
+    ) -> Result<(Sandbox, Several<T>), ScoringError> {
+        let (sandbox, subjects) = (Sandbox::now(&self.registry), addresses(subjects));
+        blocking(move || {
+            let (mut found, mut skipped) = (Vec::with_capacity(subjects.len()), Vec::new());
+            for (item, address) in subjects {
+                match sandbox.asked(address) {
+                    Ok(asked) => found.push(asked),
+                    Err(ScoringError::NotFound) => skipped.push(Skipped { item, why: SkipReason::NotFound }),
+                    Err(error) => return Err(error),
+                }
+            }
+            if found.is_empty() && !skipped.is_empty() {
+                return Err(ScoringError::NotFound);
+            }
+            let found = found.into_iter().map(|asked| work(&sandbox, asked)).collect::<Result<_, _>>()?;
+            Ok((sandbox, Several { found, skipped }))
+        })
+        .await
+    }
+}
+
+impl Source for Generator {
+    fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>> {
+        async move {
+            let (sandbox, asked) = self.asked_by(ask.by, subject).await?;
+            sandbox.scored(asked, off_chain_usd, ask.factors).map(Arc::new)
+        }
+        .boxed()
+    }
+
+    fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores> {
+        async move {
+            let factors = ask.factors;
+            let scored = move |sandbox: &Sandbox, asked| sandbox.scored(asked, None, factors).map(Arc::new);
+            let (sandbox, Several { found, skipped }) = self.each(&subjects, scored).await?;
+            Ok(Scores { model: sandbox.credit()?, found, skipped })
+        }
+        .boxed()
+    }
+
+    fn report<'a>(&'a self, subject: &'a Subject, by: &'a str) -> Answer<'a, Report> {
+        async move {
+            let (sandbox, asked) = self.asked_by(by, subject).await?;
+            sandbox.report(asked)
+        }
+        .boxed()
+    }
+
+    fn chain_report<'a>(&'a self, subject: &'a Subject, chain: ChainId) -> Answer<'a, ChainReport> {
+        async move {
+            let (sandbox, asked) = self.asked(subject).await?;
+            sandbox.chain_report(asked, chain)
+        }
+        .boxed()
+    }
+
+    fn summary<'a>(&'a self, subject: &'a Subject) -> Answer<'a, Summarized> {
+        async move {
+            let (sandbox, asked) = self.asked(subject).await?;
+            sandbox.summary(asked)
+        }
+        .boxed()
+    }
+
+    fn chain_summary<'a>(&'a self, subject: &'a Subject, chain: ChainId) -> Answer<'a, Summarized> {
+        async move {
+            let (sandbox, asked) = self.asked(subject).await?;
+            sandbox.chain_summary(asked, chain)
+        }
+        .boxed()
+    }
+
+    fn aggregate<'a>(&'a self, subjects: Vec<Subject>) -> Answer<'a, Aggregate> {
+        async move {
+            let (_, all) = self.each(&subjects, Sandbox::summary).await?;
+            Aggregate::of(all).ok_or(ScoringError::NoneValid)
+        }
+        .boxed()
+    }
+
+    /// Nothing is attested in the sandbox.
+    fn identity<'a>(&'a self, subject: &'a Subject) -> Answer<'a, IdentityReport> {
+        async move {
+            let (_, Asked { address, .. }) = self.asked(subject).await?;
+            let (chains, attestations, identity, fresh) = (Vec::new(), Vec::new(), Vec::new(), now());
+            let snapshot = Snapshot { address, as_of: fresh.read_at, chains, attestations, identity };
+            Ok(IdentityReport { snapshot: Arc::new(snapshot), distinct: Default::default(), cached: false, fresh })
+        }
+        .boxed()
+    }
+
+    /// A generator states the value of what an address holds apart from its report.
+    fn holdings<'a>(&'a self, subject: &'a Subject) -> Answer<'a, Summarized> {
+        async move {
+            let (sandbox, asked) = self.asked(subject).await?;
+            sandbox.holdings(asked)
+        }
+        .boxed()
+    }
+}
+
+/// The address of a subject. Names are not resolved here: a name has the same made-up address each time.
+fn address(subject: &Subject) -> Address {
+    match subject {
+        Subject::Address(address) => *address,
+        Subject::Name(name) => Address::from_word(keccak256(name.as_str())),
+    }
+}
+
+/// The subjects with their addresses, each address once.
+fn addresses(subjects: &[Subject]) -> Vec<(String, Address)> {
+    let mut seen = HashSet::new();
+    let named = subjects.iter().map(|subject| (subject.to_string(), address(subject)));
+    named.filter(|(_, address)| seen.insert(*address)).collect()
+}

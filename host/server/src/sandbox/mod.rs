@@ -1,0 +1,170 @@
+//! The sandbox: mock answers from the sandbox champion, on the scale of the credit champion.
+//!
+//! A sandbox server is a production server whose answers about wallets come from [`Generator`] instead of the chains.
+//! Every answer has the type that a read of the chains has, so nothing after it knows the difference.
+
+mod generator;
+mod report;
+mod scenario;
+mod submissions;
+mod sums;
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    rollout::{Basis, Scored},
+    scoring::ScoringError,
+};
+use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, Score};
+use assay_registry::{
+    ActiveModels, Behaviour, BoostModel, ChainValue, CreditModel, MockSubject, Registry, SandboxModel, Scenario,
+};
+
+pub use generator::Generator;
+pub use scenario::Condition;
+pub use submissions::submissions;
+
+/// The champions of one moment, so that a whole answer comes from one generator on one scale.
+pub struct Sandbox {
+    active: Arc<ActiveModels>,
+}
+
+/// A mock score. Its model is the credit champion, which is the `model_version` of the contract.
+#[derive(Debug, Clone)]
+pub struct SandboxScore {
+    pub score: Score,
+    pub decile: Decile,
+    pub model: ModelRef,
+}
+
+/// An address, and the condition under which a request about it is answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked {
+    pub address: Address,
+    pub condition: Condition,
+}
+
+impl Asked {
+    /// A request without a scenario.
+    pub fn plainly(address: Address) -> Self {
+        Self { address, condition: Condition::PLAIN }
+    }
+}
+
+impl Sandbox {
+    pub fn now(registry: &Registry) -> Self {
+        Self { active: registry.active() }
+    }
+
+    /// # Errors
+    /// [`ScoringError::Model`] without a sandbox or credit champion, or if the generator fails.
+    pub fn score(&self, address: Address) -> Result<SandboxScore, ScoringError> {
+        self.on_scale(self.generator()?.score(&address)?)
+    }
+
+    /// The score with off-chain assets added.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn boosted(&self, address: Address, total_asset_usd: f64) -> Result<SandboxScore, ScoringError> {
+        self.on_scale(self.generator()?.boosted(&address, total_asset_usd)?)
+    }
+
+    /// The mean over `addresses`.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] for no addresses.
+    pub fn mean(&self, addresses: &[Address]) -> Result<SandboxScore, ScoringError> {
+        let generator = self.generator()?;
+        let scores = addresses.iter().map(|address| generator.score(address)).collect::<Result<Vec<_>, _>>()?;
+        self.on_scale(Score::mean(&scores).ok_or(ScoringError::NoneValid)?)
+    }
+
+    /// The score as a production path answers it, with off-chain assets in US dollars if they are given.
+    fn scored(&self, asked: Asked, off_chain_usd: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
+        let score = match off_chain_usd {
+            None => self.score(asked.address)?,
+            // The rule of production, not that of the sandbox paths.
+            Some(usd) => {
+                let base = self.generator()?.score(&asked.address)?;
+                self.on_scale(self.active.champion::<BoostModel>()?.boost(base, usd)?)?
+            }
+        };
+        let factors =
+            if factors { asked.condition.factors(self.generator()?.factors(&asked.address)?) } else { Vec::new() };
+        self.scored_as(asked, score, factors)
+    }
+
+    fn scored_as(&self, asked: Asked, score: SandboxScore, factors: Vec<Factor>) -> Result<Scored, ScoringError> {
+        let SandboxScore { score, decile, model } = score;
+        let fresh = now();
+        Ok(Scored {
+            address: asked.address,
+            assessment: Assessment { score, decile, factors },
+            model,
+            at: fresh.read_at,
+            coverage: self.coverage(asked)?,
+            fresh,
+            record: None,
+            basis: Basis::Unknown,
+            origins: Arc::default(),
+        })
+    }
+
+    fn coverage(&self, Asked { address, condition }: Asked) -> Result<Coverage, ScoringError> {
+        if condition.is_plain() {
+            return Ok(Coverage::Complete);
+        }
+        Ok(condition.coverage(self.generator()?.report(&address)?))
+    }
+
+    /// A request about `address`.
+    ///
+    /// # Errors
+    /// As [`Condition::of`].
+    fn asked(&self, address: Address) -> Result<Asked, ScoringError> {
+        Ok(Asked { address, condition: Condition::of(self.behaviour(MockSubject::Address(address))?)? })
+    }
+
+    /// What a production path does about `subject` instead of a plain answer.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn behaviour(&self, subject: MockSubject) -> Result<Option<Behaviour>, ScoringError> {
+        Ok(self.generator()?.behaviour(&subject)?)
+    }
+
+    /// The subjects with a behaviour.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn scenarios(&self) -> Result<Vec<Scenario>, ScoringError> {
+        Ok(self.generator()?.scenarios()?)
+    }
+
+    /// US dollars by chain. A chain that is not listed holds nothing.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn portfolio(&self, address: Address) -> Result<Vec<ChainValue>, ScoringError> {
+        Ok(self.generator()?.portfolio(&address)?)
+    }
+
+    fn generator(&self) -> Result<SandboxModel, ScoringError> {
+        Ok(self.active.champion()?)
+    }
+
+    fn credit(&self) -> Result<CreditModel, ScoringError> {
+        Ok(self.active.champion()?)
+    }
+
+    fn on_scale(&self, score: Score) -> Result<SandboxScore, ScoringError> {
+        let credit = self.credit()?;
+        Ok(SandboxScore { score, decile: credit.decile(score), model: credit.reference().clone() })
+    }
+}
+
+/// The freshness of a mock answer. Its lifetime is zero: another generator may answer the next request.
+fn now() -> Freshness {
+    Freshness { read_at: chrono::Utc::now(), life: Duration::ZERO }
+}

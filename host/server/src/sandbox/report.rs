@@ -1,0 +1,182 @@
+//! Reports from the generator's.
+
+use std::{cmp::Reverse, sync::Arc};
+
+use super::{Asked, Sandbox, now};
+use crate::{
+    config,
+    scoring::{
+        ChainReport, Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool,
+        ReportedPosition, ScoringError, sum,
+    },
+};
+use assay_chain::config::ReadOn;
+use assay_domain::{
+    Address, ChainId, EventCounts, EventKind, Nft, PriceSource, Protocol, UnreadByChain, features::MOST_EVENTS,
+    parse_address, time_from_unix,
+};
+use assay_registry::{MockNft, MockPool, MockPosition, MockReport, MockToken};
+
+/// The liquidation threshold of mock collateral.
+const THRESHOLD: f64 = 0.8;
+
+impl Sandbox {
+    /// # Errors
+    /// As [`Sandbox::score`].
+    pub fn report(&self, asked: Asked) -> Result<Report, ScoringError> {
+        let mut mock = self.generator()?.report(&asked.address)?;
+        let unread = asked.condition.change(&mut mock);
+        let scored = Arc::new(self.scored_as(asked, self.on_scale(mock.score)?, Vec::new())?);
+        let inactive = mock.total_transactions == 0 && mock.tokens.is_empty();
+        Ok(Report { scored, contents: contents(asked.address, mock, unread), inactive, cached: false })
+    }
+
+    /// The part of the report that concerns one chain.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`], and [`ScoringError::ChainDown`] for a chain that the condition makes unreadable.
+    pub fn chain_report(&self, asked: Asked, chain: ChainId) -> Result<ChainReport, ScoringError> {
+        asked.condition.require(chain)?;
+        let mut mock = self.generator()?.report(&asked.address)?;
+        let mut unread = asked.condition.change(&mut mock);
+        unread.iter_mut().for_each(|unread| unread.retain(|(id, _)| *id == chain));
+        let transactions = mock.transactions().find(|(active, _)| *active == chain).map(|(_, count)| count);
+        mock.tokens.retain(|token| token.chain_id == chain);
+        mock.nfts.retain(|nft| nft.chain_id == chain);
+        mock.positions.retain(|position| position.chain_id == chain);
+        let whole = contents(asked.address, mock, unread);
+        let first_transaction = whole.first_transaction.filter(|_| transactions.is_some());
+        let contents = Contents { first_transaction, transactions: transactions.unwrap_or(0), ..whole };
+        Ok(ChainReport { contents, cached: false, fresh: now() })
+    }
+}
+
+/// What a mock report shows of `address`.
+fn contents(address: Address, mock: MockReport, unread: Option<UnreadByChain>) -> Contents {
+    let mut read_on: ReadOn = mock.active_chains.iter().map(|chain| (*chain, Default::default())).collect();
+    for pool in &mock.pools {
+        read_on.entry(pool.chain_id).or_default().insert(pool.protocol.clone());
+    }
+    let details = details(&mock);
+    let held = mock.tokens.iter().map(|token| token.value_usd);
+    Contents {
+        address,
+        as_of: chrono::Utc::now(),
+        // As in production: deposits are part of the assets, and no tokens.
+        assets_usd: sum(held.chain(mock.positions.iter().map(|position| position.supplied))),
+        tokens: mock.tokens.into_iter().map(HeldToken::from).collect(),
+        nfts: mock.nfts.into_iter().map(nft).collect(),
+        protocols: mock.positions.into_iter().map(ProtocolTotal::from).collect(),
+        first_transaction: Some(time_from_unix(mock.first_transaction)),
+        transactions: mock.total_transactions,
+        active_chains: mock.active_chains,
+        pools: mock.pools.into_iter().map(ReportedPool::from).collect(),
+        details,
+        remarks: Vec::new(),
+        read_on,
+        unread,
+    }
+}
+
+fn nft(MockNft { name, collection, chain_id }: MockNft) -> Nft {
+    Nft { chain_id, name, collection }
+}
+
+/// The events and positions. A generator states only counts and the first and last time of a pool, so that they are made
+/// from these.
+fn details(mock: &MockReport) -> Details {
+    let mut events: Vec<_> = mock.pools.iter().flat_map(events).collect();
+    events.sort_by_key(|event| Reverse(event.at));
+    let liquidations = events.iter().filter(|event| event.kind == EventKind::Liquidation);
+    let last_liquidation_at = liquidations.map(|event| event.at).max();
+    events.truncate(MOST_EVENTS);
+    let positions = mock.positions.iter().filter_map(|one| position(one, &mock.pools)).collect();
+    Details { events, positions, last_liquidation_at }
+}
+
+/// None for a protocol that production does not know.
+fn protocol(name: &str) -> Option<Protocol> {
+    Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == name)
+}
+
+/// The events of a pool, evenly from its first event to its last. A liquidation is never followed by another kind.
+fn events(pool: &MockPool) -> Vec<ReportedEvent> {
+    let EventCounts { supply, withdraw, borrow, repay, liquidation } = pool.counts;
+    let (Some(protocol), Some(first), Some(last)) = (protocol(&pool.protocol), pool.first_event, pool.last_event)
+    else {
+        return Vec::new();
+    };
+    // How late in its share of the time an event of each kind is.
+    let kinds = [
+        (EventKind::Supply, supply, 0.0),
+        (EventKind::Borrow, borrow, 0.2),
+        (EventKind::Repay, repay, 0.6),
+        (EventKind::Withdraw, withdraw, 0.9),
+        (EventKind::Liquidation, liquidation, 1.0),
+    ];
+    let mut order: Vec<(f64, EventKind)> = Vec::new();
+    for (kind, count, late) in kinds {
+        let count = count.unwrap_or(0).min(MOST_EVENTS as u64);
+        order.extend((0..count).map(|at| ((at as f64 + late) / count as f64, kind)));
+    }
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let newest = order.len().saturating_sub(1);
+    let step = last.saturating_sub(first) as f64 / newest.max(1) as f64;
+    let event = |(at, (_, kind)): (usize, (f64, EventKind))| ReportedEvent {
+        chain_id: pool.chain_id,
+        protocol,
+        market_address: parse_address(&pool.market_address).unwrap_or_default(),
+        at: time_from_unix(if at == newest { last } else { first + (step * at as f64) as u64 }),
+        kind,
+        usd: matches!(kind, EventKind::Borrow | EventKind::Repay).then(|| 500.0 * (1 + at % 4) as f64),
+    };
+    order.into_iter().enumerate().map(event).collect()
+}
+
+/// A position in the pool of its protocol and chain; `None` without such a pool.
+fn position(mock: &MockPosition, pools: &[MockPool]) -> Option<ReportedPosition> {
+    let pool = pools.iter().find(|pool| (pool.chain_id, &pool.protocol) == (mock.chain_id, &mock.name))?;
+    let protocol = protocol(&pool.protocol)?;
+    let has_factor = mock.borrowed > 0.0 && protocol != Protocol::LenderBV2;
+    Some(ReportedPosition {
+        chain_id: pool.chain_id,
+        protocol,
+        market_address: parse_address(&pool.market_address).unwrap_or_default(),
+        market: pool.market.clone(),
+        supplied_usd: mock.supplied,
+        borrowed_usd: mock.borrowed,
+        health_factor: has_factor.then(|| THRESHOLD * mock.supplied / mock.borrowed),
+    })
+}
+
+impl From<MockToken> for HeldToken {
+    fn from(MockToken { symbol, name, balance, value_usd, chain_id }: MockToken) -> Self {
+        let contract = config::token_address(chain_id, &symbol);
+        let price_source = (value_usd > 0.0).then_some(PriceSource::Feed);
+        Self { chain_id, contract, symbol, name, balance, value_usd, price_source }
+    }
+}
+
+impl From<MockPosition> for ProtocolTotal {
+    fn from(MockPosition { name, supplied, borrowed, chain_id }: MockPosition) -> Self {
+        Self { chain_id, name, supplied_usd: supplied, borrowed_usd: borrowed }
+    }
+}
+
+impl From<MockPool> for ReportedPool {
+    fn from(pool: MockPool) -> Self {
+        Self {
+            chain_id: pool.chain_id,
+            protocol: pool.protocol,
+            // The registry accepts no other text.
+            market_address: parse_address(&pool.market_address).unwrap_or_default(),
+            market: pool.market,
+            feeds_score: pool.feeds_score,
+            coverage: pool.coverage,
+            synced_to_block: pool.synced_to_block,
+            counts: pool.counts,
+            first_event_at: pool.first_event.map(time_from_unix),
+            last_event_at: pool.last_event.map(time_from_unix),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Strangers who make transactions of the operator revert, again and again: what it costs the operator, what it costs
+//! them, and what an honest caller waits meanwhile. `ASSAY_SOAK=1` makes a siege take 40 seconds.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
+};
+
+use alloy::{
+    primitives::{Address, U256},
+    signers::local::PrivateKeySigner,
+    sol,
+};
+use assay_tests::{
+    devnet::actors,
+    payment::{Dollar, PRICE, Till, USDC},
+    reputation::World,
+    service::{Answer, Caller, Service},
+    until::until,
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::{
+    reputation::{ahead, confirmed, ended, reverted, subject},
+    run,
+    x402::{PATH, pay, pay_until_settled},
+};
+
+sol! {
+    function setApprovalForAll(address operator, bool approved) external;
+    function register(string uri) external returns (uint256 agentId);
+}
+
+const ATTACKER: &str = "assay_siege_attacker";
+/// What the attacker's key may spend, and what a submission costs.
+const UNITS: u64 = 100;
+const COST: u64 = 10;
+const TAGS: u64 = 3;
+
+/// A siege ends after this, or when so many attempts in a row were refused.
+fn length() -> Duration {
+    Duration::from_secs(if std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1") { 40 } else { 8 })
+}
+
+/// Seconds from an honest submission to its confirmation.
+async fn submission(api: &Caller, n: usize) -> f64 {
+    let started = Instant::now();
+    let body = json!({ "address": subject(n), "tags": ["sybilRisk"] });
+    let accepted = api.post(PATH, &body).await.expect(202);
+    confirmed(api, accepted["status_url"].as_str().expect("a path")).await;
+    started.elapsed().as_secs_f64()
+}
+
+fn median(mut waits: Vec<f64>) -> f64 {
+    waits.sort_by(f64::total_cmp);
+    waits[waits.len() / 2]
+}
+
+/// The medians of honest waits, undisturbed and while `attack` goes on, with what the attack returns.
+async fn besieged<T>(mut honest: impl AsyncFnMut(usize) -> f64, attack: impl Future<Output = T>) -> (f64, f64, T) {
+    let mut undisturbed = Vec::new();
+    for n in 0..5 {
+        undisturbed.push(honest(n).await);
+    }
+    let over = AtomicBool::new(false);
+    let attacking = async {
+        let result = attack.await;
+        over.store(true, Ordering::Relaxed);
+        result
+    };
+    let meanwhile = async {
+        let mut waits = Vec::new();
+        while waits.len() < 5 || !over.load(Ordering::Relaxed) {
+            waits.push(honest(10 + waits.len()).await);
+        }
+        waits
+    };
+    let (result, meanwhile) = tokio::join!(attacking, meanwhile);
+    (median(undisturbed), median(meanwhile), result)
+}
+
+/// Waits until a transaction of the server to this contract is in the pool, or the siege is over.
+async fn in_the_pool(world: &World, to: Address, end: Instant) -> bool {
+    let account = world.signer.address().to_string();
+    let waits = |pool: &Value| {
+        let queues = ["pending", "queued"].into_iter().filter_map(|name| pool[name].as_object());
+        let ours = queues.flatten().filter(|(from, _)| from.eq_ignore_ascii_case(&account));
+        let mut transactions = ours.flat_map(|(_, by_nonce)| by_nonce.as_object().into_iter().flatten());
+        let to = to.to_string();
+        transactions.any(|(_, one)| one["to"].as_str().is_some_and(|of| of.eq_ignore_ascii_case(&to)))
+    };
+    until(async || world.rpc("txpool_content", json!([])).await, |pool| waits(pool) || Instant::now() > end).await;
+    Instant::now() < end
+}
+
+/// The answers that refused, by their code.
+#[derive(Debug, Default)]
+struct Refusals(std::collections::BTreeMap<String, usize>);
+
+impl Refusals {
+    fn count(&mut self, answer: &Answer) {
+        let code = answer.json()["code"].as_str().unwrap_or("none").to_owned();
+        *self.0.entry(format!("{} {code}", answer.status)).or_default() += 1;
+    }
+}
+
+/// Has an agent of a new owner scored, and approves the service while its feedback waits for a block.
+async fn make_feedback_revert(world: &World, api: &Caller, n: u64, end: Instant, refusals: &mut Refusals) -> u64 {
+    let owner = Address::from_word(alloy::primitives::keccak256(format!("owner {n}")));
+    // Every second attempt is for an agent of the owner who has made it revert before.
+    let owner = if n.is_multiple_of(2) { owner } else { actors::address("stranger") };
+    let registered = ahead(world, owner, world.identity, &registerCall { uri: String::new() }).await;
+    until(async || world.rpc("eth_getTransactionReceipt", json!([registered])).await, |r| !r.is_null()).await;
+    // The first three agents are the world's.
+    let answer = api.post(&format!("/api/v2/agents/{}/reputation", 3 + n), &json!({ "address": subject(0) })).await;
+    if answer.status != 202 {
+        refusals.count(&answer);
+        return 0;
+    }
+    let accepted = answer.json();
+    let operator = world.signer.address();
+    if in_the_pool(world, world.reputation, end).await {
+        ahead(world, owner, world.identity, &setApprovalForAllCall { operator, approved: true }).await;
+    }
+    ended(api, accepted["status_url"].as_str().expect("a path")).await;
+    ahead(world, owner, world.identity, &setApprovalForAllCall { operator, approved: false }).await;
+    COST
+}
+
+#[test]
+fn owners_who_make_feedback_revert_pay_for_every_attempt_and_hold_up_nobody() {
+    run(async {
+        let world = World::start().await;
+        let key = format!(
+            "[[access.keys]]\nname = \"siege\"\nkey = \"{ATTACKER}\"\nscopes = [\"read\", \"submit\"]\nunits = {UNITS}\n"
+        );
+        let service = Service::start(&(world.config(world.chain.url(), "") + &key));
+        let (attacker, honest) = (service.with_key(ATTACKER), service.keyed());
+        let attack = async {
+            let (mut spent, mut refusals, end) = (0, Refusals::default(), Instant::now() + length());
+            for n in 0.. {
+                if Instant::now() > end {
+                    break;
+                }
+                spent += make_feedback_revert(&world, &attacker, n, end, &mut refusals).await;
+            }
+            (spent, refusals)
+        };
+        let (undisturbed, meanwhile, (spent, refusals)) =
+            besieged(async |n| submission(&honest, n).await, attack).await;
+        let (gas, count) = reverted(&world).await;
+        println!(
+            "reverted feedback in {:?}: the attacker spends {spent} units, the operator {gas} gas in {count} reverted \
+             transactions; refused {refusals:?}; an honest submission takes {undisturbed:.1} s undisturbed and \
+             {meanwhile:.1} s meanwhile",
+            length()
+        );
+        assert!(spent <= UNITS && count as u64 <= spent / COST * TAGS, "{count} for {spent} units");
+        assert!(count > 0 && gas <= 500_000 + 300_000, "a payer costs what it may, and what was under way: {gas}");
+    });
+}
+
+/// Eight payments of a new account, which is emptied when the first transfer waits for a block.
+async fn pay_and_empty(till: &Till, api: &Caller, n: usize, end: Instant) -> Vec<Answer> {
+    let payer = PrivateKeySigner::random();
+    till.mint(payer.address(), 8 * PRICE).await;
+    let headers: Vec<String> = (0..8)
+        .map(|_| {
+            let mut order = till.order();
+            (order.authorization.from, order.signer) = (payer.address(), payer.clone());
+            order.header()
+        })
+        .collect();
+    let paying = join_all(headers.iter().enumerate().map(|(at, header)| pay(api, header, 100 + 8 * n + at)));
+    let emptying = async {
+        if in_the_pool(&till.world, USDC, end).await {
+            let value = U256::from(till.balance_of(payer.address()).await);
+            ahead(&till.world, payer.address(), USDC, &Dollar::transferCall { to: Address::repeat_byte(9), value })
+                .await;
+        }
+    };
+    tokio::join!(paying, emptying).0
+}
+
+#[test]
+fn accounts_that_are_emptied_cost_what_an_hour_may_cost_and_hold_up_nobody() {
+    run(async {
+        let till = Till::start().await;
+        let service = Service::start(&till.config(till.world.chain.url(), "settle_ms = 2_000"));
+        let api = service.anonymous();
+        let honest = async |n: usize| {
+            let started = Instant::now();
+            let accepted = pay_until_settled(&api, &till.order().header(), n).await.expect(202);
+            confirmed(&api, accepted["status_url"].as_str().expect("a path")).await;
+            started.elapsed().as_secs_f64()
+        };
+        let attack = async {
+            let (mut sold, mut refusals, end) = (0, Refusals::default(), Instant::now() + length());
+            for n in 0.. {
+                if Instant::now() > end {
+                    break;
+                }
+                for answer in pay_and_empty(&till, &api, n, end).await {
+                    if answer.status == 202 {
+                        sold += 1;
+                    } else {
+                        refusals.count(&answer);
+                    }
+                }
+            }
+            (sold, refusals)
+        };
+        let (undisturbed, meanwhile, (sold, refusals)) = besieged(honest, attack).await;
+        let (gas, count) = reverted(&till.world).await;
+        println!(
+            "emptied accounts in {:?}: {sold} bought, the operator spends {gas} gas in {count} reverted transactions; \
+             refused {refusals:?}; an honest paid submission takes {undisturbed:.1} s undisturbed and {meanwhile:.1} s \
+             meanwhile",
+            length()
+        );
+        assert!(count > 0 && gas <= 1_000_000 + 100_000, "{gas}");
+    });
+}
