@@ -39,14 +39,10 @@ contract OracleStub {
 
 /// A stub of the Comptroller: it allows everything, and distributes nothing but events, from when it is told to. Who borrows enters
 /// the market and stays in it, and for whom it distributes it keeps an index, as the real one does.
-contract ComptrollerStub {
-    event DistributedSupplierComp(address indexed cToken, address indexed supplier, uint256 compDelta, uint256 compSupplyIndex);
-    event DistributedBorrowerComp(address indexed cToken, address indexed borrower, uint256 compDelta, uint256 compBorrowIndex);
-
+abstract contract ControllerStub {
     address public immutable oracle;
     bool public distributing;
     mapping(address => mapping(address => bool)) public checkMembership;
-    mapping(address => mapping(address => uint256)) public compBorrowerIndex;
 
     constructor(address prices) {
         oracle = prices;
@@ -66,16 +62,74 @@ contract ComptrollerStub {
     }
 
     function supplierActs(address supplier) external {
-        if (distributing) emit DistributedSupplierComp(msg.sender, supplier, 0, 1);
+        if (distributing) supplied(msg.sender, supplier);
     }
 
     function borrowerActs(address borrower) external {
         if (distributing) distributed(msg.sender, borrower);
     }
 
-    function distributed(address market, address borrower) internal {
+    function supplied(address market, address supplier) internal virtual {}
+
+    function distributed(address market, address borrower) internal virtual;
+}
+
+contract ComptrollerStub is ControllerStub {
+    event DistributedSupplierComp(address indexed cToken, address indexed supplier, uint256 compDelta, uint256 compSupplyIndex);
+    event DistributedBorrowerComp(address indexed cToken, address indexed borrower, uint256 compDelta, uint256 compBorrowIndex);
+
+    mapping(address => mapping(address => uint256)) public compBorrowerIndex;
+
+    constructor(address prices) ControllerStub(prices) {}
+
+    function supplied(address market, address supplier) internal override {
+        emit DistributedSupplierComp(market, supplier, 0, 1);
+    }
+
+    function distributed(address market, address borrower) internal override {
         compBorrowerIndex[market][borrower] = 1e36;
         emit DistributedBorrowerComp(market, borrower, 0, 1e36);
+    }
+}
+
+/// Two rewards, and no event of a borrower for whom it has no index yet.
+contract BenqiStub is ControllerStub {
+    event DistributedBorrowerReward(
+        uint8 indexed tokenType, address indexed qiToken, address indexed borrower, uint256 qiDelta, uint256 qiBorrowIndex
+    );
+
+    mapping(uint8 => mapping(address => mapping(address => uint256))) public rewardBorrowerIndex;
+
+    constructor(address prices) ControllerStub(prices) {}
+
+    function distributed(address market, address borrower) internal override {
+        for (uint8 kind = 0; kind <= 1; kind++) {
+            uint256 before = rewardBorrowerIndex[kind][market][borrower];
+            rewardBorrowerIndex[kind][market][borrower] = 1e36;
+            if (before > 0) emit DistributedBorrowerReward(kind, market, borrower, 0, 1e36);
+        }
+    }
+}
+
+/// Rewards come from another contract.
+contract MoonwellStub is ControllerStub {
+    DistributorStub public immutable rewardDistributor = new DistributorStub();
+
+    constructor(address prices) ControllerStub(prices) {}
+
+    function distributed(address market, address borrower) internal override {
+        rewardDistributor.disburse(market, borrower);
+    }
+}
+
+contract DistributorStub {
+    event DisbursedBorrowerRewards(
+        address indexed mToken, address indexed borrower, address indexed emissionToken, uint256 totalAccrued
+    );
+
+    function disburse(address market, address borrower) external {
+        emit DisbursedBorrowerRewards(market, borrower, address(1), 0);
+        emit DisbursedBorrowerRewards(market, borrower, address(2), 0);
     }
 }
 
@@ -102,7 +156,7 @@ abstract contract CTokenStub {
     string public symbol;
     address admin;
     address pendingAdmin;
-    ComptrollerStub public comptroller;
+    ControllerStub public comptroller;
     address interestRateModel;
     uint256 initialExchangeRateMantissa;
     uint256 reserveFactorMantissa;
@@ -117,7 +171,7 @@ abstract contract CTokenStub {
     uint256 public exchangeRateStored;
 
     constructor(string memory label, address controller, uint256 rate) {
-        (symbol, comptroller, exchangeRateStored) = (label, ComptrollerStub(controller), rate);
+        (symbol, comptroller, exchangeRateStored) = (label, ControllerStub(controller), rate);
     }
 
     function accrue(uint256 rate, uint256 index) external {

@@ -1,4 +1,6 @@
-//! A real registry of components: Debian's docker-registry.
+//! A real registry of components: Debian's docker-registry. [`tokens`] gives out the tokens that it may ask for.
+
+pub mod tokens;
 
 use std::{
     fs, io,
@@ -16,6 +18,9 @@ use crate::{
 /// Attempts to find a free port: another process may take it first.
 const TRIES: usize = 5;
 
+/// `lender:open sesame`, as `htpasswd -B` writes it.
+const LENDER: &str = "lender:$2b$05$Cg/o.YIAr.VriKZxyRJGReGHxbWI8pMVhHf8QNEpvLCSJ3twwOXfW\n";
+
 /// Running until dropped.
 pub struct Registry {
     process: Guarded,
@@ -27,9 +32,25 @@ impl Registry {
     /// # Panics
     /// When it does not start.
     pub fn start() -> Self {
+        Self::asking("")
+    }
+
+    /// One that asks for the name `lender` and the password `open sesame`.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn with_password() -> Self {
+        Self::asking("auth:\n  htpasswd:\n    realm: lenders\n    path: {dir}/htpasswd\n")
+    }
+
+    /// With this section of its configuration, where `{dir}` is its folder.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub fn asking(auth: &str) -> Self {
         let mut last = None;
         for _ in 0..TRIES {
-            match tempfile::tempdir().and_then(|dir| Self::start_in(dir, free_port())) {
+            match tempfile::tempdir().and_then(|dir| Self::started(dir, free_port(), auth)) {
                 Ok(registry) => return registry,
                 Err(error) => last = Some(error),
             }
@@ -42,10 +63,16 @@ impl Registry {
     /// # Errors
     /// It does not start.
     pub fn start_in(dir: TempDir, port: u16) -> io::Result<Self> {
+        Self::started(dir, port, "")
+    }
+
+    fn started(dir: TempDir, port: u16, auth: &str) -> io::Result<Self> {
         let file = dir.path().join("registry.yml");
         let data = dir.path().join("data");
+        fs::write(dir.path().join("htpasswd"), LENDER)?;
+        let auth = auth.replace("{dir}", &dir.path().display().to_string());
         let storage = format!("storage:\n  filesystem:\n    rootdirectory: {}\n", data.display());
-        fs::write(&file, format!("version: 0.1\n{storage}http:\n  addr: 127.0.0.1:{port}\n"))?;
+        fs::write(&file, format!("version: 0.1\n{storage}http:\n  addr: 127.0.0.1:{port}\n{auth}"))?;
         let mut command = Command::new("docker-registry");
         command.arg("serve").arg(&file);
         let (process, ()) =

@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn the_types_of_javascript_have_the_fields_of_the_contract() {
         let (contract, types) = (
-            include_str!("../../../wit/v1/types.wit").replace('%', ""),
+            include_str!("../../../wit/v2/types.wit").replace('%', ""),
             include_str!("../templates/javascript/assay.d.ts"),
         );
         let fields = |text: &str, begin: &str| -> Vec<String> {
@@ -199,6 +199,12 @@ mod tests {
         };
         for record in [
             "model-info",
+            "claims",
+            "rate",
+            "exposure",
+            "position",
+            "lending-event",
+            "dollars",
             "chain-features",
             "market-features",
             "holding",

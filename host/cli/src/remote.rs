@@ -1,10 +1,13 @@
 //! A client of the admin API of a running server.
 
-use std::time::Duration;
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
 
 use assay_domain::{Scope, Secret};
 use clap::Args;
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::{ConfigFile, Failure};
@@ -12,6 +15,10 @@ use assay::config::Config;
 
 /// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// Longest wait for the check of an upload: the compiler of a large model has the lowest priority.
+const CHECKED: Duration = Duration::from_secs(600);
+/// Between two questions. The server holds each for seconds.
+const AGAIN: Duration = Duration::from_millis(200);
 
 /// The URL of the server, and the API key.
 #[derive(Args)]
@@ -75,13 +82,26 @@ impl Remote {
         })
     }
 
-    /// The same with bytes as they are.
+    /// The same with bytes as they are, which the server may still check when its time for one request is over, or have
+    /// to check after other files: then they are sent again.
     ///
     /// # Errors
     /// As [`Self::ask`].
-    pub fn upload(&self, path: &str, bytes: Vec<u8>) -> Result<Value, Failure> {
-        let request = self.request(Method::POST, path).header("content-type", "application/octet-stream");
-        self.send(request.body(bytes))
+    pub fn upload(&self, path: &str, bytes: &[u8]) -> Result<Value, Failure> {
+        let started = Instant::now();
+        loop {
+            let request = self.request(Method::POST, path).header("content-type", "application/octet-stream");
+            let (status, body) = self.answer(request.body(bytes.to_vec()))?;
+            let is_checking = match status {
+                StatusCode::GATEWAY_TIMEOUT => true,
+                StatusCode::SERVICE_UNAVAILABLE => body.get("code").is_some_and(|code| code == "busy"),
+                _ => false,
+            };
+            if !is_checking || started.elapsed() > CHECKED {
+                return successful(status, body);
+            }
+            thread::sleep(AGAIN);
+        }
     }
 
     fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
@@ -89,24 +109,77 @@ impl Remote {
     }
 
     fn send(&self, request: reqwest::RequestBuilder) -> Result<Value, Failure> {
+        let (status, body) = self.answer(request)?;
+        successful(status, body)
+    }
+
+    fn answer(&self, request: reqwest::RequestBuilder) -> Result<(StatusCode, Value), Failure> {
         self.runtime.block_on(async {
             // The error would show the whole URL, which may have a password.
             let no_answer =
                 |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));
             let answer = request.send().await.map_err(no_answer)?;
             let status = answer.status();
-            if status == reqwest::StatusCode::NO_CONTENT {
-                return Ok(Value::Null);
-            }
-            let body: Value = answer.json().await.map_err(no_answer)?;
-            if status.is_success() {
-                return Ok(body);
-            }
-            let detail = body.get("detail").map_or_else(
-                || body.to_string(),
-                |detail| detail.as_str().map_or_else(|| detail.to_string(), str::to_owned),
-            );
-            Err(Failure::no(format!("{detail} ({})", status.as_u16())))
+            let body = if status == StatusCode::NO_CONTENT { Ok(Value::Null) } else { answer.json().await };
+            Ok((status, body.map_err(no_answer)?))
         })
+    }
+}
+
+fn successful(status: StatusCode, body: Value) -> Result<Value, Failure> {
+    if status.is_success() {
+        return Ok(body);
+    }
+    let detail = body
+        .get("detail")
+        .map_or_else(|| body.to_string(), |detail| detail.as_str().map_or_else(|| detail.to_string(), str::to_owned));
+    Err(Failure::no(format!("{detail} ({})", status.as_u16())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{BufRead as _, BufReader, Read as _, Write as _},
+        net::TcpListener,
+    };
+
+    use super::*;
+
+    /// A stub of a server that is slow to check a file.
+    #[test]
+    fn an_upload_waits_until_it_is_checked() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let root = format!("http://{}", listener.local_addr().unwrap());
+        let answers = [
+            ("504 Gateway Timeout", r#"{"detail":"The answer took too long"}"#),
+            ("503 Service Unavailable", r#"{"code":"busy","detail":"Other files are being checked"}"#),
+            ("201 Created", r#"{"kind":"credit"}"#),
+            ("503 Service Unavailable", r#"{"code":"store_unwritable","detail":"The disk is full"}"#),
+        ];
+        let stub = thread::spawn(move || {
+            for (status, body) in answers {
+                let mut connection = listener.accept().unwrap().0;
+                let mut reader = BufReader::new(connection.try_clone().unwrap());
+                let head = reader.by_ref().lines().map(Result::unwrap).take_while(|line| !line.is_empty());
+                assert!(head.collect::<Vec<_>>()[0].starts_with("POST /models "));
+                let mut sent = [0; 4];
+                reader.read_exact(&mut sent).unwrap();
+                assert_eq!(&sent, b"wasm");
+                let length = body.len();
+                write!(connection, "HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}")
+                    .unwrap();
+            }
+        });
+        let remote = Remote {
+            root,
+            key: Secret::new("key".to_owned()),
+            client: reqwest::Client::new(),
+            runtime: tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap(),
+        };
+        let upload = || remote.upload("/models", b"wasm").map_err(|failure| failure.message);
+        assert_eq!(upload().unwrap()["kind"], "credit");
+        let refused = upload().unwrap_err();
+        assert!(refused.contains("The disk is full (503)"), "{refused}");
+        stub.join().unwrap();
     }
 }

@@ -22,10 +22,14 @@ pub enum Protocol {
     LenderBV3,
     #[serde(rename = "morpho_blue")]
     MorphoBlue,
+    /// The vaults of Maker, now Sky.
+    #[serde(rename = "maker_vaults")]
+    MakerVaults,
 }
 
 impl Protocol {
-    pub const ALL: [Self; 5] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3, Self::MorphoBlue];
+    pub const ALL: [Self; 6] =
+        [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3, Self::MorphoBlue, Self::MakerVaults];
 
     /// Those of the API contract, which a report names also where they have no market.
     pub const OF_CONTRACT: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];
@@ -37,6 +41,7 @@ impl Protocol {
             Self::LenderBV2 => "lenderB_v2",
             Self::LenderBV3 => "lenderB_v3",
             Self::MorphoBlue => "morpho_blue",
+            Self::MakerVaults => "maker_vaults",
         }
     }
 
@@ -55,6 +60,10 @@ impl Protocol {
                 "deposits in a vault belong to the vault and are not shown",
                 "shares that the protocol pays as fees are in no event",
             ],
+            Self::MakerVaults => &[
+                "vaults of a proxy that was built by another wallet and of other vault managers are not found",
+                "the collateral and debt of a vault that is moved to another are in no event",
+            ],
         }
     }
 
@@ -67,7 +76,7 @@ impl Protocol {
     /// Whether the protocol counts in the score, unless its market is configured otherwise. One whose reading is still
     /// being validated is only shown.
     pub fn feeds_score(self) -> bool {
-        !matches!(self, Self::LenderBV2 | Self::MorphoBlue)
+        !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults)
     }
 }
 

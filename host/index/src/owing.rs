@@ -5,7 +5,7 @@
 //!   at least this. A wallet that repaid exactly what it had borrowed and owed only interest is left out.
 //! - The base asset of a Comet market, named by the zero address, is what was withdrawn beyond what was supplied, of
 //!   wallets that borrowed. Interest on an earlier supply, once withdrawn, counts as owed.
-//! - Debt in Morpho Blue is in shares of its market, which are exact.
+//! - Debt in Morpho Blue and of Maker is in shares of its market, which are exact. An urn stands for its vault's owner.
 //! - Logs of Compound v2 show no amounts: every wallet that has borrowed is named, without an amount.
 
 use std::collections::BTreeMap;

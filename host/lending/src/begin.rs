@@ -1,12 +1,15 @@
 //! Histories that begin with what an index of all wallets has: its entries are counted as if the logs through its last
 //! block had just been fetched, and the read goes on after that block.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
+
+use futures::future::join_all;
 
 use crate::{
+    entries::Entry,
     events::Extract,
     everyone::{Everyone, asked},
-    hints::{AllHints, Hint},
+    hints::{AllHints, Hint, Naming},
     indexed::{Indexed, IndexedMarket},
     market::Market,
     pass::Pass,
@@ -14,7 +17,7 @@ use crate::{
     reader::Reader,
     records::Settled,
 };
-use assay_domain::Address;
+use assay_domain::{Address, B256};
 use assay_evm::{Block, Fault};
 
 impl Reader {
@@ -41,13 +44,15 @@ impl Reader {
         doubted: &[usize],
     ) -> Result<Vec<Option<Settled>>, Fault> {
         let (mut found, mut serving) = (Extract::default(), vec![None; self.markets.len()]);
+        let of_words = self.of_words(hints, indexed).await;
         let markets = self.markets.iter().zip(hints.iter()).zip(records.iter_mut()).zip(&mut serving);
         for (index, (((market, hints), record), serves)) in markets.enumerate() {
             let Some(hints) = hints.as_ref().filter(|_| !doubted.contains(&index)) else { continue };
-            if let Some(part) = part_of(indexed, market, hints).filter(|_| self.is_behind(record.as_ref(), indexed)) {
+            let entries = entries_of((wallet, indexed), &of_words, market, hints);
+            if let Some(entries) = entries.filter(|_| self.is_behind(record.as_ref(), indexed)) {
                 // A record that lacks a part would be read again.
                 *record = record.take().filter(|record| !record.lacks_part(market, Some(hints)));
-                found.add_entries(index, &part.entries);
+                found.add_entries(index, &entries);
                 *serves = Some(hints.clone());
             }
         }
@@ -60,10 +65,44 @@ impl Reader {
         Pass::new(self, plan, records, &[], through, Some(through)).counted(found, through.number).await
     }
 
+    /// What the index has of each word that stands for a wallet by its `hints`, through the same block as `indexed`.
+    async fn of_words(&self, hints: &AllHints, indexed: &Indexed) -> Vec<(B256, Indexed)> {
+        let Some(index) = &self.index else { return Vec::new() };
+        let words: BTreeSet<B256> = hints.iter().flatten().flatten().filter_map(alias).collect();
+        let read = words.into_iter().map(|word| async move {
+            let found = index.history(Address::from_word(word), indexed.through).await?;
+            Some((word, found)).filter(|(_, found)| (found.through, found.hash) == (indexed.through, indexed.hash))
+        });
+        join_all(read).await.into_iter().flatten().collect()
+    }
+
     /// Whether a record ends so far before `indexed` that the index saves queries.
     fn is_behind(&self, record: Option<&Settled>, indexed: &Indexed) -> bool {
         record.is_none_or(|record| record.through.saturating_add(self.finality) < indexed.through)
     }
+}
+
+/// The word that stands for a wallet in a hint.
+fn alias(hint: &Hint) -> Option<B256> {
+    match hint.naming {
+        Naming::Alias { word, .. } => Some(word),
+        _ => None,
+    }
+}
+
+/// The entries of a wallet and of what stands for it in `market`; `None` where one of them is not known.
+fn entries_of(
+    (wallet, indexed): (Address, &Indexed),
+    of_words: &[(B256, Indexed)],
+    market: &Market,
+    hints: &[Hint],
+) -> Option<Vec<Entry>> {
+    let mut parts = vec![(wallet.into_word(), part_of(indexed, market, hints)?.entries.as_slice())];
+    for word in hints.iter().filter_map(alias).collect::<BTreeSet<_>>() {
+        let (_, indexed) = of_words.iter().find(|(known, _)| *known == word)?;
+        parts.push((word, &part_of(indexed, market, hints)?.entries));
+    }
+    market.protocol.joined(&parts, hints)
 }
 
 /// The entries of `market`, where all of its blocks were read, by these `hints`.

@@ -3,8 +3,8 @@
 use assay_domain::{Address, Protocol, settings::Problems};
 use serde::Deserialize;
 
-/// One lending market. For `lenderB_v2` a market is one cToken, and for `morpho_blue` the contract with all its
-/// markets.
+/// One lending market. For `lenderB_v2` a market is one cToken, for `morpho_blue` the contract with all its markets, and
+/// for `maker_vaults` the Vat.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarketConfig {
@@ -20,6 +20,9 @@ pub struct MarketConfig {
     /// Of a market of `lenderB_v2`; found out by calls where absent.
     #[serde(default)]
     pub dialect: Option<Dialect>,
+    /// Of a market of `maker_vaults`: the ChainLog, which knows the addresses of the other contracts.
+    #[serde(default)]
+    pub chainlog: Option<Address>,
 }
 
 impl MarketConfig {
@@ -31,6 +34,9 @@ impl MarketConfig {
         let mut found = Problems::default();
         let foreign = self.dialect.is_some() && self.protocol != Protocol::LenderBV2;
         found.add_if(foreign, "dialect", "only markets of lenderB_v2 have dialects; remove it");
+        let is_maker = self.protocol == Protocol::MakerVaults;
+        found.add_if(is_maker && self.chainlog.is_none(), "chainlog", "a market of maker_vaults needs its ChainLog");
+        found.add_if(!is_maker && self.chainlog.is_some(), "chainlog", "only maker_vaults has a ChainLog; remove it");
         found
     }
 }
@@ -43,4 +49,8 @@ pub enum Dialect {
     Compound,
     /// `DistributedBorrowerVenus`, `venusBorrowerIndex`.
     Venus,
+    /// `DistributedBorrowerReward` with the kind of reward first, `rewardBorrowerIndex`.
+    Benqi,
+    /// `DisbursedBorrowerRewards` of the Comptroller's distributor of rewards.
+    Moonwell,
 }

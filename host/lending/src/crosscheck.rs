@@ -131,7 +131,7 @@ mod tests {
     use alloy::primitives::U256;
 
     use super::*;
-    use crate::{config::MarketConfig, failed_pool, progress::Side, sums::Move};
+    use crate::{failed_pool, progress::Side, sums::Move};
     use assay_domain::{Address, EventCounts, Protocol};
 
     fn checked(sums: Option<Sums>, held: Option<u64>, borrowed_usd: f64, borrow: u64) -> Coverage {
@@ -140,7 +140,7 @@ mod tests {
 
     fn checked_of(sums: Option<Sums>, held: Option<u64>, ever_held: bool, borrowed_usd: f64, borrow: u64) -> Coverage {
         let (protocol, address) = (Protocol::LenderAV3, Address::repeat_byte(1));
-        let config = MarketConfig { protocol, market: None, address, from_block: 0, feeds_score: None, dialect: None };
+        let config = Market::sample(protocol, 1).config;
         let counts = EventCounts { borrow: Some(borrow), ..EventCounts::ZERO };
         let mut pools = [PoolHistory { coverage: Coverage::Complete, counts, ..failed_pool(1, &config) }];
         let position = Position {

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use alloy::{primitives::I256, rpc::types::Log};
 
 use crate::{
+    entries::{Entry, What},
     market::Market,
     plan::Plan,
-    protocol::{EventKind, Evidence},
-    sums::Move,
+    protocol::{Before, EventKind, Evidence},
+    sums::{Move, Sums},
 };
 use assay_domain::B256;
-use assay_evm::logs::in_order;
+use assay_evm::{Fault, logs::in_order};
 
 /// One event of a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +63,11 @@ impl FromIterator<Self> for Found {
     }
 }
 
-/// The events and amounts in `found`. Each log counts once.
-pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extract {
+/// For each market the block at which its reading goes on, and its amounts before.
+pub(super) type AllBefore = Vec<(u64, Sums)>;
+
+/// The events and amounts in `found`, with what was read `before` if a market's logs depend on it. Each log counts once.
+pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found, before: &AllBefore) -> Extract {
     in_order(&mut found.logs);
     in_order(&mut found.receipts);
     let (mut extract, wallet) = (Extract::default(), plan.wallet.into_word());
@@ -74,6 +78,7 @@ pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found) -> Extr
             hints: found.logs.iter().filter(|log| hints.iter().any(|hint| hint.is(log, wallet))).collect(),
             receipts: found.receipts.iter().filter(|log| log.address() == market.config.address).collect(),
             listed: hints,
+            before: before.get(index).map(|(next, sums)| Before { next: *next, sums }),
         };
         extract.add(index, market, &evidence, wallet);
     }
@@ -104,6 +109,41 @@ impl Extract {
         let moves = market.protocol.moves(evidence, wallet).into_iter();
         self.moves
             .extend(moves.filter_map(|(amount, log)| Some(Moved { market: index, block: log.block_number?, amount })));
+    }
+}
+
+impl Extract {
+    /// What was extracted of one market, in the order of the chain.
+    ///
+    /// # Errors
+    /// [`Fault`] where an event has no time.
+    pub(super) fn entries(self) -> Result<Vec<Entry>, Fault> {
+        let timeless = |event: &Event| Fault::Malformed(format!("no time of block {}, which has logs", event.block));
+        let mut entries = Vec::with_capacity(self.events.len() + self.moves.len() + self.incomplete.len());
+        for event in &self.events {
+            let time = event.time.ok_or_else(|| timeless(event))?;
+            entries.push(Entry { block: event.block, what: What::Event { kind: event.kind, time } });
+        }
+        let moves = self.moves.into_iter();
+        entries.extend(moves.map(|moved| Entry { block: moved.block, what: What::Moved(moved.amount) }));
+        let incomplete = self.incomplete.into_iter();
+        entries.extend(incomplete.map(|((_, block), owned)| Entry { block, what: What::Incomplete { owned } }));
+        // Events come first in their block, then amounts.
+        entries.sort_by_key(|entry| entry.block);
+        Ok(entries)
+    }
+
+    /// Adds the entries of the market at `index`.
+    pub(super) fn add_entries(&mut self, index: usize, entries: &[Entry]) {
+        for &Entry { block, what } in entries {
+            match what {
+                What::Event { kind, time } => {
+                    self.events.push(Event { market: index, kind, block, time: Some(time) });
+                }
+                What::Moved(amount) => self.moves.push(Moved { market: index, block, amount }),
+                What::Incomplete { owned } => _ = self.incomplete.insert((index, block), owned),
+            }
+        }
     }
 }
 
@@ -169,14 +209,14 @@ mod tests {
         let plan = Plan::new(&markets, [None, Some(Vec::new())].into(), WALLET);
         assert_eq!(plan.queries[0].addresses, [markets[1].config.address]);
         let logs = vec![log(1, 0, 15, 1), log(2, 0, 15, 2)];
-        assert_eq!(extract(&markets, &plan, Found { logs, receipts: Vec::new() }).events.len(), 1);
+        assert_eq!(extract(&markets, &plan, Found { logs, receipts: Vec::new() }, &Vec::new()).events.len(), 1);
     }
 
     #[test]
     fn a_log_given_twice_is_one_event() {
         let logs = vec![log(1, 3, 16, 2), log(1, 0, 15, 1), log(1, 3, 16, 2), log(2, 2, 12, 7)];
         let markets = [market(1), market(2)];
-        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
+        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }, &Vec::new()).events;
         let events: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
             events,
@@ -198,7 +238,7 @@ mod tests {
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
         let logs = vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)];
-        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }).events;
+        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }, &Vec::new()).events;
         let events: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
         assert_eq!(events, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }

@@ -5,7 +5,7 @@ use alloy::rpc::types::Log;
 use crate::{
     aave, comet, ctoken,
     hints::{Hint, Naming, TRANSFER},
-    morpho,
+    maker, morpho,
     protocol::{Evidence, LendingProtocol},
 };
 use assay_domain::{Address, B256};
@@ -17,8 +17,9 @@ pub fn count(logs: &[Log]) -> usize {
     wallets.dedup();
     let asset = logs.first().map_or(Address::ZERO, |log| log.address());
     let listed = [Hint { contract: asset, topic0: TRANSFER, naming: Naming::Holder(asset), explained_by: &[] }];
-    let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed };
-    let protocols: [&dyn LendingProtocol; 4] = [&aave::V3, &comet::Comet, &ctoken::CompoundV2, &morpho::MorphoBlue];
+    let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed, before: None };
+    let protocols: [&dyn LendingProtocol; 5] =
+        [&aave::V3, &comet::Comet, &ctoken::CompoundV2, &morpho::MorphoBlue, &maker::MakerVaults];
     let found = |protocol: &dyn LendingProtocol, wallet: B256| {
         let incomplete = protocol.incomplete(&evidence, wallet).len();
         protocol.events(&evidence, wallet).len() + protocol.moves(&evidence, wallet).len() + incomplete

@@ -32,15 +32,33 @@ pub enum Naming {
     With(B256),
     /// In topic 1 as the sender, or in topic 2 as the receiver, of a token that represents a supply of this asset.
     Holder(Address),
+    /// In this topic by another word, which stands for the wallet.
+    Alias { topic: usize, word: B256, of: Alias },
+}
+
+/// What a word stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alias {
+    /// An account of the wallet.
+    Account,
+    /// One that another wallet has now.
+    Lost,
+    /// A part of a position, whose logs have this word as their first topic.
+    Part { id: B256, kind: B256, is_owned: bool },
 }
 
 /// One entry per market: its hints, or `None` where they are not known and the market cannot be read now.
 pub type AllHints = Arc<[Option<Vec<Hint>>]>;
 
-/// The hints of every market, once they are looked up.
+/// The hints of every market for one wallet, once they are looked up.
 pub type Hinted = BoxFuture<'static, AllHints>;
 
 impl Hint {
+    /// Whether it is of one wallet and not of all.
+    pub(super) fn is_alias(&self) -> bool {
+        matches!(self.naming, Naming::Alias { .. })
+    }
+
     pub(super) fn is(&self, log: &Log, wallet: B256) -> bool {
         let topics = log.topics();
         // A pool has dozens of hints, and a long history many logs: what differs most often is compared first.
@@ -50,6 +68,7 @@ impl Hint {
         match self.naming {
             Naming::At(topic) => topics.get(topic) == Some(&wallet),
             Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
+            Naming::Alias { topic, word, .. } => topics.get(topic) == Some(&word),
             Naming::With(peer) => {
                 matches!(topics, [_, from, to, ..] if (*from, *to) == (wallet, peer) || (*from, *to) == (peer, wallet))
             }

@@ -2,12 +2,14 @@
 //! the background after the deadline of its callers.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use futures::{FutureExt, future::BoxFuture};
 use metrics::Gauge;
+use moka::future::Cache;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     task::AbortHandle,
@@ -27,8 +29,9 @@ use crate::{
     read::{Blocks, Start, read},
     reader::Reader,
     records::Settled,
+    sums::Sums,
 };
-use assay_domain::{Address, ChainId, PoolHistory};
+use assay_domain::{Address, B256, ChainId, PoolHistory};
 use assay_evm::{
     Block,
     single_flight::{Outcome, SingleFlight},
@@ -40,6 +43,9 @@ use assay_trace::TRACE;
 const BACKGROUND: usize = 32;
 /// A read that took longer than this goes on to where the head is then.
 const CURRENT: Duration = Duration::from_secs(20);
+
+/// Wallets whose parts are cached.
+const CACHED: u64 = 10_000;
 
 /// Completes when a read in the background has ended.
 pub type Rest = BoxFuture<'static, ()>;
@@ -80,6 +86,8 @@ pub struct Jobs {
     running: SingleFlight<Address, Progress, Arc<Job>>,
     background: Arc<Semaphore>,
     doubts: Doubts,
+    /// Parts of positions that wallets had, one entry per market.
+    parts: Cache<Address, Arc<[BTreeSet<B256>]>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -116,7 +124,8 @@ impl Jobs {
     pub fn new(reader: Reader, tasks: TaskTracker, stop: CancellationToken) -> Self {
         let background = Arc::new(Semaphore::new(BACKGROUND));
         let (reader, doubts) = (Arc::new(reader), Doubts::default());
-        Self { reader, running: SingleFlight::default(), background, doubts, tasks, stop }
+        let parts = Cache::builder().max_capacity(CACHED).build();
+        Self { reader, running: SingleFlight::default(), background, doubts, parts, tasks, stop }
     }
 
     pub fn reader(&self) -> &Reader {
@@ -138,6 +147,29 @@ impl Jobs {
     /// Whether the index has an event of the wallet of `stored`, one entry per market.
     pub fn indexed(&self, stored: &Stored) -> Vec<bool> {
         self.reader.markets.iter().map(|market| stored.is_indexed(market)).collect()
+    }
+
+    /// The parts of positions that the wallet of `stored` is known to have had, one entry per market. Those of a history
+    /// that was contradicted count, too.
+    pub async fn parts(&self, wallet: Address, stored: &Stored) -> Vec<BTreeSet<B256>> {
+        let seen = self.parts.get(&wallet).await;
+        let of = |(index, record): (usize, &Option<Settled>)| {
+            let settled = record.iter().filter_map(|record| record.sums.as_ref()).flat_map(Sums::markets);
+            settled.chain(seen.iter().flat_map(|seen| seen.get(index)).flatten().copied()).collect()
+        };
+        stored.records.iter().enumerate().map(of).collect()
+    }
+
+    /// Remembers the parts of positions in `sums`, where a market's hints depend on them.
+    async fn remember(&self, wallet: Address, sums: &[Option<Sums>]) {
+        let of = |(market, sums): (&Market, &Option<Sums>)| {
+            let sums = sums.as_ref().filter(|_| market.protocol.has_aliases());
+            sums.map(Sums::markets).unwrap_or_default()
+        };
+        let parts: Vec<_> = self.reader.markets.iter().zip(sums).map(of).collect();
+        if parts.iter().any(|parts| !parts.is_empty()) {
+            self.parts.insert(wallet, parts.into()).await;
+        }
     }
 
     /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`, and follow old state
@@ -190,9 +222,10 @@ impl Jobs {
             Ok(progress) => (progress, None),
             Err(_) => (Progress::Running, self.leave_running(work.outcome, &work.state)),
         };
-        let ledger = work.state.view.borrow();
-        let pools = ledger.pools(self.reader.chain, &self.reader.markets, progress);
-        History { pools, sums: ledger.sums(), pasts: ledger.pasts(), rest }
+        let ledger = work.state.view.borrow().clone();
+        let (pools, sums) = (ledger.pools(self.reader.chain, &self.reader.markets, progress), ledger.sums());
+        self.remember(wallet, &sums).await;
+        History { pools, sums, pasts: ledger.pasts(), rest }
     }
 
     /// A new read on a task.

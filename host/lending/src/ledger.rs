@@ -4,6 +4,7 @@ use alloy::primitives::I256;
 
 use crate::{
     config::MarketConfig,
+    events::AllBefore,
     hints::AllHints,
     market::Market,
     past::{AllPasts, Past},
@@ -131,6 +132,15 @@ impl Ledger {
         self.entries.iter().map(sums).collect()
     }
 
+    /// What was read before, for the next logs; nothing where no market's logs depend on it.
+    pub(super) fn before(&self, markets: &[Market]) -> AllBefore {
+        if !markets.iter().any(|market| market.protocol.has_aliases()) {
+            return AllBefore::new();
+        }
+        let of = |entry: &Entry| (entry.next, entry.settled_sums.clone().unwrap_or_default().then(&entry.tail_sums));
+        self.entries.iter().map(of).collect()
+    }
+
     /// The single events, one entry per market.
     pub(super) fn pasts(&self) -> AllPasts {
         self.entries.iter().map(|entry| entry.settled_past.clone().map(|past| past.then(&entry.tail_past))).collect()
@@ -214,6 +224,7 @@ mod tests {
             from_block: 10,
             feeds_score: None,
             dialect: None,
+            chainlog: None,
         };
         let markets = [Market::new(config)];
         let mut tally = Tally::of(EventCounts::ZERO);

@@ -5,7 +5,7 @@ use alloy::rpc::types::Log;
 use crate::{
     aave, comet,
     config::MarketConfig,
-    ctoken, morpho,
+    ctoken, maker, morpho,
     protocol::{LendingProtocol, Signature},
 };
 use assay_domain::{B256, Protocol};
@@ -25,6 +25,7 @@ impl Market {
             Protocol::LenderBV2 => &ctoken::CompoundV2,
             Protocol::LenderBV3 => &comet::Comet,
             Protocol::MorphoBlue => &morpho::MorphoBlue,
+            Protocol::MakerVaults => &maker::MakerVaults,
         };
         Self { config, protocol }
     }
@@ -43,6 +44,7 @@ impl Market {
     /// A market at an address made of `byte`.
     pub(crate) fn sample(protocol: Protocol, byte: u8) -> Self {
         let address = assay_domain::Address::repeat_byte(byte);
-        Self::new(MarketConfig { protocol, market: None, address, from_block: 0, feeds_score: None, dialect: None })
+        let (market, feeds_score, dialect, chainlog) = (None, None, None, None);
+        Self::new(MarketConfig { protocol, market, address, from_block: 0, feeds_score, dialect, chainlog })
     }
 }

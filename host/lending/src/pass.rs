@@ -14,7 +14,7 @@ use futures::{StreamExt, future::try_join_all, stream};
 use tokio::sync::watch;
 
 use crate::{
-    events::{Found, extract},
+    events::{Extract, Found, extract},
     ledger::{Entry, Ledger},
     market::Market,
     plan::Plan,
@@ -125,7 +125,7 @@ impl Pass<'_> {
             let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
             let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
             self.naming.extend(naming);
-            let mut found = extract(&self.reader.markets, &self.plan, found);
+            let mut found = self.extract(found);
             self.follow(&mut found, through).await?;
             self.count(found).await?;
             self.at = through.saturating_add(1);
@@ -148,6 +148,11 @@ impl Pass<'_> {
             Some(Stop::Ceiling(width) | Stop::Narrow(width)) => Ok(Some(width)),
             Some(Stop::Gap(fault)) => Err(fault),
         }
+    }
+
+    fn extract(&self, found: Found) -> Extract {
+        let markets = &self.reader.markets;
+        extract(markets, &self.plan, found, &self.ledger.before(markets))
     }
 
     /// Whether the logs of this contract name the parts of a position.
@@ -174,7 +179,11 @@ impl Pass<'_> {
         }
         let span = Span { from, to: through };
         let asked = queries.iter().map(|query| other.believed_logs(query, span));
-        let is_new = |log: &Log| !self.naming.contains(&(log.block_hash, log.log_index));
+        // A log of a part counts by those around it, and its amount is missed in the position.
+        let (wallet, is_empty) = (self.plan.wallet.into_word(), self.is_empty);
+        let is_own = |log: &Log| self.reader.markets.iter().any(|market| market.is_own(log, wallet));
+        let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
+        let is_new = |log: &Log| !is_known(log) && (is_empty || is_own(log));
         let answer =
             try_join_all(asked).await.map(|logs| logs.into_iter().flatten().filter(is_new).collect::<Vec<_>>());
         self.reader.count_opinion(match &answer {
@@ -190,7 +199,8 @@ impl Pass<'_> {
                 "an endpoint left out logs of a wallet, which another returned"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
-            self.count(extract(&self.reader.markets, &self.plan, Found { logs, receipts })).await?;
+            let found = Found { logs, receipts };
+            self.count(self.extract(found)).await?;
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use crate::{
     asset::Asset,
     balance::Balance,
     config::MarketConfig,
+    entries::Entry,
     hints::Hint,
     progress::{Shown, Side, Unexplained},
     sums::{Move, Sums},
@@ -40,6 +41,15 @@ pub(crate) struct Evidence<'a> {
     pub receipts: Vec<&'a Log>,
     /// The market's hints.
     pub listed: &'a [Hint],
+    /// What was read before.
+    pub before: Option<Before<'a>>,
+}
+
+/// The amounts of a market in the blocks before `next`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Before<'a> {
+    pub next: u64,
+    pub sums: &'a Sums,
 }
 
 /// The terms of several markets, in their order; `None` for one that does not answer as its protocol should.
@@ -136,6 +146,17 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     /// Whether the logs name the parts of a position, which does not show then that the only log of a part is missing.
     fn names_its_parts(&self) -> bool {
         false
+    }
+
+    /// Whether the hints of a wallet name more than the wallet.
+    fn has_aliases(&self) -> bool {
+        false
+    }
+
+    /// The entries of a wallet whose words in the logs of a market have these entries, by the wallet's hints. The wallet
+    /// itself is the first. `None` where the entries leave a doubt.
+    fn joined(&self, of_words: &[(B256, &[Entry])], _hints: &[Hint]) -> Option<Vec<Entry>> {
+        of_words.first().map(|(_, entries)| entries.to_vec())
     }
 
     /// Whether the logs show all that changes a position, so that amounts can be compared with it.
@@ -235,12 +256,42 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
-    /// Reads the parts of a market in which a wallet did what `sums` say, in the state after block `at`. They replace
-    /// these terms for the wallet. `None` for a market whose position is in the answers to [`calls`](Self::calls), and
-    /// in the future where the market does not answer for a part.
-    fn parts<'a>(&'a self, _client: &'a Client, _wallet: Address, _sums: &Sums, _at: Block) -> Option<FoundParts<'a>> {
+    /// Looks up what stands for `wallet` in the logs, in the state after block `at`. The wallet once had the `known`
+    /// parts of a position. `None` for a market whose logs name only wallets; the future returns `None` if the market
+    /// does not answer.
+    fn aliases<'a>(
+        &'a self,
+        _client: &'a Client,
+        _wallet: Address,
+        _known: &'a BTreeSet<B256>,
+        _at: Block,
+    ) -> Option<FoundAliases<'a>> {
         None
     }
+
+    /// Reads the parts of a market in which a wallet did what `used` says, in the state after block `at`. They replace
+    /// these terms for the wallet. `None` for a market whose position is in the answers to [`calls`](Self::calls), and
+    /// in the future where the market does not answer for a part.
+    fn parts<'a>(
+        &'a self,
+        _client: &'a Client,
+        _wallet: Address,
+        _used: Used<'_>,
+        _at: Block,
+    ) -> Option<FoundParts<'a>> {
+        None
+    }
+}
+
+/// The hints of a wallet beside those of its market.
+pub type FoundAliases<'a> = BoxFuture<'a, Result<Option<Vec<Hint>>, Fault>>;
+
+/// What a wallet did in a market.
+#[derive(Debug, Clone, Copy)]
+pub struct Used<'a> {
+    pub sums: &'a Sums,
+    /// The market's hints for the wallet.
+    pub hints: &'a [Hint],
 }
 
 /// The parts of a market in which a wallet was.

@@ -2,7 +2,7 @@
 //! watcher of the chain does that; meanwhile requests use the earlier terms.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -14,6 +14,7 @@ use crate::{
     market::Market,
     protocol::{LendingProtocol, MarketTerms},
 };
+use assay_domain::{Address, B256};
 use assay_evm::{Block, Client, Fault};
 
 const LIFETIME: Duration = Duration::from_secs(3600);
@@ -83,6 +84,29 @@ pub fn hints(markets: &[Market], terms: Option<&AllTerms>) -> AllHints {
     markets.iter().enumerate().map(of).collect()
 }
 
+/// The hints of `markets` for `wallet`, with what stands for it in their logs at block `at`. `known` has the parts of
+/// positions that it once had, one entry per market. `None` for a market that does not answer.
+pub async fn wallet_hints(
+    (client, markets): (&Client, &[Market]),
+    terms: Option<&AllTerms>,
+    wallet: Address,
+    known: &[BTreeSet<B256>],
+    at: Block,
+) -> AllHints {
+    let mut all = hints(markets, terms).to_vec();
+    let none = BTreeSet::new();
+    for (index, (terms, hints)) in terms.iter().flat_map(|terms| terms.iter()).zip(&mut all).enumerate() {
+        let known = known.get(index).unwrap_or(&none);
+        let Some(found) = terms.as_ref().and_then(|terms| terms.aliases(client, wallet, known, at)) else { continue };
+        let found = found.await.unwrap_or_else(|fault| {
+            tracing::warn!(%fault, "what stands for a wallet in the logs of a market cannot be read");
+            None
+        });
+        *hints = hints.take().zip(found).map(|(hints, aliases)| [hints, aliases].concat());
+    }
+    all.into()
+}
+
 /// Looks up all families concurrently, each with one request per step.
 async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<Vec<Option<MarketTerms>>, Fault> {
     let mut families = BTreeMap::<&str, (&dyn LendingProtocol, Vec<_>)>::new();
@@ -131,10 +155,11 @@ mod tests {
         let config = MarketConfig {
             protocol: Protocol::LenderAV3,
             market: None,
-            address: assay_domain::Address::ZERO,
+            address: Address::ZERO,
             from_block: 0,
             feeds_score: None,
             dialect: None,
+            chainlog: None,
         };
         let (markets, at) = ([Market::new(config)], Block { number: 0, hash: Default::default(), time: 0 });
         let cache = TermsCache::default();

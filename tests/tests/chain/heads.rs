@@ -24,11 +24,11 @@ fn uncached(config: &mut Config) {
     config.prices.refresh = Duration::ZERO;
 }
 
-fn bounded(age: Duration) -> impl FnOnce(&mut Config) {
+pub(super) fn bounded(age: Duration) -> impl FnOnce(&mut Config) {
     move |config| config.chains[0].max_head_age = Some(age)
 }
 
-fn asks_head(call: &Call) -> bool {
+pub(super) fn asks_head(call: &Call) -> bool {
     call.method == "eth_getBlockByNumber" && call.params[0] == "latest"
 }
 
@@ -41,7 +41,7 @@ fn stuck_at(block: u64) -> impl FnMut(&Call) -> Reply + Send {
 }
 
 /// The block so far behind the head, and the time between them.
-async fn behind(devnet: &Devnet) -> (u64, Duration) {
+pub(super) async fn behind(devnet: &Devnet) -> (u64, Duration) {
     let (head, now) = devnet.ethereum.head().await.unwrap();
     let block = head - BEHIND;
     let there: serde_json::Value =

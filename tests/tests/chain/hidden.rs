@@ -161,7 +161,7 @@ async fn truths(devnet: &Devnet) -> Vec<Truth<'_>> {
 }
 
 /// The parts in which `read` differs from `truth` though its score is final.
-fn falsehood(truth: &Snapshot, read: &Snapshot) -> Option<String> {
+pub(super) fn falsehood(truth: &Snapshot, read: &Snapshot) -> Option<String> {
     let parts = truth.chains.iter().zip(&read.chains).flat_map(|(truth, read)| {
         [
             ("activity", truth.activity != read.activity),
@@ -176,7 +176,7 @@ fn falsehood(truth: &Snapshot, read: &Snapshot) -> Option<String> {
 }
 
 /// Whether neither the snapshot nor a score of it says that something is missing.
-fn is_final(read: &Snapshot) -> bool {
+pub(super) fn is_final(read: &Snapshot) -> bool {
     read.coverage() == Coverage::Complete && !read.score_coverage().is_provisional()
 }
 

@@ -15,6 +15,7 @@ mod pace;
 mod positions;
 mod prices;
 mod sharing;
+mod table;
 mod wallets;
 
 use std::path::Path;

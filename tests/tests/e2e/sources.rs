@@ -7,7 +7,7 @@ use std::{
 };
 
 use assay_tests::{
-    oci::Registry,
+    oci::{Registry, tokens::Tokens},
     service::{Service, binary, plugins, sandbox_config},
 };
 use sha2::{Digest as _, Sha256};
@@ -102,6 +102,53 @@ fn a_component_comes_back_from_a_registry_with_its_signature_or_not_at_all() {
     fs::remove_file(&out).expect("a file");
     drop(registry);
     refused(&pinned, 2, "the registry does not answer");
+}
+
+/// A component goes to the registry and comes back with the right login only.
+fn opens_for_its_login(registry: &Registry) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = plugins().join("credit-1.1.wasm").display().to_string();
+    let (place, out) = (format!("oci://{}/lender/credit:1.1", registry.host()), folder.path().join("pulled.wasm"));
+    let asked = |arguments: &[&str], password: Option<&str>| {
+        let mut command = Command::new(binary());
+        command.args(arguments).env("NO_COLOR", "1").env("ASSAY_OCI_USER", "lender");
+        command.env_remove("ASSAY_OCI_PASSWORD").envs(password.map(|password| ("ASSAY_OCI_PASSWORD", password)));
+        command.output().expect("assay runs")
+    };
+    let (push, pull) =
+        (["model", "push", &file, &place], ["model", "pull", &place, "-o", out.to_str().expect("a path")]);
+    let right = Some("open sesame");
+    for password in [None, Some("open barley")] {
+        let done = asked(&push, password);
+        assert!(!done.status.success() && said(&done).contains("ASSAY_OCI_PASSWORD"), "{}", said(&done));
+    }
+    let done = asked(&push, right);
+    assert!(done.status.success(), "{}", said(&done));
+    for password in [None, Some("open barley")] {
+        let done = asked(&pull, password);
+        let text = said(&done);
+        assert!(!done.status.success() && !out.exists() && text.contains("ASSAY_OCI_PASSWORD"), "{text}");
+        assert!(!text.contains("barley"), "{text}");
+    }
+    let done = asked(&pull, right);
+    assert!(done.status.success(), "{}", said(&done));
+    assert_eq!(fs::read(&out).expect("a component"), fs::read(&file).expect("a component"));
+}
+
+#[test]
+fn a_registry_that_wants_a_password_gets_it() {
+    opens_for_its_login(&Registry::with_password());
+}
+
+#[test]
+fn a_registry_that_wants_a_token_gets_it() {
+    run(async {
+        let tokens = Tokens::start().await;
+        opens_for_its_login(&tokens.registry());
+        let scopes = tokens.take();
+        let of = |actions: &str| scopes.iter().any(|scope| *scope == format!("repository:lender/credit:{actions}"));
+        assert!(of("pull") && of("pull,push"), "{scopes:?}");
+    });
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn agrees(answer: &Assessment, wallet: &Features) {
     assert_eq!(points, expected.points, "{wallet:?}");
     assert_eq!((answer.score.get(), answer.decile.get()), (expected.score, expected.decile), "{wallet:?}");
     for (found, expected) in answer.factors.iter().zip(&factors) {
-        let words = found.words.as_ref().expect("v1 gives words");
+        let words = found.words.as_ref().expect("words");
         assert_eq!((&found.label, found.points), (&expected.label, expected.points));
         assert_eq!((&words.description, words.possible), (&expected.description, expected.possible));
     }
@@ -34,11 +34,12 @@ fn agrees(answer: &Assessment, wallet: &Features) {
 fn holds(script: Script, apart: &[u8], mistakes: &[(&str, &str)]) {
     let fused = served(script, apart);
     assert!(fused.len() < apart.len(), "{} of {}", fused.len(), apart.len());
-    let wallets = features::generate(17, 2000);
+    let wallets = features::generate_v2(17, 2000);
     thread::scope(|scope| {
         let served = scope.spawn(|| model(&fused));
         let unfused = scope.spawn(|| model(apart));
         let trials = Trials::load(&fused, &limits()).expect("a model");
+        assert!(!trials.prints_unseen(), "what a script prints is shown");
         for (number, (said, printed)) in mistakes.iter().enumerate() {
             let (error, text) = mistaken(&trials, number as u64);
             assert!(error.to_string().contains(said), "{script:?} {number}: {error}, not {said}");
@@ -47,10 +48,10 @@ fn holds(script: Script, apart: &[u8], mistakes: &[(&str, &str)]) {
         let (served, unfused) = (served.join().expect("a model"), unfused.join().expect("a model"));
         assert_eq!(served.info().title, unfused.info().title);
         for (number, wallet) in wallets.iter().enumerate() {
-            let answer = served.score(wallet).unwrap_or_else(|error| panic!("{error}: {wallet:?}"));
+            let answer = served.explained(wallet).unwrap_or_else(|error| panic!("{error}: {wallet:?}"));
             agrees(&answer, wallet);
             if number < 400 {
-                assert_eq!(unfused.score(wallet).expect("a score"), answer, "{wallet:?}");
+                assert_eq!(unfused.explained(wallet).expect("a score"), answer, "{wallet:?}");
             }
         }
         let refused = |as_of| served.score(&Features { as_of, ..Features::default() }).expect_err("a refusal");
@@ -72,20 +73,32 @@ function wrong(features) {
     case 1000: console.log('before', { a: [1n] }); return ratio(features);
     case 1001: return new Date();
     case 1002: return Math.random();
-    case 1003: return { score: 500.5, decile: 1, factors: [] };
-    case 1004: return { score: 500, decile: 1, factors: [{ label: 'Age', rating: 'great' }] };
+    case 1003: return { score: 500.5, decile: 1, points: [0] };
+    case 1004: return { score: 300, decile: 1, points: [0] };
     case 1005: return wrong(features);
     case 1006: return ratio(features);
+    case 1007: return features.markets[0].event;
+    case 1008: return features.markets[0].events[0].kinds;
+    case 1009: return features.markets[0].position.healthfactor;
+    case 1010: return features.markets[0].position.debt[0].dollars;
+    case 1011: return features.markets[0].dollars.repaid;
+    case 1012: return { score: 500, decile: 1, factors: [] };
     default: return right(features);
   }
 }
-export { wrong as score };
+const words = explain;
+function worded(features) {
+  if (features.asOf === 1004) console.log('worded');
+  return features.asOf === 1004 ? [{ label: 'Age', rating: 'great' }] : words(features);
+}
+export { wrong as score, worded as explain };
 ";
     let (_place, folder) = template(Language::JavaScript, ModelKind::Credit, Script::JavaScript, "");
     passes(Command::new("node").arg("--test").current_dir(&folder));
     std::os::unix::fs::symlink(packages, folder.join("node_modules")).expect("a link");
     let text = fs::read_to_string(folder.join("model.js")).expect("the model");
-    let text = text.replace("export function score", "function score");
+    let text =
+        text.replace("export function score", "function score").replace("export function explain", "function explain");
     fs::write(folder.join("model.js"), format!("{text}{mistakes}")).expect("the model");
     let ratio = "// Divides.\nexport function ratio(features) {\n  return features.nothing.length;\n}\n";
     fs::write(folder.join("ratio.js"), ratio).expect("a file");
@@ -95,13 +108,20 @@ export { wrong as score };
         ("new Date(): a model has no clock. Use features.asOf", ""),
         ("Math.random(): a model has no randomness", ""),
         ("score is 500.5: a whole number is needed", ""),
-        ("the rating of the factor Age is great: there are low, fair", ""),
+        ("the rating of the factor Age is great: there are low, fair", "worded\n"),
         ("stack", ""),
         ("features has no field nothing: it has asOf, chains, markets, holdings, identity", ""),
+        ("markets has no field event: it has chainId, protocol, ", ""),
+        ("events has no field kinds: it has time, kind, usd, class", ""),
+        ("position has no field healthfactor: it has coverage, collateral, debt, liquidationThreshold", ""),
+        ("an exposure has no field dollars: it has class, usd", ""),
+        ("dollars has no field repaid: it has supply, withdraw, borrow, repay, liquidation", ""),
+        ("the answer has factors, which `explain` gives in wit/v2", ""),
     ];
     holds(Script::JavaScript, &apart, &said);
 
-    fs::write(folder.join("model.js"), format!("{text}\nexport {{ score }};\nlet x = ;\n")).expect("the model");
+    let wrong = format!("{text}\nexport {{ explain, score }};\nlet x = ;\n");
+    fs::write(folder.join("model.js"), wrong).expect("the model");
     assert!(!Script::JavaScript.prepare(&folder).expect("a toolchain").status().expect("it starts").success());
     let line = text.lines().count() + 3;
     let report = Script::JavaScript.report(&folder);
@@ -139,14 +159,31 @@ def score(features):
         case 1003:
             return datetime.now()
         case 1004:
-            return Assessment(500.5, 1, [])
+            return Verdict(500.5, 1, [0])
         case 1005:
             return score(features)
         case 1006:
             return time.gmtime()
         case 1007:
             return open('coefficients.json')
+        case 1008:
+            return features.markets[0].event
+        case 1009:
+            return features.markets[0].events[0].kinds
+        case 1010:
+            return features.markets[0].position.healthfactor
+        case 1011:
+            return Verdict(500, 1, [0.5])
     return right(features)
+
+
+words = explain
+
+
+def explain(features):
+    if features.as_of == 1012:
+        print('worded')
+    return [Factor('Age', 'great', '', 0, 0)] if features.as_of == 1012 else words(features)
 ";
     let (_place, folder) = template(Language::Python, ModelKind::Credit, Script::Python, mistakes);
     passes(Command::new(&interpreter).args(["-m", "unittest"]).current_dir(&folder));
@@ -162,6 +199,11 @@ def score(features):
         ("RecursionError", ""),
         ("it asked for wasi:clocks/wall-clock", ""),
         ("builtins.open(): a model has no files", ""),
+        ("AttributeError: 'MarketFeatures' object has no attribute 'event'", ""),
+        ("AttributeError: 'LendingEvent' object has no attribute 'kinds'", ""),
+        ("AttributeError: 'Position' object has no attribute 'healthfactor'", ""),
+        ("the points of a factor is 0.5: it must be int", ""),
+        ("the rating of the factor Age is 'great': it must be Rating", "worded\n"),
     ];
     holds(Script::Python, &apart, &said);
 }

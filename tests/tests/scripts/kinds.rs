@@ -13,11 +13,11 @@ use super::{build, fused, limits, mistaken, passes, rust_boost, rust_sybil, temp
 /// The answers of a sybil model beside Rust, and the line of a mistake.
 fn judges(script: Script, apart: &[u8], place: &str) {
     let trials = Trials::load(&fused(script, apart, &BTreeSet::new()), &limits()).expect("a model");
-    for wallet in features::generate(19, 300) {
+    for wallet in features::generate_v2(19, 300) {
         let features = || native::features_v2(&wallet);
         let (expected, words) = (rust_sybil::Model::risk(features()), rust_sybil::Model::explain(features()));
         let answer = trials.ask(&Question::Wallet(wallet.clone())).answer.expect("a risk");
-        let Words { description, .. } = answer.factors[0].words.as_ref().expect("v1 gives words");
+        let Words { description, .. } = answer.factors[0].words.as_ref().expect("words");
         assert_eq!((answer.figure, description), (expected.risk, &words[0].description));
     }
     let (error, printed) = mistaken(&trials, 0);
@@ -80,7 +80,7 @@ fn boost_and_sybil_models_in_javascript_answer_as_those_in_rust() {
     let mistakes = "export function risk(features) {
   if (features.asOf === 1000) console.log('before');
   if (features.asOf === 1000) return features.nothing.length;
-  if (features.asOf === 1001) return { risk: 50.5, factors: [] };
+  if (features.asOf === 1001) return { risk: 50.5, points: [0] };
   return right(features);
 }
 ";
@@ -117,7 +117,7 @@ def risk(features):
         print('before')
         return features.nothing
     if features.as_of == 1001:
-        return RiskAssessment(50.5, [])
+        return RiskVerdict(50.5, [0])
     return right(features)
 ";
     let (folder, lines, _place) = made(ModelKind::Sybil, ("def risk", "def right"), mistakes);
@@ -146,7 +146,10 @@ fn a_script_without_the_function_of_its_kind_says_which_one() {
     changed(Script::JavaScript, &folder, ("export function risk", "function risk"), "");
     assert!(!Script::JavaScript.prepare(&folder).expect("a toolchain").status().expect("it starts").success());
     let report = Script::JavaScript.report(&folder);
-    assert!(report.contains("model.js exports no function risk. A sybil model has describe, risk"), "{report}");
+    assert!(
+        report.contains("model.js exports no function risk. A sybil model has describe, risk, explain"),
+        "{report}"
+    );
     changed(Script::JavaScript, &folder, ("kind: 'sybil'", "kind: 'sandbox'"), "");
     let refused = Script::JavaScript.prepare(&folder).expect_err("no script");
     assert!(refused.contains("written in Rust"), "{refused}");

@@ -2,6 +2,7 @@
 //! say where they stopped.
 
 mod credit;
+mod earlier;
 mod foreign;
 mod kinds;
 
@@ -82,6 +83,16 @@ fn served(script: Script, apart: &[u8]) -> Vec<u8> {
     component
 }
 
+/// A market with every record of wit/v2.
+const MARKET: &str = r#"{
+    "chain_id": 1, "protocol": "lenderA_v3", "coverage": "complete", "feeds_score": true, "supplied_usd": 2500.0,
+    "borrowed_usd": 600.0, "events_coverage": "complete", "events": [{ "time": 900, "kind": "repay", "usd": 250.0 }],
+    "position": {
+        "coverage": "complete", "collateral": [{ "class": "native", "usd": 2500.0 }],
+        "debt": [{ "class": "stablecoin", "usd": 600.0 }], "health_factor": 3.3
+    }
+}"#;
+
 /// Runs of written pages that wasmtime clears without giving pages back to the system.
 const CLEARED: usize = 32;
 
@@ -91,6 +102,7 @@ fn runs(pages: &BTreeSet<u32>) -> usize {
 
 /// Wallets whose moment tells a model with mistakes which of them to make.
 fn mistaken(trials: &Trials, number: u64) -> (ScoreError, String) {
-    let trial = trials.ask(&Question::Wallet(Features { as_of: 1000 + number, ..Features::default() }));
+    let markets = vec![serde_json::from_str(MARKET).expect("a market")];
+    let trial = trials.ask(&Question::Wallet(Features { as_of: 1000 + number, markets, ..Features::default() }));
     (trial.answer.expect_err("a mistake"), trial.printed)
 }

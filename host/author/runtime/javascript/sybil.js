@@ -1,4 +1,4 @@
-// The exports of a sybil model in JavaScript, around the functions of model.js.
+// The exports of a sybil model of wit/v1 in JavaScript, around the functions of model.js.
 
 import { complete, described, judged, plain } from './answers.js';
 import { kept, printed } from './confined.js';

@@ -2,6 +2,8 @@
 
 import assay
 import confined
+from componentize_py_types import Err
+from wit_world.imports.types import Refusal_Missing, Refusal_NoActivity
 
 
 def complete(model, kind, *names):
@@ -21,9 +23,27 @@ def kept(work, *given):
         raise
 
 
+def refusing(work, features):
+    """What `work` answers. A refusal of the wallet is an error of the component's interface."""
+
+    def answered():
+        try:
+            return work(features)
+        except assay.NoActivity:
+            return Refusal_NoActivity()
+        except assay.Missing as missing:
+            return Refusal_Missing(str(missing))
+
+    answer = kept(answered)
+    if isinstance(answer, (Refusal_NoActivity, Refusal_Missing)):
+        raise Err(answer)
+    return answer
+
+
 def checked(what, value, kind):
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"{what} is {value!r}: it must be {kind.__name__}")
+        name = getattr(kind, "__name__", "a number")
+        raise TypeError(f"{what} is {value!r}: it must be {name}")
     return value
 
 
@@ -35,7 +55,24 @@ def described(info):
     for what in ("authors", "reads"):
         for text in checked(what, getattr(info, what), list):
             checked(f"an entry of {what}", text, str)
+    if getattr(info, "claims", None) is not None:
+        _claimed(checked("claims", info.claims, assay.Claims))
     return info
+
+
+def _claimed(claims):
+    for what in ("outcome", "population"):
+        checked(f"the {what} of claims", getattr(claims, what), str)
+    checked("the horizon_days of claims", claims.horizon_days, int)
+    for rate in checked("the rates of claims", claims.rates, list):
+        checked("the range of a rate", checked("a rate", rate, assay.Rate).range, assay.Rating)
+        for what in ("low", "estimate", "high"):
+            checked(f"the {what} of the rate {rate.range.name}", getattr(rate, what), (float, int))
+
+
+def earned(points):
+    for one in checked("points", points, list):
+        checked("the points of a factor", one, int)
 
 
 def explained(factors):
@@ -45,3 +82,4 @@ def explained(factors):
         checked(f"the description of the factor {label}", factor.description, str)
         checked(f"the points of the factor {label}", factor.points, int)
         checked(f"the possible points of the factor {label}", factor.possible, int)
+    return factors

@@ -1,25 +1,17 @@
-"""The exports of a credit model in Python, around the functions of model.py."""
+"""The exports of a credit model of wit/v1 in Python, around the functions of model.py."""
 
 import confined
 import assay
 import model
 import wit_world
-from assay_answers import checked, complete, described, explained, kept
-from componentize_py_types import Err
+from assay_answers import checked, complete, described, explained, kept, refusing
 from wit_world import exports
-from wit_world.imports.types import Refusal_Missing, Refusal_NoActivity
 
 complete(model, "credit", "describe", "score", "decile")
 
 
 def _scored(features):
-    try:
-        answer = model.score(features)
-    except assay.NoActivity:
-        return Refusal_NoActivity()
-    except assay.Missing as missing:
-        return Refusal_Missing(str(missing))
-    checked("the answer of score", answer, assay.Assessment)
+    answer = checked("the answer of score", model.score(features), assay.Assessment)
     checked("score", answer.score, int)
     checked("decile", answer.decile, int)
     explained(answer.factors)
@@ -31,10 +23,7 @@ class Credit(exports.Credit):
         return kept(lambda: described(model.describe()))
 
     def score(self, features):
-        answer = kept(_scored, features)
-        if isinstance(answer, (Refusal_NoActivity, Refusal_Missing)):
-            raise Err(answer)
-        return answer
+        return refusing(_scored, features)
 
     def decile(self, score):
         return kept(lambda: checked("the answer of decile", model.decile(score), int))

@@ -1,4 +1,4 @@
-"""The exports of a sybil model in Python, around the functions of model.py."""
+"""The exports of a sybil model of wit/v1 in Python, around the functions of model.py."""
 
 import confined
 import assay

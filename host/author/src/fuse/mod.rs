@@ -20,8 +20,8 @@ use std::{collections::BTreeSet, fmt::Display, ops::Range};
 
 use wasmparser::{Parser, Payload};
 
-/// One core module with the exports of `component`, and with the component type of its world in the contract `wit`.
-/// `world` names the world by the interface that the component exports. What the component would ask of its host stops
+/// One core module with the exports of `component`, and with the component type of its world. `wit` gives the contract
+/// by the version of the interface that the component exports, and `world` names the world by that interface. What the component would ask of its host stops
 /// the module, and the name of that function is kept for the error. `written` are the pages of memory that its calls
 /// write, empty where they are not known.
 ///
@@ -29,15 +29,15 @@ use wasmparser::{Parser, Payload};
 /// What the component has that cannot be linked.
 pub fn fuse(
     component: &[u8],
-    wit: &[(&str, &str)],
+    wit: impl Fn(&str) -> [(&'static str, &'static str); 3],
     world: impl Fn(&str) -> String,
     written: &BTreeSet<u32>,
 ) -> Result<Vec<u8>, String> {
     let (mut merged, exports) = component::link(inner(component))?;
     merged.touch(written);
-    let interface = exports.keys().find_map(|name| name.strip_prefix("assay:model/")?.split('@').next());
-    let world = world(interface.ok_or("it exports no interface of a model")?);
-    Ok(merged.module(&exports, &component_type(wit, &world)?))
+    let interface = exports.keys().find_map(|name| name.strip_prefix("assay:model/")?.split_once('@'));
+    let (interface, version) = interface.ok_or("it exports no interface of a model")?;
+    Ok(merged.module(&exports, &component_type(&wit(version), &world(interface))?))
 }
 
 /// A toolchain may wrap the component in another one, beside stubs of what it imports.

@@ -1,6 +1,6 @@
 //! Models in `JavaScript` and Python: what stands around the author's file, the toolchain, and the component from it.
 
-mod kind;
+mod described;
 mod report;
 
 use std::{
@@ -22,11 +22,8 @@ const BUILD: &str = "target/assay";
 const RAW: &str = "raw.wasm";
 /// Its messages.
 const SAID: &str = "said.txt";
-const WIT: [(&str, &str); 3] = [
-    ("types.wit", include_str!("../../../../wit/v1/types.wit")),
-    ("worlds.wit", include_str!("../../../../wit/v1/worlds.wit")),
-    ("script.wit", include_str!("../../runtime/script.wit")),
-];
+/// The worlds of scripts, in a package of either version.
+const WORLDS: (&str, &str) = ("script.wit", include_str!("../../runtime/script.wit"));
 /// The files around every model. A build adds `entry`, which exports the functions of the model's kind.
 const JAVASCRIPT: [(&str, &str); 2] = [
     ("confined.js", include_str!("../../runtime/javascript/confined.js")),
@@ -37,6 +34,23 @@ const PYTHON: [(&str, &str); 3] = [
     ("confined.py", include_str!("../../runtime/python/confined.py")),
     ("assay.py", include_str!("../../runtime/python/assay.py")),
 ];
+
+/// The version of the contract that a script has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wit {
+    V1,
+    V2,
+}
+
+impl Wit {
+    fn files(self) -> [(&'static str, &'static str); 3] {
+        let (types, worlds) = match self {
+            Self::V1 => (include_str!("../../../../wit/v1/types.wit"), include_str!("../../../../wit/v1/worlds.wit")),
+            Self::V2 => (include_str!("../../../../wit/v2/types.wit"), include_str!("../../../../wit/v2/worlds.wit")),
+        };
+        [("types.wit", types), ("worlds.wit", worlds), WORLDS]
+    }
+}
 
 /// The world of a model that exports this interface.
 fn world(interface: &str) -> String {
@@ -72,10 +86,10 @@ impl Script {
         let source = folder.join(self.source());
         let text =
             fs::read_to_string(&source).map_err(|error| format!("{} cannot be read: {error}", source.display()))?;
-        let kind = kind::named(self, &text)?;
+        let (kind, wit) = (described::kind(self, &text)?, described::wit(self, &text));
         let build = folder.join(BUILD);
         let cannot = |error| format!("{} cannot be written: {error}", build.display());
-        self.write(&build, kind).map_err(cannot)?;
+        self.write(&build, kind, wit).map_err(cannot)?;
         let said = File::create(build.join(SAID)).map_err(cannot)?;
         let mut command = Command::new(self.tool(folder)?);
         command.current_dir(folder).env("RUST_BACKTRACE", "0").stdin(Stdio::null());
@@ -92,7 +106,7 @@ impl Script {
         Ok(command)
     }
 
-    fn write(self, build: &Path, kind: ModelKind) -> io::Result<()> {
+    fn write(self, build: &Path, kind: ModelKind, wit: Wit) -> io::Result<()> {
         let own: &[(&str, &str)] = match self {
             Self::JavaScript => &JAVASCRIPT,
             Self::Python => &PYTHON,
@@ -102,19 +116,33 @@ impl Script {
             fs::remove_dir_all(build)?;
         }
         fs::create_dir_all(build.join("wit"))?;
-        WIT.iter().try_for_each(|(name, text)| fs::write(build.join("wit").join(name), text))?;
-        own.iter().chain([&self.entry(kind)]).try_for_each(|(name, text)| fs::write(build.join(name), text))
+        wit.files().iter().try_for_each(|(name, text)| fs::write(build.join("wit").join(name), text))?;
+        own.iter().chain([&self.entry(kind, wit)]).try_for_each(|(name, text)| fs::write(build.join(name), text))
     }
 
-    /// The exports of a kind. There is none of a sandbox.
-    fn entry(self, kind: ModelKind) -> (&'static str, &'static str) {
-        match (self, kind) {
-            (Self::JavaScript, ModelKind::Boost) => ("entry.js", include_str!("../../runtime/javascript/boost.js")),
-            (Self::JavaScript, ModelKind::Sybil) => ("entry.js", include_str!("../../runtime/javascript/sybil.js")),
-            (Self::JavaScript, _) => ("entry.js", include_str!("../../runtime/javascript/credit.js")),
-            (Self::Python, ModelKind::Boost) => ("entry.py", include_str!("../../runtime/python/boost.py")),
-            (Self::Python, ModelKind::Sybil) => ("entry.py", include_str!("../../runtime/python/sybil.py")),
-            (Self::Python, _) => ("entry.py", include_str!("../../runtime/python/credit.py")),
+    /// The exports of a kind; those of a boost model are the same in both versions. A sandbox has none.
+    fn entry(self, kind: ModelKind, wit: Wit) -> (&'static str, &'static str) {
+        match self {
+            Self::JavaScript => {
+                let text = match (kind, wit) {
+                    (ModelKind::Boost, _) => include_str!("../../runtime/javascript/boost.js"),
+                    (ModelKind::Sybil, Wit::V1) => include_str!("../../runtime/javascript/sybil.js"),
+                    (ModelKind::Sybil, Wit::V2) => include_str!("../../runtime/javascript/v2/sybil.js"),
+                    (_, Wit::V1) => include_str!("../../runtime/javascript/credit.js"),
+                    (_, Wit::V2) => include_str!("../../runtime/javascript/v2/credit.js"),
+                };
+                ("entry.js", text)
+            }
+            Self::Python => {
+                let text = match (kind, wit) {
+                    (ModelKind::Boost, _) => include_str!("../../runtime/python/boost.py"),
+                    (ModelKind::Sybil, Wit::V1) => include_str!("../../runtime/python/sybil.py"),
+                    (ModelKind::Sybil, Wit::V2) => include_str!("../../runtime/python/v2/sybil.py"),
+                    (_, Wit::V1) => include_str!("../../runtime/python/credit.py"),
+                    (_, Wit::V2) => include_str!("../../runtime/python/v2/credit.py"),
+                };
+                ("entry.py", text)
+            }
         }
     }
 
@@ -162,6 +190,7 @@ impl Script {
     /// # Errors
     /// Where the modules cannot be linked.
     pub fn fused(self, component: &[u8], written: &BTreeSet<u32>) -> Result<Vec<u8>, String> {
-        fuse::fuse(component, &WIT, world, written)
+        let files = |version: &str| if version.starts_with("1.") { Wit::V1.files() } else { Wit::V2.files() };
+        fuse::fuse(component, files, world, written)
     }
 }

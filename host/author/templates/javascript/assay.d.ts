@@ -10,8 +10,31 @@ export interface ModelInfo {
   /** One line, at most 80 characters. */
   title: string;
   authors: string[];
-  /** The inputs, such as `markets.liquidation`. */
+  /** The inputs, such as `markets.position.health-factor`. */
   reads: string[];
+  /** What the score says of the future; `null` if the model claims nothing. */
+  claims: Claims | null;
+}
+
+/** A statement about the future that can be measured afterwards. */
+export interface Claims {
+  /** The event, such as `liquidated`. */
+  outcome: string;
+  /** The days after `asOf` in which the event may happen. */
+  horizonDays: number;
+  /** The wallets for which the rates hold. */
+  population: string;
+  /** At most one for each range of the score, the lowest range first. */
+  rates: Rate[];
+}
+
+/** How often the outcome happens to wallets of one range. Shares of 0 to 1. */
+export interface Rate {
+  range: Rating;
+  /** The ends of the 95 % interval of `estimate`. */
+  low: number;
+  estimate: number;
+  high: number;
 }
 
 /** One chain on which the address was looked up. */
@@ -33,6 +56,47 @@ export interface ChainFeatures {
   borrowedUsd: number;
 }
 
+export type ExposureClass = 'stablecoin' | 'native' | 'bitcoin' | 'other';
+export type EventKind = 'supply' | 'withdraw' | 'borrow' | 'repay' | 'liquidation';
+
+/** An amount of one class. */
+export interface Exposure {
+  class: ExposureClass;
+  usd: number;
+}
+
+/** What the wallet has in one market. If `coverage` is `failed`, nothing here means anything. */
+export interface Position {
+  coverage: Coverage;
+  /** The deposits that secure the debt, one entry for each class. */
+  collateral: Exposure[];
+  debt: Exposure[];
+  /** The share of the collateral, 0 to 1, that the debt may reach. `null` without collateral. */
+  liquidationThreshold: number | null;
+  /** Below 1 the position can be liquidated. `null` without debt. */
+  healthFactor: number | null;
+  /** Debt over all deposits. `null` without deposits. */
+  utilisation: number | null;
+}
+
+/** One event of the wallet in a market. */
+export interface LendingEvent {
+  time: number;
+  kind: EventKind;
+  /** Dollars at the time of the event; `null` for an asset that is no stablecoin. */
+  usd: number | null;
+  class: ExposureClass | null;
+}
+
+/** Dollars by kind over all events of a market. `null` if those of one event are not known. */
+export interface Dollars {
+  supply: number | null;
+  withdraw: number | null;
+  borrow: number | null;
+  repay: number | null;
+  liquidation: number | null;
+}
+
 /** One lending market on one chain. */
 export interface MarketFeatures {
   chainId: number;
@@ -52,6 +116,14 @@ export interface MarketFeatures {
   lastLiquidation: number | null;
   suppliedUsd: number;
   borrowedUsd: number;
+  /** Of `events`, `dollars` and `liquidationDays`. */
+  eventsCoverage: Coverage;
+  /** Newest first, at most 200. The counts say how many there were. */
+  events: LendingEvent[];
+  dollars: Dollars;
+  /** Distinct UTC days with a liquidation. */
+  liquidationDays: number | null;
+  position: Position | null;
 }
 
 /** Everything held in one class of asset, over all chains. */
@@ -89,21 +161,23 @@ export interface Factor {
   possible: number;
 }
 
-export interface Assessment {
+export interface Verdict {
   /** 300 to 1000. */
   score: number;
   /** 1 to 10, equal to `decile(score)`. */
   decile: number;
-  factors: Factor[];
+  /** Of each factor of `explain`, in its order. */
+  points: number[];
 }
 
 /** Why a model does not answer. */
 export type Refusal = { refused: 'no-activity' } | { missing: string };
 
-export interface RiskAssessment {
+export interface RiskVerdict {
   /** 0 (human) to 100 (bot). */
   risk: number;
-  factors: Factor[];
+  /** Of each factor of `explain`, in its order. */
+  points: number[];
 }
 
 export interface OffChain {

@@ -8,6 +8,7 @@ export function describe() {
     title: '{name}',
     authors: [],
     reads: ['score', 'off-chain.total-asset-usd'],
+    claims: null,
   };
 }
 

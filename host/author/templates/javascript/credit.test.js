@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
-import { decile, describe, score } from './model.js';
+import { decile, describe, explain, score } from './model.js';
 import { wallets } from './wallets.js';
 
 /** The golden wallets: a features file. */
@@ -15,7 +15,8 @@ test('the golden wallets keep their scores', () => {
 test('points explain a score, and the decile is that of the score', () => {
   for (const wallet of WALLETS) {
     const answer = score(wallet);
-    assert.equal(answer.factors.reduce((sum, factor) => sum + factor.points, 300), answer.score);
+    assert.equal(answer.points.reduce((sum, points) => sum + points, 300), answer.score);
+    assert.deepEqual(explain(wallet).map((factor) => factor.points), answer.points);
     assert.equal(answer.decile, decile(answer.score));
   }
 });

@@ -11,27 +11,46 @@ export function describe() {
     title: '{name}',
     authors: [],
     reads: ['chains.coverage', 'chains.transactions', 'identity.provider'],
+    claims: null,
   };
 }
 
 /**
+ * What the model sees of a wallet. `risk` and `explain` begin with it, so that they cannot differ.
  * @param {import('./assay.js').Features} features
- * @returns {import('./assay.js').RiskAssessment}
  */
-export function risk(features) {
+function seen(features) {
   // A chain that could not be read is left out. It does not count as zero.
   const read = features.chains.filter((chain) => chain.coverage !== 'failed');
   const sent = Math.min(read.reduce((sum, chain) => sum + chain.transactions, 0), MOST);
-  const attested = features.identity.length;
-  /** @type {import('./assay.js').Factor} */
-  const factor = {
-    label: 'Identity',
-    rating: attested > 0 ? 'good' : 'low',
-    description: `You have ${attested} attestations and sent ${sent} transactions.`,
-    points: 0,
-    possible: 0,
-  };
-  return { risk: judge(attested, read.length, sent), factors: [factor] };
+  return { attested: features.identity.length, read: read.length, sent };
+}
+
+/**
+ * @param {import('./assay.js').Features} features
+ * @returns {import('./assay.js').RiskVerdict}
+ */
+export function risk(features) {
+  const { attested, read, sent } = seen(features);
+  return { risk: judge(attested, read, sent), points: [0] };
+}
+
+/**
+ * The words of the same factors. A server asks for them only if somebody reads them.
+ * @param {import('./assay.js').Features} features
+ * @returns {import('./assay.js').Factor[]}
+ */
+export function explain(features) {
+  const { attested, sent } = seen(features);
+  return [
+    {
+      label: 'Identity',
+      rating: attested > 0 ? 'good' : 'low',
+      description: `You have ${attested} attestations and sent ${sent} transactions.`,
+      points: 0,
+      possible: 0,
+    },
+  ];
 }
 
 /**

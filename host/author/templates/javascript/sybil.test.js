@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
 
-import { describe, risk } from './model.js';
+import { describe, explain, risk } from './model.js';
 import { wallets } from './wallets.js';
 
 /** The golden wallets: a features file. */
@@ -10,6 +10,10 @@ const WALLETS = wallets(readFileSync(new URL('wallets.jsonl', import.meta.url), 
 
 test('the golden wallets keep their risks', () => {
   assert.deepEqual(WALLETS.map((wallet) => risk(wallet).risk), [80, 40]);
+});
+
+test('the words have the points of the answer', () => {
+  for (const wallet of WALLETS) assert.deepEqual(explain(wallet).map((factor) => factor.points), risk(wallet).points);
 });
 
 test('a wallet of which nothing could be read is neither', () => {

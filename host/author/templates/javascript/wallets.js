@@ -6,8 +6,11 @@ const CHAIN = {
 };
 const MARKET = {
   market: null, supply: null, withdraw: null, borrow: null, repay: null, liquidation: null, firstEvent: null,
-  lastEvent: null, lastLiquidation: null, suppliedUsd: 0, borrowedUsd: 0,
+  lastEvent: null, lastLiquidation: null, suppliedUsd: 0, borrowedUsd: 0, eventsCoverage: 'failed', liquidationDays: null,
 };
+const EVENT = { usd: null, class: null };
+const DOLLARS = { supply: null, withdraw: null, borrow: null, repay: null, liquidation: null };
+const POSITION = { liquidationThreshold: null, healthFactor: null, utilisation: null };
 const ATTESTATION = { issued: null, expires: null, score: null };
 
 export function wallets(text) {
@@ -18,9 +21,19 @@ function features({ as_of, chains = [], markets = [], holdings = [], identity = 
   return {
     asOf: as_of,
     chains: chains.map((one) => ({ ...CHAIN, ...renamed(one) })),
-    markets: markets.map((one) => ({ ...MARKET, ...renamed(one) })),
+    markets: markets.map(market),
     holdings: holdings.map(renamed),
     identity: identity.map((one) => ({ ...ATTESTATION, ...renamed(one) })),
+  };
+}
+
+function market({ events = [], dollars = {}, position = null, ...rest }) {
+  return {
+    ...MARKET,
+    ...renamed(rest),
+    events: events.map((one) => ({ ...EVENT, ...one })),
+    dollars: { ...DOLLARS, ...dollars },
+    position: position && { ...POSITION, ...renamed(position) },
   };
 }
 

@@ -1,4 +1,4 @@
-"""What a model sees and answers, for tests. In the component, the types of `wit/v1/types.wit` take their place."""
+"""What a model sees and answers, for tests. In the component, the types of `wit/v2/types.wit` take their place."""
 
 import json
 from dataclasses import dataclass, field, fields
@@ -16,7 +16,25 @@ class Missing(Exception):
 Kind = Enum("Kind", ["CREDIT", "BOOST", "SYBIL", "SANDBOX"])
 Rating = Enum("Rating", ["LOW", "FAIR", "GOOD", "VERY_GOOD", "EXCELLENT"])
 Coverage = Enum("Coverage", ["COMPLETE", "PARTIAL", "PENDING", "FAILED"])
+ExposureClass = Enum("ExposureClass", ["STABLECOIN", "NATIVE", "BITCOIN", "OTHER"])
+EventKind = Enum("EventKind", ["SUPPLY", "WITHDRAW", "BORROW", "REPAY", "LIQUIDATION"])
 AssetClass = Enum("AssetClass", ["NATIVE", "STABLECOIN", "TOKEN", "WRAPPED", "LIQUIDITY", "COLLATERAL"])
+
+
+@dataclass
+class Rate:
+    range: Rating
+    low: float
+    estimate: float
+    high: float
+
+
+@dataclass
+class Claims:
+    outcome: str
+    horizon_days: int
+    population: str
+    rates: list[Rate]
 
 
 @dataclass
@@ -26,6 +44,7 @@ class ModelInfo:
     title: str
     authors: list[str]
     reads: list[str]
+    claims: Claims | None
 
 
 @dataclass
@@ -38,16 +57,16 @@ class Factor:
 
 
 @dataclass
-class Assessment:
+class Verdict:
     score: int
     decile: int
-    factors: list[Factor]
+    points: list[int]
 
 
 @dataclass
-class RiskAssessment:
+class RiskVerdict:
     risk: int
-    factors: list[Factor]
+    points: list[int]
 
 
 @dataclass
@@ -73,6 +92,39 @@ class ChainFeatures:
 
 
 @dataclass
+class Exposure:
+    class_: ExposureClass
+    usd: float
+
+
+@dataclass
+class Position:
+    coverage: Coverage
+    collateral: list[Exposure] = field(default_factory=list)
+    debt: list[Exposure] = field(default_factory=list)
+    liquidation_threshold: float | None = None
+    health_factor: float | None = None
+    utilisation: float | None = None
+
+
+@dataclass
+class LendingEvent:
+    time: int
+    kind: EventKind
+    usd: float | None = None
+    class_: ExposureClass | None = None
+
+
+@dataclass
+class Dollars:
+    supply: float | None = None
+    withdraw: float | None = None
+    borrow: float | None = None
+    repay: float | None = None
+    liquidation: float | None = None
+
+
+@dataclass
 class MarketFeatures:
     chain_id: int
     protocol: str
@@ -89,6 +141,11 @@ class MarketFeatures:
     last_liquidation: int | None = None
     supplied_usd: float = 0.0
     borrowed_usd: float = 0.0
+    events_coverage: Coverage = Coverage.FAILED
+    events: list[LendingEvent] = field(default_factory=list)
+    dollars: Dollars = field(default_factory=Dollars)
+    liquidation_days: int | None = None
+    position: Position | None = None
 
 
 @dataclass
@@ -121,16 +178,32 @@ def wallets(text: str) -> list[Features]:
 
 
 def _features(line: dict) -> Features:
-    def of(kind, name):
-        return [_record(kind, one) for one in line.get(name) or []]
-
-    lists = of(ChainFeatures, "chains"), of(MarketFeatures, "markets"), of(Holding, "holdings")
-    return Features(line["as_of"], *lists, of(Attestation, "identity"))
+    chains, holdings, identity = _all(ChainFeatures, line, "chains"), _holdings(line), _all(Attestation, line, "identity")
+    return Features(line["as_of"], chains, [_market(one) for one in line.get("markets") or []], holdings, identity)
 
 
-def _record(kind, values: dict):
-    enums = {"coverage": Coverage, "class": AssetClass}
+def _holdings(line: dict) -> list[Holding]:
+    return [_record(Holding, one, AssetClass) for one in line.get("holdings") or []]
+
+
+def _market(values: dict) -> MarketFeatures:
+    market = _record(MarketFeatures, values)
+    market.events = _all(LendingEvent, values, "events")
+    market.dollars = _record(Dollars, values.get("dollars") or {})
+    if position := values.get("position"):
+        market.position = _record(Position, position)
+        market.position.collateral = _all(Exposure, position, "collateral")
+        market.position.debt = _all(Exposure, position, "debt")
+    return market
+
+
+def _all(kind, values: dict, name: str) -> list:
+    return [_record(kind, one) for one in values.get(name) or []]
+
+
+def _record(kind, values: dict, classes=ExposureClass):
+    enums = {"coverage": Coverage, "events_coverage": Coverage, "kind": EventKind, "class": classes}
     known = {one.name for one in fields(kind)}
-    named = {"class_" if name == "class" else name: enums[name][value.upper()] if name in enums else value
+    named = {"class_" if name == "class" else name: enums[name][value.upper()] if value and name in enums else value
              for name, value in values.items()}
     return kind(**{name: value for name, value in named.items() if name in known})

@@ -14,8 +14,12 @@ class Model(unittest.TestCase):
 
     def test_points_explain_a_score_and_the_decile_is_that_of_the_score(self):
         for answer in map(model.score, WALLETS):
-            self.assertEqual(300 + sum(factor.points for factor in answer.factors), answer.score)
+            self.assertEqual(300 + sum(answer.points), answer.score)
             self.assertEqual(answer.decile, model.decile(answer.score))
+
+    def test_the_words_have_the_points_of_the_answer(self):
+        for wallet in WALLETS:
+            self.assertEqual([factor.points for factor in model.explain(wallet)], model.score(wallet).points)
 
     def test_a_decile_never_falls_as_the_score_rises(self):
         deciles = [model.decile(score) for score in range(300, 1001)]

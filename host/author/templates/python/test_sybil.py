@@ -13,6 +13,10 @@ class Model(unittest.TestCase):
     def test_the_golden_wallets_keep_their_risks(self):
         self.assertEqual([model.risk(wallet).risk for wallet in WALLETS], [80, 40])
 
+    def test_the_words_have_the_points_of_the_answer(self):
+        for wallet in WALLETS:
+            self.assertEqual([factor.points for factor in model.explain(wallet)], model.risk(wallet).points)
+
     def test_a_wallet_of_which_nothing_could_be_read_is_neither(self):
         chains = [replace(chain, coverage=assay.Coverage.FAILED) for chain in WALLETS[0].chains]
         self.assertEqual(model.risk(replace(WALLETS[0], chains=chains)).risk, 50)

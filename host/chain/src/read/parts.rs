@@ -6,12 +6,13 @@ use super::Chain;
 use crate::{holdings::Account, prices::Quotes};
 use assay_domain::{Address, Coverage, PoolHistory};
 use assay_evm::{client::Block, fault::Fault};
-use assay_lending::{AllSums, Parts, Sums};
+use assay_lending::{AllHints, AllSums, Parts, Sums, Used};
 
 /// The histories of a wallet, one entry per market.
 pub(super) struct Histories<'a> {
     pub pools: &'a [PoolHistory],
     pub sums: &'a AllSums,
+    pub hints: &'a AllHints,
 }
 
 impl Histories<'_> {
@@ -33,12 +34,13 @@ impl Chain {
         head: Block,
         deadline: Instant,
     ) {
+        let none = Sums::default();
         for index in 0..histories.pools.len() {
             let Some(terms) = account.terms(index).cloned() else { continue };
             let sums = histories.whole(index);
-            let Some(read) = terms.parts(&self.client, wallet, sums.unwrap_or(&Sums::default()), head) else {
-                continue;
-            };
+            let hints = histories.hints.get(index).and_then(Option::as_deref).unwrap_or_default();
+            let used = Used { sums: sums.unwrap_or(&none), hints };
+            let Some(read) = terms.parts(&self.client, wallet, used, head) else { continue };
             let read = async {
                 let parts = if sums.is_some() { read.await? } else { None };
                 self.read_market(wallet, index, parts, (&mut *account, &mut *quotes), head).await

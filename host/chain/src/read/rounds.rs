@@ -1,7 +1,7 @@
 //! The rounds of questions of one read. State, activity, lending history and discovered tokens are read side by side;
 //! only the search for first and last transaction waits for an explorer, whose list may make it needless.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use futures::{
     FutureExt,
@@ -18,9 +18,9 @@ use crate::{
     holdings::Account,
     prices::Quotes,
 };
-use assay_domain::{Address, PoolHistory};
+use assay_domain::{Address, B256, PoolHistory};
 use assay_evm::{client::Block, fault::Fault};
-use assay_lending::{AllPasts, AllSums, AllTerms, History, Rest, hints};
+use assay_lending::{AllPasts, AllSums, AllTerms, Hinted, History, Rest, wallet_hints};
 
 /// An answer, unless the time was up first.
 type Timed<T> = Result<Result<T, Fault>, Elapsed>;
@@ -51,8 +51,7 @@ impl Chain {
     ) -> (Answered, Option<Rest>) {
         let plan = Plan::new(&self.client, &self.lending, &stored, wallet, head);
         let terms = self.market_terms(head);
-        let (known, markets) = (terms.clone(), self.lending.reader().markets.clone());
-        let hints = async move { hints(&markets, known.await.ok().as_ref()) }.boxed();
+        let hints = self.wallet_hints(wallet, terms.clone(), self.lending.parts(wallet, &stored.lending).await, head);
         let (sender, receiver) = oneshot::channel();
         let listed = self.has_list().then_some(receiver);
         let permit = Arc::new(permit);
@@ -72,13 +71,15 @@ impl Chain {
         let (state, (activity, search_rest), history, (discovered, listing_rest)) = tokio::join!(
             state,
             activity,
-            self.lending.history(wallet, stored.lending, hints, plan.lending_blocks(), head, deadline),
+            self.lending.history(wallet, stored.lending, hints.clone().boxed(), plan.lending_blocks(), head, deadline),
             self.discover(wallet, stored.listed, &plan, head, deadline, sender)
         );
         let History { pools, sums, pasts, rest } = history;
         let state = match state {
             Ok(Ok((mut account, mut quotes))) => {
-                let histories = parts::Histories { pools: &pools, sums: &sums };
+                // They were known before the histories were read.
+                let hints = hints.now_or_never().unwrap_or_default();
+                let histories = parts::Histories { pools: &pools, sums: &sums, hints: &hints };
                 self.read_parts(wallet, (&mut account, &mut quotes), &histories, head, deadline).await;
                 Ok(Ok((account, quotes)))
             }
@@ -91,6 +92,16 @@ impl Chain {
     fn market_terms(&self, head: Block) -> Terms {
         let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
         async move { book.current(&client, &markets, head).await }.boxed().shared()
+    }
+
+    /// The hints of all markets for `wallet`, which once had these parts of positions.
+    fn wallet_hints(&self, wallet: Address, terms: Terms, parts: Vec<BTreeSet<B256>>, head: Block) -> Shared<Hinted> {
+        let (client, markets) = (self.client.clone(), self.lending.reader().markets.clone());
+        let found = async move {
+            let terms = terms.await.ok();
+            wallet_hints((&client, &markets), terms.as_ref(), wallet, &parts, head).await
+        };
+        found.boxed().shared()
     }
 
     /// Balances, positions and prices. Prices need the markets' oracles; both requests go out together.

@@ -103,7 +103,7 @@ fn round(
     let text = changes_of(scores, &report);
     print(text.trim_end())?;
     let published = match remote {
-        Some(remote) => retire(remote, &report).and_then(|()| publish(remote, bytes)),
+        Some(remote) => retire(remote, &report).and_then(|()| publish(remote, &bytes)),
         None => Ok(()),
     };
     *scores = report.scores;

@@ -252,7 +252,7 @@ fn remote(command: Command) -> Result<(), Failure> {
         Command::Publish { file, server } => {
             let config = server.file.load()?;
             let bytes = read(&file, &config.models.limits())?;
-            publish(&server.reach(&config)?, bytes)
+            publish(&server.reach(&config)?, &bytes)
         }
         Command::Unpublish { kind, version, server } => {
             let config = server.file.load()?;
@@ -274,7 +274,7 @@ fn remote(command: Command) -> Result<(), Failure> {
 }
 
 /// Puts a component on the shelf of a server.
-fn publish(remote: &Remote, bytes: Vec<u8>) -> Result<(), Failure> {
+fn publish(remote: &Remote, bytes: &[u8]) -> Result<(), Failure> {
     let model = remote.upload("/api/v2/admin/models", bytes)?;
     let text = |name: &str| model.get(name).and_then(Value::as_str).unwrap_or("?").to_owned();
     print(format!(

@@ -80,7 +80,7 @@ impl LendingProtocol for Aave {
     fn is_explained(&self, hint: &Hint, log: &Log, wallet: B256, own: &[&Log], hinting: &[&Log]) -> bool {
         match hint.naming {
             Naming::Holder(asset) => tokens::is_explained(log, asset, wallet, own, hinting),
-            Naming::At(_) | Naming::With(_) => hint.is_explained_by(own),
+            Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
         }
     }
 

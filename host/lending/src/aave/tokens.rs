@@ -89,7 +89,7 @@ fn key(log: &Log, reserve: Option<&B256>) -> (Option<B256>, Option<B256>, Option
 fn asset(log: &Log, listed: &[Hint]) -> Option<Address> {
     listed.iter().find(|hint| hint.contract == log.address()).and_then(|hint| match hint.naming {
         Naming::Holder(asset) => Some(asset),
-        Naming::At(_) | Naming::With(_) => None,
+        Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => None,
     })
 }
 

@@ -10,21 +10,38 @@ use assay_evm::{Call, Client, Fault, returned};
 sol! {
     event DistributedBorrowerComp(address indexed cToken, address indexed borrower, uint256 delta, uint256 index);
     event DistributedBorrowerVenus(address indexed vToken, address indexed borrower, uint256 delta, uint256 index);
+    event DistributedBorrowerReward(
+        uint8 indexed tokenType, address indexed qiToken, address indexed borrower, uint256 delta, uint256 index);
+    event DisbursedBorrowerRewards(
+        address indexed mToken, address indexed borrower, address indexed emissionToken, uint256 totalAccrued);
     function compBorrowerIndex(address cToken, address account) external view returns (uint256 index);
     function venusBorrowerIndex(address vToken, address account) external view returns (uint256 index);
+    function rewardBorrowerIndex(uint8 kind, address qiToken, address account) external view returns (uint256 index);
+    function rewardDistributor() external view returns (address distributor);
+}
+
+/// The logs of distributions to borrowers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Rewards {
+    pub contract: Address,
+    pub topic0: B256,
+    /// The topic that names the borrower.
+    pub borrower_at: usize,
 }
 
 /// The symbols of the markets of native currencies, which name no underlying token.
-const NATIVE: [&str; 2] = ["cETH", "vBNB"];
+const NATIVE: [&str; 3] = ["cETH", "vBNB", "qiAVAX"];
 
 impl Dialect {
-    pub(super) const ALL: [Self; 2] = [Self::Compound, Self::Venus];
+    pub(super) const ALL: [Self; 4] = [Self::Compound, Self::Venus, Self::Benqi, Self::Moonwell];
 
     /// As `chains.markets.dialect` names it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Compound => "compound",
             Self::Venus => "venus",
+            Self::Benqi => "benqi",
+            Self::Moonwell => "moonwell",
         }
     }
 
@@ -42,28 +59,34 @@ impl Dialect {
         Ok(Self::answering(&client.calls(&calls, at).await?))
     }
 
-    /// The log of a distribution to the borrower in topic 2.
-    pub(super) fn distribution(self) -> B256 {
-        match self {
-            Self::Compound => DistributedBorrowerComp::SIGNATURE_HASH,
-            Self::Venus => DistributedBorrowerVenus::SIGNATURE_HASH,
-        }
+    /// The logs of distributions to borrowers, where the Comptroller is `comptroller` and gave these `answers` to the
+    /// calls of [`ALL`](Self::ALL). `None` without a distributor.
+    pub(super) fn rewards(self, comptroller: Address, answers: &[Option<Bytes>]) -> Option<Rewards> {
+        let (topic0, borrower_at) = match self {
+            Self::Compound => (DistributedBorrowerComp::SIGNATURE_HASH, 2),
+            Self::Venus => (DistributedBorrowerVenus::SIGNATURE_HASH, 2),
+            Self::Benqi => (DistributedBorrowerReward::SIGNATURE_HASH, 3),
+            Self::Moonwell => (DisbursedBorrowerRewards::SIGNATURE_HASH, 2),
+        };
+        let distributor = || returned::<rewardDistributorCall>(answers.last()).filter(|contract| !contract.is_zero());
+        let contract = if self == Self::Moonwell { distributor()? } else { comptroller };
+        Some(Rewards { contract, topic0, borrower_at })
     }
 
-    /// The call for the index of the debt of `account` at `comptroller`.
+    /// The call that tells the dialect, and but for Moonwell the index of the debt of `account` at `comptroller`.
     pub(super) fn ask_index(self, comptroller: Address, market: Address, account: Address) -> Call {
         match self {
             Self::Compound => Call::new(comptroller, &compBorrowerIndexCall { cToken: market, account }),
             Self::Venus => Call::new(comptroller, &venusBorrowerIndexCall { vToken: market, account }),
+            Self::Benqi => Call::new(comptroller, &rewardBorrowerIndexCall { kind: 0, qiToken: market, account }),
+            Self::Moonwell => Call::new(comptroller, &rewardDistributorCall {}),
         }
     }
 
     /// Whether the answer to [`ask_index`](Self::ask_index) has an index.
     pub(super) fn is_indexed(self, answer: Option<&Option<Bytes>>) -> bool {
-        match self {
-            Self::Compound => returned::<compBorrowerIndexCall>(answer).is_some_and(|index| !index.is_zero()),
-            Self::Venus => returned::<venusBorrowerIndexCall>(answer).is_some_and(|index| !index.is_zero()),
-        }
+        let index = || returned::<compBorrowerIndexCall>(answer);
+        self != Self::Moonwell && index().is_some_and(|index| !index.is_zero())
     }
 
     /// The dialect whose call a Comptroller answers; `answers` are those for [`ALL`](Self::ALL), in their order.

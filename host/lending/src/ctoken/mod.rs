@@ -36,6 +36,7 @@ use crate::{
 };
 use assay_domain::{Address, B256, EventCounts};
 use assay_evm::{Block, Client};
+use dialect::Rewards;
 use positions::Terms;
 
 /// The logs do not show all moves, and debts without any hint leave a trace without a log.
@@ -93,10 +94,10 @@ const LIQUIDATE_BORROW: B256 = b256!("0x298637f684da70674f26509b10f07ec2fbc77a33
 
 /// The hints of `ctoken`. The native currency has no contract; `rewards` are the distributions to borrowers, where
 /// their name is known.
-fn hints(ctoken: Address, underlying: Option<Address>, rewards: Option<(Address, B256)>) -> Vec<Hint> {
+fn hints(ctoken: Address, underlying: Option<Address>, rewards: Option<Rewards>) -> Vec<Hint> {
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
     let mut hints = vec![hint(ctoken, TRANSFER, Naming::At(1)), hint(ctoken, TRANSFER, Naming::At(2))];
-    hints.extend(rewards.map(|(comptroller, topic0)| hint(comptroller, topic0, Naming::At(2))));
+    hints.extend(rewards.map(|rewards| hint(rewards.contract, rewards.topic0, Naming::At(rewards.borrower_at))));
     hints.extend(underlying.map(|token| hint(token, TRANSFER, Naming::With(ctoken.into_word()))));
     hints
 }

@@ -12,6 +12,7 @@ use alloy::{
     sol_types::SolValue,
 };
 
+use super::dialect::Rewards;
 use crate::{
     balance::{Balance, Interest},
     config::Dialect,
@@ -57,6 +58,7 @@ pub(super) struct Terms {
     underlying: Option<Address>,
     oracle: Address,
     dialect: Option<Dialect>,
+    rewards: Option<Rewards>,
     /// The storage slot of its debts; `None` where that is not known.
     debts_at: Option<u64>,
 }
@@ -100,7 +102,9 @@ impl Terms {
     fn whole(self, answers: &[Option<Bytes>], said: Option<Dialect>) -> Option<Self> {
         let (oracle, indexes) = answers.split_first()?;
         let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
-        Some(Self { oracle, dialect: said.or_else(|| Dialect::answering(indexes)), ..self })
+        let dialect = said.or_else(|| Dialect::answering(indexes));
+        let rewards = dialect.and_then(|dialect| dialect.rewards(self.comptroller, indexes));
+        Some(Self { oracle, dialect, rewards, ..self })
     }
 
     /// `stored` are the values of the slots that may have the index.
@@ -116,14 +120,14 @@ impl Terms {
             .zip(INDEX_AT + DEBTS_AFTER..)
             .find(|(stored, _)| index.is_some() && **stored == index)
             .map(|(_, at)| at);
-        known.then_some(Self { ctoken, comptroller, underlying, oracle: Address::ZERO, dialect: None, debts_at })
+        let (oracle, dialect, rewards) = (Address::ZERO, None, None);
+        known.then_some(Self { ctoken, comptroller, underlying, oracle, dialect, rewards, debts_at })
     }
 }
 
 impl LendingTerms for Terms {
     fn hints(&self) -> Vec<Hint> {
-        let rewards = self.dialect.map(|dialect| (self.comptroller, dialect.distribution()));
-        super::hints(self.ctoken, self.underlying, rewards)
+        super::hints(self.ctoken, self.underlying, self.rewards)
     }
 
     fn calls(&self, account: Address) -> Vec<Call> {
@@ -167,7 +171,7 @@ impl LendingTerms for Terms {
     }
 
     fn lacks(&self) -> Option<&'static str> {
-        self.dialect.is_none().then_some(
+        self.rewards.is_none().then_some(
             "its comptroller names rewards as no known fork does, so debts in the native currency, repayments by others and liquidations may be missing",
         )
     }

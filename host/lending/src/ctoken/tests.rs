@@ -113,8 +113,8 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
     let asked = |markets: &[Market]| {
         let own = |market: &Market| match market.config.protocol {
             Protocol::LenderBV2 => {
-                let rewards = (Address::repeat_byte(9), crate::config::Dialect::Compound.distribution());
-                hints(market.config.address, Some(Address::repeat_byte(8)), Some(rewards))
+                let rewards = crate::config::Dialect::Compound.rewards(Address::repeat_byte(9), &[]);
+                hints(market.config.address, Some(Address::repeat_byte(8)), rewards)
             }
             _ => Vec::new(),
         };

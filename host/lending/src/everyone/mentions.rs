@@ -73,6 +73,7 @@ fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
     match naming {
         Naming::At(at) => [topic(at), None],
         Naming::Holder(_) => [topic(1), topic(2)],
+        Naming::Alias { .. } => [None, None],
         Naming::With(peer) => match (topic(1), topic(2)) {
             (Some(from), Some(to)) => [Some(to).filter(|_| from == peer), Some(from).filter(|_| to == peer)],
             _ => [None, None],

@@ -183,8 +183,9 @@ fn of<'l>(mentions: &[Mention], is_hint: bool, logs: &'l [Log]) -> Vec<&'l Log> 
 
 /// A digest of what is asked of all wallets for `market` by its `hints`.
 pub(super) fn asked(market: &Market, hints: &[Hint]) -> B256 {
+    let of_all = hints.iter().filter(|hint| !hint.is_alias());
     let mut parts: Vec<String> =
-        hints.iter().map(|hint| format!("{:#x} {:#x} {:?}", hint.contract, hint.topic0, hint.naming)).collect();
+        of_all.map(|hint| format!("{:#x} {:#x} {:?}", hint.contract, hint.topic0, hint.naming)).collect();
     parts.sort_unstable();
     let protocol = &market.config.protocol;
     let signatures = market.protocol.signatures();

@@ -20,6 +20,8 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
         for hint in hints {
             match hint.naming {
                 Naming::At(_) | Naming::Holder(_) => ask(&mut all, hint.contract, hint.topic0),
+                // The word is read as a wallet.
+                Naming::Alias { .. } => {}
                 Naming::With(peer) => {
                     for (query, topic) in [(&mut from, 1), (&mut to, 2)] {
                         ask(query, hint.contract, hint.topic0);

@@ -14,13 +14,14 @@ use crate::{
 use assay_domain::Protocol;
 use assay_evm::{Span, logs::answers};
 
-const PROTOCOLS: [Protocol; 6] = [
+const PROTOCOLS: [Protocol; 7] = [
     Protocol::LenderAV2,
     Protocol::LenderAV3,
     Protocol::LenderBV2,
     Protocol::LenderBV2,
     Protocol::LenderBV3,
     Protocol::MorphoBlue,
+    Protocol::MakerVaults,
 ];
 const SPAN: Span = Span { from: 100, to: 110 };
 
@@ -36,6 +37,7 @@ fn markets() -> Arc<[Market]> {
         from_block: 0,
         feeds_score: None,
         dialect: None,
+        chainlog: None,
     };
     PROTOCOLS.iter().enumerate().map(|at| Market::new(config(at))).collect()
 }
@@ -56,6 +58,9 @@ fn hints(markets: &[Market]) -> AllHints {
             ],
             Protocol::LenderBV3 => [1, 2].map(|topic| hint(at, TRANSFER, Naming::At(topic))).into(),
             Protocol::MorphoBlue => Vec::new(),
+            Protocol::MakerVaults => [(new_vault(), 2), (give(), 2), (give(), 1)]
+                .map(|(topic0, topic)| hint(address(0x31), topic0, Naming::At(topic)))
+                .into(),
         }
     };
     markets.iter().map(|market| Some(of(market))).collect()
@@ -63,6 +68,14 @@ fn hints(markets: &[Market]) -> AllHints {
 
 fn distributed() -> B256 {
     keccak256("DistributedBorrowerComp(address,address,uint256,uint256)")
+}
+
+fn new_vault() -> B256 {
+    keccak256("NewCdp(address,address,uint256)")
+}
+
+fn give() -> B256 {
+    B256::right_padding_from(&keccak256("give(uint256,address)")[..4])
 }
 
 fn wallets() -> [Address; 3] {
@@ -80,11 +93,11 @@ fn signatures(markets: &[Market]) -> Vec<B256> {
         let signatures = market.protocol.signatures().iter().map(|signature| signature.topic0);
         signatures.chain(market.protocol.in_receipts().iter().copied())
     });
-    own.chain([TRANSFER, TRANSFER, TRANSFER, distributed(), keccak256("Other()")]).collect()
+    own.chain([TRANSFER, TRANSFER, TRANSFER, distributed(), new_vault(), give(), keccak256("Other()")]).collect()
 }
 
 fn contracts() -> Vec<Address> {
-    [1, 2, 3, 4, 5, 1, 2, 3, 4, 5, 0x20, 0x21, 0x22, 0x30].map(address).into()
+    [1, 2, 3, 4, 5, 6, 7, 1, 2, 3, 4, 5, 0x20, 0x21, 0x22, 0x30, 0x31].map(address).into()
 }
 
 prop_compose! {
@@ -93,7 +106,7 @@ prop_compose! {
         contract in prop::sample::select(contracts()),
         topic0 in prop::sample::select(signatures(&markets())),
         topics in prop::collection::vec(prop::sample::select(words()), 0..4),
-        data in prop::collection::vec(prop_oneof![prop::sample::select(words()), (0u64..3_000).prop_map(|n| U256::from(n).into())], 0..5),
+        data in prop::collection::vec(prop_oneof![prop::sample::select(words()), (0u64..3_000).prop_map(|n| U256::from(n).into())], 0..10),
         joined in prop::bool::weighted(0.7),
     ) -> (Log, bool) {
         // Logs of cTokens have no topics beside their signature.
@@ -133,7 +146,7 @@ fn alone(markets: &[Market], hints: &AllHints, wallet: Address, chain: &[Log]) -
             && plan.reads_receipts_of(markets, log.address())
     };
     let receipts = chain.iter().filter(in_receipt).cloned().collect();
-    let all = extract(markets, &plan, Found { logs, receipts });
+    let all = extract(markets, &plan, Found { logs, receipts }, &Vec::new());
     let of = |market: usize| {
         let events = all.events.iter().filter(|event: &&Event| event.market == market).copied().collect();
         let moves = all.moves.iter().filter(|moved: &&Moved| moved.market == market).copied().collect();
@@ -169,7 +182,7 @@ fn all_markets_are_three_queries() {
     let everyone = Everyone::new(markets.clone(), hints(&markets));
     let shape = |query: &LogQuery| (query.addresses.len(), query.topics.each_ref().map(Vec::len));
     let [all, from, to] = everyone.queries() else { panic!("{:?}", everyone.queries()) };
-    assert_eq!((all.addresses.len(), shape(from), shape(to)), (9, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
+    assert_eq!((all.addresses.len(), shape(from), shape(to)), (11, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
     assert!(all.topics[1..].iter().all(Vec::is_empty));
     let pool = Everyone::new(markets[..1].into(), [Some(Vec::new())].into());
     assert_eq!(pool.queries().iter().map(shape).collect::<Vec<_>>(), [(1, [5, 0, 0, 0])]);

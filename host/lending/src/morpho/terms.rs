@@ -6,8 +6,7 @@ use futures::FutureExt;
 use super::positions::Used;
 use crate::{
     balance::Balance,
-    protocol::{FoundParts, Held, LendingTerms, Parts},
-    sums::Sums,
+    protocol::{FoundParts, Held, LendingTerms, Parts, Used as Did},
 };
 use assay_domain::{Address, B256};
 use assay_evm::{Block, Call, Client, Fault, returned};
@@ -61,8 +60,8 @@ impl LendingTerms for Terms {
         false
     }
 
-    fn parts<'a>(&'a self, client: &'a Client, wallet: Address, sums: &Sums, at: Block) -> Option<FoundParts<'a>> {
-        let (Self { contract, recipient }, ids) = (*self, sums.markets());
+    fn parts<'a>(&'a self, client: &'a Client, wallet: Address, used: Did<'_>, at: Block) -> Option<FoundParts<'a>> {
+        let (Self { contract, recipient }, ids) = (*self, used.sums.markets());
         let read = async move {
             if wallet == recipient {
                 return Ok(None);

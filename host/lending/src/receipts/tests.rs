@@ -50,6 +50,7 @@ fn markets(number: usize) -> Vec<Market> {
         from_block: 0,
         feeds_score: None,
         dialect: None,
+        chainlog: None,
     };
     vec![Market::new(config); number]
 }

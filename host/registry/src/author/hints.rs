@@ -21,9 +21,9 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     hints
 }
 
-/// Whether a model in Rust prints, which nobody sees.
+/// Whether a model in Rust prints, which nobody sees. An interpreter may be in Rust too.
 pub(crate) fn prints(bytes: &[u8]) -> bool {
-    bytes.windows(PRINTS.len()).any(|part| part == PRINTS)
+    !is_script(bytes) && bytes.windows(PRINTS.len()).any(|part| part == PRINTS)
 }
 
 /// Hints about the sections of a file.

@@ -12,7 +12,7 @@ use crate::{
     Limits, LoadError, Model, OpenError, ScoreError, Spent, StandaloneError,
     call::{
         Call,
-        abi::{self, Abi},
+        abi::{self, Abi, raw},
         answer,
         kinds::AnyKind,
         samples::{self, Sample},
@@ -115,12 +115,15 @@ impl Trials {
     /// question for another kind of model is an error.
     pub fn ask(&self, question: &Question) -> Trial {
         match (AnyKind::from(&self.model), question) {
-            (AnyKind::Credit(model), Question::Wallet(wallet)) => self
-                .call(|call, abi| abi.score(call, wallet), |raw| model.checked(raw))
-                .then(|scored| model.explain(wallet, &scored)),
-            (AnyKind::Sybil(model), Question::Wallet(wallet)) => self
-                .call(|call, abi| abi.risk(call, wallet), |raw| answer::risk(raw, &model.labels))
-                .then(|judged| if judged.is_explained() { Ok(judged) } else { model.explain(wallet, &judged) }),
+            (AnyKind::Credit(model), Question::Wallet(wallet)) => {
+                let scored = self.call(|call, abi| abi.score(call, wallet), |raw| model.checked(raw)).then(Ok);
+                self.worded(scored, |call, abi| abi.explain(call, wallet))
+            }
+            (AnyKind::Sybil(model), Question::Wallet(wallet)) => {
+                let judge = |raw| answer::risk(raw, &model.labels);
+                let judged = self.call(|call, abi| abi.risk(call, wallet), judge).then(Ok);
+                self.worded(judged, |call, abi| abi.explain_risk(call, wallet).map(Ok))
+            }
             (AnyKind::Boost(_), Question::Boost { score, total_asset_usd }) => self
                 .call(|call, abi| abi.boost(call, score.get(), *total_asset_usd), |raw| answer::boosted(raw, *score))
                 .then(Ok),
@@ -128,6 +131,25 @@ impl Trials {
                 .call(|call, abi| abi.mock_score(call, address), answer::score)
                 .then(|score| Ok((score, model.factors(address)?))),
             _ => self.call(|_, _| abi::mismatch(), Ok::<Answer, _>).then(Ok),
+        }
+    }
+
+    /// The same with the words of its factors, by a second call where the model gives them apart.
+    fn worded(
+        &self,
+        trial: Trial,
+        ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Result<Vec<raw::Factor>, raw::Refusal>>,
+    ) -> Trial {
+        let Ok(answer) = &trial.answer else { return trial };
+        if answer.factors.iter().all(|factor| factor.words.is_some()) {
+            return trial;
+        }
+        let words = self.call(ask, |raw| answer::explained(raw, &answer.factors));
+        Trial {
+            answer: words.answer.map(|factors| Answer { factors, ..answer.clone() }),
+            spent: trial.spent,
+            printed: trial.printed + &words.printed,
+            written: trial.written.into_iter().chain(words.written).collect(),
         }
     }
 

@@ -26,6 +26,9 @@ const MEDIUM_CALLS: u32 = 64;
 const LARGE_CALLS_OF_A_LANE: u32 = 32;
 /// How much longer than a small model a large one may compile, and be tested.
 const LARGE_PATIENCE: u32 = 6;
+/// How much longer a call may take: an interpreter takes in 3,200 lending events of a wallet in about 20 ms.
+const MEDIUM_CALL: u32 = 2;
+const LARGE_CALL: u32 = 4;
 
 impl Class {
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
@@ -106,12 +109,14 @@ impl Limits {
             Class::Medium => {
                 limits.file = self.file / 4;
                 limits.memory = self.memory.saturating_mul(2);
+                limits.deadline = self.deadline * MEDIUM_CALL;
                 limits.table = self.table.saturating_mul(4);
                 limits.instances = self.instances.min(MEDIUM_CALLS);
             }
             Class::Large => {
                 limits.file = self.file.saturating_mul(2);
                 limits.memory = self.memory.saturating_mul(8);
+                limits.deadline = self.deadline * LARGE_CALL;
                 limits.table = self.table.saturating_mul(8);
                 limits.instances = self.instances.min(LARGE_CALLS_OF_A_LANE * self.large_lanes.max(1));
                 limits.self_test = self.self_test * LARGE_PATIENCE;

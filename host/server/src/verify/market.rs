@@ -26,8 +26,11 @@ sol! {
     struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
     function feeRecipient() external view returns (address recipient);
     function idToMarketParams(bytes32 id) external view returns (MarketParams params);
+    function getAddress(bytes32 key) external view returns (address contractAddress);
     function isCToken() external view returns (bool answer);
     function isVToken() external view returns (bool answer);
+    function isQiToken() external view returns (bool answer);
+    function isMToken() external view returns (bool answer);
     function comptroller() external view returns (address comptroller);
     function underlying() external view returns (address token);
     function symbol() external view returns (string symbol);
@@ -42,6 +45,7 @@ pub(super) async fn check(client: &Client, market: &MarketConfig, head: Block) -
         Protocol::LenderBV3 => comet(client, market.address, head).await?,
         Protocol::LenderBV2 => ctoken(client, market, head).await?,
         Protocol::MorphoBlue => morpho(client, market.address, head).await?,
+        Protocol::MakerVaults => maker(client, market, head).await?,
     };
     if market.from_block > head.number {
         problems.push(format!(
@@ -110,11 +114,24 @@ async fn morpho(client: &Client, address: Address, head: Block) -> Result<Vec<St
     })
 }
 
+async fn maker(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
+    let (chainlog, key) = (market.chainlog.unwrap_or_default(), B256::right_padding_from(b"MCD_VAT"));
+    Ok(match ask(client, chainlog, &getAddressCall { key }, head).await? {
+        Some(vat) if vat == market.address => vec![],
+        Some(vat) => vec![format!("the ChainLog has another Vat, {vat}")],
+        None => vec![format!("chainlog {chainlog} does not answer getAddress for MCD_VAT")],
+    })
+}
+
 async fn ctoken(client: &Client, market: &MarketConfig, head: Block) -> Result<Vec<String>, Fault> {
     let address = market.address;
-    let named =
-        tokio::try_join!(ask(client, address, &isCTokenCall {}, head), ask(client, address, &isVTokenCall {}, head))?;
-    if named.0.or(named.1) != Some(true) {
+    let named = tokio::try_join!(
+        ask(client, address, &isCTokenCall {}, head),
+        ask(client, address, &isVTokenCall {}, head),
+        ask(client, address, &isQiTokenCall {}, head),
+        ask(client, address, &isMTokenCall {}, head)
+    )?;
+    if named.0.or(named.1).or(named.2).or(named.3) != Some(true) {
         return Ok(vec!["does not answer isCToken() like a lenderB_v2 market".into()]);
     }
     let mut problems = Vec::new();

@@ -20,6 +20,8 @@ pub struct Setup {
     pub tokens: Vec<(Address, u8, Address)>,
     /// Protocol, name and address.
     pub markets: Vec<(&'static str, &'static str, Address)>,
+    /// Of the market of `maker_vaults`.
+    pub chainlog: Option<Address>,
 }
 
 impl Setup {
@@ -48,6 +50,9 @@ impl Setup {
         for (protocol, market, address) in &self.markets {
             let _ = writeln!(toml, "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{market}\"");
             let _ = writeln!(toml, "address = \"{address}\"\nfrom_block = 1");
+            if let Some(chainlog) = self.chainlog.filter(|_| *protocol == "maker_vaults") {
+                let _ = writeln!(toml, "chainlog = \"{chainlog}\"");
+            }
         }
         toml
     }

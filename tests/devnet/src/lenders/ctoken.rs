@@ -76,14 +76,26 @@ const RATE: u64 = 200_000_000_000_000;
 /// # Errors
 /// When compiling or a transaction fails.
 pub async fn deploy(chain: &mut Small, ether_usd: f64) -> Result<Compound, Error> {
+    deploy_fork(chain, ether_usd, "ComptrollerStub", ["cUSDC", "cDAI", "cETH"]).await
+}
+
+/// With another Comptroller, and these symbols of the markets.
+///
+/// # Errors
+/// When compiling or a transaction fails.
+pub async fn deploy_fork(
+    chain: &mut Small,
+    ether_usd: f64,
+    controller: &str,
+    [dollar, dai, native]: [&str; 3],
+) -> Result<Compound, Error> {
     let code = stubs("Compound.sol").await?;
     let creation = |name: &str| code.get(name).cloned().ok_or_else(|| Error::Unknown(format!("the stub {name}")));
     let oracle = chain.create(creation("OracleStub")?, "an oracle");
-    let comptroller =
-        chain.create([creation("ComptrollerStub")?.as_ref(), &oracle.abi_encode()].concat(), "a comptroller");
+    let comptroller = chain.create([creation(controller)?.as_ref(), &oracle.abi_encode()].concat(), "a comptroller");
     let (token, erc20, rate) = (creation("TokenStub")?, creation("CErc20Stub")?, U256::from(RATE));
     let mut markets = Vec::new();
-    for (name, decimals, dollars) in [("cUSDC", 6, 1.0), ("cDAI", 18, 0.5)] {
+    for (name, decimals, dollars) in [(dollar, 6, 1.0), (dai, 18, 0.5)] {
         let underlying = chain.create([token.as_ref(), &U256::from(decimals).abi_encode()].concat(), "a token");
         let arguments = (name.to_owned(), comptroller, rate, underlying).abi_encode_params();
         let ctoken = chain.create([erc20.as_ref(), &arguments].concat(), "a market");
@@ -94,7 +106,7 @@ pub async fn deploy(chain: &mut Small, ether_usd: f64) -> Result<Compound, Error
         );
         markets.push(Market { ctoken, underlying, decimals, dollars });
     }
-    let arguments = ("cETH".to_owned(), comptroller, rate).abi_encode_params();
+    let arguments = (native.to_owned(), comptroller, rate).abi_encode_params();
     let ctoken = chain.create([creation("CEtherStub")?.as_ref(), &arguments].concat(), "the ether market");
     markets.push(Market { ctoken, underlying: Address::ZERO, decimals: 18, dollars: ether_usd });
     for market in &markets {

@@ -7,6 +7,7 @@ pub mod busy;
 pub mod comet;
 pub mod config;
 pub mod ctoken;
+pub mod maker;
 pub mod morpho;
 pub mod solc;
 
@@ -102,11 +103,19 @@ impl Small {
     /// # Errors
     /// When a package is missing or a transaction fails.
     pub async fn aave_v3(&mut self) -> Result<Address, Error> {
+        Ok(self.aave_v3_market().await?.pool)
+    }
+
+    /// As [`aave_v3`](Self::aave_v3), with all its contracts. A chain may have several.
+    ///
+    /// # Errors
+    /// As [`aave_v3`](Self::aave_v3).
+    pub async fn aave_v3_market(&mut self) -> Result<aave::Market, Error> {
         let modules = tokio::task::spawn_blocking(node::packages).await.map_err(|e| Error::Task(e.to_string()))??;
         let market = aave::deploy(&self.rpc, &modules, &mut self.sender, self.now).await?;
         let head: U64 = self.rpc.request("eth_blockNumber", json!([])).await?;
         self.head = head.to();
-        Ok(market.pool)
+        Ok(market)
     }
 
     /// Queues the creation of a contract by the deployer, and returns its future address.

@@ -56,6 +56,7 @@ impl Scene {
             wrapped: Some(scene.ether),
             tokens: vec![(scene.ether, 18, native_feed), (scene.dollar, 6, one)],
             markets: Vec::new(),
+            ..Setup::default()
         };
         scene.chain.mine().await?;
         Ok(scene)

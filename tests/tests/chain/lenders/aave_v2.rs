@@ -54,7 +54,7 @@ impl On<'_> {
         self.0.call(wallet(from), self.1.pool, &call).await
     }
 
-    async fn withdraw(&mut self, from: &str, reserve: Reserve, amount: u64) -> Done {
+    pub(super) async fn withdraw(&mut self, from: &str, reserve: Reserve, amount: u64) -> Done {
         let call = Pool::withdrawCall { asset: reserve.asset, amount: units(amount, reserve), to: wallet(from) };
         self.0.call(wallet(from), self.1.pool, &call).await
     }

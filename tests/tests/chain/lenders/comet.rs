@@ -199,6 +199,7 @@ impl World {
             wrapped: Some(ether.base),
             tokens: vec![(dollars.base, 6, base_feed)],
             markets: vec![("lenderB_v3", "USD", dollars.comet), ("lenderB_v3", "ETH", ether.comet)],
+            ..Setup::default()
         };
         Ok(Self { chain, dollars, ether, multicall, setup })
     }

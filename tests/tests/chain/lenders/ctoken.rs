@@ -43,7 +43,7 @@ fn units(amount: u64, market: &Market) -> U256 {
 }
 
 /// Calls of one market on a chain.
-struct On<'a>(&'a mut Small, Market);
+pub(super) struct On<'a>(pub &'a mut Small, pub Market);
 
 impl On<'_> {
     fn give(&mut self, to: Address, amount: U256) {
@@ -56,7 +56,7 @@ impl On<'_> {
         self.0.call(wallet(from), self.1.ctoken, &CErc20::mintCall { amount }).await
     }
 
-    async fn borrow(&mut self, from: &str, amount: u64) -> Done {
+    pub(super) async fn borrow(&mut self, from: &str, amount: u64) -> Done {
         let amount = units(amount, &self.1);
         self.0.call(wallet(from), self.1.ctoken, &CToken::borrowCall { amount }).await
     }
@@ -86,7 +86,7 @@ impl On<'_> {
         self.0.call(wallet("anybody"), self.1.ctoken, &call).await
     }
 
-    async fn pay<C: SolCall>(&mut self, from: &str, call: C, ether: u64) -> Done {
+    pub(super) async fn pay<C: SolCall>(&mut self, from: &str, call: C, ether: u64) -> Done {
         let value = units(ether, &self.1);
         self.0.queue_paid(wallet(from), self.1.ctoken, &call, value).await?;
         self.0.mine().await
@@ -109,7 +109,7 @@ async fn liquidate_in_a_bundle(chain: &mut Small, compound: &Compound, of: &str)
 
 /// Ada makes every kind of event, ben lends, others repay cleo's debt, dora is liquidated. Emil has a debt from before
 /// the first event of the Comptroller, and hal had one. Finn has no events, and gus only transfers tokens.
-async fn live(chain: &mut Small, compound: &Compound) -> Done {
+pub(super) async fn live(chain: &mut Small, compound: &Compound) -> Done {
     let (usdc, dai, ether) = (compound.usdc, compound.dai, compound.ether);
     On(chain, ether).pay("ben", CEther::mintCall {}, 500).await?;
     On(chain, usdc).mint("dora", 900).await?;
@@ -179,7 +179,7 @@ impl World {
             .zip(compound.markets())
             .map(|(name, market)| ("lenderB_v2", name, market.ctoken))
             .collect();
-        let setup = Setup { native_feed, wrapped: None, tokens: Vec::new(), markets };
+        let setup = Setup { native_feed, markets, ..Setup::default() };
         let mut blocks = Vec::new();
         for number in 0..=chain.head {
             blocks.push(chain.block(number).await?);
@@ -208,7 +208,7 @@ impl World {
 }
 
 /// The counts of the host. Supplies and withdrawals are not collected, which differs from zero.
-fn counted(pool: &PoolHistory) -> LendingEvents {
+pub(super) fn counted(pool: &PoolHistory) -> LendingEvents {
     let counts = pool.counts;
     assert_eq!((counts.supply, counts.withdraw), (None, None));
     let unix = |time: Option<assay_domain::Time>| time.map(|time| u64::try_from(time.timestamp()).unwrap());

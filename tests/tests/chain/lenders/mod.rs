@@ -4,6 +4,8 @@ mod aave_v2;
 mod busy;
 mod comet;
 mod ctoken;
+mod forks;
+mod maker;
 mod morpho;
 mod together;
 mod venus;

@@ -202,6 +202,7 @@ impl World {
             wrapped: Some(weth.token),
             tokens: vec![(usdc.token, 6, dollar)],
             markets: vec![("morpho_blue", "All", morpho.blue)],
+            ..Setup::default()
         };
         let mut blocks = Vec::new();
         for number in 0..=chain.head {

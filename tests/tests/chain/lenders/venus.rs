@@ -108,7 +108,7 @@ impl World {
         live(&mut chain, &venus).await?;
         let names = ["vUSDC", "vDAI", "vBNB"].into_iter().zip(venus.markets());
         let markets = names.map(|(name, market)| ("lenderB_v2", name, market.ctoken)).collect();
-        let setup = Setup { native_feed, wrapped: None, tokens: Vec::new(), markets };
+        let setup = Setup { native_feed, markets, ..Setup::default() };
         let mut blocks = Vec::new();
         for number in 0..=chain.head {
             blocks.push(chain.block(number).await?);

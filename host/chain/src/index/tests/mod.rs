@@ -55,6 +55,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         from_block: FIRST,
         feeds_score: None,
         dialect: None,
+        chainlog: None,
     };
     let markets: Arc<[Market]> = [Market::new(config)].into();
     let (client, state) = (client(nodes), State::new(1));

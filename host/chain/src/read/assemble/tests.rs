@@ -83,6 +83,7 @@ fn config() -> ChainConfig {
         from_block: 0,
         feeds_score: None,
         dialect: None,
+        chainlog: None,
     };
     ChainConfig {
         id: 1,

@@ -88,8 +88,13 @@ fn read(own: &[Log], hints: &[Log], receipts: &[Log]) -> (Vec<EventKind>, Vec<I2
     let mut own: Vec<&Log> = own.iter().chain(receipts.iter().filter(names)).collect();
     own.sort_by_key(|log| log.log_index);
     own.dedup_by_key(|log| log.log_index);
-    let evidence =
-        Evidence { own, hints: hints.iter().collect(), receipts: receipts.iter().collect(), listed: &listed };
+    let evidence = Evidence {
+        own,
+        hints: hints.iter().collect(),
+        receipts: receipts.iter().collect(),
+        listed: &listed,
+        before: None,
+    };
     let events = V3.events(&evidence, WALLET.into_word()).into_iter().map(|(kind, _)| kind).collect();
     let moves = V3.moves(&evidence, WALLET.into_word()).into_iter().filter(|(moved, _)| moved.side == Side::Supply);
     (events, moves.map(|(moved, _)| moved.amount).collect())

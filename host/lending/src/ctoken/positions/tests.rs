@@ -11,6 +11,7 @@ fn terms() -> Terms {
         underlying: None,
         oracle: Address::ZERO,
         dialect: Some(Dialect::Compound),
+        rewards: Dialect::Compound.rewards(Address::repeat_byte(2), &[]),
         debts_at: Some(16),
     }
 }
@@ -100,12 +101,13 @@ fn the_comptroller_says_whose_names_its_rewards_have() {
     assert_eq!(Dialect::answering(&[number(), None]), Some(Dialect::Compound));
     assert_eq!(Dialect::answering(&[None, number()]), Some(Dialect::Venus));
     assert_eq!(Dialect::answering(&[None, Some(Bytes::new())]), None);
-    let of = |dialect| Terms { dialect, ..terms() };
+    let rewards = |dialect: Dialect| dialect.rewards(Address::repeat_byte(2), &[Some(Bytes::from(vec![1; 32]))]);
+    let of = |dialect: Option<Dialect>| Terms { dialect, rewards: dialect.and_then(rewards), ..terms() };
     let topics = |dialect| of(dialect).hints().iter().map(|hint| hint.topic0).collect::<Vec<_>>();
     assert_eq!((topics(None).len(), of(None).traces(Address::ZERO).len()), (2, 1));
     assert!(of(None).lacks().is_some() && of(Some(Dialect::Venus)).lacks().is_none());
     // The topics of the logs on Ethereum and on BNB Chain.
-    let distributed = [Dialect::Compound, Dialect::Venus].map(|dialect| *topics(Some(dialect)).last().unwrap());
+    let distributed = Dialect::ALL.map(|dialect| *topics(Some(dialect)).last().unwrap());
     assert_eq!(distributed[0], b256!("0x1fc3ecc087d8d2d15e23d0032af5a47059c3892d003d8e139fdcb6bb327c99a6"));
     assert_eq!(distributed[1], b256!("0x837bdc11fca9f17ce44167944475225a205279b17e88c791c3b1f66f354668fb"));
 }

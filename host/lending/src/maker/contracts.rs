@@ -1,0 +1,62 @@
+//! The contracts, which the ChainLog names.
+
+use alloy::{primitives::Bytes, sol};
+
+use crate::config::MarketConfig;
+use assay_domain::{Address, B256};
+use assay_evm::{Call, Client, Fault, returned};
+
+sol! {
+    function getAddress(bytes32 key) external view returns (address contractAddress);
+}
+
+/// By their names in the ChainLog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Contracts {
+    pub vat: Address,
+    pub manager: Address,
+    pub registry: Address,
+    /// Lists the vaults of an account.
+    pub lists: Address,
+    pub spotter: Address,
+    pub jug: Address,
+    /// Knows the tokens of each kind of collateral.
+    pub kinds: Address,
+    pub dai: Address,
+}
+
+const NAMES: [&str; 8] =
+    ["MCD_VAT", "CDP_MANAGER", "PROXY_REGISTRY", "GET_CDPS", "MCD_SPOT", "MCD_JUG", "ILK_REGISTRY", "MCD_DAI"];
+
+impl Contracts {
+    /// Looks up all of `markets` together. `None` where the ChainLog lacks a contract or has another Vat.
+    pub(super) async fn look_up(
+        client: &Client,
+        markets: &[&MarketConfig],
+        at: B256,
+    ) -> Result<Vec<Option<Self>>, Fault> {
+        let all = |market: &&MarketConfig| {
+            let chainlog = market.chainlog.unwrap_or_default();
+            NAMES.map(|name| Call::new(chainlog, &getAddressCall { key: key(name) }))
+        };
+        let answers = client.calls(&markets.iter().flat_map(all).collect::<Vec<_>>(), at).await?;
+        let found = |(market, answers): (&&MarketConfig, &[Option<Bytes>])| {
+            let all: Option<Vec<Address>> =
+                answers.iter().map(|answer| returned::<getAddressCall>(Some(answer))).collect();
+            let [vat, manager, registry, lists, spotter, jug, kinds, dai] = all?.try_into().ok()?;
+            let found = Self { vat, manager, registry, lists, spotter, jug, kinds, dai };
+            Some(found).filter(|found| found.vat == market.address)
+        };
+        Ok(markets.iter().zip(answers.chunks(NAMES.len())).map(found).collect())
+    }
+}
+
+/// The key of a contract in the ChainLog.
+fn key(name: &str) -> B256 {
+    B256::right_padding_from(name.as_bytes())
+}
+
+/// Whether a part of a position is a vault. The names of collateral begin with a letter.
+pub(super) fn is_number(id: B256) -> bool {
+    id.first() == Some(&0)
+}

@@ -1,0 +1,354 @@
+//! The vaults of Maker, by a stub: the events of every wallet equal the receipts of all blocks, and its collateral,
+//! debt and health factor the state.
+
+use alloy::primitives::{Address, B256, Bytes, I256, U256};
+use alloy::sol_types::{SolCall, SolEvent};
+use assay_chain::Chains;
+use assay_domain::{ChainSnapshot, Coverage, Protocol, Snapshot};
+use assay_store::Store;
+use assay_tests::devnet::actors::address as wallet;
+use assay_tests::devnet::receipts::LendingEvents;
+use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
+use assay_tests::lenders::maker::{self, Account, Dog, Kind, Maker, Manager, Vat};
+use assay_tests::lenders::{Log, Small};
+use assay_tests::proxy::{Call, Proxy};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::super::lies::topic;
+use super::super::wallets::counted;
+use super::super::{RUNTIME, Reader, one_log};
+use super::{Done, pool, position};
+
+const ETHER_USD: f64 = 2_000.0;
+/// Wallets whose history is complete.
+const NAMES: [&str; 9] = ["ada", "ben", "cleo", "emil", "finn", "frida", "gus", "hal", "ivy"];
+
+struct World {
+    chain: Small,
+    maker: Maker,
+    /// Time and logs of every block, read from its receipts.
+    blocks: Vec<(u64, Vec<Log>)>,
+    setup: Setup,
+}
+
+static WORLD: OnceCell<World> = OnceCell::const_new();
+
+fn with(test: impl AsyncFnOnce(&World)) {
+    RUNTIME.block_on(async { test(WORLD.get_or_init(async || World::start().await.unwrap()).await).await });
+}
+
+/// Whole units with 18 decimals, of which some can be negative.
+fn whole(amount: i64) -> I256 {
+    I256::try_from(i128::from(amount) * 1_000_000_000_000_000_000).unwrap()
+}
+
+fn frob(cdp: U256, collateral: i64, debt: i64) -> Bytes {
+    Manager::frobCall { cdp, dink: whole(collateral), dart: whole(debt) }.abi_encode().into()
+}
+
+/// Opens a vault by the proxy of `owner`, fills it, and returns its number.
+async fn opened(
+    chain: &mut Small,
+    maker: &Maker,
+    owner: &str,
+    kind: Kind,
+    amounts: (i64, i64),
+) -> Result<U256, assay_tests::devnet::Error> {
+    let proxy = maker.proxy(chain, wallet(owner)).await?;
+    let cdp = maker.newest(chain).await? + U256::ONE;
+    let open = Manager::openCall { ilk: kind.ilk, usr: proxy }.abi_encode().into();
+    maker.by_proxy(chain, wallet(owner), vec![open, frob(cdp, amounts.0, amounts.1)]).await?;
+    Ok(cdp)
+}
+
+async fn change(chain: &mut Small, maker: &Maker, owner: &str, cdp: U256, amounts: (i64, i64)) -> Done {
+    maker.by_proxy(chain, wallet(owner), vec![frob(cdp, amounts.0, amounts.1)]).await
+}
+
+/// The collateral is worth `price`, and the Dog takes this share of the vault.
+async fn bark(chain: &mut Small, maker: &Maker, cdp: U256, price: f64, percent: u64) -> Done {
+    let urn = chain.view(maker.manager, &Manager::urnsCall { cdp }, chain.head).await?;
+    maker.queue_price(chain, maker.ether, price);
+    let call = Dog::barkCall { ilk: maker.ether.ilk, urn, percent: U256::from(percent) };
+    chain.queue(wallet("keeper"), maker.dog, &call);
+    maker.queue_price(chain, maker.ether, ETHER_USD);
+    chain.mine().await
+}
+
+async fn live(chain: &mut Small, maker: &Maker) -> Done {
+    let (ether, bitcoin) = (maker.ether, maker.bitcoin);
+    // One vault, with every kind of event but a liquidation; one call is two events.
+    let of_ada = opened(chain, maker, "ada", ether, (10, 8_000)).await?;
+    change(chain, maker, "ada", of_ada, (0, -1_000)).await?;
+    change(chain, maker, "ada", of_ada, (-1, 0)).await?;
+    change(chain, maker, "ada", of_ada, (2, 500)).await?;
+    chain.call(wallet("keeper"), maker.jug, &maker::Jug::dripCall { ilk: ether.ilk }).await?;
+    // A vault without a proxy.
+    let owner = wallet("ben");
+    chain.call(owner, maker.manager, &Manager::openCall { ilk: bitcoin.ilk, usr: owner }).await?;
+    let of_ben = maker.newest(chain).await?;
+    chain.call(owner, maker.manager, &Manager::frobCall { cdp: of_ben, dink: whole(1), dart: whole(10_000) }).await?;
+    // Liquidated in part and then whole.
+    let of_cleo = opened(chain, maker, "cleo", ether, (10, 12_000)).await?;
+    bark(chain, maker, of_cleo, 1_700.0, 40).await?;
+    change(chain, maker, "cleo", of_cleo, (1, 0)).await?;
+    bark(chain, maker, of_cleo, 1_200.0, 100).await?;
+    // Given away with its debt, and used by both.
+    let of_dora = opened(chain, maker, "dora", ether, (20, 9_000)).await?;
+    change(chain, maker, "dora", of_dora, (0, -2_000)).await?;
+    let to = maker.proxy(chain, wallet("emil")).await?;
+    let give = Manager::giveCall { cdp: of_dora, dst: to }.abi_encode().into();
+    maker.by_proxy(chain, wallet("dora"), vec![give]).await?;
+    change(chain, maker, "emil", of_dora, (0, -3_000)).await?;
+    change(chain, maker, "emil", of_dora, (-5, 0)).await?;
+    // Two vaults, of which one moves into the other; and one that leaves the manager.
+    let first = opened(chain, maker, "gus", ether, (5, 2_000)).await?;
+    let second = opened(chain, maker, "gus", ether, (3, 1_000)).await?;
+    opened(chain, maker, "gus", bitcoin, (1, 5_000)).await?;
+    let shift = Manager::shiftCall { cdpSrc: first, cdpDst: second }.abi_encode().into();
+    maker.by_proxy(chain, wallet("gus"), vec![shift]).await?;
+    let of_frida = opened(chain, maker, "frida", ether, (4, 1_500)).await?;
+    let quit = Manager::quitCall { cdp: of_frida, dst: wallet("frida") }.abi_encode().into();
+    maker.by_proxy(chain, wallet("frida"), vec![quit]).await?;
+    // Closed.
+    let of_hal = opened(chain, maker, "hal", bitcoin, (2, 7_000)).await?;
+    change(chain, maker, "hal", of_hal, (0, -7_000)).await?;
+    change(chain, maker, "hal", of_hal, (-2, 0)).await?;
+    // In the Vat without a vault.
+    let ivy = wallet("ivy");
+    let call = Vat::frobCall { i: ether.ilk, u: ivy, v: ivy, w: ivy, dink: whole(2), dart: whole(600) };
+    chain.call(ivy, maker.vat, &call).await?;
+    // A proxy that another wallet has now.
+    opened(chain, maker, "kay", ether, (1, 200)).await?;
+    let proxy = maker.proxy(chain, wallet("kay")).await?;
+    chain.call(wallet("kay"), proxy, &Account::setOwnerCall { owner: wallet("somebody") }).await?;
+    // All blocks above are settled.
+    for _ in 0..40 {
+        chain.mine().await?;
+    }
+    Ok(())
+}
+
+impl World {
+    async fn start() -> Result<Self, assay_tests::devnet::Error> {
+        let mut chain = Small::start(CHAIN).await?;
+        let (native_feed, dollar) = (price_feed(&mut chain, ETHER_USD), price_feed(&mut chain, 1.0));
+        let maker = maker::deploy(&mut chain, ETHER_USD).await?;
+        live(&mut chain, &maker).await?;
+        let setup = Setup {
+            native_feed,
+            tokens: vec![(maker.dai, 18, dollar)],
+            markets: vec![("maker_vaults", "All", maker.vat)],
+            chainlog: Some(maker.chainlog),
+            ..Setup::default()
+        };
+        let mut blocks = Vec::new();
+        for number in 0..=chain.head {
+            blocks.push(chain.block(number).await?);
+        }
+        Ok(Self { chain, maker, blocks, setup })
+    }
+
+    fn reader(&self) -> Reader {
+        super::reader(&self.setup, &self.chain)
+    }
+
+    /// Compares what was read with the state after block `block`.
+    async fn compare(&self, name: &str, read: &ChainSnapshot, block: u64) -> LendingEvents {
+        let lived = self.maker.lived(&self.chain, &self.blocks[..=block as usize], wallet(name)).await.unwrap();
+        let told = pool(read, self.maker.vat);
+        assert_eq!(told.coverage, Coverage::Complete, "{name} at {block}: {:?}", told.remark);
+        assert_eq!(counted(told), lived, "{name} at {block}");
+        let held = self.maker.all(&self.chain, wallet(name), block).await.unwrap();
+        let (supplied, borrowed) = (held.iter().map(|h| h.dollars).sum(), held.iter().map(|h| h.debt).sum());
+        let health = held.iter().filter_map(|held| held.health).reduce(f64::min);
+        let position = position(read, self.maker.vat).map(|p| (p.supplied_usd, p.borrowed_usd)).unwrap_or_default();
+        let close = |one: f64, other: f64| (one - other).abs() <= 1e-12 * one.abs().max(other.abs());
+        assert!(
+            close(position.0, supplied) && close(position.1, borrowed),
+            "{name}: {position:?} {supplied} {borrowed}"
+        );
+        assert_eq!(told.position.as_ref().unwrap().health_factor, health, "{name}");
+        lived
+    }
+}
+
+fn told(lived: &LendingEvents) -> [u64; 5] {
+    [lived.supply, lived.withdraw, lived.borrow, lived.repay, lived.liquidation]
+}
+
+#[test]
+fn every_wallet_is_what_receipts_and_the_state_say() {
+    with(async |world| {
+        let reader = world.reader().started().await;
+        let mut all = Vec::new();
+        for name in NAMES {
+            let snapshot = reader.read(wallet(name)).await;
+            let read = &snapshot.chains[0];
+            let told = pool(read, world.maker.vat);
+            assert_eq!((told.protocol, told.feeds_score), (Protocol::MakerVaults, false));
+            all.push((name, self::told(&world.compare(name, read, world.chain.head).await)));
+        }
+        let expected = [
+            ("ada", [2, 1, 2, 1, 0]),
+            ("ben", [1, 0, 1, 0, 0]),
+            ("cleo", [2, 0, 1, 0, 2]),
+            ("emil", [0, 1, 0, 1, 0]),
+            ("finn", [0, 0, 0, 0, 0]),
+            ("frida", [1, 0, 1, 0, 0]),
+            ("gus", [3, 0, 3, 0, 0]),
+            ("hal", [1, 1, 1, 1, 0]),
+            ("ivy", [1, 0, 1, 0, 0]),
+        ];
+        assert_eq!(all, expected);
+    });
+}
+
+#[test]
+fn the_collateral_that_a_debt_needs_is_in_the_position() {
+    with(async |world| {
+        let snapshot = world.reader().started().await.read(wallet("ada")).await;
+        let held = pool(&snapshot.chains[0], world.maker.vat).position.clone().unwrap();
+        let close = |one: Option<f64>, other: f64| (one.unwrap() - other).abs() < 1e-9;
+        assert!(close(held.liquidation_threshold, 100.0 / 150.0), "{held:?}");
+        let debt = position(&snapshot.chains[0], world.maker.vat).unwrap().borrowed_usd;
+        assert!(debt > 7_500.0, "the stability fee until now: {debt}");
+        assert!(close(held.health_factor, 11.0 * ETHER_USD / 1.5 / debt), "{held:?}");
+    });
+}
+
+#[test]
+fn what_a_wallet_did_before_it_gave_a_vault_away_is_found_by_the_second_read() {
+    with(async |world| {
+        let uncached = |config: &mut assay::config::Config| {
+            (config.scoring.cache_ttl, config.scoring.incomplete_cache_ttl) = Default::default();
+        };
+        let reader = world.reader().with(uncached).started().await;
+        let first = reader.read(wallet("dora")).await;
+        assert_eq!(pool(&first.chains[0], world.maker.vat).coverage, Coverage::Partial);
+        let second = reader.read(wallet("dora")).await;
+        let lived = world.compare("dora", &second.chains[0], world.chain.head).await;
+        assert_eq!(told(&lived), [1, 0, 1, 1, 0]);
+    });
+}
+
+#[test]
+fn a_proxy_that_another_wallet_has_now_makes_the_history_partial() {
+    with(async |world| {
+        let snapshot = world.reader().started().await.read(wallet("kay")).await;
+        let told = pool(&snapshot.chains[0], world.maker.vat);
+        assert_eq!(told.coverage, Coverage::Partial);
+        assert!(told.remark.as_ref().unwrap().contains("proxy belongs to another wallet"), "{:?}", told.remark);
+    });
+}
+
+#[test]
+fn changes_that_no_log_shows_lower_the_coverage() {
+    with(async |world| {
+        let selector = |selector: [u8; 4]| B256::right_padding_from(&selector);
+        for (name, kind) in [
+            ("ada", selector(Vat::frobCall::SELECTOR)),
+            ("cleo", selector(Vat::grabCall::SELECTOR)),
+            ("gus", selector(Vat::forkCall::SELECTOR)),
+            ("hal", Manager::NewCdp::SIGNATURE_HASH),
+            ("ben", Manager::NewCdp::SIGNATURE_HASH),
+            ("emil", selector(Manager::giveCall::SELECTOR)),
+        ] {
+            let proxy = Proxy::start(world.chain.url()).await;
+            proxy.forget(move |log| topic(log, 0) == Some(kind));
+            let read = world.reader().through(&[&proxy]).started().await.read(wallet(name)).await;
+            let told = pool(&read.chains[0], world.maker.vat);
+            assert_eq!(told.coverage, Coverage::Partial, "{name} {kind}");
+            assert!(told.remark.as_ref().unwrap().contains("do not explain the position"), "{name} {kind}");
+        }
+    });
+}
+
+#[test]
+fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
+    with(async |world| {
+        let wallets = ["ada", "ben", "cleo", "emil", "finn", "gus", "hal"].map(|name| (name, wallet(name))).to_vec();
+        let (reader, chain) = (|| world.reader(), &world.chain);
+        let world = one_log::World { reader: &reader, url: chain.url(), rpc: &chain.rpc, chain: CHAIN, wallets };
+        one_log::none_is_wrong("Maker vaults", world).await;
+    });
+}
+
+#[test]
+fn the_index_says_what_the_node_says() {
+    with(async |world| {
+        let names = [&NAMES[..], &["kay", "keeper", "somebody"]].concat();
+        let wallets: Vec<Address> = names.into_iter().map(wallet).collect();
+        super::super::index::agrees(&world.setup, &world.chain, &wallets).await;
+    });
+}
+
+/// Reads `names` as the chain was after block `block`.
+async fn read_at(world: &World, block: u64, names: &[&str]) -> Vec<std::sync::Arc<Snapshot>> {
+    let reader = world.reader();
+    let store = Store::open(&reader.config.store).await.unwrap();
+    let mut keeping = reader.config.scoring.snapshots();
+    keeping.past = Some(world.blocks[block as usize].0 + 1);
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let config = &reader.config;
+    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &keeping, &store, &tasks, &stop);
+    assert_eq!(chains.go_back().await.unwrap()[0].block.number, block);
+    let mut read = Vec::new();
+    for name in names {
+        read.push(chains.snapshot(wallet(name)).await.snapshot);
+    }
+    stop.cancel();
+    read
+}
+
+#[test]
+fn a_past_block_is_read_as_it_was() {
+    with(async |world| {
+        let names = ["ada", "cleo", "dora"];
+        let mut seen = 0;
+        // The last one is before the vault is given away.
+        for block in [4, 6, 12, 15, 18] {
+            for (name, snapshot) in names.iter().zip(read_at(world, block, &names).await) {
+                seen += world.compare(name, &snapshot.chains[0], block).await.liquidation;
+            }
+        }
+        assert!(seen > 0);
+    });
+}
+
+#[test]
+fn it_counts_in_the_score_where_it_is_configured_to() {
+    with(async |world| {
+        let counts = |config: &mut assay::config::Config| config.chains[0].markets[0].feeds_score = Some(true);
+        let snapshot = world.reader().with(counts).started().await.read(wallet("ada")).await;
+        assert!(pool(&snapshot.chains[0], world.maker.vat).feeds_score);
+    });
+}
+
+#[test]
+fn another_chainlog_or_vat_has_no_complete_history() {
+    with(async |world| {
+        let nobody = Address::repeat_byte(0x77);
+        let elsewhere = |config: &mut assay::config::Config| config.chains[0].markets[0].chainlog = Some(nobody);
+        let snapshot = world.reader().with(elsewhere).started().await.read(wallet("ada")).await;
+        assert_ne!(pool(&snapshot.chains[0], world.maker.vat).coverage, Coverage::Complete);
+        let reader = world.reader().with(|config| config.chains[0].markets[0].address = nobody).started().await;
+        let snapshot = reader.read(wallet("ada")).await;
+        assert_ne!(pool(&snapshot.chains[0], nobody).coverage, Coverage::Complete);
+    });
+}
+
+#[test]
+fn a_wallet_costs_a_query_for_each_topic() {
+    with(async |world| {
+        let proxy = Proxy::start(world.chain.url()).await;
+        let reader = world.reader().through(&[&proxy]).started().await;
+        for name in ["finn", "ada"] {
+            proxy.take();
+            reader.read(wallet(name)).await;
+            assert_eq!(proxy.take().iter().filter_map(Call::span).count(), 3, "{name}");
+        }
+    });
+}
