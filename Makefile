@@ -46,7 +46,7 @@ SOAK_fleet    := fleet::
 SOAK_models   := many swap::small authors::
 SOAK_reading  := economy:: past:: console::a_server
 SOAK_overload := limits::overload
-PARTS         := money fleet models reading overload scripts sentinel cluster
+PARTS         := money fleet models reading overload faults scripts sentinel cluster
 PART          ?= $(PARTS)
 
 soak: ## Run the long tests: dozens of kills, outages, overload, 500 models, sentinels, a cluster; PART=money runs a part
@@ -56,6 +56,9 @@ soak: ## Run the long tests: dozens of kills, outages, overload, 500 models, sen
 
 soak-scripts:
 	ASSAY_SOAK=1 $(CARGO) test --workspace --test trained --test scripts -- --nocapture
+
+soak-faults:
+	ASSAY_SOAK=1 $(CARGO) test --workspace --test chain -- table:: one_log:: left_out_makes_no_history --nocapture
 
 soak-sentinel soak-cluster: soak-%:
 	ASSAY_TEST_STORE=$* .ci/suite --only redis

@@ -234,7 +234,7 @@ impl LendingTerms for Holdings {
     /// The health factor is that of the vault that is nearest to a liquidation: one secures no debt of another.
     fn held_at(&self, _: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let (mut held, mut weighted) = (Held::default(), 0.0);
-        let dai = (self.dai, prices.get(&Some(self.dai)).copied());
+        let dai = (self.dai, prices.get(&Some(self.dai)).map(|price| price.usd));
         for holding in &self.holdings {
             holding.add(self.par, dai, (&mut held, &mut weighted))?;
         }

@@ -202,11 +202,11 @@ async fn sandbox_mode_has_every_shape_and_its_parts_add_up() {
                 (keys(&body["activity"]), &body["chain_id"]),
                 (vec!["first_transaction", "total_transactions"], &json!(chain))
             );
-            body["assets"]["tokens"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .for_each(|t| assert_eq!(keys(t), ["balance", "name", "symbol", "value_usd"]));
+            for token in body["assets"]["tokens"].as_array().unwrap() {
+                let mut fields = keys(token);
+                fields.retain(|field| *field != "address");
+                assert_eq!(fields, ["balance", "name", "price_source", "priced", "symbol", "value_usd"]);
+            }
             body["assets"]["nfts"]
                 .as_array()
                 .unwrap()
