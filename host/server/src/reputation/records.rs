@@ -13,11 +13,11 @@ use assay_store::{Family, Key};
 pub(crate) const OPEN_SUBMISSIONS: Family<Uuid> = Family::listed("submission-open/");
 
 /// The submissions that each API key paid for, the newest first. They are read in pages.
-pub const OWN_SUBMISSIONS: Family<OwnRecord> = Family::listed("submission-of/");
+pub(crate) const OWN_SUBMISSIONS: Family<OwnRecord> = Family::listed("submission-of/");
 
 /// What a search finds a submission by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnRecord {
+pub(crate) struct OwnRecord {
     pub id: Uuid,
     pub agent_id: u64,
     pub address: Address,
@@ -26,12 +26,12 @@ pub struct OwnRecord {
 
 /// The beginning of the keys of [`OWN_SUBMISSIONS`] for the owner of `meter`, which is hashed because a name may have
 /// any characters.
-pub fn own_prefix(meter: &str) -> String {
+pub(crate) fn own_prefix(meter: &str) -> String {
     format!("{}/", hex::encode(Sha256::digest(meter)))
 }
 
 /// The entry of a submission among those of the key `meter`. Keys sort the newest first.
-pub fn own_submission(meter: &str, created_at: Time, id: Uuid) -> Key<OwnRecord> {
+pub(crate) fn own_submission(meter: &str, created_at: Time, id: Uuid) -> Key<OwnRecord> {
     const END: i64 = 999_999_999_999_999;
     let until_end = END - created_at.timestamp_millis().clamp(0, END);
     OWN_SUBMISSIONS.key(format_args!("{}{until_end:015}-{id}", own_prefix(meter)))

@@ -21,7 +21,7 @@ pub(crate) use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub(crate) use error::ScoringError;
 pub(crate) use report::sum;
 pub(crate) use report::{
-    ChainReport, Contents, HeldToken, IdentityReport, ProtocolTotal, Report, ReportedEvent, ReportedPool,
+    ChainReport, Contents, Details, HeldToken, IdentityReport, ProtocolTotal, Report, ReportedEvent, ReportedPool,
     ReportedPosition,
 };
 pub(crate) use score::Ask;
@@ -64,7 +64,7 @@ impl Scoring {
     }
 
     /// What is known of each chain.
-    pub fn chains(&self) -> Vec<ChainOverview> {
+    pub(crate) fn chains(&self) -> Vec<ChainOverview> {
         self.chains.overview()
     }
 
