@@ -91,7 +91,7 @@ pub(super) mod tests {
     use crate::{access::Price, http::extract::Upload};
 
     /// A server without models and chains.
-    pub async fn assembled() -> (crate::app::Assembled, tempfile::TempDir) {
+    pub(crate) async fn assembled() -> (crate::app::Assembled, tempfile::TempDir) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assay.toml");
         std::fs::create_dir(folder.path().join("plugins")).unwrap();
