@@ -15,7 +15,7 @@ pub(super) fn accrued(rate: U256, fee: U256, seconds: u64) -> Option<U256> {
 fn power(mut base: U256, mut times: u64) -> Option<U256> {
     let half = RAY >> 1_usize;
     let product = |one: U256, other: U256| one.checked_mul(other)?.checked_add(half)?.checked_div(RAY);
-    let mut result = if times % 2 == 0 { RAY } else { base };
+    let mut result = if times.is_multiple_of(2) { RAY } else { base };
     times /= 2;
     while times > 0 {
         base = product(base, base)?;

@@ -82,8 +82,8 @@ fn nft(MockNft { name, collection, chain_id }: MockNft) -> Nft {
     Nft { chain_id, name, collection }
 }
 
-/// The events and positions. A generator states only counts and the first and last time of a pool, so that they are made
-/// from these.
+/// The events and positions. A generator states only counts and the first and last time of a pool: they are made from
+/// these.
 fn details(mock: &MockReport) -> Details {
     let mut events: Vec<_> = mock.pools.iter().flat_map(events).collect();
     events.sort_by_key(|event| Reverse(event.at));
