@@ -221,7 +221,7 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
                 view("undone", "#/models/shelf", ".models"),
                 json!([
                     { "text": ["happened", "dialog"] }, { "click": "dialog button:has-text('Undo')" },
-                    { "wait": ".models li:has(.mark.main) >> text=1.1" }, { "text": ["undo", "dialog"] },
+                    { "wait": "dialog >> text=credit 1.1 is the champion" }, { "text": ["undo", "dialog"] },
                     { "click": "dialog button.main" },
                 ])
             ),
