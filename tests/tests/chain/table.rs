@@ -47,7 +47,7 @@ const TABLE: [Row; 13] = [
     Row { what: "far behind, with another", rule: |_, block, call| behind(block, call), second: true, ..ROW },
     Row { what: "far behind every other time", rule: flapping, short: true, ..ROW },
     Row { what: "no logs for every third query", rule: |n, _, call| lost(n, call), ..ROW },
-    Row { what: "no logs, with another", rule: |_, _, call| lost(0, call), second: true, short: true, ..ROW },
+    Row { what: "no logs, with another", rule: |_, _, call| lost(0, call), second: true, short: true },
     Row { what: "refuses all, with another", rule: |_, _, _| Reply::Status(503, None), second: true, ..ROW },
 ];
 
