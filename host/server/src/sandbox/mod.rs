@@ -57,7 +57,7 @@ impl Sandbox {
     }
 
     /// # Errors
-    /// [`ScoringError::Model`] without a sandbox or credit champion, or if the generator fails.
+    /// `ScoringError::Model` without a sandbox or credit champion, or if the generator fails.
     pub fn score(&self, address: Address) -> Result<SandboxScore, ScoringError> {
         self.on_scale(self.generator()?.score(&address)?)
     }
@@ -73,7 +73,7 @@ impl Sandbox {
     /// The mean over `addresses`.
     ///
     /// # Errors
-    /// As [`Sandbox::score`]; [`ScoringError::NoneValid`] for no addresses.
+    /// As [`Sandbox::score`]; `ScoringError::NoneValid` for no addresses.
     pub fn mean(&self, addresses: &[Address]) -> Result<SandboxScore, ScoringError> {
         let generator = self.generator()?;
         let scores = addresses.iter().map(|address| generator.score(address)).collect::<Result<Vec<_>, _>>()?;

@@ -110,7 +110,7 @@ impl Condition {
     }
 
     /// # Errors
-    /// [`ScoringError::ChainDown`] for the chain that cannot be read.
+    /// `ScoringError::ChainDown` for the chain that cannot be read.
     pub fn require(self, chain: ChainId) -> Result<(), ScoringError> {
         if self.unread_chain() == Some(chain) { Err(ScoringError::ChainDown(chain)) } else { Ok(()) }
     }

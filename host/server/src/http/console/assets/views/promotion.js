@@ -70,11 +70,13 @@ function Bounds({ pair: { calls, bounds, bounds_apply: applies }, promotion }) {
     </tr>`;
   };
   const seen = `${count(calls)} of the ${several(promotion.min_scores, "call")} that it needs`;
-  return html`<${Table}
-      caption="Bounds of promotion"
-      head=${["Figure", figures("Is"), figures("May be"), "Bound"]}
-      rows=${bounds.map(row)}
-    />
+  return html`<div class="narrow-rows">
+      <${Table}
+        caption="Bounds of promotion"
+        head=${["Figure", figures("Is"), figures("May be"), "Bound"]}
+        rows=${bounds.map(row)}
+      />
+    </div>
     ${
       !applies &&
       html`<p class="note warn">
