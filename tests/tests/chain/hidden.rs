@@ -172,7 +172,10 @@ pub(super) fn falsehood(truth: &Snapshot, read: &Snapshot) -> Option<String> {
         .map(|(part, differs)| differs.then(|| format!("{part} on {}", truth.chain_id)))
     });
     let parts: Vec<String> = parts.flatten().collect();
-    (is_final(read) && !parts.is_empty()).then(|| parts.join(", "))
+    let pools = |snapshot: &Snapshot| snapshot.chains.iter().flat_map(|chain| chain.pools.clone()).collect::<Vec<_>>();
+    let pairs = pools(truth).into_iter().zip(pools(read)).filter(|(truth, read)| truth != read);
+    let pairs: Vec<String> = pairs.map(|(truth, read)| format!("{read:?} instead of {truth:?}")).collect();
+    (is_final(read) && !parts.is_empty()).then(|| format!("{} ({})", parts.join(", "), pairs.join("; ")))
 }
 
 /// Whether neither the snapshot nor a score of it says that something is missing.
