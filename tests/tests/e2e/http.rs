@@ -204,7 +204,7 @@ async fn without_a_chain_a_score_says_so_and_costs_nothing() {
     for path in [format!("/api/v2/score/address/{ONE}"), format!("/api/v2/report/address/{ONE}")] {
         // The reader has three units.
         for _ in 0..4 {
-            let answer = server.send("GET", &path, Some(&format!("Bearer {READER}")), None).await;
+            let answer = server.send_as_reader("GET", &path, None).await;
             assert_eq!((answer.status, &answer.json()["code"]), (502, &json!("no_chain")));
         }
     }

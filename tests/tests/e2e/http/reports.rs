@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    ONE, VITALIK, kinds, sandbox,
-    server::{READER, Server},
-};
+use super::{ONE, VITALIK, kinds, sandbox, server::Server};
 
 const TWO: &str = "0x0000000000000000000000000000000000000002";
 /// The chains that each route accepts.
@@ -141,23 +138,22 @@ async fn off_chain_figures_are_validated_before_anything_is_read() {
 #[tokio::test]
 async fn without_a_chain_no_route_answers_and_none_costs_anything() {
     let server = Server::start(false);
-    let reader = format!("Bearer {READER}");
     let lists = LISTS.map(|path| format!("/api/v2/{path}?address={ONE},{TWO}"));
     let paths = ["/total/usd", "/total/usd/aggregate"].map(|rest| report(ONE, rest));
     for path in lists.iter().chain(&paths) {
-        let answer = server.send("GET", path, Some(&reader), None).await;
+        let answer = server.send_as_reader("GET", path, None).await;
         assert_eq!((answer.status, &answer.json()["code"]), (502, &json!("no_chain")), "{path}");
     }
-    let enhanced = server.send("POST", &report(ONE, ""), Some(&reader), Some(r#"{"name":"a"}"#)).await;
+    let enhanced = server.send_as_reader("POST", &report(ONE, ""), Some(r#"{"name":"a"}"#)).await;
     assert_eq!((enhanced.status, &enhanced.json()["code"]), (502, &json!("no_chain")));
     for rest in ["/chain/137", "/chain/137/summary"] {
-        let answer = server.send("GET", &report(ONE, rest), Some(&reader), None).await;
+        let answer = server.send_as_reader("GET", &report(ONE, rest), None).await;
         let expected = json!({ "detail": "Chain 137 is not configured on this server; its operator can add it", "code": "chain_not_configured" });
         assert_eq!((answer.status, answer.json()), (502, expected));
     }
     // The reader has three units. Four addresses cost more, whatever their result is.
     let four = format!("/api/v2/report/?address={ONE},{TWO},{VITALIK},{}", ONE.replace('1', "3"));
-    let refused = server.send("GET", &four, Some(&reader), None).await;
+    let refused = server.send_as_reader("GET", &four, None).await;
     assert_eq!((refused.status, &refused.json()["code"]), (429, &json!("units_used_up")));
     server.stop().await;
 }

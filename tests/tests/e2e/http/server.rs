@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use assay_tests::service::{self, Service, shelf_copy};
+use assay_tests::{
+    service::{self, Service, shelf_copy},
+    until::until,
+};
 use reqwest::{Client, Method, RequestBuilder, redirect::Policy};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -65,6 +68,14 @@ impl Server {
 
     pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, Some(&self.admin()), None).await
+    }
+
+    /// As [`Server::send`] with the key [`READER`], after the units of its earlier calls were given back.
+    pub async fn send_as_reader(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
+        let reader = format!("Bearer {READER}");
+        let used = async || self.send("GET", "/api/v2/usage", Some(&reader), None).await.json()["used"].clone();
+        until(used, |used| *used == 0).await;
+        self.send(method, path, Some(&reader), body).await
     }
 
     pub async fn public(&self, path: &str) -> Answer {
