@@ -62,8 +62,12 @@ impl Started {
         let folder = folder.map_or_else(tempfile::tempdir, Ok)?;
         let started = Instant::now();
         let service = Service::start_in(folder, &config, &[]);
+        // Large files are compiled after the start.
+        let is_compiled = |list: &Value| {
+            list["models"].as_array().is_some_and(|models| models.iter().all(|model| model["state"] != "compiling"))
+        };
+        let list = service.keyed().until("/api/v2/models", |answer| is_compiled(&answer.json())).await.ok();
         let ready = started.elapsed().as_secs_f64() * 1e3;
-        let list = service.keyed().get("/api/v2/models").await.ok();
         let models = list["models"].as_array().ok_or("the list of models has no models")?;
         if let Some(failed) = models.iter().find(|model| model["state"] != "ready") {
             return Err(format!("a model is not ready: {failed}").into());
