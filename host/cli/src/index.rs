@@ -53,7 +53,7 @@ pub(super) enum Command {
     /// List the wallets of a market as JSON lines, in the order of their addresses. Stop the server first
     ///
     /// With --owing, only those that owed at the block, and what: amounts in the asset's smallest unit, without
-    /// interest. Debt of Aave was at least this; a wallet that owed interest alone is left out. For Compound v3 the
+    /// interest. Debt of Aave was at least this; a wallet that owed only interest is omitted. For Compound v3 the
     /// zero address is the market's base asset, and interest that was withdrawn from an earlier supply counts as owed.
     /// Debt in Morpho Blue is in shares of its market, and exact. Logs of Compound v2 show no amounts: `owed` is null
     /// for every wallet that has borrowed. `incomplete` is there where changes without a log are possible.

@@ -53,7 +53,8 @@ impl RiskAssessment {
     }
 }
 
-/// A factor as it is stored. Rating, description and possible points are absent if the model was asked for numbers only.
+/// A factor as it is stored. Rating, description and possible points are absent if the model was asked for numbers
+/// only.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FactorRecord {
     pub label: String,

@@ -7,7 +7,7 @@ use crate::{Address, ChainId, U256};
 /// Prices by contract; `None` is the native currency.
 pub type Prices = HashMap<Option<Address>, Price>;
 
-/// Dollars for one whole token, and who says so.
+/// The price of one whole token in dollars, and its source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
     pub usd: f64,
@@ -74,7 +74,7 @@ pub struct TokenBalance {
     /// In the asset's smallest unit.
     pub amount: U256,
     pub decimals: u8,
-    /// `None` where no source has a fresh price. Such a token is shown and counts as 0 dollars.
+    /// `None` if no source has a fresh price. Such a token is shown and counts as 0 dollars.
     pub price: Option<Price>,
     pub class: AssetClass,
 }

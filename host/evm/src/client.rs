@@ -117,7 +117,7 @@ impl Client {
         self.transport.current().and_then(Endpoint::rate)
     }
 
-    /// The calls a second that the current endpoint takes, where each call of a batch counts; `None` where no such
+    /// The calls a second that the current endpoint takes, where each call of a batch counts; `None` if no such
     /// limit is known.
     pub fn call_rate(&self) -> Option<f64> {
         self.transport.current().and_then(Endpoint::call_rate)

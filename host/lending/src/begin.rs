@@ -65,7 +65,7 @@ impl Reader {
         Pass::new(self, plan, records, &[], through, Some(through)).counted(found, through.number).await
     }
 
-    /// What the index has of each word that stands for a wallet by its `hints`, through the same block as `indexed`.
+    /// What the index has of each word that identifies a wallet by its `hints`, through the same block as `indexed`.
     async fn of_words(&self, hints: &AllHints, indexed: &Indexed) -> Vec<(B256, Indexed)> {
         let Some(index) = &self.index else { return Vec::new() };
         let words: BTreeSet<B256> = hints.iter().flatten().flatten().filter_map(alias).collect();
@@ -82,7 +82,7 @@ impl Reader {
     }
 }
 
-/// The word that stands for a wallet in a hint.
+/// The word in a hint that identifies a wallet.
 fn alias(hint: &Hint) -> Option<B256> {
     match hint.naming {
         Naming::Alias { word, .. } => Some(word),
@@ -90,7 +90,7 @@ fn alias(hint: &Hint) -> Option<B256> {
     }
 }
 
-/// The entries of a wallet and of what stands for it in `market`; `None` where one of them is not known.
+/// The entries of a wallet and of what stands for it in `market`; `None` if one of them is not known.
 fn entries_of(
     (wallet, indexed): (Address, &Indexed),
     of_words: &[(B256, Indexed)],

@@ -3,8 +3,8 @@
 use assay_domain::{Address, Protocol, settings::Problems};
 use serde::Deserialize;
 
-/// One lending market. For `lenderB_v2` a market is one cToken, for `morpho_blue` the contract with all its markets, and
-/// for `maker_vaults` the Vat.
+/// One lending market. For `lenderB_v2` a market is one cToken, for `morpho_blue` the contract with all its markets,
+/// and for `maker_vaults` the Vat.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarketConfig {

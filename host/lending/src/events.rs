@@ -63,10 +63,10 @@ impl FromIterator<Self> for Found {
     }
 }
 
-/// For each market the block at which its reading goes on, and its amounts before.
+/// For each market, the next block to read and the amounts before it.
 pub(super) type AllBefore = Vec<(u64, Sums)>;
 
-/// The events and amounts in `found`, with what was read `before` if a market's logs depend on it. Each log counts once.
+/// The events and amounts in `found`. Some markets need what was read `before`. Each log counts once.
 pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found, before: &AllBefore) -> Extract {
     in_order(&mut found.logs);
     in_order(&mut found.receipts);

@@ -32,11 +32,11 @@ pub enum Naming {
     With(B256),
     /// In topic 1 as the sender, or in topic 2 as the receiver, of a token that represents a supply of this asset.
     Holder(Address),
-    /// In this topic by another word, which stands for the wallet.
+    /// In this topic, by another word that identifies the wallet.
     Alias { topic: usize, word: B256, of: Alias },
 }
 
-/// What a word stands for.
+/// What a word in a log identifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Alias {
     /// An account of the wallet.

@@ -149,8 +149,8 @@ impl Jobs {
         self.reader.markets.iter().map(|market| stored.is_indexed(market)).collect()
     }
 
-    /// The parts of positions that the wallet of `stored` is known to have had, one entry per market. Those of a history
-    /// that was contradicted count, too.
+    /// The parts of positions that the wallet of `stored` is known to have had, one entry per market. Those of a
+    /// history that was contradicted count, too.
     pub async fn parts(&self, wallet: Address, stored: &Stored) -> Vec<BTreeSet<B256>> {
         let seen = self.parts.get(&wallet).await;
         let of = |(index, record): (usize, &Option<Settled>)| {
@@ -160,7 +160,7 @@ impl Jobs {
         stored.records.iter().enumerate().map(of).collect()
     }
 
-    /// Remembers the parts of positions in `sums`, where a market's hints depend on them.
+    /// Remembers the parts of positions in `sums`, if a market's hints depend on them.
     async fn remember(&self, wallet: Address, sums: &[Option<Sums>]) {
         let of = |(market, sums): (&Market, &Option<Sums>)| {
             let sums = sums.as_ref().filter(|_| market.protocol.has_aliases());

@@ -132,7 +132,7 @@ impl Ledger {
         self.entries.iter().map(sums).collect()
     }
 
-    /// What was read before, for the next logs; nothing where no market's logs depend on it.
+    /// What was read before, for the next logs; nothing if no market's logs depend on it.
     pub(super) fn before(&self, markets: &[Market]) -> AllBefore {
         if !markets.iter().any(|market| market.protocol.has_aliases()) {
             return AllBefore::new();

@@ -153,8 +153,8 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         false
     }
 
-    /// The entries of a wallet whose words in the logs of a market have these entries, by the wallet's hints. The wallet
-    /// itself is the first. `None` where the entries leave a doubt.
+    /// The entries of a wallet whose words in the logs of a market have these entries, by the wallet's hints. The
+    /// wallet itself is the first. `None` where the entries leave a doubt.
     fn joined(&self, of_words: &[(B256, &[Entry])], _hints: &[Hint]) -> Option<Vec<Entry>> {
         of_words.first().map(|(_, entries)| entries.to_vec())
     }
@@ -256,9 +256,9 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
-    /// Looks up what stands for `wallet` in the logs, in the state after block `at`. The wallet once had the `known`
-    /// parts of a position. `None` for a market whose logs name only wallets; the future returns `None` if the market
-    /// does not answer.
+    /// Looks up the words that identify `wallet` in the logs, in the state after block `at`. The wallet once had the
+    /// `known` parts of a position. `None` for a market whose logs name only wallets; the future returns `None` if the
+    /// market does not answer.
     fn aliases<'a>(
         &'a self,
         _client: &'a Client,
@@ -283,7 +283,7 @@ pub trait LendingTerms: Debug + Send + Sync {
     }
 }
 
-/// The hints of a wallet beside those of its market.
+/// The hints of a wallet, in addition to those of its market.
 pub type FoundAliases<'a> = BoxFuture<'a, Result<Option<Vec<Hint>>, Fault>>;
 
 /// What a wallet did in a market.

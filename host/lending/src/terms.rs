@@ -84,8 +84,8 @@ pub fn hints(markets: &[Market], terms: Option<&AllTerms>) -> AllHints {
     markets.iter().enumerate().map(of).collect()
 }
 
-/// The hints of `markets` for `wallet`, with what stands for it in their logs at block `at`. `known` has the parts of
-/// positions that it once had, one entry per market. `None` for a market that does not answer.
+/// The hints of `markets` for `wallet`, with the words that identify it in their logs at block `at`. `known` has the
+/// parts of positions that it once had, one entry per market. `None` for a market that does not answer.
 pub async fn wallet_hints(
     (client, markets): (&Client, &[Market]),
     terms: Option<&AllTerms>,

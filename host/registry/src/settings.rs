@@ -56,8 +56,8 @@ pub struct Limits {
     pub table: usize,
     /// The most stack of a guest, in bytes. 512 KiB, a quarter of the stack of a worker thread.
     pub stack: usize,
-    /// The processor time of a call of a small model. 20 ms, a thousand times the need of a good one. On a busy machine a
-    /// call may last up to ten times as long.
+    /// The processor time of a call of a small model. 20 ms, a thousand times the need of a good one. On a busy machine
+    /// a call may last up to ten times as long.
     pub deadline: Duration,
     /// The longest a whole self-test may take. 3 s.
     pub self_test: Duration,

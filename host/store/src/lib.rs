@@ -279,8 +279,8 @@ impl Store {
     }
 
     /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount from a counter, in one write:
-    /// the key of the rate_limit and the counter must be able to share a batch. Nothing is taken for a refused request. `None`
-    /// where the caller must do both by itself. `told` is called as [`take_then`](Self::take_then) calls it.
+    /// the key of the rate_limit and the counter must be able to share a batch. Nothing is taken for a refused request.
+    /// `None` where the caller must do both by itself. `told` is called as [`take_then`](Self::take_then) calls it.
     pub fn admit_and_take(
         &self,
         rate_limit: RateLimit<'_>,

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 pub(super) use assay_tests::{reputation::subject, until::PATIENCE};
 pub(super) use faults::{foreign, nonce, waiting};
-pub(super) use reverted::{ahead, reverted};
+pub(super) use reverted::{ahead, registerCall, reverted, setApprovalForAllCall};
 
 /// Submits for agent 1 and returns the path of the status.
 async fn submit(api: &Caller, n: usize) -> String {

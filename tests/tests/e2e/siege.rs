@@ -9,7 +9,6 @@ use std::{
 use alloy::{
     primitives::{Address, U256},
     signers::local::PrivateKeySigner,
-    sol,
 };
 use assay_tests::{
     devnet::actors,
@@ -22,15 +21,10 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    reputation::{ahead, confirmed, ended, reverted, subject},
+    reputation::{ahead, confirmed, ended, registerCall, reverted, setApprovalForAllCall, subject},
     run,
     x402::{PATH, pay, pay_until_settled},
 };
-
-sol! {
-    function setApprovalForAll(address operator, bool approved) external;
-    function register(string uri) external returns (uint256 agentId);
-}
 
 const ATTACKER: &str = "assay_siege_attacker";
 /// What the attacker's key may spend, and what a submission costs.
@@ -38,13 +32,17 @@ const UNITS: u64 = 100;
 const COST: u64 = 10;
 const TAGS: u64 = 3;
 
-/// A siege ends after this, or when so many attempts in a row were refused.
+pub(crate) fn is_soak() -> bool {
+    std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1")
+}
+
+/// How long a siege lasts.
 fn length() -> Duration {
-    Duration::from_secs(if std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1") { 40 } else { 8 })
+    Duration::from_secs(if is_soak() { 40 } else { 8 })
 }
 
 /// Seconds from an honest submission to its confirmation.
-async fn submission(api: &Caller, n: usize) -> f64 {
+pub(crate) async fn submission(api: &Caller, n: usize) -> f64 {
     let started = Instant::now();
     let body = json!({ "address": subject(n), "tags": ["sybilRisk"] });
     let accepted = api.post(PATH, &body).await.expect(202);
@@ -52,7 +50,7 @@ async fn submission(api: &Caller, n: usize) -> f64 {
     started.elapsed().as_secs_f64()
 }
 
-fn median(mut waits: Vec<f64>) -> f64 {
+pub(crate) fn median(mut waits: Vec<f64>) -> f64 {
     waits.sort_by(f64::total_cmp);
     waits[waits.len() / 2]
 }
@@ -105,10 +103,10 @@ impl Refusals {
     }
 }
 
-/// Has an agent of a new owner scored, and approves the service while its feedback waits for a block.
+/// Submits for a new agent, and approves the service while the feedback waits for a block.
 async fn make_feedback_revert(world: &World, api: &Caller, n: u64, end: Instant, refusals: &mut Refusals) -> u64 {
     let owner = Address::from_word(alloy::primitives::keccak256(format!("owner {n}")));
-    // Every second attempt is for an agent of the owner who has made it revert before.
+    // Every second attempt uses the same owner.
     let owner = if n.is_multiple_of(2) { owner } else { actors::address("stranger") };
     let registered = ahead(world, owner, world.identity, &registerCall { uri: String::new() }).await;
     until(async || world.rpc("eth_getTransactionReceipt", json!([registered])).await, |r| !r.is_null()).await;
@@ -133,7 +131,8 @@ fn owners_who_make_feedback_revert_pay_for_every_attempt_and_hold_up_nobody() {
     run(async {
         let world = World::start().await;
         let key = format!(
-            "[[access.keys]]\nname = \"siege\"\nkey = \"{ATTACKER}\"\nscopes = [\"read\", \"submit\"]\nunits = {UNITS}\n"
+            "[[access.keys]]\nname = \"siege\"\nkey = \"{ATTACKER}\"\nscopes = [\"read\", \"submit\"]\n\
+             units = {UNITS}\n"
         );
         let service = Service::start(&(world.config(world.chain.url(), "") + &key));
         let (attacker, honest) = (service.with_key(ATTACKER), service.keyed());

@@ -1,4 +1,4 @@
-//! Scripts of wit/v1, as the templates had them before wit/v2: they are built and answer as ever.
+//! Scripts of wit/v1, from the templates before wit/v2, still build and give the same answers.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -19,7 +19,7 @@ fn built(script: Script, kind: ModelKind, text: &str, toolchain: &Path) -> Vec<u
     build(script, &folder)
 }
 
-/// What the model of the template says of a wallet: score, points and words.
+/// The score, points and words that the template gives for a wallet.
 fn expected(wallet: &Features) -> (u32, i32, String) {
     let read = wallet.markets.iter().filter(|one| one.feeds_score && one.coverage.as_str() != "failed");
     let sum = |counts: Vec<Option<u64>>| counts.into_iter().flatten().fold(0_u64, u64::saturating_add).min(1_000_000);

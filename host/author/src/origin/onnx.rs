@@ -1,6 +1,6 @@
 //! Reads the trees of ONNX: one `TreeEnsembleRegressor` or binary `TreeEnsembleClassifier` of the domain `ai.onnx.ml`.
-//! ONNX computes in single precision, and so does a model that is packed from such a file. A file without trees is read as
-//! a linear model or a network.
+//! ONNX computes in single precision, and so does a model that is packed from such a file. A file without trees is read
+//! as a linear model or a network.
 
 mod columns;
 mod constants;

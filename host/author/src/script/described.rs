@@ -5,10 +5,10 @@ use assay_domain::ModelKind;
 
 use super::{Script, Wit};
 
-/// The kind that `text` names; a credit model where it names none.
+/// The kind that `text` names; a credit model if it names none.
 ///
 /// # Errors
-/// Words, where it names several, or one that no script can have.
+/// Words, if it names several, or one that no script can have.
 pub fn kind(script: Script, text: &str) -> Result<ModelKind, String> {
     let bare = text.chars().filter(|letter| !letter.is_whitespace());
     let bare: String = bare.map(|letter| if matches!(letter, '"' | '`') { '\'' } else { letter }).collect();
@@ -37,7 +37,7 @@ pub fn wit(script: Script, text: &str) -> Wit {
         Script::JavaScript => " //",
         Script::Python => " #",
     };
-    // A space before it, so that no text with an address is cut.
+    // A comment starts after a space, so `//` in a URL is kept.
     let code = |line: &str| format!(" {line}").split(comment).next().unwrap_or_default().to_owned();
     let bare: String = text.lines().map(code).collect();
     let bare: String = bare.chars().filter(|letter| !letter.is_whitespace()).collect();

@@ -32,7 +32,7 @@ pub struct ChainStatus {
     pub endpoint: Option<String>,
     /// Newest block seen; `None` where the last question for it failed.
     pub head: Option<u64>,
-    /// The time of the last block seen, in Unix seconds, also where the last question failed.
+    /// The time of the last block seen, in Unix seconds, even if the last question failed.
     pub head_time: Option<u64>,
     /// Seconds by the clock above which that block is too old; `None` without a bound.
     pub max_head_age: Option<u64>,

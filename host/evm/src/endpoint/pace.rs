@@ -114,7 +114,7 @@ impl Pace {
         Some(learned.min(self.bound)).filter(|rate| rate.is_finite())
     }
 
-    /// The calls a second that the endpoint takes, where each call of a batch counts; `None` where it does not, or as
+    /// The calls a second that the endpoint takes, where each call of a batch counts; `None` if it does not, or as
     /// far as known.
     pub(crate) fn call_rate(&self) -> Option<f64> {
         let learned = self.limit.filter(|limit| matches!(limit.unit, Unit::Calls)).map_or(f64::INFINITY, |l| l.rate);

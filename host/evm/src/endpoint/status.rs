@@ -1,11 +1,11 @@
-//! What is known of an endpoint, for people.
+//! The status of an endpoint, for operators.
 
 use std::sync::atomic::Ordering;
 
 use super::Endpoint;
 use crate::{fault::Fault, request::Block};
 
-/// What is known of an endpoint. Its URL may hold a credential, so that only the host is named.
+/// The status of an endpoint. It names only the host, because the URL may contain a credential.
 #[derive(Debug, Clone)]
 pub struct EndpointStatus {
     pub host: String,

@@ -147,8 +147,8 @@ fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     found.into_iter().map(|(kind, log, _)| (kind, log)).collect()
 }
 
-/// The change of the debt of `wallet` that a log reports. A liquidation has none of its own: the market logs a repayment
-/// before it.
+/// The change of the debt of `wallet` that a log reports. Liquidations report none: the market logs a repayment before
+/// each.
 fn moved(log: &Log, wallet: B256) -> Option<Move> {
     let amount = |index| word(log, index).map(|word| U256::from_be_bytes(word.0));
     match log.topics() {

@@ -29,7 +29,7 @@ const NAMES: [&str; 8] =
     ["MCD_VAT", "CDP_MANAGER", "PROXY_REGISTRY", "GET_CDPS", "MCD_SPOT", "MCD_JUG", "ILK_REGISTRY", "MCD_DAI"];
 
 impl Contracts {
-    /// Looks up all of `markets` together. `None` where the ChainLog lacks a contract or has another Vat.
+    /// Looks up all of `markets` together. `None` if the ChainLog lacks a contract or has another Vat.
     pub(super) async fn look_up(
         client: &Client,
         markets: &[&MarketConfig],

@@ -1,4 +1,4 @@
-//! The arithmetic of the stability fee, rounded as the contracts do. `None` where they would revert.
+//! The arithmetic of the stability fee, rounded as the contracts do. `None` if they would revert.
 
 use alloy::primitives::U256;
 

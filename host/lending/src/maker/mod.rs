@@ -1,7 +1,7 @@
-//! The vaults of Maker, now Sky. A vault has a number, and an urn under which the Vat keeps its collateral and debt. The
-//! vault manager knows the owner: the wallet or its proxy. A wallet's vaults are looked up first, and the Vat's logs are
-//! read by their urns. A log of the Vat is the call itself, with the collateral and the debt that it moved. Debt is in
-//! units that grow with the stability fee, so the sum of a vault's changes is its state, to the last unit.
+//! The vaults of Maker, now Sky. A vault has a number, and an urn under which the Vat keeps its collateral and debt.
+//! The vault manager knows the owner: the wallet or its proxy. A wallet's vaults are looked up first, and the Vat's
+//! logs are read by their urns. A log of the Vat is the call itself, with the collateral and the debt that it moved.
+//! Debt is in units that grow with the stability fee, so the sum of a vault's changes is its state, to the last unit.
 //!
 //! A vault can be given away. All its changes count as moves, and as events of the wallet that had it after their
 //! block. The manager's logs tell the owner, and the state must agree with them.
@@ -106,7 +106,7 @@ impl LendingProtocol for MakerVaults {
     }
 }
 
-/// Each change of a position of the wallet with its part, in the order of the chain.
+/// Changes to the wallet's positions with their vault, in the order of the chain.
 fn changes<'a>(names: &Names, evidence: &Evidence<'a>) -> Vec<(&'a Log, B256, Change)> {
     let mut logs: Vec<&Log> = evidence.own.iter().chain(&evidence.hints).copied().collect();
     logs.sort_by_key(|log| place(log));

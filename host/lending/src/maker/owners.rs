@@ -1,5 +1,5 @@
-//! Who has a vault. A wallet's having one is a share of 1 of the vault, which it gains and loses: so the shares are
-//! summed and compared with the manager's state as amounts are.
+//! The owners of vaults. Ownership is stored as a share of 1, which a wallet gains and loses. The shares are summed and
+//! compared with the state of the vault manager, like amounts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,7 @@ use crate::{
 };
 use assay_domain::B256;
 
-/// A vault that a wallet has or had.
+/// A vault that a wallet owns or owned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Vault {
     /// Its number.
@@ -30,7 +30,7 @@ pub(super) struct Vault {
     pub is_owned: bool,
 }
 
-/// What stands for a wallet.
+/// The words that identify a wallet in logs.
 #[derive(Debug)]
 pub(super) struct Names {
     pub wallet: B256,
@@ -61,10 +61,10 @@ impl Names {
     }
 }
 
-/// A change of the share of a wallet in a vault: it gains or loses it.
+/// Changes of the share of a wallet in each vault.
 type Changes<'a> = BTreeMap<B256, Vec<(u64, I256, Option<&'a Log>)>>;
 
-/// When a wallet had which vault.
+/// The times at which a wallet owned each vault.
 #[derive(Debug, Default)]
 pub(super) struct Owners<'a> {
     /// The shares before.
@@ -134,8 +134,8 @@ fn moved(id: B256, amount: I256) -> Move {
     Move { side: Side::Supply, asset: Asset::Shares(id), amount, fixed_rate: false }
 }
 
-/// The entries of a wallet by those of its accounts, urns and vaults. `None` where an urn has collateral of a kind that
-/// is not its vault's, which anybody can give it.
+/// The entries of a wallet, from those of its accounts, urns and vaults. `None` if an urn holds collateral of another
+/// kind than its vault: anyone can add that.
 pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>> {
     let ((wallet, own), rest) = of_words.split_first()?;
     let names = Names::of(hints, *wallet);
@@ -144,7 +144,7 @@ pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Ve
     for (word, entries) in of_words {
         let is_named = names.accounts.contains(word) || names.is_vault(*word);
         let of_word = entries.iter().filter(|_| is_named).filter_map(given_of);
-        // A number that stands for a vault says that the vault was given to somebody.
+        // An entry under the number of a vault is a change of its owner.
         shares.extend(of_word.filter(|(_, id, amount)| amount.is_positive() || id == word));
     }
     shares.sort_by_key(|(block, _, amount)| (*block, amount.is_positive()));

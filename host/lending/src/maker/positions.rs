@@ -102,7 +102,7 @@ impl Holdings {
         Asked { urns, vaults, is_lost }
     }
 
-    /// `None` where a contract does not answer for one of them.
+    /// `None` if a contract does not answer for one of them.
     pub(super) async fn look_up(
         client: &Client,
         contracts: Contracts,

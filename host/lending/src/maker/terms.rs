@@ -29,8 +29,8 @@ sol! {
 }
 
 impl Contracts {
-    /// What stands for `wallet`: its proxy, and the vaults of both and those that it once had. `None` where a contract
-    /// does not answer.
+    /// The words that identify `wallet` in logs: its proxy, and the vaults that either owns or owned. `None` if a
+    /// contract does not answer.
     async fn names(
         self,
         client: &Client,
@@ -134,7 +134,7 @@ impl LendingTerms for Contracts {
         false
     }
 
-    /// The logs by which a wallet gets a vault, and a vault, whose number stands for it, another owner.
+    /// The logs by which a wallet receives a vault, and by which a vault changes its owner.
     fn hints(&self) -> Vec<Hint> {
         let at = |topic0, topic| hint(self.manager, topic0, Naming::At(topic));
         vec![at(NEW_VAULT, 2), at(GIVE, 2), at(GIVE, 1)]

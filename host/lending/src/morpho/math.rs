@@ -1,5 +1,5 @@
 //! The arithmetic of a market: interest since its last use, and what shares are worth. Each function rounds as the
-//! contract does, and is `None` where the contract would revert.
+//! contract does, and is `None` if the contract would revert.
 
 use alloy::primitives::U256;
 

@@ -45,7 +45,7 @@ pub struct Trial<T = Answer> {
     pub spent: Spent,
     /// What the model printed, where its language has a `print`.
     pub printed: String,
-    /// The pages of 4 KiB of its memory that a script wrote, for [`Trials::written`]. Empty where the system does not
+    /// The pages of 4 KiB of its memory that a script wrote, for [`Trials::written`]. Empty if the system does not
     /// say, and after a mistake.
     written: BTreeSet<u32>,
 }
@@ -111,7 +111,7 @@ impl Trials {
         pages
     }
 
-    /// Asks for an answer, and for its words where the model gives them apart. The cost is that of the answer. A
+    /// Asks for an answer, and for its words if the model gives them apart. The cost is that of the answer. A
     /// question for another kind of model is an error.
     pub fn ask(&self, question: &Question) -> Trial {
         match (AnyKind::from(&self.model), question) {
@@ -134,7 +134,7 @@ impl Trials {
         }
     }
 
-    /// The same with the words of its factors, by a second call where the model gives them apart.
+    /// The same with the words of its factors, by a second call if the model gives them apart.
     fn worded(
         &self,
         trial: Trial,

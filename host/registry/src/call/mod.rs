@@ -132,7 +132,7 @@ impl<'a> Call<'a> {
         printed.map(|text| dump::harmless(&text))
     }
 
-    /// The pages of memory that a script wrote in this instance, which stops with that. Empty where the engine counts
+    /// The pages of memory that a script wrote in this instance, which stops with that. Empty if the engine counts
     /// no fuel or keeps no dump.
     pub(crate) fn written(&mut self) -> BTreeSet<u32> {
         let Some(function) = self.prints() else { return BTreeSet::new() };

@@ -76,7 +76,7 @@ pub(crate) fn written(error: &wasmtime::Error, store: &Store<Guest>) -> BTreeSet
 }
 
 /// The written pages of `memory`, as the kernel counts them: a page that has its old content again counts too. The
-/// memory begins as a mapped file; pages beyond it that were only read are among them. Empty where the system does not
+/// memory begins as a mapped file; pages beyond it that were only read are among them. Empty if the system does not
 /// say, or has larger pages.
 fn written_pages(memory: &[u8]) -> BTreeSet<u32> {
     let flags = flags(memory).unwrap_or_default();

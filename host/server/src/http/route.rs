@@ -82,7 +82,7 @@ impl Route {
         self.price().filter(|price| !self.several && *price != Price::Submission)
     }
 
-    /// Its path with a slash at the end where it has none, and without it where it has one; `None` where it ends with
+    /// Its path with a slash at the end where it has none, and without it where it has one; `None` if it ends with
     /// the path of a file.
     pub(crate) fn other_path(&self) -> Option<String> {
         match self.path.strip_suffix('/') {

@@ -38,7 +38,7 @@ impl OwnRecord {
         Self { id: record.id, agent_id: record.agent_id, address: record.address, stage: record.stage }
     }
 
-    /// Where the entry of `record` is listed; `None` where no key paid.
+    /// Where the entry of `record` is listed; `None` if no key paid.
     pub(super) fn key(record: &SubmissionRecord) -> Option<Key<Self>> {
         let Payer::Key { meter, .. } = &record.payer else { return None };
         Some(records::own_submission(meter, record.created_at, record.id))

@@ -97,8 +97,8 @@ impl Condition {
         of_pools.min(of_the_rest)
     }
 
-    /// Changes the factors of a plain score. While a wallet is read for the first time, its lending factors count no events,
-    /// as its report does not either.
+    /// Changes the factors of a plain score. While a wallet is read for the first time, its lending factors count no
+    /// events, as its report does not either.
     pub fn factors(self, mut factors: Vec<Factor>) -> Vec<Factor> {
         if let Some(Behaviour::Pending(_)) = self.0 {
             let lending = factors.iter_mut().filter(|factor| LENDING.contains(&factor.label.as_str()));

@@ -81,8 +81,8 @@ impl Scoring {
         Ok(Scores { model, found, skipped })
     }
 
-    /// The results of `work` for the addresses of `subjects`, in their order, and the subjects without a result. If
-    /// there is no result, the last reason is the error.
+    /// Runs `work` for each subject's address. Returns the results in the same order, and the subjects without one; if
+    /// no subject has a result, returns the last error.
     pub(super) async fn each<T, F>(
         &self,
         subjects: Vec<Subject>,

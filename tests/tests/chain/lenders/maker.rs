@@ -1,11 +1,11 @@
 //! The vaults of Maker, by a stub: the events of every wallet equal the receipts of all blocks, and its collateral,
 //! debt and health factor the state.
 
+use std::sync::Arc;
+
 use alloy::primitives::{Address, B256, Bytes, I256, U256};
 use alloy::sol_types::{SolCall, SolEvent};
-use assay_chain::Chains;
 use assay_domain::{ChainSnapshot, Coverage, Protocol, Snapshot};
-use assay_store::Store;
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::devnet::receipts::LendingEvents;
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
@@ -13,13 +13,11 @@ use assay_tests::lenders::maker::{self, Account, Dog, Kind, Maker, Manager, Vat}
 use assay_tests::lenders::{Log, Small};
 use assay_tests::proxy::{Call, Proxy};
 use tokio::sync::OnceCell;
-use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::super::lies::topic;
 use super::super::wallets::counted;
 use super::super::{RUNTIME, Reader, one_log};
-use super::{Done, pool, position};
+use super::{Done, pool, position, read_after};
 
 const ETHER_USD: f64 = 2_000.0;
 /// Wallets whose history is complete.
@@ -286,21 +284,9 @@ fn the_index_says_what_the_node_says() {
 }
 
 /// Reads `names` as the chain was after block `block`.
-async fn read_at(world: &World, block: u64, names: &[&str]) -> Vec<std::sync::Arc<Snapshot>> {
-    let reader = world.reader();
-    let store = Store::open(&reader.config.store).await.unwrap();
-    let mut keeping = reader.config.scoring.snapshots();
-    keeping.past = Some(world.blocks[block as usize].0 + 1);
-    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let config = &reader.config;
-    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &keeping, &store, &tasks, &stop);
-    assert_eq!(chains.go_back().await.unwrap()[0].block.number, block);
-    let mut read = Vec::new();
-    for name in names {
-        read.push(chains.snapshot(wallet(name)).await.snapshot);
-    }
-    stop.cancel();
-    read
+async fn read_at(world: &World, block: u64, names: &[&str]) -> Vec<Arc<Snapshot>> {
+    let wallets: Vec<Address> = names.iter().copied().map(wallet).collect();
+    read_after(&world.reader(), (block, world.blocks[block as usize].0), &wallets).await
 }
 
 #[test]

@@ -10,13 +10,17 @@ mod morpho;
 mod together;
 mod venus;
 
-use std::path::Path;
+use std::{path::Path, sync::Arc};
 
 use alloy::primitives::Address;
-use assay_domain::{ChainSnapshot, PoolHistory, Position};
+use assay_chain::Chains;
+use assay_domain::{ChainSnapshot, PoolHistory, Position, Snapshot};
+use assay_store::Store;
 use assay_tests::devnet::Error;
 use assay_tests::lenders::Small;
 use assay_tests::lenders::config::Setup;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::Reader;
 
@@ -30,6 +34,23 @@ fn pool(read: &ChainSnapshot, market: Address) -> &PoolHistory {
 
 fn position(read: &ChainSnapshot, market: Address) -> Option<&Position> {
     read.positions.iter().find(|position| position.market_address == market)
+}
+
+/// Reads `wallets` as the chain was after a block of this number and time.
+async fn read_after(reader: &Reader, (block, time): (u64, u64), wallets: &[Address]) -> Vec<Arc<Snapshot>> {
+    let config = &reader.config;
+    let store = Store::open(&config.store).await.unwrap();
+    let mut keeping = config.scoring.snapshots();
+    keeping.past = Some(time + 1);
+    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &keeping, &store, &tasks, &stop);
+    assert_eq!(chains.go_back().await.unwrap()[0].block.number, block);
+    let mut read = Vec::new();
+    for wallet in wallets {
+        read.push(chains.snapshot(*wallet).await.snapshot);
+    }
+    stop.cancel();
+    read
 }
 
 type Done = Result<(), Error>;

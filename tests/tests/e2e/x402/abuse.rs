@@ -16,15 +16,12 @@ use assay_tests::{
 use futures::future::join_all;
 use serde_json::json;
 
-use super::{PATH, pay, pay_until_settled, serve};
+use super::{pay, pay_until_settled, serve};
 use crate::{
-    reputation::{confirmed, reverted, subject},
+    reputation::reverted,
     run,
+    siege::{is_soak, median, submission},
 };
-
-fn soak() -> bool {
-    std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1")
-}
 
 /// A contract at `at` that confirms signatures in simulations alone, with money.
 pub(crate) async fn trap(till: &Till, at: Address) {
@@ -42,23 +39,13 @@ pub(crate) fn trapped(till: &Till, from: Address) -> String {
     order.signed(Bytes::from(vec![7; 65]))
 }
 
-/// Seconds from a submission to its confirmation.
-async fn honest(api: &Caller, n: usize) -> f64 {
-    let started = Instant::now();
-    let body = json!({ "address": subject(n), "tags": ["sybilRisk"] });
-    let accepted = api.post(PATH, &body).await.expect(202);
-    confirmed(api, accepted["status_url"].as_str().expect("a path")).await;
-    started.elapsed().as_secs_f64()
-}
-
 /// The median wait of five honest submissions.
 async fn honest_median(api: &Caller, from: usize) -> f64 {
     let mut waits = Vec::new();
     for n in from..from + 5 {
-        waits.push(honest(api, n).await);
+        waits.push(submission(api, n).await);
     }
-    waits.sort_by(f64::total_cmp);
-    waits[2]
+    median(waits)
 }
 
 async fn attack(x402: &str) -> (u64, usize) {
@@ -66,7 +53,7 @@ async fn attack(x402: &str) -> (u64, usize) {
     let (service, api) = serve(&till, x402).await;
     let keyed = service.keyed();
     let undisturbed = honest_median(&keyed, 200).await;
-    let requests = if soak() { 100 } else { 24 };
+    let requests = if is_soak() { 100 } else { 24 };
     let wallets: Vec<Address> = (0..4).map(|n| Address::repeat_byte(0x80 + n)).collect();
     for wallet in &wallets {
         trap(&till, *wallet).await;
@@ -132,7 +119,7 @@ async fn held_up(manner: Manner) {
         waits[of / 2]
     };
     let undisturbed = median(5).await;
-    let stuck = if soak() { 64 } else { 40 };
+    let stuck = if is_soak() { 64 } else { 40 };
     let payers: Vec<PrivateKeySigner> = (0..stuck).map(|_| PrivateKeySigner::random()).collect();
     for payer in &payers {
         till.mint(payer.address(), PRICE).await;

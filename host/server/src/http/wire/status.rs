@@ -50,7 +50,7 @@ pub struct ChainStatusBody {
     index: Option<IndexBody>,
 }
 
-/// One endpoint of a chain. Its URL may hold a credential, so that only the host is named.
+/// One endpoint of a chain. It names only the host, because the URL may contain a credential.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EndpointStatus)]
 pub(crate) struct EndpointBody {
