@@ -20,8 +20,8 @@ use tokio::sync::Semaphore;
 use crate::{
     config::{ChainConfig, Config},
     reading,
-    tasks::Spawner,
 };
+use assay_tasks::Spawner;
 
 const DAY: Duration = Duration::from_secs(86_400);
 /// How long a reading is kept after it was made.

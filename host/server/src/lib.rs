@@ -21,6 +21,5 @@ pub mod rollout;
 pub mod sandbox;
 mod scoring;
 pub mod sources;
-mod tasks;
 pub mod telemetry;
 pub mod verify;

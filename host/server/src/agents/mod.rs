@@ -20,10 +20,11 @@ pub use index::{Found, Index};
 #[doc(hidden)]
 pub use metadata::read as read_document;
 
-use crate::{config::Config, tasks::Spawner};
+use crate::config::Config;
 use assay_chain::{AgentRegistries, AgentsError, Documents};
 use assay_domain::{Agent, AgentReputation};
 use assay_store::Store;
+use assay_tasks::Spawner;
 use mock::Mock;
 use published::Published;
 use refresh::Refresher;

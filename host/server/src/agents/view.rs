@@ -12,9 +12,9 @@ use moka::{Expiry, future::Cache};
 use tokio::{sync::Semaphore, time::timeout_at};
 
 use super::{metadata, published::Published};
-use crate::tasks::Spawner;
 use assay_chain::{Documents, Located, Outside, Token};
 use assay_domain::{Agent, AgentMetadata, B256};
+use assay_tasks::Spawner;
 
 /// Maximum wait for all documents of a request.
 const TIMEOUT: Duration = Duration::from_millis(1_000);

@@ -24,8 +24,8 @@ use crate::{
     config::Config,
     rollout::{Observations, Rollout},
     scoring::blocking,
-    tasks::Spawner,
 };
+use assay_tasks::Spawner;
 pub use drift::Week;
 pub use join::{Realised, RealisedRange};
 use liquidations::{Liquidations, Unindexed};

@@ -11,8 +11,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
 use uuid::Uuid;
 
 use super::records::{self, SubmissionRecord};
-use crate::tasks::Spawner;
 use assay_store::{Store, StoreError};
+use assay_tasks::Spawner;
 
 /// Maximum time between two readings while somebody waits.
 const PACE: Duration = Duration::from_secs(1);

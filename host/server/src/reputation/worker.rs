@@ -15,8 +15,8 @@ use super::{
     Client, Event, Queue, Reputation,
     records::{self, OPEN_SUBMISSIONS, Stage, SubmissionRecord},
 };
-use crate::tasks::Spawner;
 use assay_store::{Lease, Lost, StoreError};
+use assay_tasks::Spawner;
 
 /// Lifetime of the lease: how long another host waits after a worker has died.
 const LEASE: Duration = Duration::from_secs(8);

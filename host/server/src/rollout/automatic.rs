@@ -10,10 +10,10 @@ use super::{
     recorded::{RecordedRoles, pins},
     records::AuditRecord,
 };
-use crate::tasks::Spawner;
 use assay_domain::ModelKind;
 use assay_registry::{OutOfService, Roles};
 use assay_store::{Batch, StoreError};
+use assay_tasks::Spawner;
 
 /// Wait after a change that could not be stored.
 const RETRY: Duration = Duration::from_secs(1);

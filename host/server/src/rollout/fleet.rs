@@ -10,10 +10,10 @@ use super::{
     Rollout,
     records::{self, COMPONENTS, ComponentRecord},
 };
-use crate::tasks::Spawner;
 use assay_domain::{Digest, ModelKind, ModelRef};
 use assay_registry::{LoadError, RoleError};
 use assay_store::{Batch, StoreError};
+use assay_tasks::Spawner;
 
 /// Time between two reads of what the other hosts have stored.
 const POLL: Duration = Duration::from_secs(1);

@@ -20,9 +20,10 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::Mutex;
 
-use crate::{config, tasks::Spawner};
+use crate::config;
 use assay_registry::Registry;
 use assay_store::{Store, StoreError};
+use assay_tasks::Spawner;
 use recorded::RecordedRoles;
 
 pub use audit::{AuditEntry, Move};

@@ -18,7 +18,7 @@ use sha2::{Digest as _, Sha256};
 pub use client::{Client, Login, Pulled};
 pub use reference::Reference;
 
-use crate::tasks::Spawner;
+use assay_tasks::Spawner;
 
 /// How long a start waits for the registries. Later components are loaded as they come.
 const START: Duration = Duration::from_secs(15);

@@ -8,9 +8,10 @@ use std::{
 };
 
 use super::{ipfs, verify};
-use crate::{config::Config, tasks::Spawner};
+use crate::config::Config;
 use assay_chain::{Chains, config::ChainConfig};
 use assay_domain::ChainId;
+use assay_tasks::Spawner;
 
 /// Time to the next check, after one that found nothing, and after one that found something.
 const PAUSE: Duration = Duration::from_secs(6 * 3_600);

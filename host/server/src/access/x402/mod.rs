@@ -38,11 +38,12 @@ pub use reason::Refused;
 pub use sold::{Fulfilment, Spent, spend};
 pub use terms::{Demand, DemandBody, Item, Terms};
 
-use crate::{config, tasks::Spawner};
+use crate::config;
 use assay_chain::Chains;
 use assay_domain::{Authorization, B256, PaymentId, U256};
 use assay_outbox::payment::{Asset, Facilitator};
 use assay_store::Store;
+use assay_tasks::Spawner;
 use budget::Budget;
 
 /// A version of the protocol.

@@ -18,9 +18,10 @@ use super::{
     Rollout, Scored,
     records::{self, BoostRecord, ServedRecord},
 };
-use crate::{config, tasks::Spawner};
+use crate::config;
 use assay_domain::{FactorRecord, ModelRef, features::Features};
 use assay_store::{Revision, Store, StoreError};
+use assay_tasks::Spawner;
 use id::Secret;
 use writer::Writer;
 

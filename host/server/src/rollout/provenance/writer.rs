@@ -8,8 +8,9 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::Unwritten;
-use crate::{rollout::records, tasks::Spawner};
+use crate::rollout::records;
 use assay_store::{Batch, Store, StoreError};
+use assay_tasks::Spawner;
 
 /// Maximum number of records in one commit.
 const BATCH: usize = 256;

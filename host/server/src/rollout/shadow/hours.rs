@@ -6,15 +6,13 @@ use chrono::Utc;
 use uuid::Uuid;
 
 use super::Shadow;
-use crate::{
-    rollout::{
-        Rollout,
-        records::{self, PairRecord, ShadowRecord},
-    },
-    tasks::Spawner,
+use crate::rollout::{
+    Rollout,
+    records::{self, PairRecord, ShadowRecord},
 };
 use assay_domain::{Digest, ModelPin};
 use assay_store::{Batch, Store, StoreError};
+use assay_tasks::Spawner;
 
 /// Time between two writes: a crash loses at most this much.
 const FLUSH: Duration = Duration::from_secs(5);

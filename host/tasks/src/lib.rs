@@ -1,5 +1,7 @@
 //! Background tasks, each with a name and an owner: no task outlives [`Tasks`], and every panic is logged and counted.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 use std::{any::Any, future::Future, panic::AssertUnwindSafe, time::Duration};
 
 use futures::FutureExt;
@@ -9,7 +11,7 @@ use tokio_util::{
 };
 
 /// The owner of tasks. Dropping it aborts every task at its next `await`; [`Tasks::shutdown`] lets them finish.
-pub(crate) struct Tasks {
+pub struct Tasks {
     spawner: Spawner,
     _abort: DropGuard,
 }
@@ -29,19 +31,19 @@ impl Default for Tasks {
 }
 
 impl Tasks {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         let abort = CancellationToken::new();
         let spawner = Spawner { running: TaskTracker::new(), stop: CancellationToken::new(), abort: abort.clone() };
         Self { spawner, _abort: abort.drop_guard() }
     }
 
-    pub(crate) fn spawner(&self) -> Spawner {
+    pub fn spawner(&self) -> Spawner {
         self.spawner.clone()
     }
 
     /// Cancels [`Spawner::stopping`] and waits for all tasks. After `timeout` the rest is aborted and logged. Returns
     /// whether all tasks finished.
-    pub(crate) async fn shutdown(self, timeout: Duration) -> bool {
+    pub async fn shutdown(self, timeout: Duration) -> bool {
         self.spawner.stop.cancel();
         self.spawner.running.close();
         if tokio::time::timeout(timeout, self.spawner.running.wait()).await.is_ok() {
