@@ -14,7 +14,6 @@ use assay::{
     access::draw,
     app,
     config::{self, Config, KeyConfig, LogFormat},
-    telemetry,
 };
 use assay_domain::{Scope, Secret};
 
@@ -86,18 +85,18 @@ fn welcome(address: SocketAddr, key: &str) -> String {
     )
 }
 
-fn start_telemetry(config: &config::Telemetry) -> Result<Option<telemetry::Traces>, Failure> {
+fn start_telemetry(config: &config::Telemetry) -> Result<Option<assay_telemetry::Traces>, Failure> {
     let format = match config.log_format {
         LogFormat::Auto => None,
-        LogFormat::Text => Some(telemetry::Format::Text),
-        LogFormat::Json => Some(telemetry::Format::Json),
+        LogFormat::Text => Some(assay_telemetry::Format::Text),
+        LogFormat::Json => Some(assay_telemetry::Format::Json),
     };
-    let collector = config.traces.as_ref().map(|traces| telemetry::Collector {
+    let collector = config.traces.as_ref().map(|traces| assay_telemetry::Collector {
         endpoint: traces.endpoint.expose().to_owned(),
         headers: traces.headers.iter().map(|(name, value)| (name.clone(), value.expose().to_owned())).collect(),
         sample: traces.sample,
     });
-    telemetry::start(&config.log, format, collector.as_ref()).map_err(Failure::cannot)
+    assay_telemetry::start(&config.log, format, collector.as_ref()).map_err(Failure::cannot)
 }
 
 async fn listen(config: Config, key: Option<String>) -> Result<(), Failure> {

@@ -28,7 +28,6 @@ use crate::{
     sandbox::{self, Generator},
     scoring::{Scoring, Source},
     sources,
-    telemetry::{Metrics, UPKEEP},
     verify::Contradictions,
 };
 use assay_chain::{AgentRegistries, Chains, Ipfs};
@@ -39,6 +38,7 @@ use assay_outbox::{
 use assay_registry::Registry;
 use assay_store::{Store, StoreError};
 use assay_tasks::{Spawner, Tasks};
+use assay_telemetry::{Metrics, UPKEEP};
 
 /// Timeout of background work when the server stops.
 const BACKGROUND: Duration = Duration::from_secs(5);

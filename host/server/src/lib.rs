@@ -21,5 +21,4 @@ pub mod rollout;
 pub mod sandbox;
 mod scoring;
 pub mod sources;
-pub mod telemetry;
 pub mod verify;

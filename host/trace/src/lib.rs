@@ -1,5 +1,5 @@
 //! The spans of a trace: one target for all of them, and the headers that identify a trace to another server. Every
-//! crate that makes outgoing calls makes spans; only `telemetry` of the server sends them to a collector.
+//! crate that makes outgoing calls makes spans; only `assay-telemetry` sends them to a collector.
 
 use http::HeaderMap;
 use opentelemetry::{Context, propagation::TextMapPropagator};

@@ -4,14 +4,11 @@
 use std::{path::Path, sync::LazyLock};
 
 use assay::{
-    app,
-    config::{self},
+    app, config,
     http::{self, ApiError, App, wire::ScoreBody},
     sandbox::SandboxScore,
-    telemetry,
 };
-use assay_domain::Scope;
-use assay_domain::{Address, ModelKind, ModelRef, Score};
+use assay_domain::{Address, ModelKind, ModelRef, Scope, Score};
 use axum::{
     Json,
     extract::State,
@@ -31,7 +28,7 @@ pub const OPEN: &str = "/bench/open";
 pub fn serve(file: &Path) -> Result<(), Failure> {
     // Every request has a span, as in the released binary.
     let config = config::load(Some(file))?;
-    telemetry::start(&config.telemetry.log, None, None)?;
+    assay_telemetry::start(&config.telemetry.log, None, None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let assembled = app::assemble(&config).await?;

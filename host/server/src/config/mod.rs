@@ -12,7 +12,6 @@ mod models;
 mod promotion;
 mod reputation;
 mod scoring;
-mod telemetry;
 mod validate;
 mod x402;
 
@@ -28,6 +27,7 @@ pub use assay_domain::settings::Problem;
 pub use assay_evm::config::{Outbound, RpcLimits};
 pub use assay_lending::config::MarketConfig;
 pub use assay_store::config::{Backend, Store};
+pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
 
 pub use access::{Access, KeyConfig};
 pub use attestation::Attestation;
@@ -38,7 +38,6 @@ pub use models::Models;
 pub use promotion::Promotion;
 pub use reputation::Reputation;
 pub use scoring::Scoring;
-pub use telemetry::{LogFormat, Telemetry, TracesConfig};
 pub use x402::X402;
 
 /// The whole configuration, one field per section.

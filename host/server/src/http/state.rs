@@ -28,9 +28,9 @@ use crate::{
     rollout::Rollout,
     sandbox::Sandbox,
     scoring::{Contents, Scoring, Source},
-    telemetry::Metrics,
     verify::Contradictions,
 };
+use assay_telemetry::Metrics;
 
 /// The chains of the chain report, by contract.
 pub(crate) const REPORT_CHAINS: [ChainId; 10] = [1, 137, 42161, 10, 8453, 43114, 56, 250, 324, 59144];

@@ -14,7 +14,7 @@ use metrics::{Counter, Gauge, Histogram};
 use tracing::Instrument;
 
 use super::identify::REQUEST_ID;
-use crate::{http::route::Route, telemetry};
+use crate::http::route::Route;
 
 /// The metric handles of one route, looked up once.
 pub(crate) struct Handles {
@@ -69,9 +69,9 @@ pub(crate) async fn measure(State(handles): State<Arc<Handles>>, request: Reques
     let in_flight = InFlight(handles.clone());
     let headers = request.headers();
     let id = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let span = telemetry::request(handles.method, handles.route, id, headers);
+    let span = assay_telemetry::request(handles.method, handles.route, id, headers);
     let response = next.run(request).instrument(span.clone()).await;
-    telemetry::answered(&span, response.status());
+    assay_telemetry::answered(&span, response.status());
     in_flight.0.answered(response.status().as_u16(), started);
     response
 }

@@ -113,7 +113,7 @@ mod tests {
             histogram.filter(|base| described.contains(*base)).unwrap_or(name).to_owned()
         };
         let (dashboard, alerts) =
-            (include_str!("../../../../.ops/grafana.json"), include_str!("../../../../.ops/alerts.yml"));
+            (include_str!("../../../.ops/grafana.json"), include_str!("../../../.ops/alerts.yml"));
         let shown: BTreeSet<String> = words(dashboard).iter().map(|name| base(name)).collect();
         assert_eq!(shown, described, "the dashboard shows every metric and no other");
         let watched: BTreeSet<String> = words(alerts).iter().map(|name| base(name)).collect();

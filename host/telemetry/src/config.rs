@@ -19,7 +19,7 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    pub(super) fn problems(&self) -> Problems {
+    pub fn problems(&self) -> Problems {
         let mut found = Problems::default();
         if let Some(traces) = &self.traces {
             found.section("traces", traces.problems());

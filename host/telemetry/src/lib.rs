@@ -1,6 +1,9 @@
 //! The log, the metrics and the traces of a running server.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod catalogue;
+pub mod config;
 mod log;
 mod metrics;
 mod process;
