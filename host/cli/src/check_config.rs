@@ -9,8 +9,8 @@ use futures::future::join_all;
 
 use super::{ConfigFile, Failure, print};
 use assay::{
-    access::x402::{Item, Terms},
     config::{Config, KeyConfig, X402},
+    x402::{Item, Terms},
 };
 
 pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {

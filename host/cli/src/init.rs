@@ -9,10 +9,10 @@ use std::{
 };
 
 use assay::{
-    access::MintError,
     config::{self, Config, chain_names},
     verify::{LogQueries, LogRange, Survey, survey},
 };
+use assay_access::MintError;
 use assay_domain::{ChainId, Scope, Secret};
 use clap::Args;
 

@@ -5,10 +5,8 @@ use assay_store::Store;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{ConfigFile, Failure, print};
-use assay::{
-    access::{self, Access, KeyUsage, Revoked},
-    config::Config,
-};
+use assay::config::Config;
+use assay_access::{Access, KeyUsage, Revoked};
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -94,7 +92,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
 
 /// Prints a block for the configuration file.
 fn show(name: &str, scopes: &[Scope], bounds: Bounds) -> Result<(), Failure> {
-    let key = access::draw(name).map_err(Failure::cannot)?;
+    let key = assay_access::draw(name).map_err(Failure::cannot)?;
     let scopes = scopes.iter().map(|scope| format!("\"{}\"", scope.as_str())).collect::<Vec<_>>().join(", ");
     let mut block = format!("[[access.keys]]\nname = \"{name}\"\nkey = \"{}\"\nscopes = [{scopes}]\n", key.expose());
     block += &bounds.units.map(|units| format!("units = {units}\n")).unwrap_or_default();

@@ -11,10 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ConfigFile, Failure, first_party, print};
 use assay::{
-    access::draw,
     app,
     config::{self, Config, KeyConfig, LogFormat},
 };
+use assay_access::draw;
 use assay_domain::{Scope, Secret};
 
 #[derive(Args)]

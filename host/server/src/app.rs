@@ -11,10 +11,6 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::{
-        Access,
-        x402::{Local, X402},
-    },
     agents::Agents,
     attestation::Attestor,
     cards::Cards,
@@ -29,7 +25,9 @@ use crate::{
     scoring::{Scoring, Source},
     sources,
     verify::Contradictions,
+    x402::{Local, X402},
 };
+use assay_access::Access;
 use assay_chain::{AgentRegistries, Chains, Ipfs};
 use assay_outbox::{
     sender::{Registries, Sender},

@@ -6,7 +6,6 @@
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
-pub mod access;
 pub mod agents;
 pub mod app;
 mod attestation;
@@ -22,3 +21,4 @@ pub mod sandbox;
 mod scoring;
 pub mod sources;
 pub mod verify;
+pub mod x402;

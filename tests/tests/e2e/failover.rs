@@ -38,7 +38,7 @@ fn a_new_master_is_found_and_counts_on() {
     run(async {
         let mut servers = Watched::start().await;
         let store = open(&servers.url).await;
-        let meter = assay::access::records::units("a");
+        let meter = assay_access::records::units("a");
         for used in 1..=10 {
             assert_eq!(store.take(&meter, 1, 100).await.unwrap(), Take::Taken { used });
         }
@@ -62,7 +62,7 @@ fn a_cluster_keeps_together_what_must_happen_together() {
     run(async {
         let cluster = Cluster::start().await;
         let store = open(&cluster.url).await;
-        let (meter, roles) = (assay::access::records::units("a"), records::roles(ModelKind::Credit));
+        let (meter, roles) = (assay_access::records::units("a"), records::roles(ModelKind::Credit));
         let batch = || {
             let batch =
                 Batch::new().if_unchanged(&roles, Revision::ABSENT).put(&roles, &RolesRecord::default()).unwrap();
@@ -93,7 +93,7 @@ fn a_cluster_keeps_together_what_must_happen_together() {
 #[test]
 fn a_write_that_is_answered_survives_its_master() {
     run(async {
-        let meter = assay::access::records::units("a");
+        let meter = assay_access::records::units("a");
         // Without waiting, the master answers alone, and its end loses the write.
         for (wait, kept) in [("", 0), ("wait_replicas = 1\nreplica_timeout_ms = 200\npatience_ms = 600\n", 1)] {
             let master = Redis::start(&DURABLE);

@@ -2,7 +2,6 @@
 //! It is checked before the port is bound. Embedded data completes known chains. A component receives only its own
 //! section.
 
-mod access;
 mod attestation;
 mod entry;
 mod http;
@@ -29,7 +28,7 @@ pub use assay_lending::config::MarketConfig;
 pub use assay_store::config::{Backend, Store};
 pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
 
-pub use access::{Access, KeyConfig};
+pub use assay_access::config::KeyConfig;
 pub use attestation::Attestation;
 pub use http::{Docs, Http, Network};
 pub use known::{chain_names, token_address};
@@ -53,7 +52,7 @@ pub struct Config {
     pub http: Http,
     pub models: Models,
     pub store: Store,
-    pub access: Access,
+    pub access: assay_access::config::Access<X402>,
     #[serde(default)]
     pub docs: Docs,
     pub reading: Reading,

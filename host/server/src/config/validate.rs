@@ -17,6 +17,7 @@ pub(super) fn problems(config: &Config) -> Vec<Problem> {
         ("models", config.models.problems()),
         ("store", config.store.problems()),
         ("access", config.access.problems()),
+        ("access.x402", config.access.x402.problems()),
         ("reading", config.reading.problems()),
         ("scoring", config.scoring.problems()),
         ("promotion", config.promotion.problems()),

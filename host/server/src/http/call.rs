@@ -9,7 +9,7 @@ use std::sync::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::route::BodyLimit;
-use crate::access::{AccessError, Caller, Prepaid, Price};
+use assay_access::{AccessError, Caller, Prepaid, Price};
 
 const COST: HeaderName = HeaderName::from_static("assay-units-cost");
 const LEFT: HeaderName = HeaderName::from_static("assay-units-left");

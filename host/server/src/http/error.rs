@@ -13,7 +13,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{validation::Violation, wire::PaymentRequiredBody};
-use crate::access::x402::Demand;
+use crate::x402::Demand;
 use assay_domain::{ChainId, InvalidAddress};
 
 /// An error response.

@@ -14,7 +14,7 @@ use super::{
     fresh, responses,
     wire::{KeyBody, KeysBody, MintedKeyBody},
 };
-use crate::access::{MintError, Minted, Revoked};
+use assay_access::{MintError, Minted, Revoked};
 use assay_domain::Scope;
 
 /// Scopes that are read of one request; there are three, and a request may repeat them.
@@ -84,7 +84,7 @@ pub(crate) async fn mint(caller: Caller, State(app): State<App>, mut body: JsonO
     }
     let (name, rate) = (name.unwrap_or_default(), per_minute.unwrap_or_default());
     if body.is_good()
-        && let Err(error @ MintError::Name { .. }) = crate::access::check_name(&name)
+        && let Err(error @ MintError::Name { .. }) = assay_access::check_name(&name)
     {
         body.refuse("name", error);
     }

@@ -3,7 +3,7 @@
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 
 use super::{ApiError, extract::Offered};
-use crate::access::x402::{PayError, Refused, X402};
+use crate::x402::{PayError, Refused, X402};
 use assay_domain::{B256, Time};
 
 /// `Retry-After` while a payment is being settled, in seconds.

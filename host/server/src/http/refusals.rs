@@ -4,10 +4,10 @@ use axum::http::StatusCode;
 
 use super::{ApiError, App, extract::Caller, middleware, route::BodyLimit};
 use crate::{
-    access::AccessError,
     rollout::{MoveError, StageError},
     scoring::{Scoring, ScoringError},
 };
+use assay_access::AccessError;
 use assay_chain::NameError;
 use assay_domain::ChainId;
 use assay_registry::{LoadError, RoleError, ScoreError};

@@ -1,7 +1,7 @@
 //! A route as data: what it demands of its caller, what a call costs and how large its body may be.
 
 use super::state::Limits;
-use crate::access::Price;
+use assay_access::Price;
 
 /// A route without its handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

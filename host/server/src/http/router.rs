@@ -88,7 +88,8 @@ mod tests {
     use tower::ServiceExt as _;
 
     use super::*;
-    use crate::{access::Price, http::extract::Upload};
+    use crate::http::extract::Upload;
+    use assay_access::Price;
 
     #[tokio::test]
     async fn the_row_of_a_route_decides_who_may_call_it_and_how_much_he_may_send() {

@@ -19,7 +19,7 @@ use super::{
     router::Routes,
     sandbox, score, status, usage,
 };
-use crate::access::Price;
+use assay_access::Price;
 
 /// A row is: method, path, admission, what is special about its route, handler, and an operation id of its own where
 /// the handler has a second path. A unit test compares method and path with the handler's documentation.

@@ -17,7 +17,6 @@ use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
 use assay_store::Store;
 
 use crate::{
-    access::{Access, x402::X402},
     agents::Agents,
     attestation::Attestor,
     cards::Cards,
@@ -29,7 +28,9 @@ use crate::{
     sandbox::Sandbox,
     scoring::{Contents, Scoring, Source},
     verify::Contradictions,
+    x402::X402,
 };
+use assay_access::Access;
 use assay_telemetry::Metrics;
 
 /// The chains of the chain report, by contract.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{ApiError, App, extract::Caller, fresh, responses};
-use crate::access::Price;
+use assay_access::Price;
 
 /// The caller's own key.
 #[derive(Debug, Serialize, ToSchema)]

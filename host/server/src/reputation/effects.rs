@@ -11,8 +11,8 @@ use super::{
     records::{DocumentRecord, ScoresRecord, Start, SubmissionRecord},
 };
 use crate::{
-    access::x402::{Local, records::PaymentRecord},
     attestation::Stated,
+    x402::{Local, records::PaymentRecord},
 };
 use assay_chain::{Ipfs, IpfsError};
 use assay_domain::Address;

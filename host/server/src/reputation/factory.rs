@@ -9,13 +9,11 @@ use super::{
     records::{self, OPEN_SUBMISSIONS, RetryRecord, SubmissionRecord},
     request::{REMEMBERED, Request},
 };
-use crate::access::{
-    records::Payer,
-    x402::{
-        Fulfilment,
-        records::{PurchaseRecord, Purchased},
-    },
+use crate::x402::{
+    Fulfilment,
+    records::{PurchaseRecord, Purchased},
 };
+use assay_access::records::Payer;
 use assay_domain::PaymentId;
 use assay_store::{Batch, Store, StoreError};
 

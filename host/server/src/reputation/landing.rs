@@ -13,7 +13,7 @@ use super::{
     records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
     step::SpentBy,
 };
-use crate::access::x402::records::PaymentRecord;
+use crate::x402::records::PaymentRecord;
 use assay_domain::{Tag, Time};
 use assay_outbox::{
     sender::{Feedback, GivenFeedback, Sender, SenderError, TransactionStatus, registry_reason},

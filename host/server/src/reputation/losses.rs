@@ -12,7 +12,8 @@ use super::{
     records::SubmissionRecord,
     step::{Event, SpentBy},
 };
-use crate::{access::records::Payer, config};
+use crate::config;
+use assay_access::records::Payer;
 use assay_domain::{Address, B256, Time};
 use assay_outbox::{sender::Registries, slot::LandedRecord};
 use assay_store::{Batch, Family, Key, StoreError};

@@ -35,15 +35,13 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::{
-    access::{
-        records::{self as access, Payer},
-        x402::{
-            Local,
-            records::{self as payments, PaymentState},
-        },
-    },
     config,
+    x402::{
+        Local,
+        records::{self as payments, PaymentState},
+    },
 };
+use assay_access::records::{self as access, Payer};
 use assay_domain::Tag;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
 use losses::Loss;

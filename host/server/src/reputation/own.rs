@@ -8,7 +8,7 @@ use super::{
     Reputation,
     records::{self, OWN_SUBMISSIONS, OwnRecord, SubmissionRecord},
 };
-use crate::access::records::Payer;
+use assay_access::records::Payer;
 use assay_store::{Batch, Key, Store, StoreError};
 
 /// Entries that are read at once.

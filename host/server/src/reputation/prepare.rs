@@ -7,10 +7,8 @@ use super::{
     document::{self, Beside, Settlement},
     records::{Stage, SubmissionRecord},
 };
-use crate::access::{
-    records::Payer,
-    x402::records::{PaymentState, payment},
-};
+use crate::x402::records::{PaymentState, payment};
+use assay_access::records::Payer;
 use assay_store::{Lease, Lost, StoreError};
 
 impl Reputation {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::access::records::Payer;
+use assay_access::records::Payer;
 use assay_domain::{Address, B256, ChainId, Coverage, ModelPin, Tag, Time};
 use assay_outbox::slot::{LandedRecord, SlotRecord};
 use assay_store::{Family, Key};

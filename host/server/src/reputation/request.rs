@@ -10,10 +10,8 @@ use super::{
     Client,
     records::{self, RetryRecord, Stage, SubmissionRecord},
 };
-use crate::access::{
-    records::Payer,
-    x402::records::{PurchaseRecord, Purchased},
-};
+use crate::x402::records::{PurchaseRecord, Purchased};
+use assay_access::records::Payer;
 use assay_domain::{Address, B256, Tag, Time};
 use assay_store::Key;
 

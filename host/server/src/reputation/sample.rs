@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::records::{Coverages, ScoresRecord, Stage, SubmissionRecord};
-use crate::access::records::Payer;
+use assay_access::records::Payer;
 use assay_domain::{Address, Coverage, Digest, ModelPin, Tag, Time, time_from_unix};
 
 pub(crate) fn now() -> Time {

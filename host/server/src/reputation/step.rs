@@ -10,7 +10,7 @@ mod tests;
 use std::time::Duration;
 
 use super::records::{FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
-use crate::access::records::Payer;
+use assay_access::records::Payer;
 use assay_domain::{Tag, Time};
 use assay_outbox::slot::{LandedRecord, SignedRecord, SlotRecord};
 

@@ -9,13 +9,11 @@ use super::{
     records::{self, RetryRecord, SubmissionRecord},
     request::{REMEMBERED, Request},
 };
-use crate::access::{
-    records::{self as access, Payer},
-    x402::{
-        records::{self as payments, PaymentRecord, PaymentState},
-        spend,
-    },
+use crate::x402::{
+    records::{self as payments, PaymentRecord, PaymentState},
+    spend,
 };
+use assay_access::records::{self as access, Payer};
 use assay_outbox::sender::{SenderError, Subject};
 use assay_store::{Batch, Revision, StoreError};
 

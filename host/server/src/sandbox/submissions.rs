@@ -9,7 +9,6 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::Sandbox;
 use crate::{
-    access::x402::records::PaymentRecord,
     agents::Agents,
     attestation::Stated,
     reputation::{
@@ -17,6 +16,7 @@ use crate::{
         records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, Start, SubmissionRecord},
     },
     scoring::{IDENTITY_SCHEME, ScoringError},
+    x402::records::PaymentRecord,
 };
 use assay_chain::IpfsError;
 use assay_domain::{Address, B256, Coverage, Unread, address};

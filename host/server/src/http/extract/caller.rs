@@ -4,17 +4,15 @@ use std::{future::Future, sync::Arc};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 
-use crate::{
-    access::{self, AccessError, Prepaid, Price, Reservation, records::Payer},
-    http::{
-        ApiError, App,
-        call::{Bill, Call},
-    },
+use crate::http::{
+    ApiError, App,
+    call::{Bill, Call},
 };
+use assay_access::{AccessError, Prepaid, Price, Reservation, records::Payer};
 
 /// A caller with a valid key that may make this call.
 pub(crate) struct Caller {
-    caller: Arc<access::Caller>,
+    caller: Arc<assay_access::Caller>,
     price: Price,
     bill: Bill,
     prepaid: Option<Prepaid>,
@@ -48,7 +46,7 @@ impl Caller {
     }
 
     /// The key.
-    pub(crate) fn key(&self) -> &access::Caller {
+    pub(crate) fn key(&self) -> &assay_access::Caller {
         &self.caller
     }
 

@@ -11,12 +11,10 @@ use super::{
     parameter::{in_header, parameters},
 };
 use crate::{
-    access::{
-        AccessError, Price,
-        x402::{Item, Payment, Version},
-    },
     http::{ApiError, App, call::Call},
+    x402::{Item, Payment, Version},
 };
+use assay_access::{AccessError, Price};
 
 /// A known key that may make the call, or a payment that is not verified yet.
 pub(crate) enum Payer {

@@ -12,15 +12,13 @@ use axum::{
 };
 
 use super::{origin::origin, rate};
-use crate::{
-    access::{AccessError, Admitted, Caller, Price},
-    http::{
-        ApiError, App,
-        call::{Bill, Call},
-        extract::check_declared,
-        route::{Admission, Route},
-    },
+use crate::http::{
+    ApiError, App,
+    call::{Bill, Call},
+    extract::check_declared,
+    route::{Admission, Route},
 };
+use assay_access::{AccessError, Admitted, Caller, Price};
 
 /// Longest wait for the rest of a discarded body.
 const DISCARD: Duration = Duration::from_secs(10);

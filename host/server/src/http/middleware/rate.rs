@@ -4,10 +4,8 @@ use std::{num::NonZeroU32, time::Duration};
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::{
-    access::{Count, RateState, WINDOW},
-    http::ApiError,
-};
+use crate::http::ApiError;
+use assay_access::{Count, RateState, WINDOW};
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");

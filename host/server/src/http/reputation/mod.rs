@@ -26,10 +26,8 @@ use super::{
     responses,
     wire::SubmittedBody,
 };
-use crate::{
-    access::AccessError,
-    reputation::{Barred, Reputation, Request, SubmitError},
-};
+use crate::reputation::{Barred, Reputation, Request, SubmitError};
+use assay_access::AccessError;
 use assay_domain::{Tag, parse_address};
 
 pub(crate) use feedback::{__path_feedback, feedback};
@@ -109,7 +107,7 @@ pub(crate) async fn submit(
         }
     }
     let request =
-        |payer: crate::access::records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
+        |payer: assay_access::records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
     match &payer {
         Payer::Key(caller) => {
             let record = service(&app)?.submit(request(caller.payer(&app))).await.map_err(refuse)?;

@@ -4,10 +4,11 @@ use axum::response::Response;
 
 use super::{Form, accepted, refuse, service};
 use crate::{
-    access::{records::Payer, x402::Refused},
     http::{ApiError, App, extract::Offered},
     reputation::{Request, SubmitError},
+    x402::Refused,
 };
+use assay_access::records::Payer;
 
 pub(super) async fn submit(
     app: &App,

@@ -7,15 +7,13 @@ use axum::response::Response;
 
 use super::statement::{Stated, StatementRequest, StatementService, statement_response};
 use crate::{
-    access::{
-        Caller,
-        x402::{
-            Refused, Settled, X402,
-            records::{PurchaseRecord, SoldRecord},
-        },
-    },
     http::{ApiError, extract::Offered},
+    x402::{
+        Refused, Settled, X402,
+        records::{PurchaseRecord, SoldRecord},
+    },
 };
+use assay_access::Caller;
 
 const KEPT: &str = "the payment is kept for this request: send it again with the same payment";
 

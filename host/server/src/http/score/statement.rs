@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::{Json, http::StatusCode, response::Response};
 
 use crate::{
-    access::Caller,
     attestation::{Attestor, Kept},
     history::PastRecord,
     http::{ApiError, App, fresh, wire::StatementBody},
     rollout::{Inputs, ScoreId, Scored},
     scoring::{Ask, Scoring},
 };
+use assay_access::Caller;
 use assay_domain::{Address, ModelVersion, Subject, features::Features};
 use assay_statement::Signed;
 

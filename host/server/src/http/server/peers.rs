@@ -6,7 +6,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use crate::{access::neighbourhood, config::Network};
+use crate::config::Network;
+use assay_access::neighbourhood;
 
 /// The counts of all addresses. Clones share them.
 #[derive(Clone)]

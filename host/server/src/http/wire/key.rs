@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Moment;
-use crate::access::KnownKey;
+use assay_access::KnownKey;
 
 /// All keys.
 #[derive(Debug, Serialize, ToSchema)]

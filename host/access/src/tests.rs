@@ -3,21 +3,21 @@
 use futures::FutureExt;
 
 use super::*;
-use crate::config::{KeyConfig, X402};
+use crate::config::KeyConfig;
 use assay_domain::Scope;
 use assay_domain::Secret;
 
 struct Fixture {
     access: Access,
     store: Store,
-    config: config::Access,
+    config: config::Access<()>,
     _folder: tempfile::TempDir,
 }
 
 async fn fixture() -> Fixture {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("assay.redb");
-    let store = Store::open(&config::Store::embedded(path)).await.unwrap();
+    let store = Store::open(&assay_store::config::Store::embedded(path)).await.unwrap();
     let key = |name: &str, scopes: &[Scope], units| KeyConfig {
         name: name.into(),
         key: Secret::new(format!("{name}-secret")),
@@ -30,27 +30,7 @@ async fn fixture() -> Fixture {
         default_cost: 1,
         default_rate: 0,
         address_rate: 2,
-        x402: X402 {
-            enabled: false,
-            pay_to: None,
-            asset: None,
-            network: "base".into(),
-            facilitator: Secret::new("local"),
-            price: 100_000,
-            statement_price: None,
-            decimals: 6,
-            domain_name: None,
-            domain_version: "2".into(),
-            offer_v2: true,
-            base_url: None,
-            valid: Duration::from_secs(300),
-            settle: Duration::from_secs(20),
-            contract_signatures: false,
-            payer_reverted_gas: 0,
-            reverted_gas: 0,
-            hourly_reverted_gas: 0,
-            facilitator_timeout: Duration::from_secs(10),
-        },
+        x402: (),
     };
     Fixture { access: Access::new(&config, store.clone()), store, config, _folder: folder }
 }

@@ -4,7 +4,10 @@
 //! A request passes [`Access::identify`], [`Access::count`], [`Caller::require`] and [`Access::reserve`], and ends its
 //! [`Reservation`].
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod caller;
+pub mod config;
 mod error;
 mod known;
 mod mint;
@@ -14,7 +17,6 @@ pub mod records;
 mod reservation;
 #[cfg(test)]
 mod tests;
-pub mod x402;
 
 use std::{
     collections::HashMap,
@@ -40,7 +42,6 @@ pub use reservation::{Prepaid, Reservation};
 use price::Costs;
 use rate::{Counted, Rates};
 
-use crate::config;
 use assay_store::{Key, Store, StoreError, Take, Withdrawal};
 
 /// SHA-256 of a key's text.
@@ -86,7 +87,7 @@ pub struct Access {
 }
 
 impl Access {
-    pub fn new(config: &config::Access, store: Store) -> Self {
+    pub fn new<Payments>(config: &config::Access<Payments>, store: Store) -> Self {
         let configured = config
             .keys
             .iter()

@@ -132,12 +132,13 @@ fn wait(until: &NotUntil<Instant>) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config;
 
     #[tokio::test]
     async fn each_has_a_quota_of_their_own() {
         let folder = tempfile::tempdir().unwrap();
-        let rates = Rates::new(Store::open(&config::Store::embedded(folder.path().join("assay.redb"))).await.unwrap());
+        let rates = Rates::new(
+            Store::open(&assay_store::config::Store::embedded(folder.path().join("assay.redb"))).await.unwrap(),
+        );
         let rate = NonZeroU32::new(2).unwrap();
         let key = |name: &str| Counted::Key(name.to_owned());
         let left = |state: RateState| (state.left, state.refused.is_some(), state.resets_in().as_secs());

@@ -107,7 +107,7 @@ mod tests {
     use alloy::primitives::{Bytes, U256};
 
     use super::*;
-    use crate::access::x402::records::PaymentState;
+    use crate::x402::records::PaymentState;
     use assay_domain::{Authorization, B256, time_from_unix};
 
     fn payment(payer: u8, number: u64) -> PaymentRecord {

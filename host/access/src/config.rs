@@ -1,16 +1,15 @@
-//! `[access]`: API keys, the cost of routes, request rates and payment by call.
+//! `[access]`: API keys, the cost of routes, and request rates.
 
 use std::collections::BTreeSet;
 
 use assay_domain::{Scope, Secret, settings::Problems};
 use serde::Deserialize;
 
-use super::X402;
-
-/// Keys of the configuration file, default cost and rates, and payment by call.
+/// Keys of the configuration file, default cost and rates. `Payments` is the table of payment by call, which this crate
+/// only carries.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Access {
+pub struct Access<Payments> {
     #[serde(default)]
     pub keys: Vec<KeyConfig>,
     /// Cost in units of a score or a report.
@@ -19,11 +18,12 @@ pub struct Access {
     pub default_rate: u32,
     /// Requests a minute from one address without a valid key; 0 for no limit. IPv6 addresses count by their /64.
     pub address_rate: u32,
-    pub x402: X402,
+    pub x402: Payments,
 }
 
-impl Access {
-    pub(super) fn problems(&self) -> Problems {
+impl<Payments> Access<Payments> {
+    /// Those of `x402` apart.
+    pub fn problems(&self) -> Problems {
         let mut found = Problems::default();
         let (mut names, mut keys) = (BTreeSet::new(), BTreeSet::new());
         for (i, key) in self.keys.iter().enumerate() {
@@ -36,7 +36,6 @@ impl Access {
             let no_scope = "empty; name at least one of read, submit, admin";
             found.add_if(key.scopes.is_empty(), at("scopes"), no_scope);
         }
-        found.section("x402", self.x402.problems());
         found
     }
 }
