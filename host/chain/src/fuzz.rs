@@ -2,7 +2,7 @@
 
 use alloy::rpc::types::Log;
 
-use crate::{activity, agents};
+use crate::activity;
 use assay_evm::logs::{Received, in_order};
 
 /// Reads an answer to `eth_getLogs` with every reader; the number of values that were read.
@@ -10,7 +10,6 @@ pub fn logs(answer: &[u8]) -> usize {
     let Ok(received) = serde_json::from_slice::<Vec<Received>>(answer) else { return 0 };
     let mut logs: Vec<Log> = received.into_iter().map(|Received(log)| log).collect();
     in_order(&mut logs);
-    let agents = logs.iter().filter_map(agents::event).count();
     let moved: usize = logs.iter().map(|log| activity::rows(log).len()).sum();
-    agents + moved + assay_lending::fuzz::count(&logs)
+    moved + assay_lending::fuzz::count(&logs)
 }

@@ -1,9 +1,8 @@
 //! Reading of chains: for an address its activity, holdings, lending positions, lending history and attestations on all
 //! configured chains, as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed
-//! request. Also the readers of names, prices and the ERC-8004 registries, and the publishing of documents to IPFS.
+//! request. Also the readers of names and prices.
 
 mod activity;
-mod agents;
 pub mod config;
 mod explorer;
 #[doc(hidden)]
@@ -11,18 +10,13 @@ pub mod fuzz;
 mod holdings;
 pub mod identity;
 mod index;
-mod ipfs;
 mod lifetime;
 mod names;
 pub mod prices;
 mod read;
 mod snapshots;
 
-pub use agents::{
-    AgentChange, AgentEvent, AgentRegistries, AgentsError, Documents, Located, Mark, Outside, Token, base64,
-};
 pub use index::IndexState;
-pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
 pub use read::{CLOCK_SUSPECTED, ChainOverview, ChainStatus, MomentError, NO_OLD_STATE, old_state};
 pub use snapshots::{Chains, PastBlock, Read};

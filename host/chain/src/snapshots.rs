@@ -15,7 +15,6 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tracing::Instrument;
 
 use crate::{
-    agents::AgentRegistries,
     config::{self, ChainConfig, Prices, Reading},
     explorer::Explorers,
     identity::{Heads, Identity},
@@ -175,12 +174,6 @@ impl Chains {
     /// The index of markets, where its folder can be opened.
     pub async fn indexed(&self) -> Option<Index> {
         if self.inner.shelf.exists() { self.inner.shelf.index().await } else { None }
-    }
-
-    /// The ERC-8004 registries, to which `own` gives feedback; `None` where their chain is not configured.
-    pub fn agents(&self, config: &config::Agents, own: Option<Address>, log_range: u64) -> Option<AgentRegistries> {
-        let chain = self.inner.chains.iter().find(|chain| chain.id() == config.chain)?;
-        Some(AgentRegistries::new(chain.client().clone(), config, own, chain.finality(), log_range))
     }
 
     /// These chains for one batch of wallets: those whose reads begin through the result are read at one block of each

@@ -11,7 +11,6 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    agents::Agents,
     attestation::Attestor,
     cards::Cards,
     config::{self, Config},
@@ -28,7 +27,8 @@ use crate::{
     x402::{Local, X402},
 };
 use assay_access::Access;
-use assay_chain::{AgentRegistries, Chains, Ipfs};
+use assay_agents::{AgentRegistries, Agents, Ipfs};
+use assay_chain::Chains;
 use assay_outbox::{
     sender::{Registries, Sender},
     slot::Outbox,
@@ -177,7 +177,7 @@ impl Ports {
         let appraiser = |config: &config::Reputation| Appraiser::new(scoring.clone(), config, attestor);
         Self {
             source: Arc::new(scoring.clone()),
-            agents: Agents::new(config, agent_registries(config, chains), store, tasks),
+            agents: agents(config, chains, store, tasks).unwrap_or_else(Agents::none),
             reputation: sender.and_then(|sender| reputation(config, sender, appraiser, store, x402.as_ref())),
             x402,
             refused_payments: None,
@@ -186,10 +186,14 @@ impl Ports {
     }
 }
 
-/// The registries of agents, to which the account of `[reputation]` gives feedback.
-fn agent_registries(config: &Config, chains: &Chains) -> Option<AgentRegistries> {
+/// The agents of the registries, to which the account of `[reputation]` gives feedback.
+fn agents(config: &Config, chains: &Chains, store: &Store, tasks: &Spawner) -> Option<Agents> {
+    let agents = config.agents.as_ref()?;
+    let chain = config.chains.iter().find(|chain| chain.id == agents.chain)?;
     let own = config.reputation.as_ref().and_then(config::Reputation::account).map(|account| account.address());
-    config.agents.as_ref().and_then(|agents| chains.agents(agents, own, config.reading.log_range))
+    let client = chains.client(chain.id)?;
+    let registries = AgentRegistries::new(client, agents, own, chain.finality, config.reading.log_range);
+    Some(Agents::new(agents, registries, &config.outbound, config.ipfs.as_ref(), store, tasks))
 }
 
 /// The account that gives feedback and settles payments.

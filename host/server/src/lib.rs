@@ -6,7 +6,6 @@
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
-pub mod agents;
 pub mod app;
 mod attestation;
 pub mod cards;

@@ -2,7 +2,7 @@
 
 use std::{env, fs::File, hint::black_box, process::Command, time::Instant};
 
-use assay::agents::Index;
+use assay_agents::Index;
 use assay_domain::{Address, Agent, AgentMetadata};
 use serde::Deserialize;
 

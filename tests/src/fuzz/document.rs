@@ -2,8 +2,7 @@
 
 use std::{sync::LazyLock, time::Duration};
 
-use assay::agents::read_document;
-use assay_chain::{Documents, Located};
+use assay_agents::{Documents, Located, read_document};
 use assay_evm::config::Outbound;
 
 /// Nothing is fetched: a URI has the address of its document, or the document itself.

@@ -2,4 +2,5 @@
 
 pub fn run(input: &[u8]) {
     assay_chain::fuzz::logs(input);
+    assay_agents::fuzz::logs(input);
 }

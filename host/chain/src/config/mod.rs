@@ -1,18 +1,14 @@
 //! The sections of the configuration that this crate uses. Each section checks its own values in `problems`.
 
-mod agents;
 mod chains;
 mod identity;
-mod ipfs;
 mod names;
 mod prices;
 mod reading;
 mod snapshots;
 
-pub use agents::Agents;
 pub use chains::{ChainConfig, NativeConfig, Slugs, TokenConfig, day};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
-pub use ipfs::{Ipfs, Pinning};
 pub use names::{Names, RegistryConfig};
 pub use prices::{PriceApi, Prices};
 pub use reading::{Discovery, ExplorerLimits, IndexMode, NotCovered, ReadOn, Reading, Spare};

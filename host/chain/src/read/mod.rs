@@ -121,10 +121,6 @@ impl Chain {
     }
 
     /// Blocks after which one is final.
-    pub(super) fn finality(&self) -> u64 {
-        self.config.finality
-    }
-
     pub(super) fn client(&self) -> &Client {
         &self.client
     }

@@ -19,8 +19,8 @@ use std::net::SocketAddr;
 use serde::Deserialize;
 
 pub use assay_chain::config::{
-    Agents, ChainConfig, Data, Discovery, ExplorerLimits, Identity, IndexMode, Ipfs, Lookup, Names, NativeConfig,
-    Pinning, PriceApi, Prices, Reading, RegistryConfig, Slugs, SourceConfig, TokenConfig,
+    ChainConfig, Data, Discovery, ExplorerLimits, Identity, IndexMode, Lookup, Names, NativeConfig, PriceApi, Prices,
+    Reading, RegistryConfig, Slugs, SourceConfig, TokenConfig,
 };
 pub use assay_domain::settings::Problem;
 pub use assay_evm::config::{Outbound, RpcLimits};
@@ -29,6 +29,7 @@ pub use assay_store::config::{Backend, Store};
 pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
 
 pub use assay_access::config::KeyConfig;
+pub use assay_agents::config::{Agents, Ipfs, Pinning};
 pub use attestation::Attestation;
 pub use http::{Docs, Http, Network};
 pub use known::{chain_names, token_address};

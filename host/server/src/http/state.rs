@@ -17,7 +17,6 @@ use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
 use assay_store::Store;
 
 use crate::{
-    agents::Agents,
     attestation::Attestor,
     cards::Cards,
     config::{self, Config, Docs, Network},
@@ -31,6 +30,7 @@ use crate::{
     x402::X402,
 };
 use assay_access::Access;
+use assay_agents::Agents;
 use assay_telemetry::Metrics;
 
 /// The chains of the chain report, by contract.

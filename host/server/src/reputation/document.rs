@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::attestation::Stated;
 
 use super::records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, SubmissionRecord};
-use assay_chain::cid;
+use assay_agents::cid;
 use assay_domain::{Address, B256, ModelPin, Tag, Time};
 
 #[derive(Serialize)]

@@ -14,7 +14,7 @@ use crate::{
     attestation::Stated,
     x402::{Local, records::PaymentRecord},
 };
-use assay_chain::{Ipfs, IpfsError};
+use assay_agents::{Ipfs, IpfsError};
 use assay_domain::Address;
 use assay_outbox::{
     sender::{Registries, Sender, SenderError, Subject},

@@ -9,7 +9,6 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::Sandbox;
 use crate::{
-    agents::Agents,
     attestation::Stated,
     reputation::{
         Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, by_registry, not_done,
@@ -18,7 +17,7 @@ use crate::{
     scoring::{IDENTITY_SCHEME, ScoringError},
     x402::records::PaymentRecord,
 };
-use assay_chain::IpfsError;
+use assay_agents::{Agents, IpfsError};
 use assay_domain::{Address, B256, Coverage, Unread, address};
 use assay_outbox::{
     sender::{Registries, SenderError, Subject, registry_reason},

@@ -3,7 +3,7 @@
 use alloy::{primitives::FixedBytes, sol};
 
 use super::ask;
-use assay_chain::config::Agents;
+use assay_agents::config::Agents;
 use assay_domain::{Address, U256};
 use assay_evm::{
     call::{Call, returned},

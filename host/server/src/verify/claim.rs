@@ -5,8 +5,9 @@ use std::fmt;
 use alloy::sol;
 
 use super::{agents, ask, identity, market};
+use assay_agents::config::Agents;
 use assay_chain::{
-    config::{Agents, ChainConfig, Identity, Names, RegistryConfig, SourceConfig, TokenConfig},
+    config::{ChainConfig, Identity, Names, RegistryConfig, SourceConfig, TokenConfig},
     prices::{Sequencer, decimalsCall, latestRoundDataCall, sequencer_state, stale_after},
 };
 use assay_domain::{Address, U256};

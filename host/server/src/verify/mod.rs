@@ -15,7 +15,8 @@ use futures::future::join_all;
 use serde_json::json;
 
 use crate::config::Config;
-use assay_chain::{Ipfs, NO_OLD_STATE, config::ChainConfig, old_state};
+use assay_agents::Ipfs;
+use assay_chain::{NO_OLD_STATE, config::ChainConfig, old_state};
 use assay_domain::{Address, ChainId, Secret};
 use assay_evm::{
     call::{Call, returned},

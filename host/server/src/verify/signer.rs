@@ -4,7 +4,7 @@ use alloy::{primitives::Bytes, sol, sol_types::SolCall};
 use serde_json::json;
 
 use crate::config::Reputation;
-use assay_chain::config::Agents;
+use assay_agents::config::Agents;
 use assay_domain::{Address, U256};
 use assay_evm::{
     call::{Call, returned},

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use serde_json::Value;
 
 use super::{Payment, Version};
-use assay_chain::base64;
+use assay_agents::base64;
 use assay_domain::{Address, Authorization, B256, U256};
 
 /// Longest header, in bytes. A payment has about 700; the signature of a contract may double that.

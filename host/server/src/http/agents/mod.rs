@@ -13,7 +13,7 @@ use super::{
     extract::{AgentPath, Caller, Paging, SearchQuery},
     responses,
 };
-use crate::agents::AgentError;
+use assay_agents::AgentError;
 
 pub(crate) use wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
 

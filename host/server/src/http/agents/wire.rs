@@ -3,10 +3,8 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    agents::{Found, Page},
-    http::wire::Checksummed,
-};
+use crate::http::wire::Checksummed;
+use assay_agents::{Found, Page};
 use assay_domain::{Agent, AgentMetadata, AgentReputation, TagSummary};
 
 /// An agent of the Identity Registry.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, VecDeque};
 use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::mpsc;
 
-use assay_chain::{Documents, Outside};
+use crate::registries::{Documents, Outside};
 
 /// Concurrent requests to one server, and to the operator's gateway.
 const EACH: usize = 4;

@@ -12,7 +12,7 @@ use moka::{Expiry, future::Cache};
 use tokio::{sync::Semaphore, time::timeout_at};
 
 use super::{metadata, published::Published};
-use assay_chain::{Documents, Located, Outside, Token};
+use crate::registries::{Documents, Located, Outside, Token};
 use assay_domain::{Agent, AgentMetadata, B256};
 use assay_tasks::Spawner;
 

@@ -23,11 +23,11 @@ use crate::config;
 use assay_domain::{Address, B256, ChainId};
 use assay_evm::{client::Client, fault::Fault};
 
-pub use document::{Documents, Located, Outside};
+pub(crate) use document::Outside;
+pub use document::{Documents, Located};
 pub use encoding::base64;
-pub(super) use events::event;
-pub use events::{AgentChange, AgentEvent};
-pub use identity::Token;
+pub(crate) use events::{AgentChange, AgentEvent, event};
+pub(crate) use identity::Token;
 
 /// Longest time for a read of a registry: a request has more, and fetches documents after it.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -76,13 +76,9 @@ struct Inner {
 }
 
 impl AgentRegistries {
-    pub(super) fn new(
-        client: Client,
-        config: &config::Agents,
-        own: Option<Address>,
-        finality: u64,
-        log_range: u64,
-    ) -> Self {
+    /// `own` is the account of this service, which gives feedback itself; `finality` the blocks after which a block is
+    /// final.
+    pub fn new(client: Client, config: &config::Agents, own: Option<Address>, finality: u64, log_range: u64) -> Self {
         let inner = Inner {
             client,
             chain: config.chain,

@@ -1,14 +1,22 @@
 //! Agents of the ERC-8004 registries: the list, each agent and its reputation from the chain, and a search in an index
-//! that a background task refreshes.
+//! that a background task refreshes. Also the publishing of documents
+//! to IPFS.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
+pub mod config;
 mod fetch;
+#[doc(hidden)]
+pub mod fuzz;
 mod index;
+mod ipfs;
 mod metadata;
 mod mock;
 mod published;
 mod records;
 mod refresh;
 mod registered;
+mod registries;
 mod view;
 
 use std::{sync::Arc, time::Duration};
@@ -17,12 +25,13 @@ use futures::{FutureExt, future::BoxFuture};
 use moka::future::Cache;
 
 pub use index::{Found, Index};
+pub use ipfs::{Ipfs, IpfsError, cid};
 #[doc(hidden)]
 pub use metadata::read as read_document;
+pub use registries::{AgentRegistries, AgentsError, Documents, Located, base64};
 
-use crate::config::Config;
-use assay_chain::{AgentRegistries, AgentsError, Documents};
 use assay_domain::{Agent, AgentReputation};
+use assay_evm::config::Outbound;
 use assay_store::Store;
 use assay_tasks::Spawner;
 use mock::Mock;
@@ -87,28 +96,37 @@ impl Agents {
         Self { source: Some(Arc::new(Mock::new())) }
     }
 
-    /// Starts the refresh of the index on `spawner`. Without `registries` every call is an error.
-    pub fn new(config: &Config, registries: Option<AgentRegistries>, store: &Store, spawner: &Spawner) -> Self {
-        let source = config.agents.as_ref().zip(registries).map(|(agents, registries)| {
-            let published = Arc::<Published>::default();
-            let refresher = Refresher {
-                registries: registries.clone(),
-                documents: documents(config),
-                at_once: config.outbound.concurrency.min(AT_ONCE),
-                store: store.clone(),
-                published: published.clone(),
-                every: agents.refresh,
-            };
-            let stop = spawner.stopping();
-            spawner.spawn("agents", async move {
-                stop.run_until_cancelled(refresher.run()).await;
-            });
-            // Requests use a separate client, so that they do not wait for the index.
-            let view = View::new(documents(config), published.clone(), spawner.clone());
-            let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
-            Arc::new(Chain { registries, view, published, reputations }) as Arc<dyn Source>
+    /// Without a registry: every call is an error.
+    pub fn none() -> Self {
+        Self { source: None }
+    }
+
+    /// Those of `registries`. Starts the refresh of the index on `spawner`.
+    pub fn new(
+        config: &config::Agents,
+        registries: AgentRegistries,
+        outbound: &Outbound,
+        ipfs: Option<&config::Ipfs>,
+        store: &Store,
+        spawner: &Spawner,
+    ) -> Self {
+        let published = Arc::<Published>::default();
+        let refresher = Refresher {
+            registries: registries.clone(),
+            documents: Documents::new(outbound, ipfs),
+            at_once: outbound.concurrency.min(AT_ONCE),
+            store: store.clone(),
+            published: published.clone(),
+            every: config.refresh,
+        };
+        let stop = spawner.stopping();
+        spawner.spawn("agents", async move {
+            stop.run_until_cancelled(refresher.run()).await;
         });
-        Self { source }
+        // Requests use a separate client, so that they do not wait for the index.
+        let view = View::new(Documents::new(outbound, ipfs), published.clone(), spawner.clone());
+        let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
+        Self { source: Some(Arc::new(Chain { registries, view, published, reputations })) }
     }
 
     /// The agents with ids from `(page - 1) * limit + 1` on, read from the chain. Burned ones are left out.
@@ -198,8 +216,4 @@ impl Source for Chain {
         }
         .boxed()
     }
-}
-
-fn documents(config: &Config) -> Documents {
-    Documents::new(&config.outbound, config.ipfs.as_ref())
 }

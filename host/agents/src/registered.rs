@@ -9,7 +9,7 @@ use super::{
     metadata,
     records::{self, AgentMetadataRecord, AgentPage, AgentProgress, AgentRecord},
 };
-use assay_chain::{AgentChange, AgentEvent, Documents, Located, Mark, Outside};
+use crate::registries::{AgentChange, AgentEvent, Documents, Located, Mark, Outside};
 use assay_domain::{Address, Agent, AgentMetadata, B256, ChainId};
 use assay_store::{Batch, Lease, Store, StoreError};
 

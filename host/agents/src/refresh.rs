@@ -18,7 +18,7 @@ use super::{
     published::Published,
     registered::{Registered, Registry},
 };
-use assay_chain::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark};
+use crate::registries::{AgentEvent, AgentRegistries, AgentsError, Documents, Mark};
 use assay_store::{Lease, Lost, Store, StoreError};
 
 /// Time to the next attempt after a refresh fails.
