@@ -21,7 +21,7 @@ use assay_registry::{CreditModel, Limits, MeteredModel};
 use clap::{Args, Parser};
 
 use super::{ConfigFile, Failure, meter::Meter, print};
-use assay::cards;
+use assay_scoring::cards;
 
 /// Exit code of a command that SIGINT ended, as in shells.
 const INTERRUPTED: u8 = 130;

@@ -19,13 +19,10 @@ use super::{
     Failure, print,
     remote::{Remote, Server},
 };
-use assay::{
-    config::Config,
-    http::wire::ScoreBody,
-    rollout::{
-        self, ScoreId, Scored,
-        records::{self, ServedRecord},
-    },
+use assay::{config::Config, http::wire::ScoreBody};
+use assay_scoring::rollout::{
+    self, ScoreId, Scored,
+    records::{self, ServedRecord},
 };
 
 /// Served scores to compute again.

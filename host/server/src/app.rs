@@ -11,17 +11,10 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    attestation::Attestor,
-    cards::Cards,
     config::{self, Config},
-    history::History,
     http,
-    outcomes::Outcomes,
-    reading::connect,
     reputation::{Appraiser, Client, Notices, OnChain, Reputation, SubmissionFactory},
-    rollout::{self, Rollout},
     sandbox::{self, Generator},
-    scoring::{Scoring, Source},
     sources,
     verify::Contradictions,
     x402::{Local, X402},
@@ -34,6 +27,15 @@ use assay_outbox::{
     slot::Outbox,
 };
 use assay_registry::Registry;
+use assay_scoring::{
+    Scoring, Source,
+    attestation::Attestor,
+    cards::Cards,
+    history::History,
+    outcomes::Outcomes,
+    reading::connect,
+    rollout::{self, Rollout},
+};
 use assay_store::{Store, StoreError};
 use assay_tasks::{Spawner, Tasks};
 use assay_telemetry::{Metrics, UPKEEP};
@@ -92,8 +94,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     sources::take(&models.sources, &models.shelf, models.largest_component(), &tasks.spawner()).await;
     let registry = open_registry(config, &store).await?;
     let readers = TaskTracker::new();
-    let snapshots = config.scoring.snapshots();
-    let chains = connect(config, &snapshots, &store, &readers, &tasks.spawner().stopping());
+    let chains = connect(&config.reads(), &store, &readers, &tasks.spawner().stopping());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());
     let cards = Arc::new(Cards::new(&config.models.shelf));
@@ -112,7 +113,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     });
     notices.iter().for_each(|notices| notices.start(&tasks.spawner()));
     x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
-    let outcomes = Outcomes::new(config, rollout.clone(), chains.clone(), cards.clone());
+    let outcomes = Outcomes::new(&config.chains, rollout.clone(), chains.clone(), cards.clone());
     outcomes.start(&tasks.spawner());
     let contradictions = Contradictions::default();
     if config.check_live && !config.sandbox {
@@ -133,7 +134,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         access: access.clone(),
         x402,
         attestor,
-        history: History::new(config, &store, &tasks.spawner()),
+        history: History::new(config.reads(), &store, &tasks.spawner()),
         store,
         metrics,
     };

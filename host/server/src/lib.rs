@@ -7,17 +7,10 @@
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 pub mod app;
-mod attestation;
-pub mod cards;
 pub mod config;
-mod history;
 pub mod http;
-pub mod outcomes;
-pub mod reading;
 mod reputation;
-pub mod rollout;
 pub mod sandbox;
-mod scoring;
 pub mod sources;
 pub mod verify;
 pub mod x402;

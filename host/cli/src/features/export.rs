@@ -21,10 +21,8 @@ use super::{
     past::{Label, Past, blocks},
 };
 use crate::Failure;
-use assay::{
-    config::Config,
-    reading::{ChainReader, is_pending, of_the_past},
-};
+use assay::config::Config;
+use assay_scoring::reading::{ChainReader, is_pending, of_the_past};
 
 /// One export: of now, or of one moment in the past.
 pub(super) struct Export<'a> {
@@ -77,7 +75,7 @@ impl Export<'_> {
         let rows = match &self.past {
             None => {
                 let store = Store::open(&self.config.store).await.map_err(Failure::cannot)?;
-                Rows { reading: ChainReader::start(self.config, &store, None), then: None }
+                Rows { reading: ChainReader::start(&self.config.reads(), &store, None), then: None }
             }
             Some(past) => self.go_back(past, &scratch, &mut addresses).await?,
         };
@@ -109,7 +107,7 @@ impl Export<'_> {
             Store::open(&assay_store::config::Store::embedded(scratch.to_path_buf())).await.map_err(Failure::cannot)?;
         let mut younger = Vec::<ChainId>::new();
         loop {
-            let config = of_the_past(self.config, &younger);
+            let config = of_the_past(&self.config.reads(), &younger);
             if config.chains.is_empty() {
                 return Err(Failure::cannot("no configured chain existed at that moment"));
             }

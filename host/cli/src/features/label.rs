@@ -6,7 +6,8 @@ use assay_index::Index;
 
 use super::past::{Label, Past};
 use crate::Failure;
-use assay::{config::Config, outcomes::liquidations};
+use assay_scoring::outcomes::liquidations;
+use assay_scoring::reading::Settings;
 
 /// The index, with the chains that have markets.
 pub(super) struct Indexed {
@@ -17,7 +18,7 @@ pub(super) struct Indexed {
 impl Indexed {
     /// # Errors
     /// [`Failure`] where there is no index.
-    pub async fn open(chains: &Chains, config: &Config) -> Result<Self, Failure> {
+    pub async fn open(chains: &Chains, settings: &Settings) -> Result<Self, Failure> {
         let missing = || {
             Failure::cannot(
                 "there is no index of markets, from which populations and outcomes come: serve with reading.index = \"on\" \
@@ -25,21 +26,21 @@ impl Indexed {
             )
         };
         let index = chains.indexed().await.ok_or_else(missing)?;
-        let with_markets = config.chains.iter().filter(|chain| !chain.markets.is_empty());
+        let with_markets = settings.chains.iter().filter(|chain| !chain.markets.is_empty());
         Ok(Self { index, chains: with_markets.map(|chain| chain.id).collect() })
     }
 
     /// Everybody who owed in `market`, on the chain `on` where that is given, at its chain's block in `blocks`.
     pub fn borrowers(
         &self,
-        config: &Config,
+        settings: &Settings,
         (market, on): (Address, Option<ChainId>),
         blocks: &[PastBlock],
     ) -> Result<Vec<String>, Failure> {
         let has_it = |chain: &&ChainConfig| {
             on.is_none_or(|id| id == chain.id) && chain.markets.iter().any(|own| own.address == market)
         };
-        let mut of = config.chains.iter().filter(has_it).map(|chain| chain.id);
+        let mut of = settings.chains.iter().filter(has_it).map(|chain| chain.id);
         let (Some(chain), None) = (of.next(), of.next()) else {
             return Err(Failure::cannot(format!(
                 "--market {market} is not a market of exactly one configured chain; name it with --chain"

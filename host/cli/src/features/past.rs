@@ -2,9 +2,9 @@
 
 use super::Arguments;
 use crate::Failure;
-pub(crate) use assay::reading::moment;
 use assay_chain::{Chains, MomentError, PastBlock};
 use assay_domain::{Address, ChainId};
+pub(crate) use assay_scoring::reading::moment;
 
 const DAY: u64 = 86_400;
 

@@ -7,7 +7,8 @@ use assay_domain::Snapshot;
 use assay_store::Store;
 
 use crate::Failure;
-use assay::{config::Config, reading::ChainReader};
+use assay::config::Config;
+use assay_scoring::reading::ChainReader;
 
 /// One wallet as the chains show it now, read with a store of its own, so that a server may be running. Nothing is
 /// kept.
@@ -28,7 +29,7 @@ pub(crate) fn one(config: &Config, given: &str, wait: Duration) -> Result<Snapsh
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::cannot)?;
     runtime.block_on(async {
         let store = Store::open(&store).await.map_err(Failure::cannot)?;
-        let reading = ChainReader::start(&config, &store, None);
+        let reading = ChainReader::start(&config.reads(), &store, None);
         let read = async {
             let wallet = reading.wallet(given).await?;
             reading.settled(reading.chains(), wallet, wait).await

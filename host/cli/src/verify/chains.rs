@@ -2,12 +2,10 @@
 
 use std::{collections::BTreeSet, io::Write as _, time::Duration};
 
-use assay::{
-    config::{self, Config},
-    reading::{ChainReader, of_the_past},
-};
+use assay::config::{self, Config};
 use assay_chain::{MomentError, config::IndexMode};
 use assay_domain::{ChainId, Coverage, Origin, Origins, Snapshot, features};
+use assay_scoring::reading::{ChainReader, of_the_past};
 use assay_statement::Evidence;
 use assay_store::Store;
 
@@ -70,7 +68,7 @@ pub(super) fn reread(report: &mut Report, config: &Config, evidence: &Evidence) 
 /// The wallet at the blocks of the evidence.
 fn snapshot(config: &Config, evidence: &Evidence) -> Result<Result<Snapshot, (Step, String)>, Failure> {
     // Only the named endpoints are asked.
-    let mut config = of_the_past(config, &[]);
+    let mut config = of_the_past(&config.reads(), &[]);
     config.reading.index = IndexMode::Off;
     let folder = tempfile::tempdir().map_err(Failure::cannot)?;
     let store = assay_store::config::Store::embedded(folder.path().join("verify.redb"));

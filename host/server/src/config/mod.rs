@@ -2,15 +2,12 @@
 //! It is checked before the port is bound. Embedded data completes known chains. A component receives only its own
 //! section.
 
-mod attestation;
 mod entry;
 mod http;
 mod known;
 mod load;
 mod models;
-mod promotion;
 mod reputation;
-mod scoring;
 mod validate;
 mod x402;
 
@@ -25,19 +22,17 @@ pub use assay_chain::config::{
 pub use assay_domain::settings::Problem;
 pub use assay_evm::config::{Outbound, RpcLimits};
 pub use assay_lending::config::MarketConfig;
+pub use assay_scoring::config::{Attestation, Promotion, Scoring};
 pub use assay_store::config::{Backend, Store};
 pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
 
 pub use assay_access::config::KeyConfig;
 pub use assay_agents::config::{Agents, Ipfs, Pinning};
-pub use attestation::Attestation;
 pub use http::{Docs, Http, Network};
 pub use known::{chain_names, token_address};
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
-pub use promotion::Promotion;
 pub use reputation::Reputation;
-pub use scoring::Scoring;
 pub use x402::X402;
 
 /// The whole configuration, one field per section.
@@ -70,4 +65,19 @@ pub struct Config {
     pub reputation: Option<Reputation>,
     pub ipfs: Option<Ipfs>,
     pub attestation: Option<Attestation>,
+}
+
+impl Config {
+    /// The sections by which chains are read.
+    pub fn reads(&self) -> assay_scoring::reading::Settings {
+        assay_scoring::reading::Settings {
+            chains: self.chains.clone(),
+            reading: self.reading.clone(),
+            prices: self.prices.clone(),
+            names: self.names.clone(),
+            identity: self.identity.clone(),
+            outbound: self.outbound.clone(),
+            snapshots: self.scoring.snapshots(),
+        }
+    }
 }

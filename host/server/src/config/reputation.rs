@@ -8,6 +8,7 @@ use assay_domain::{
     settings::{self, Problems},
 };
 use assay_outbox::slot::Rules;
+use assay_scoring::config::account;
 use serde::Deserialize;
 
 /// Looks at the chain before the same transaction is sent again.
@@ -95,14 +96,6 @@ impl Reputation {
             most: self.max_transactions,
         }
     }
-}
-
-/// The account of a private key: 32 bytes in hex.
-pub(super) fn account(key: &Secret) -> Option<PrivateKeySigner> {
-    let text = key.expose().trim();
-    let mut bytes = [0; 32];
-    hex::decode_to_slice(text.strip_prefix("0x").unwrap_or(text), &mut bytes).ok()?;
-    PrivateKeySigner::from_slice(&bytes).ok()
 }
 
 fn first_version() -> String {

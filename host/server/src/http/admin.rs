@@ -11,8 +11,8 @@ use super::{
     responses,
     wire::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody},
 };
-use crate::rollout::Move;
 use assay_domain::ModelVersion;
+use assay_scoring::rollout::Move;
 
 const LONGEST_WHY: usize = 1_000;
 

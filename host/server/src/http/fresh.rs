@@ -12,8 +12,8 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::ApiError;
-use crate::rollout::ScoreId;
 use assay_domain::Freshness;
+use assay_scoring::rollout::ScoreId;
 
 /// The id with which the same key can read the provenance of a score.
 const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");

@@ -15,9 +15,9 @@ use super::{
     fresh, responses,
     wire::{ComparisonBody, ModelBody, ModelsBody, OutcomesBody, ShadowBody},
 };
-use crate::{cards, scoring::blocking};
 use assay_domain::{Digest, ModelKind};
 use assay_registry::ModelStatus;
+use assay_scoring::{blocking, cards};
 use sha2::{Digest as _, Sha256};
 
 /// The models on the shelf, with state, role and, when one is not in service, the reason.

@@ -3,14 +3,14 @@
 use axum::http::StatusCode;
 
 use super::{ApiError, App, extract::Caller, middleware, route::BodyLimit};
-use crate::{
-    rollout::{MoveError, StageError},
-    scoring::{Scoring, ScoringError},
-};
 use assay_access::AccessError;
 use assay_chain::NameError;
 use assay_domain::ChainId;
 use assay_registry::{LoadError, RoleError, ScoreError};
+use assay_scoring::{
+    Scoring, ScoringError,
+    rollout::{MoveError, StageError},
+};
 use assay_store::StoreError;
 
 /// `Retry-After` of an overloaded server, in seconds.

@@ -17,20 +17,18 @@ use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
 use assay_store::Store;
 
 use crate::{
-    attestation::Attestor,
-    cards::Cards,
     config::{self, Config, Docs, Network},
-    history::History,
-    outcomes::Outcomes,
     reputation::{Notices, Reputation},
-    rollout::Rollout,
     sandbox::Sandbox,
-    scoring::{Contents, Scoring, Source},
     verify::Contradictions,
     x402::X402,
 };
 use assay_access::Access;
 use assay_agents::Agents;
+use assay_scoring::{
+    Contents, Scoring, Source, attestation::Attestor, cards::Cards, history::History, outcomes::Outcomes,
+    rollout::Rollout,
+};
 use assay_telemetry::Metrics;
 
 /// The chains of the chain report, by contract.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::records::{Coverages, ScoresRecord};
-use crate::{
-    attestation::{Attestor, Stated},
-    config,
-    scoring::{Appraisal, AppraisalError, IDENTITY_SCHEME, Scoring, ScoringError},
-};
+use crate::config;
 use assay_domain::{Address, ModelVersion};
 use assay_registry::ScoreError;
+use assay_scoring::{
+    Appraisal, AppraisalError, IDENTITY_SCHEME, Scoring, ScoringError,
+    attestation::{Attestor, Stated},
+};
 
 /// Unread parts that a message names.
 const MOST_NAMED: usize = 5;

@@ -7,7 +7,7 @@
 use alloy::primitives::keccak256;
 use serde::Serialize;
 
-use crate::attestation::Stated;
+use assay_scoring::attestation::Stated;
 
 use super::records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, SubmissionRecord};
 use assay_agents::cid;

@@ -10,16 +10,14 @@ use super::{
     landing::Landing,
     records::{DocumentRecord, ScoresRecord, Start, SubmissionRecord},
 };
-use crate::{
-    attestation::Stated,
-    x402::{Local, records::PaymentRecord},
-};
+use crate::x402::{Local, records::PaymentRecord};
 use assay_agents::{Ipfs, IpfsError};
 use assay_domain::Address;
 use assay_outbox::{
     sender::{Registries, Sender, SenderError, Subject},
     slot::Outbox,
 };
+use assay_scoring::attestation::Stated;
 use assay_store::{Lease, Lost};
 
 /// The account that gives feedback, and the registries that it gives it to.

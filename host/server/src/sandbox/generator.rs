@@ -6,15 +6,12 @@ use alloy::primitives::keccak256;
 use futures::FutureExt;
 
 use super::{Asked, Sandbox, now, scenario::Scenarios};
-use crate::{
-    rollout::Scored,
-    scoring::{
-        Aggregate, Answer, Ask, ChainReport, IdentityReport, Report, Scores, ScoringError, Several, SkipReason,
-        Skipped, Source, Summarized, blocking,
-    },
-};
 use assay_domain::{Address, ChainId, Snapshot, Subject};
 use assay_registry::Registry;
+use assay_scoring::{
+    Aggregate, Answer, Ask, ChainReport, IdentityReport, Report, Scores, ScoringError, Several, SkipReason, Skipped,
+    Source, Summarized, blocking, rollout::Scored,
+};
 
 /// Answers from the sandbox champion.
 pub struct Generator {

@@ -11,13 +11,13 @@ mod sums;
 
 use std::{sync::Arc, time::Duration};
 
-use crate::{
-    rollout::{Basis, Scored},
-    scoring::ScoringError,
-};
 use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, Score};
 use assay_registry::{
     ActiveModels, Behaviour, BoostModel, ChainValue, CreditModel, MockSubject, Registry, SandboxModel, Scenario,
+};
+use assay_scoring::{
+    ScoringError,
+    rollout::{Basis, Scored},
 };
 
 pub use generator::Generator;

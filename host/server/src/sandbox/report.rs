@@ -3,19 +3,17 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use super::{Asked, Sandbox, now};
-use crate::{
-    config,
-    scoring::{
-        ChainReport, Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool,
-        ReportedPosition, ScoringError, sum,
-    },
-};
+use crate::config;
 use assay_chain::config::ReadOn;
 use assay_domain::{
     Address, ChainId, EventCounts, EventKind, Nft, PriceSource, Protocol, UnreadByChain, features::MOST_EVENTS,
     parse_address, time_from_unix,
 };
 use assay_registry::{MockNft, MockPool, MockPosition, MockReport, MockToken};
+use assay_scoring::{
+    ChainReport, Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
+    ScoringError, sum,
+};
 
 /// The liquidation threshold of mock collateral.
 const THRESHOLD: f64 = 0.8;
@@ -64,13 +62,13 @@ fn contents(address: Address, mock: MockReport, unread: Option<UnreadByChain>) -
         as_of: chrono::Utc::now(),
         // As in production: deposits are part of the assets, and no tokens.
         assets_usd: sum(held.chain(mock.positions.iter().map(|position| position.supplied))),
-        tokens: mock.tokens.into_iter().map(HeldToken::from).collect(),
+        tokens: mock.tokens.into_iter().map(held_token).collect(),
         nfts: mock.nfts.into_iter().map(nft).collect(),
-        protocols: mock.positions.into_iter().map(ProtocolTotal::from).collect(),
+        protocols: mock.positions.into_iter().map(protocol_total).collect(),
         first_transaction: Some(time_from_unix(mock.first_transaction)),
         transactions: mock.total_transactions,
         active_chains: mock.active_chains,
-        pools: mock.pools.into_iter().map(ReportedPool::from).collect(),
+        pools: mock.pools.into_iter().map(reported_pool).collect(),
         details,
         remarks: Vec::new(),
         read_on,
@@ -149,34 +147,28 @@ fn position(mock: &MockPosition, pools: &[MockPool]) -> Option<ReportedPosition>
     })
 }
 
-impl From<MockToken> for HeldToken {
-    fn from(MockToken { symbol, name, balance, value_usd, chain_id }: MockToken) -> Self {
-        let contract = config::token_address(chain_id, &symbol);
-        let price_source = (value_usd > 0.0).then_some(PriceSource::Feed);
-        Self { chain_id, contract, symbol, name, balance, value_usd, price_source }
-    }
+fn held_token(MockToken { symbol, name, balance, value_usd, chain_id }: MockToken) -> HeldToken {
+    let contract = config::token_address(chain_id, &symbol);
+    let price_source = (value_usd > 0.0).then_some(PriceSource::Feed);
+    HeldToken { chain_id, contract, symbol, name, balance, value_usd, price_source }
 }
 
-impl From<MockPosition> for ProtocolTotal {
-    fn from(MockPosition { name, supplied, borrowed, chain_id }: MockPosition) -> Self {
-        Self { chain_id, name, supplied_usd: supplied, borrowed_usd: borrowed }
-    }
+fn protocol_total(MockPosition { name, supplied, borrowed, chain_id }: MockPosition) -> ProtocolTotal {
+    ProtocolTotal { chain_id, name, supplied_usd: supplied, borrowed_usd: borrowed }
 }
 
-impl From<MockPool> for ReportedPool {
-    fn from(pool: MockPool) -> Self {
-        Self {
-            chain_id: pool.chain_id,
-            protocol: pool.protocol,
-            // The registry accepts no other text.
-            market_address: parse_address(&pool.market_address).unwrap_or_default(),
-            market: pool.market,
-            feeds_score: pool.feeds_score,
-            coverage: pool.coverage,
-            synced_to_block: pool.synced_to_block,
-            counts: pool.counts,
-            first_event_at: pool.first_event.map(time_from_unix),
-            last_event_at: pool.last_event.map(time_from_unix),
-        }
+fn reported_pool(pool: MockPool) -> ReportedPool {
+    ReportedPool {
+        chain_id: pool.chain_id,
+        protocol: pool.protocol,
+        // The registry accepts no other text.
+        market_address: parse_address(&pool.market_address).unwrap_or_default(),
+        market: pool.market,
+        feeds_score: pool.feeds_score,
+        coverage: pool.coverage,
+        synced_to_block: pool.synced_to_block,
+        counts: pool.counts,
+        first_event_at: pool.first_event.map(time_from_unix),
+        last_event_at: pool.last_event.map(time_from_unix),
     }
 }

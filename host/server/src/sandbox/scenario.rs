@@ -13,11 +13,11 @@ use chrono::Days;
 use moka::future::Cache;
 
 use super::Asked;
-use crate::scoring::ScoringError;
 use assay_domain::{
     Address, ChainId, Coverage, EventCounts, Factor, Protocol, Time, Unread, UnreadByChain, parse_address,
 };
 use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
+use assay_scoring::ScoringError;
 
 /// A first reading begins again when nobody has asked about it for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);

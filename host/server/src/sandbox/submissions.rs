@@ -9,12 +9,10 @@ use futures::{FutureExt, future::BoxFuture};
 
 use super::Sandbox;
 use crate::{
-    attestation::Stated,
     reputation::{
         Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, by_registry, not_done,
         records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, Start, SubmissionRecord},
     },
-    scoring::{IDENTITY_SCHEME, ScoringError},
     x402::records::PaymentRecord,
 };
 use assay_agents::{Agents, IpfsError};
@@ -24,6 +22,7 @@ use assay_outbox::{
     slot::{LandedRecord, SignedRecord},
 };
 use assay_registry::{Behaviour, MockSubject, Phase, Registry};
+use assay_scoring::{IDENTITY_SCHEME, ScoringError, attestation::Stated};
 use assay_store::{Lease, Lost, Store};
 
 /// Chain and registries of production submissions.

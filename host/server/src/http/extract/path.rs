@@ -9,16 +9,14 @@ use serde_json::Value;
 use utoipa::openapi::schema::Object;
 
 use super::parameter::{in_path, limited, parameters};
-use crate::{
-    http::{
-        ApiError, App,
-        document::EXAMPLE,
-        state::{REPORT_CHAINS, SUMMARY_CHAINS},
-        validation::{Location, Violation},
-    },
-    rollout::ScoreId,
+use crate::http::{
+    ApiError, App,
+    document::EXAMPLE,
+    state::{REPORT_CHAINS, SUMMARY_CHAINS},
+    validation::{Location, Violation},
 };
 use assay_domain::{Address, ChainId, InvalidAddress, ModelKind, ModelVersion, Name, Subject, parse_address};
+use assay_scoring::rollout::ScoreId;
 
 // What a schema cannot say: an address in mixed case needs its EIP-55 checksum, and a name must be normal by ENSIP-15.
 const ADDRESS: &str = "^0x[0-9a-fA-F]{40}$";

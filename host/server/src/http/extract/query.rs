@@ -9,16 +9,13 @@ use super::{
     parameter::{in_query, limited, optional, parameters},
     path::VERSION,
 };
-use crate::{
-    http::{
-        ApiError, App,
-        document::EXAMPLE,
-        validation::{Location, Violation},
-    },
-    reading::moment,
-    scoring::{MOST_VERSIONS, SkipReason, Skipped},
+use crate::http::{
+    ApiError, App,
+    document::EXAMPLE,
+    validation::{Location, Violation},
 };
 use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, Tag, UnknownTag, parse_address};
+use assay_scoring::{MOST_VERSIONS, SkipReason, Skipped, reading::moment};
 
 /// `include_factors`, false by default.
 pub(crate) struct IncludeFactors(pub bool);

@@ -2,16 +2,14 @@
 
 use axum::{Json, extract::State};
 
-use crate::{
-    http::{
-        ApiError, App,
-        extract::{AddressList, AddressPath, JsonObject},
-        responses,
-        score::OffChain,
-        wire::{MeanBody, ScoreBody, ScoresBody, SkippedBody},
-    },
-    scoring::{ScoringError, blocking},
+use crate::http::{
+    ApiError, App,
+    extract::{AddressList, AddressPath, JsonObject},
+    responses,
+    score::OffChain,
+    wire::{MeanBody, ScoreBody, ScoresBody, SkippedBody},
 };
+use assay_scoring::{ScoringError, blocking};
 
 /// A mock score: the same address always has the same.
 ///

@@ -11,15 +11,13 @@ use super::{
     paid,
     statement::{StatementRequest, StatementService, statement_response},
 };
-use crate::{
-    attestation::Attestor,
-    http::{
-        ApiError, App,
-        extract::{AsOf, Asked, Payer, SubjectPath},
-        responses,
-        wire::{SignersBody, StatementBody},
-    },
+use crate::http::{
+    ApiError, App,
+    extract::{AsOf, Asked, Payer, SubjectPath},
+    responses,
+    wire::{SignersBody, StatementBody},
 };
+use assay_scoring::attestation::Attestor;
 
 /// A signed statement of the score of one address, which a contract can accept and a stranger can recompute.
 ///

@@ -2,16 +2,13 @@
 
 use axum::{Json, extract::State, response::Response};
 
-use crate::{
-    history::Past,
-    http::{
-        ApiError, App,
-        extract::{Asked, Caller, Moments, SubjectPath},
-        fresh, responses,
-        wire::{HistoryBody, PointBody},
-    },
-    scoring::{Ask, ScoringError},
+use crate::http::{
+    ApiError, App,
+    extract::{Asked, Caller, Moments, SubjectPath},
+    fresh, responses,
+    wire::{HistoryBody, PointBody},
 };
+use assay_scoring::{Ask, ScoringError, history::Past};
 
 /// The score at moments in the past, read from endpoints that keep old state.
 ///

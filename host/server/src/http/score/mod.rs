@@ -19,8 +19,8 @@ use super::{
     state::AppState,
     wire::ScoreBody,
 };
-use crate::{rollout::Scored, scoring::Ask};
 use assay_domain::Claimed;
+use assay_scoring::{Ask, rollout::Scored};
 
 /// Off-chain figures from the caller, which are not verified.
 #[derive(Deserialize, ToSchema)]

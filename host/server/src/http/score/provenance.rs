@@ -1,7 +1,7 @@
 //! `/api/v2/score/{id}`: where a served score came from, for the key that received it; and for auditors, whichever key
 //! received it.
 
-use crate::rollout::records::ServedRecord;
+use assay_scoring::rollout::records::ServedRecord;
 use axum::{Json, extract::State};
 
 use crate::http::{

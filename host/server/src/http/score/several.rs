@@ -2,17 +2,15 @@
 
 use axum::{extract::State, response::Response};
 
-use crate::{
-    http::{
-        ApiError, App,
-        extract::{Asked, Caller, IncludeFactors, SubjectList},
-        fresh::{self, Known},
-        responses,
-        wire::{MeanBody, ScoresBody, SkippedBody},
-    },
-    scoring::{Ask, Scores, ScoringError},
+use crate::http::{
+    ApiError, App,
+    extract::{Asked, Caller, IncludeFactors, SubjectList},
+    fresh::{self, Known},
+    responses,
+    wire::{MeanBody, ScoresBody, SkippedBody},
 };
 use assay_domain::Freshness;
+use assay_scoring::{Ask, Scores, ScoringError};
 
 /// One score for several addresses: the mean of their scores.
 ///

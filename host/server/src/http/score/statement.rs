@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use axum::{Json, http::StatusCode, response::Response};
 
-use crate::{
-    attestation::{Attestor, Kept},
-    history::PastRecord,
-    http::{ApiError, App, fresh, wire::StatementBody},
-    rollout::{Inputs, ScoreId, Scored},
-    scoring::{Ask, Scoring},
-};
+use crate::http::{ApiError, App, fresh, wire::StatementBody};
 use assay_access::Caller;
 use assay_domain::{Address, ModelVersion, Subject, features::Features};
+use assay_scoring::{
+    Ask, Scoring,
+    attestation::{Attestor, Kept},
+    history::PastRecord,
+    rollout::{Inputs, ScoreId, Scored},
+};
 use assay_statement::Signed;
 
 /// What a statement is asked of.

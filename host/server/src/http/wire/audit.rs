@@ -5,8 +5,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::rollout::AuditEntry;
 use assay_domain::{ModelKind, ModelRef};
+use assay_scoring::rollout::AuditEntry;
 
 /// One page of the log, newest entry first.
 #[derive(Debug, Serialize, ToSchema)]

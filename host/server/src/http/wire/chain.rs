@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Assets, Checksummed, Defi, Moment, PriceSourceName, Usd, sentences};
-use crate::scoring::ChainReport;
 use assay_domain::ChainId;
+use assay_scoring::ChainReport;
 
 /// What one chain shows about an address.
 #[derive(Debug, Clone, Serialize, ToSchema)]

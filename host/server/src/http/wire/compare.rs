@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, CoverageName, Moment, RangeName, WeighedFactorBody};
-use crate::scoring::{Compared, Comparison, Gap, NoAnswer};
 use assay_domain::{Address, Assessment, Coverage, Factor};
+use assay_scoring::{Compared, Comparison, Gap, NoAnswer};
 
 /// The results of several versions for the same reading of an address.
 #[derive(Debug, Serialize, ToSchema)]

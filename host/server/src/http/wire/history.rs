@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{BlockBody, Checksummed, ClaimedRateBody, Moment, RangeName, Version};
-use crate::rollout::Scored;
+use assay_scoring::rollout::Scored;
 
 /// The score of a wallet at moments in the past, the oldest first.
 #[derive(Debug, Serialize, ToSchema)]

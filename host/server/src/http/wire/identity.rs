@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, score::CoverageName};
-use crate::scoring::IdentityReport;
 use assay_domain::{Attestation, B256, ChainId, Coverage, IdentitySource};
+use assay_scoring::IdentityReport;
 
 /// Names that resolve to an address, and attestations about its owner.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, RangeName, ReferenceBody, model::RateBody};
-use crate::outcomes::{Joined, OfModel, Realised, RealisedRange, Week};
 use assay_domain::{ClaimVerdict, stats::Interval, time_from_unix};
+use assay_scoring::outcomes::{Joined, OfModel, Realised, RealisedRange, Week};
 
 /// The kept scores of credit champion and challengers joined with the liquidations after them.
 #[derive(Debug, Serialize, ToSchema)]

@@ -1,16 +1,16 @@
 //! Where a served score came from.
 
-use crate::rollout::records::{BoostRecord, ServedRecord};
 use assay_domain::{FactorRecord, ModelPin};
+use assay_scoring::rollout::records::{BoostRecord, ServedRecord};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, CoverageName, Moment, RangeName, ReferenceBody};
-use crate::rollout::ScoreId;
 use assay_domain::{
     Coverage, ModelKind,
     features::{Features, exact},
 };
+use assay_scoring::rollout::ScoreId;
 
 /// A served score with everything that it was computed from.
 #[derive(Debug, Serialize, ToSchema)]

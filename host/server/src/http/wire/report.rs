@@ -8,10 +8,10 @@ use super::{
     score::{ClaimedRateBody, CoverageName},
     sentences,
 };
-use crate::scoring::{
+use assay_domain::{ChainId, Claimed, Coverage, EventCounts, EventKind, Nft, PriceSource};
+use assay_scoring::{
     Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
 };
-use assay_domain::{ChainId, Claimed, Coverage, EventCounts, EventKind, Nft, PriceSource};
 
 /// A credit report.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -1,19 +1,17 @@
 //! The shadow report: challengers compared with the champion.
 
-use crate::rollout::records::CostRecord;
 use assay_domain::ModelPin;
+use assay_scoring::rollout::records::CostRecord;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::{
-    config,
-    rollout::{Bound, Rollout, ShadowPair, Spread},
-};
+use crate::config;
 use assay_domain::{
     ModelKind, ModelRef, Time,
     stats::{Histogram, INVESTIGATE, Joint, SIGNIFICANT},
 };
+use assay_scoring::rollout::{Bound, Rollout, ShadowPair, Spread};
 
 /// The results of the challengers of one kind compared with the champion, of all hosts together.
 #[derive(Debug, Serialize, ToSchema)]

@@ -8,7 +8,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ProvenanceBody;
-use crate::rollout::{ScoreId, records::ServedRecord};
+use assay_scoring::rollout::{ScoreId, records::ServedRecord};
 
 /// A signed statement of a score: an off-chain attestation of EAS, version 2, and where its evidence is.
 #[derive(Debug, Serialize, ToSchema)]

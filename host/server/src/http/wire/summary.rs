@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, SkippedBody, Usd, score::CoverageName, sentences};
-use crate::scoring::{Aggregate, Summarized};
 use assay_domain::{Address, ChainId, ChainSummary, Coverage, OffChain, SeenOn, Summary, UnreadByChain};
+use assay_scoring::{Aggregate, Summarized};
 
 /// A transaction, given by its time, block and chain.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]

@@ -1,0 +1,215 @@
+//! What the chains showed of wallets at moments in the past. Each is read once, in the background, from endpoints that
+//! keep old state, and kept: a final block does not change.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use assay_domain::{
+    Address, Coverage, Origins, ReadBlock, Snapshot, Source,
+    features::{Features, features},
+};
+use assay_store::{Batch, Family, Key, Store, StoreError};
+use moka::future::Cache;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+
+use crate::reading::{self, Settings};
+use assay_chain::config::ChainConfig;
+use assay_tasks::Spawner;
+
+const DAY: Duration = Duration::from_secs(86_400);
+/// How long a reading is kept after it was made.
+const KEPT: Duration = Duration::from_secs(90 * 86_400);
+/// Maximum wait for one reading.
+const WAIT: Duration = Duration::from_secs(120);
+/// Time until a reading that failed is tried again.
+const REST: Duration = Duration::from_secs(60);
+/// Failures that are remembered.
+const FAILURES: u64 = 10_000;
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct History {
+    inner: Arc<HistoryState>,
+}
+
+struct HistoryState {
+    settings: Settings,
+    /// Of the chains, markets, tokens and feeds that are read: with others, a wallet has another past.
+    configured: String,
+    store: Store,
+    /// One reading at a time: each has its own connections.
+    turn: Semaphore,
+    running: Mutex<HashSet<Address>>,
+    failures: Cache<(Address, u64), String>,
+    tasks: Spawner,
+}
+
+/// What is known of a wallet at one moment.
+#[derive(Debug, Clone)]
+pub enum Past {
+    Read(Arc<PastRecord>),
+    /// It is being read.
+    Pending,
+    /// It could not be read, for this reason; it is tried again after a minute.
+    Unread(String),
+}
+
+/// What the chains showed of a wallet at one moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PastRecord {
+    pub has_activity: bool,
+    pub features: Features,
+    pub blocks: Vec<ReadBlock>,
+    pub sources: Vec<Source>,
+}
+
+impl PastRecord {
+    pub fn origins(&self) -> Origins {
+        Origins { blocks: self.blocks.clone(), sources: self.sources.clone() }
+    }
+}
+
+impl History {
+    pub fn new(settings: Settings, store: &Store, tasks: &Spawner) -> Self {
+        let failures = Cache::builder().max_capacity(FAILURES).time_to_live(REST).build();
+        let inner = HistoryState {
+            configured: fingerprint(&settings),
+            settings,
+            store: store.clone(),
+            turn: Semaphore::new(1),
+            running: Mutex::default(),
+            failures,
+            tasks: tasks.clone(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// What is known of `wallet` at each of `moments`, in Unix seconds. Starts to read what is not.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn at(&self, wallet: Address, moments: &[u64]) -> Result<Vec<Past>, StoreError> {
+        let (mut found, mut missing) = (Vec::with_capacity(moments.len()), Vec::new());
+        for moment in moments {
+            found.push(match self.inner.store.get(&self.inner.key(wallet, *moment)).await? {
+                Some(record) => Past::Read(Arc::new(record)),
+                None => match self.inner.failures.get(&(wallet, *moment)).await {
+                    Some(reason) => Past::Unread(reason),
+                    None => {
+                        missing.push(*moment);
+                        Past::Pending
+                    }
+                },
+            });
+        }
+        if !missing.is_empty() {
+            self.read(wallet, missing);
+        }
+        Ok(found)
+    }
+
+    /// What the chains showed of `wallet` at `moment`, if that was read.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn known(&self, wallet: Address, moment: u64) -> Result<Option<PastRecord>, StoreError> {
+        self.inner.store.get(&self.inner.key(wallet, moment)).await
+    }
+
+    /// Whether `owner` has paid for these moments within a day, so that asking again is free.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn is_paid(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<bool, StoreError> {
+        Ok(self.inner.store.get(&order(owner, wallet, moments)).await?.is_some())
+    }
+
+    /// Records that `owner` has paid for these moments.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn paid(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<(), StoreError> {
+        let batch = Batch::new().put_expiring(&order(owner, wallet, moments), &true, DAY)?;
+        self.inner.store.commit(batch).await.map(drop)
+    }
+
+    /// Reads `moments` in the background, unless a reading of the wallet is under way.
+    fn read(&self, wallet: Address, moments: Vec<u64>) {
+        let running = || self.inner.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if !running().insert(wallet) {
+            return;
+        }
+        let (inner, stop) = (self.inner.clone(), self.inner.tasks.stopping());
+        self.inner.tasks.spawn("history", async move {
+            let under_way = UnderWay { inner: &inner, wallet };
+            for moment in moments {
+                let Ok(_turn) = inner.turn.acquire().await else { break };
+                let read = stop.run_until_cancelled(reading::past(&inner.settings, wallet, moment, WAIT));
+                let Some(read) = read.await else { break };
+                if let Err(reason) = inner.keep(wallet, moment, read).await {
+                    tracing::warn!(%wallet, moment, reason, "a moment in the past cannot be read");
+                    inner.failures.insert((wallet, moment), reason).await;
+                }
+            }
+            drop(under_way);
+        });
+    }
+}
+
+impl HistoryState {
+    /// The wallet at a moment.
+    fn key(&self, wallet: Address, moment: u64) -> Key<PastRecord> {
+        Family::spread("past/").key(format_args!("{wallet:#x}/{moment}/{}", self.configured))
+    }
+
+    async fn keep(&self, wallet: Address, moment: u64, read: Result<Snapshot, String>) -> Result<(), String> {
+        let snapshot = read?;
+        if snapshot.score_coverage() != Coverage::Complete {
+            let unread: Vec<String> = snapshot
+                .unread()
+                .filter(|(_, unread)| unread.part.is_scored())
+                .map(|(chain, unread)| unread.on(chain))
+                .collect();
+            return Err(format!("not everything could be read at that moment: {}", unread.join("; ")));
+        }
+        let Origins { blocks, sources } = snapshot.origins();
+        let record =
+            PastRecord { has_activity: snapshot.has_activity(), features: features(&snapshot), blocks, sources };
+        let batch = Batch::new().put_expiring(&self.key(wallet, moment), &record, KEPT);
+        let batch = batch.map_err(|error| error.to_string())?;
+        self.store.commit(batch).await.map(drop).map_err(|error| error.to_string())
+    }
+}
+
+/// Marks a wallet whose past is being read. Dropping it ends the mark, also after a panic.
+struct UnderWay<'a> {
+    inner: &'a HistoryState,
+    wallet: Address,
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.inner.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.wallet);
+    }
+}
+
+/// Of what is read on which chains, without the endpoints.
+fn fingerprint(settings: &Settings) -> String {
+    let chains = settings.chains.iter().map(|chain| ChainConfig { rpc: Vec::new(), explorer: None, ..chain.clone() });
+    let chains: Vec<_> = chains.collect();
+    let mut text = hex::encode(Sha256::digest(format!("{chains:?} {:?} {:?}", settings.names, settings.identity)));
+    text.truncate(16);
+    text
+}
+
+/// The payment of an owner for moments of a wallet.
+fn order(owner: &str, wallet: Address, moments: &[u64]) -> Key<bool> {
+    let mut digest = Sha256::new().chain_update(owner);
+    moments.iter().for_each(|moment| digest.update(moment.to_be_bytes()));
+    Family::spread("past-paid/").key(format_args!("{wallet:#x}/{}", hex::encode(digest.finalize())))
+}
