@@ -1,6 +1,5 @@
 //! Agents of the ERC-8004 registries: the list, each agent and its reputation from the chain, and a search in an index
-//! that a background task refreshes. Also the publishing of documents
-//! to IPFS.
+//! that a background task refreshes.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -9,7 +8,6 @@ mod fetch;
 #[doc(hidden)]
 pub mod fuzz;
 mod index;
-mod ipfs;
 mod metadata;
 mod mock;
 mod published;
@@ -25,7 +23,6 @@ use futures::{FutureExt, future::BoxFuture};
 use moka::future::Cache;
 
 pub use index::{Found, Index};
-pub use ipfs::{Ipfs, IpfsError, cid};
 #[doc(hidden)]
 pub use metadata::read as read_document;
 pub use registries::{AgentRegistries, AgentsError, Documents, Located, base64};

@@ -8,8 +8,9 @@ use assay_store::config::Backend;
 use futures::future::join_all;
 
 use super::{ConfigFile, Failure, print};
-use assay::{
-    config::{Config, KeyConfig, X402},
+use assay::config::{Config, KeyConfig};
+use assay_submissions::{
+    config::X402,
     x402::{Item, Terms},
 };
 

@@ -13,14 +13,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     config::{self, Config},
     http,
-    reputation::{Appraiser, Client, Notices, OnChain, Reputation, SubmissionFactory},
     sandbox::{self, Generator},
     sources,
     verify::Contradictions,
-    x402::{Local, X402},
 };
 use assay_access::Access;
-use assay_agents::{AgentRegistries, Agents, Ipfs};
+use assay_agents::{AgentRegistries, Agents};
 use assay_chain::Chains;
 use assay_outbox::{
     sender::{Registries, Sender},
@@ -37,6 +35,11 @@ use assay_scoring::{
     rollout::{self, Rollout},
 };
 use assay_store::{Store, StoreError};
+use assay_submissions::{
+    ipfs::Ipfs,
+    reputation::{Appraiser, Client, Notices, OnChain, Reputation, SubmissionFactory},
+    x402::{Local, X402},
+};
 use assay_tasks::{Spawner, Tasks};
 use assay_telemetry::{Metrics, UPKEEP};
 

@@ -9,8 +9,6 @@
 pub mod app;
 pub mod config;
 pub mod http;
-mod reputation;
 pub mod sandbox;
 pub mod sources;
 pub mod verify;
-pub mod x402;

@@ -7,9 +7,7 @@ mod http;
 mod known;
 mod load;
 mod models;
-mod reputation;
 mod validate;
-mod x402;
 
 use std::net::SocketAddr;
 
@@ -24,6 +22,7 @@ pub use assay_evm::config::{Outbound, RpcLimits};
 pub use assay_lending::config::MarketConfig;
 pub use assay_scoring::config::{Attestation, Promotion, Scoring};
 pub use assay_store::config::{Backend, Store};
+pub use assay_submissions::config::{Reputation, X402};
 pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
 
 pub use assay_access::config::KeyConfig;
@@ -32,8 +31,6 @@ pub use http::{Docs, Http, Network};
 pub use known::{chain_names, token_address};
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
-pub use reputation::Reputation;
-pub use x402::X402;
 
 /// The whole configuration, one field per section.
 #[derive(Debug, Clone, Deserialize)]

@@ -13,8 +13,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{validation::Violation, wire::PaymentRequiredBody};
-use crate::x402::Demand;
 use assay_domain::{ChainId, InvalidAddress};
+use assay_submissions::x402::Demand;
 
 /// An error response.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 
 use super::{ApiError, extract::Offered};
-use crate::x402::{PayError, Refused, X402};
 use assay_domain::{B256, Time};
+use assay_submissions::x402::{PayError, Refused, X402};
 
 /// `Retry-After` while a payment is being settled, in seconds.
 const RETRY_PENDING: u64 = 5;

@@ -18,16 +18,18 @@ use assay_store::Store;
 
 use crate::{
     config::{self, Config, Docs, Network},
-    reputation::{Notices, Reputation},
     sandbox::Sandbox,
     verify::Contradictions,
-    x402::X402,
 };
 use assay_access::Access;
 use assay_agents::Agents;
 use assay_scoring::{
     Contents, Scoring, Source, attestation::Attestor, cards::Cards, history::History, outcomes::Outcomes,
     rollout::Rollout,
+};
+use assay_submissions::{
+    reputation::{Notices, Reputation},
+    x402::X402,
 };
 use assay_telemetry::Metrics;
 

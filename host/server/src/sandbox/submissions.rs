@@ -8,14 +8,7 @@ use chrono::Utc;
 use futures::{FutureExt, future::BoxFuture};
 
 use super::Sandbox;
-use crate::{
-    reputation::{
-        Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, by_registry, not_done,
-        records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, Start, SubmissionRecord},
-    },
-    x402::records::PaymentRecord,
-};
-use assay_agents::{Agents, IpfsError};
+use assay_agents::Agents;
 use assay_domain::{Address, B256, Coverage, Unread, address};
 use assay_outbox::{
     sender::{Registries, SenderError, Subject, registry_reason},
@@ -24,6 +17,14 @@ use assay_outbox::{
 use assay_registry::{Behaviour, MockSubject, Phase, Registry};
 use assay_scoring::{IDENTITY_SCHEME, ScoringError, attestation::Stated};
 use assay_store::{Lease, Lost, Store};
+use assay_submissions::{
+    ipfs::IpfsError,
+    reputation::{
+        Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, by_registry, not_done,
+        records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, Start, SubmissionRecord},
+    },
+    x402::records::PaymentRecord,
+};
 
 /// Chain and registries of production submissions.
 const REGISTRIES: Registries = Registries {

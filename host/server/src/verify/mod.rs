@@ -15,7 +15,6 @@ use futures::future::join_all;
 use serde_json::json;
 
 use crate::config::Config;
-use assay_agents::Ipfs;
 use assay_chain::{NO_OLD_STATE, config::ChainConfig, old_state};
 use assay_domain::{Address, ChainId, Secret};
 use assay_evm::{
@@ -26,6 +25,7 @@ use assay_evm::{
     fault::Fault,
 };
 use assay_outbox::payment;
+use assay_submissions::ipfs::Ipfs;
 
 use claim::{Claim, claims, identity_services, registries};
 pub use survey::{Depth, LogQueries, LogRange, Survey, survey};

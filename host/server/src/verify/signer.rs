@@ -3,7 +3,6 @@
 use alloy::{primitives::Bytes, sol, sol_types::SolCall};
 use serde_json::json;
 
-use crate::config::Reputation;
 use assay_agents::config::Agents;
 use assay_domain::{Address, U256};
 use assay_evm::{
@@ -11,6 +10,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
+use assay_submissions::config::Reputation;
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 agents);

@@ -10,11 +10,9 @@ use super::{
     AgentPath, Caller,
     parameter::{in_header, parameters},
 };
-use crate::{
-    http::{ApiError, App, call::Call},
-    x402::{Item, Payment, Version},
-};
+use crate::http::{ApiError, App, call::Call};
 use assay_access::{AccessError, Price};
+use assay_submissions::x402::{Item, Payment, Version};
 
 /// A known key that may make the call, or a payment that is not verified yet.
 pub(crate) enum Payer {

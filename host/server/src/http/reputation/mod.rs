@@ -6,7 +6,7 @@ mod own;
 mod paid;
 mod status;
 
-use crate::reputation::records::SubmissionRecord;
+use assay_submissions::reputation::records::SubmissionRecord;
 use std::convert::Infallible;
 
 use axum::{
@@ -26,9 +26,9 @@ use super::{
     responses,
     wire::SubmittedBody,
 };
-use crate::reputation::{Barred, Reputation, Request, SubmitError};
 use assay_access::AccessError;
 use assay_domain::{Tag, parse_address};
+use assay_submissions::reputation::{Barred, Reputation, Request, SubmitError};
 
 pub(crate) use feedback::{__path_feedback, feedback};
 pub(crate) use own::{__path_own, own};

@@ -11,10 +11,8 @@ use axum::{
 use futures::{Stream, stream};
 use tokio::time::Instant;
 
-use crate::{
-    http::{ApiError, App, fresh, wire::SubmissionBody},
-    reputation::{Waiting, records::SubmissionRecord},
-};
+use crate::http::{ApiError, App, fresh, wire::SubmissionBody};
+use assay_submissions::reputation::{Waiting, records::SubmissionRecord};
 
 /// Time between two signs of life in a stream without events.
 const BEAT: Duration = Duration::from_secs(15);

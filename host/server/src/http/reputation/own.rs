@@ -3,15 +3,13 @@
 use axum::{Json, extract::State, response::Response};
 
 use super::{Form, service};
-use crate::{
-    http::{
-        ApiError, App,
-        extract::{Caller, Found, Paging},
-        fresh, responses,
-        wire::{OwnSubmissionBody, OwnSubmissionsBody},
-    },
-    reputation::{OwnPage, OwnQuery},
+use crate::http::{
+    ApiError, App,
+    extract::{Caller, Found, Paging},
+    fresh, responses,
+    wire::{OwnSubmissionBody, OwnSubmissionsBody},
 };
+use assay_submissions::reputation::{OwnPage, OwnQuery};
 
 /// The submissions of your key, the newest first; free.
 ///

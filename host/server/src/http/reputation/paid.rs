@@ -3,12 +3,12 @@
 use axum::response::Response;
 
 use super::{Form, accepted, refuse, service};
-use crate::{
-    http::{ApiError, App, extract::Offered},
+use crate::http::{ApiError, App, extract::Offered};
+use assay_access::records::Payer;
+use assay_submissions::{
     reputation::{Request, SubmitError},
     x402::Refused,
 };
-use assay_access::records::Payer;
 
 pub(super) async fn submit(
     app: &App,

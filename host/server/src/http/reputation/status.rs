@@ -1,6 +1,6 @@
 //! The status of a submission.
 
-use crate::reputation::records::SubmissionRecord;
+use assay_submissions::reputation::records::SubmissionRecord;
 use axum::{Json, extract::State, response::Response};
 
 use super::{notice, service};

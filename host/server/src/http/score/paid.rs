@@ -6,14 +6,12 @@ use std::sync::Arc;
 use axum::response::Response;
 
 use super::statement::{Stated, StatementRequest, StatementService, statement_response};
-use crate::{
-    http::{ApiError, extract::Offered},
-    x402::{
-        Refused, Settled, X402,
-        records::{PurchaseRecord, SoldRecord},
-    },
-};
+use crate::http::{ApiError, extract::Offered};
 use assay_access::Caller;
+use assay_submissions::x402::{
+    Refused, Settled, X402,
+    records::{PurchaseRecord, SoldRecord},
+};
 
 const KEPT: &str = "the payment is kept for this request: send it again with the same payment";
 

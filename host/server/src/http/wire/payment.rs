@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::x402::DemandBody;
+use assay_submissions::x402::DemandBody;
 
 /// The terms of a payment. The header `PAYMENT-REQUIRED` contains them for x402 version 2.
 #[derive(Debug, Serialize, ToSchema)]

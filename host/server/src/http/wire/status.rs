@@ -6,10 +6,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Moment;
-use crate::reputation::Queue;
 use assay_chain::{ChainOverview, IndexState, prices::PriceStatus};
 use assay_domain::ChainId;
 use assay_evm::{client::Block, endpoint::EndpointStatus};
+use assay_submissions::reputation::Queue;
 
 /// The state of the host that answers.
 #[derive(Debug, Serialize, ToSchema)]

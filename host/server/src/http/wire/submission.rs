@@ -1,6 +1,6 @@
 //! A submission of reputation: the response that accepts it, and its status.
 
-use crate::reputation::records::{Stage, SubmissionRecord};
+use assay_submissions::reputation::records::{Stage, SubmissionRecord};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;

@@ -6,7 +6,7 @@ use super::{Payment, Version, terms::Terms};
 use assay_domain::{Address, Authorization, U256};
 
 /// Seconds that a signature must remain valid: the time of a block and of sending to it.
-pub(crate) const MARGIN: u64 = 6;
+pub(super) const MARGIN: u64 = 6;
 
 /// A refused payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,20 +19,20 @@ pub struct Refused {
     pub tried: bool,
 }
 
-pub(crate) const VERSION: &str = "invalid_x402_version";
+pub(super) const VERSION: &str = "invalid_x402_version";
 pub(crate) const SCHEME: &str = "unsupported_scheme";
 pub(crate) const NETWORK: &str = "invalid_network";
 pub(crate) const REQUIREMENTS: &str = "invalid_payment_requirements";
-pub(crate) const SIGNATURE: &str = "invalid_exact_evm_payload_signature";
+pub(super) const SIGNATURE: &str = "invalid_exact_evm_payload_signature";
 pub(crate) const RECIPIENT: &str = "invalid_exact_evm_payload_recipient_mismatch";
 pub(crate) const VALUE: &str = "invalid_exact_evm_payload_authorization_value";
 pub(crate) const VALID_AFTER: &str = "invalid_exact_evm_payload_authorization_valid_after";
 pub(crate) const VALID_BEFORE: &str = "invalid_exact_evm_payload_authorization_valid_before";
 pub(crate) const FUNDS: &str = "insufficient_funds";
 /// Only the reference implementation defines it.
-pub(crate) const USED: &str = "invalid_exact_evm_nonce_already_used";
+pub(super) const USED: &str = "invalid_exact_evm_nonce_already_used";
 pub(crate) const STATE: &str = "invalid_transaction_state";
-pub(crate) const SETTLE: &str = "unexpected_settle_error";
+pub(super) const SETTLE: &str = "unexpected_settle_error";
 
 impl Refused {
     pub fn new(reason: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {

@@ -222,7 +222,7 @@ fn uri(document: &DocumentRecord) -> String {
 }
 
 /// Why nothing is submitted that the registry would revert.
-pub(crate) fn by_registry(reason: &str) -> String {
+pub fn by_registry(reason: &str) -> String {
     format!("the Reputation Registry refuses the feedback: {reason}")
 }
 

@@ -46,7 +46,7 @@ fn chain(error: PaymentError) -> SenderError {
 
 impl<'a, 'r> Transfers<'a, 'r> {
     /// Payments use half of the account's nonces at most.
-    pub(crate) fn new(
+    pub(super) fn new(
         x402: &'a X402,
         asset: &'a Asset,
         round: &'a mut Round<'r>,
@@ -59,7 +59,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
     }
 
     /// Moves `record` to its next state.
-    pub(crate) async fn step(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
+    pub(super) async fn step(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
         let Some(slot) = record.slot.clone() else { return self.begin(record).await };
         let call = self.call(record, MOST_GAS);
         let call = Some(call).filter(|_| !record.is_expired(unix_now(), CLOCK_SKEW));

@@ -64,7 +64,7 @@ impl Reputation {
         account(&self.signer)
     }
 
-    pub(super) fn problems(&self) -> Problems {
+    pub fn problems(&self) -> Problems {
         let mut found = Problems::default();
         found.add_if(self.account().is_none(), "signer", "not a private key: 32 bytes in hex");
         for (key, version) in [("credit_model", &self.credit_model), ("sybil_model", &self.sybil_model)] {

@@ -71,12 +71,7 @@ pub enum SpentBy {
 }
 
 /// The record after `event`; `None` if it stays the same, or its stage does not allow the event.
-pub(crate) fn step(
-    record: &SubmissionRecord,
-    event: Event,
-    now: Time,
-    give_up_after: Duration,
-) -> Option<SubmissionRecord> {
+pub(super) fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: Duration) -> Option<SubmissionRecord> {
     if record.stage.is_terminal() {
         return None;
     }
@@ -225,7 +220,7 @@ fn consequences(record: &SubmissionRecord) -> String {
 }
 
 /// Why a submission fails that was not done in time.
-pub(crate) fn not_done(within: Duration, last_obstacle: Option<&str>) -> String {
+pub fn not_done(within: Duration, last_obstacle: Option<&str>) -> String {
     let obstacle = last_obstacle.map(|obstacle| format!("; the last obstacle: {obstacle}")).unwrap_or_default();
     format!("Not done within {} seconds{obstacle}", within.as_secs())
 }

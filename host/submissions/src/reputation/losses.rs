@@ -120,7 +120,7 @@ pub(super) struct Loss {
 }
 
 impl Loss {
-    pub(crate) fn of(event: &Event) -> Option<Self> {
+    pub(super) fn of(event: &Event) -> Option<Self> {
         let Event::NonceSpent { by, .. } = event else { return None };
         match *by {
             SpentBy::Revert(landed) => Some(Self { landed, by_owner: true }),

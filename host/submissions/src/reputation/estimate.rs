@@ -7,7 +7,7 @@ const REMEMBERED: usize = 32;
 
 /// The seconds of a submission behind `ahead` others, of which `at_once` are worked on at a time; at least 1.
 /// `usual` is that of one before any was confirmed.
-pub(crate) fn expected(durations: &[u32], usual: u32, ahead: usize, at_once: usize) -> u32 {
+pub(super) fn expected(durations: &[u32], usual: u32, ahead: usize, at_once: usize) -> u32 {
     let mut sorted = durations.to_vec();
     sorted.sort_unstable();
     let alone = sorted.get(sorted.len() / 2).map_or(usual, |median| (*median).max(1));
@@ -16,7 +16,7 @@ pub(crate) fn expected(durations: &[u32], usual: u32, ahead: usize, at_once: usi
 
 /// `durations` with `seconds` added, and without the oldest beyond the limit. A submission that had `ahead` others before
 /// it counts as if it had been alone.
-pub(crate) fn remembered(mut durations: Vec<u32>, seconds: u32, ahead: usize, at_once: usize) -> Vec<u32> {
+pub(super) fn remembered(mut durations: Vec<u32>, seconds: u32, ahead: usize, at_once: usize) -> Vec<u32> {
     durations.push(seconds / turns(ahead, at_once));
     let surplus = durations.len().saturating_sub(REMEMBERED);
     durations.drain(..surplus);

@@ -25,7 +25,7 @@ pub enum NoAppraisal {
 }
 
 /// Scores addresses by pinned model versions.
-pub(crate) struct Appraiser {
+pub struct Appraiser {
     scoring: Scoring,
     credit: ModelVersion,
     sybil: ModelVersion,
@@ -34,7 +34,7 @@ pub(crate) struct Appraiser {
 
 impl Appraiser {
     /// `None` if the configuration names no versions.
-    pub(crate) fn new(scoring: Scoring, config: &config::Reputation, attestor: Option<Arc<Attestor>>) -> Option<Self> {
+    pub fn new(scoring: Scoring, config: &config::Reputation, attestor: Option<Arc<Attestor>>) -> Option<Self> {
         let (credit, sybil) = (config.credit_model.parse().ok()?, config.sybil_model.parse().ok()?);
         Some(Self { scoring, credit, sybil, attestor })
     }

@@ -10,8 +10,10 @@ use super::{
     landing::Landing,
     records::{DocumentRecord, ScoresRecord, Start, SubmissionRecord},
 };
-use crate::x402::{Local, records::PaymentRecord};
-use assay_agents::{Ipfs, IpfsError};
+use crate::{
+    ipfs::{Ipfs, IpfsError},
+    x402::{Local, records::PaymentRecord},
+};
 use assay_domain::Address;
 use assay_outbox::{
     sender::{Registries, Sender, SenderError, Subject},
@@ -67,7 +69,7 @@ pub trait Effects: Send + Sync {
 }
 
 /// A chain, read and written by the account of `[reputation]`, and an IPFS node.
-pub(crate) struct OnChain {
+pub struct OnChain {
     pub appraiser: Appraiser,
     pub ipfs: Ipfs,
     pub outbox: Outbox,

@@ -11,7 +11,7 @@ use reqwest::{RequestBuilder, StatusCode};
 use tracing::Instrument;
 use url::Url;
 
-use crate::config;
+use assay_agents::config;
 use assay_trace::TRACE;
 
 pub use cid::cid;

@@ -66,7 +66,7 @@ struct SignedFields {
 ///
 /// # Errors
 /// [`Malformed`] names the problem.
-pub(crate) fn decode(version: Version, text: &str) -> Result<Payment, Malformed> {
+pub(super) fn decode(version: Version, text: &str) -> Result<Payment, Malformed> {
     let wrong = |what: String| Malformed(format!("The header {} {what}", version.request_header()));
     if text.len() > LONGEST {
         return Err(wrong(format!("is longer than {LONGEST} letters")));
@@ -103,7 +103,7 @@ pub(crate) fn decode(version: Version, text: &str) -> Result<Payment, Malformed>
 }
 
 /// `value` as JSON in base 64.
-pub(crate) fn encode(value: &impl Serialize) -> String {
+pub(super) fn encode(value: &impl Serialize) -> String {
     // Serialisation cannot fail: every key is a text.
     STANDARD.encode(serde_json::to_vec(value).unwrap_or_default())
 }

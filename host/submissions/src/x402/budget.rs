@@ -32,7 +32,7 @@ pub(super) struct Left {
 }
 
 impl Budget {
-    pub(crate) fn new(config: &config::X402) -> Self {
+    pub(super) fn new(config: &config::X402) -> Self {
         Self { payer: config.payer_reverted_gas, contracts: config.reverted_gas, hour: config.hourly_reverted_gas }
     }
 }

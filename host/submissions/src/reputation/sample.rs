@@ -6,15 +6,15 @@ use super::records::{Coverages, ScoresRecord, Stage, SubmissionRecord};
 use assay_access::records::Payer;
 use assay_domain::{Address, Coverage, Digest, ModelPin, Tag, Time, time_from_unix};
 
-pub(crate) fn now() -> Time {
+pub fn now() -> Time {
     time_from_unix(1_768_473_000)
 }
 
-pub(crate) fn after(seconds: u64) -> Time {
+pub fn after(seconds: u64) -> Time {
     now() + Duration::from_secs(seconds)
 }
 
-pub(crate) fn pending() -> SubmissionRecord {
+pub fn pending() -> SubmissionRecord {
     SubmissionRecord {
         id: uuid::Uuid::from_u128(1),
         agent_id: 7,
@@ -42,7 +42,7 @@ pub(crate) fn pending() -> SubmissionRecord {
     }
 }
 
-pub(crate) fn scores() -> ScoresRecord {
+pub fn scores() -> ScoresRecord {
     let pin = |byte| ModelPin { version: "1.0".to_owned().try_into().unwrap(), digest: Digest([byte; 32]) };
     ScoresRecord {
         credit_score: 812,

@@ -44,13 +44,13 @@ fn store(error: StoreError) -> SenderError {
 }
 
 impl UnderWay {
-    pub(crate) fn new<'a>(records: impl IntoIterator<Item = &'a PaymentRecord>) -> Self {
+    pub(super) fn new<'a>(records: impl IntoIterator<Item = &'a PaymentRecord>) -> Self {
         let mut all = Self::default();
         records.into_iter().for_each(|record| all.add(record));
         all
     }
 
-    pub(crate) fn add(&mut self, record: &PaymentRecord) {
+    pub(super) fn add(&mut self, record: &PaymentRecord) {
         let (sum, count) = self.promised.entry(record.id.from).or_default();
         (*sum, *count) = (sum.saturating_add(record.authorization.value), count.saturating_add(1));
         if record.by_contract {
@@ -62,7 +62,7 @@ impl UnderWay {
 
     /// Whether the payer may have a transaction now, within what may be lost. A contract gets one at a time, and so
     /// does an account until it has paid here.
-    pub(crate) async fn admission(
+    pub(super) async fn admission(
         &self,
         x402: &X402,
         asset: &Asset,

@@ -102,7 +102,7 @@ impl X402 {
     }
 
     /// Without payment by call, nothing is checked.
-    pub(super) fn problems(&self) -> Problems {
+    pub fn problems(&self) -> Problems {
         let mut found = Problems::default();
         if !self.enabled {
             return found;

@@ -39,7 +39,7 @@ struct Look {
 impl Schedule {
     /// The payments of `open` to look at now: new ones first, then those that have waited longest. The token of a
     /// payment is cancelled when another payment needs its place.
-    pub(crate) fn due(&mut self, open: Vec<PaymentRecord>, now: Instant) -> Vec<(PaymentRecord, CancellationToken)> {
+    pub(super) fn due(&mut self, open: Vec<PaymentRecord>, now: Instant) -> Vec<(PaymentRecord, CancellationToken)> {
         let known: HashSet<PaymentId> = open.iter().map(|record| record.id).collect();
         self.looks.retain(|id, _| known.contains(id));
         let (mut again, mut new): (Vec<_>, Vec<_>) = open
@@ -91,7 +91,7 @@ impl Schedule {
     }
 
     /// A look has ended.
-    pub(crate) fn done(&mut self, id: PaymentId, now: Instant) {
+    pub(super) fn done(&mut self, id: PaymentId, now: Instant) {
         self.busy.remove(&id);
         let looks = self.looks.get(&id).map_or(0, |(looks, _)| *looks).saturating_add(1);
         let mut wait = FIRST;

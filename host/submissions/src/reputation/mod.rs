@@ -17,7 +17,7 @@ mod notices;
 mod own;
 mod prepare;
 mod queue;
-pub(crate) mod records;
+pub mod records;
 mod request;
 #[cfg(test)]
 mod sample;
@@ -34,12 +34,10 @@ use std::{
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use crate::{
-    config,
-    x402::{
-        Local,
-        records::{self as payments, PaymentState},
-    },
+use crate::config;
+use crate::x402::{
+    Local,
+    records::{self as payments, PaymentState},
 };
 use assay_access::records::{self as access, Payer};
 use assay_domain::Tag;
@@ -48,18 +46,18 @@ use losses::Loss;
 use records::{Stage, SubmissionRecord};
 use step::step;
 
-pub(crate) use appraiser::{Appraiser, NoAppraisal};
-pub(crate) use effects::{Client, Effects, OnChain};
-pub(crate) use factory::SubmissionFactory;
-pub(crate) use landing::by_registry;
-pub(crate) use losses::{Barred, Limits};
-pub(crate) use notices::{Notices, Waiting};
-pub(crate) use own::{OwnPage, OwnQuery};
-pub(crate) use queue::Queue;
-pub(crate) use request::Request;
-pub(crate) use step::Event;
-pub(crate) use step::not_done;
-pub(crate) use submit::SubmitError;
+pub use appraiser::{Appraiser, NoAppraisal};
+pub use effects::{Client, Effects, OnChain};
+pub use factory::SubmissionFactory;
+pub use landing::by_registry;
+pub use losses::{Barred, Limits};
+pub use notices::{Notices, Waiting};
+pub use own::{OwnPage, OwnQuery};
+pub use queue::Queue;
+pub use request::Request;
+pub use step::Event;
+pub use step::not_done;
+pub use submit::SubmitError;
 
 /// The service. Cheap to clone.
 #[derive(Clone)]
@@ -176,7 +174,7 @@ impl Reputation {
     ///
     /// # Errors
     /// [`Lost`] if another worker has taken over, or the store fails: nothing more may be done then.
-    pub(crate) async fn advance_all(
+    pub async fn advance_all(
         &self,
         lease: &Lease,
         record: &SubmissionRecord,

@@ -23,7 +23,7 @@ const AT_ONCE: usize = 500;
 
 /// Those who wait. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Notices(Arc<NoticesState>);
+pub struct Notices(Arc<NoticesState>);
 
 struct NoticesState {
     store: Store,
@@ -37,7 +37,7 @@ struct NoticesState {
 }
 
 /// A client that waits. Its place is free again when this is dropped.
-pub(crate) struct Waiting {
+pub struct Waiting {
     states: watch::Receiver<Arc<SubmissionRecord>>,
     last: Arc<SubmissionRecord>,
     _place: WaiterPermit,
@@ -47,13 +47,13 @@ struct WaiterPermit(#[expect(dead_code, reason = "held until the client leaves")
 
 impl Notices {
     /// `steps` is notified after each step of this process. `places` is the number of clients that may wait at once.
-    pub(crate) fn new(store: Store, steps: Arc<Notify>, places: usize) -> Self {
+    pub fn new(store: Store, steps: Arc<Notify>, places: usize) -> Self {
         let (topics, joined) = (Mutex::default(), Notify::new());
         Self(Arc::new(NoticesState { store, steps, topics, places: Arc::new(Semaphore::new(places)), joined }))
     }
 
     /// Starts the task that reads.
-    pub(crate) fn start(&self, tasks: &Spawner) {
+    pub fn start(&self, tasks: &Spawner) {
         let (this, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("notices", async move {
             stopping.run_until_cancelled(this.follow()).await;
@@ -61,7 +61,7 @@ impl Notices {
     }
 
     /// A place for a client that knows the state `last`; `None` if all places are taken.
-    pub(crate) fn wait(&self, last: SubmissionRecord) -> Option<Waiting> {
+    pub fn wait(&self, last: SubmissionRecord) -> Option<Waiting> {
         let place = WaiterPermit::new(self.0.places.clone().try_acquire_owned().ok()?);
         let last = Arc::new(last);
         let states = {
@@ -118,12 +118,12 @@ impl Notices {
 
 impl Waiting {
     /// The state that the client knows.
-    pub(crate) fn last(&self) -> &SubmissionRecord {
+    pub fn last(&self) -> &SubmissionRecord {
         &self.last
     }
 
     /// Completes when the client has something new to see, which is then [`Waiting::last`].
-    pub(crate) async fn next(&mut self) {
+    pub async fn next(&mut self) {
         let known = seen(&self.last);
         let next = self.states.wait_for(|now| seen(now) != known).await.ok().map(|now| now.clone());
         match next {

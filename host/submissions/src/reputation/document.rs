@@ -10,7 +10,7 @@ use serde::Serialize;
 use assay_scoring::attestation::Stated;
 
 use super::records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, SubmissionRecord};
-use assay_agents::cid;
+use crate::ipfs::cid;
 use assay_domain::{Address, B256, ModelPin, Tag, Time};
 
 #[derive(Serialize)]
@@ -71,7 +71,7 @@ struct Coverage {
 
 /// The payment that bought a submission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Settlement {
+pub(super) struct Settlement {
     pub chain: u64,
     pub payer: Address,
     /// The transaction that moved the money.
@@ -80,7 +80,7 @@ pub(crate) struct Settlement {
 
 /// What a document says beside the scores.
 #[derive(Debug, Default)]
-pub(crate) struct Beside<'a> {
+pub(super) struct Beside<'a> {
     pub settlement: Option<Settlement>,
     /// Of the credit score.
     pub stated: Option<Stated>,
@@ -92,7 +92,7 @@ pub(crate) struct Beside<'a> {
 ///
 /// # Errors
 /// Why there is none: the submission has no tags.
-pub(crate) fn feedback(
+pub(super) fn feedback(
     record: &SubmissionRecord,
     scores: &ScoresRecord,
     Beside { settlement, stated, endpoint }: &Beside<'_>,

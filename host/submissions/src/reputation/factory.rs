@@ -19,13 +19,13 @@ use assay_store::{Batch, Store, StoreError};
 
 /// The records are for one account and its registries. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct SubmissionFactory {
+pub struct SubmissionFactory {
     store: Store,
     client: Client,
 }
 
 impl SubmissionFactory {
-    pub(crate) fn new(store: Store, client: Client) -> Self {
+    pub fn new(store: Store, client: Client) -> Self {
         Self { store, client }
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn own_submission(meter: &str, created_at: Time, id: Uuid) -> Key<Own
 }
 
 /// A submission of reputation.
-pub(crate) fn submission(id: Uuid) -> Key<SubmissionRecord> {
+pub fn submission(id: Uuid) -> Key<SubmissionRecord> {
     Family::new("submission/").key(id)
 }
 
