@@ -10,6 +10,7 @@ pub mod fuzz;
 mod holdings;
 pub mod identity;
 mod index;
+pub mod known;
 mod lifetime;
 mod names;
 pub mod prices;

@@ -9,10 +9,11 @@ use std::{
 };
 
 use assay::{
-    config::{self, Config, chain_names},
+    config::{self, Config},
     verify::{LogQueries, LogRange, Survey, survey},
 };
 use assay_access::MintError;
+use assay_chain::known;
 use assay_domain::{ChainId, Scope, Secret};
 use clap::Args;
 
@@ -85,7 +86,7 @@ fn asked() -> Result<Vec<Endpoint>, Failure> {
 }
 
 fn ask(input: impl BufRead, mut output: impl Write) -> io::Result<Vec<Endpoint>> {
-    let ids: Vec<_> = chain_names().map(|(id, name)| format!("{id} {name}")).collect();
+    let ids: Vec<_> = known::names().map(|(id, name)| format!("{id} {name}")).collect();
     writeln!(output, "Chains: {}", ids.join(", "))?;
     let mut endpoints = Vec::new();
     let prompt = |output: &mut dyn Write| {
@@ -116,7 +117,7 @@ fn grouped(endpoints: Vec<Endpoint>) -> Result<Chains, Failure> {
             of_chain.push(url);
         }
     }
-    let known: Vec<_> = chain_names().map(|(id, _)| id).collect();
+    let known: Vec<_> = known::names().map(|(id, _)| id).collect();
     let unknown: Vec<_> = chains.keys().filter(|id| !known.contains(id)).map(ToString::to_string).collect();
     if unknown.is_empty() {
         return Ok(chains);
@@ -201,7 +202,7 @@ fn text(chains: &Chains, surveys: &[Survey], log_range: Option<u64>) -> String {
         );
     }
     let mut surveys = surveys.iter();
-    let names: BTreeMap<ChainId, String> = chain_names().collect();
+    let names: BTreeMap<ChainId, String> = known::names().collect();
     for (id, endpoints) in chains {
         let name = names.get(id).map(String::as_str).unwrap_or_default();
         let _ =

@@ -12,9 +12,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     config::{self, Config},
-    http,
-    sandbox::{self, Generator},
-    sources,
+    http, sources,
     verify::Contradictions,
 };
 use assay_access::Access;
@@ -25,6 +23,7 @@ use assay_outbox::{
     slot::Outbox,
 };
 use assay_registry::Registry;
+use assay_sandbox::Generator;
 use assay_scoring::{
     Scoring, Source,
     attestation::Attestor,
@@ -160,7 +159,7 @@ impl Ports {
         let agents = Agents::mock();
         Self {
             source: Arc::new(Generator::new(registry.clone())),
-            reputation: Some(sandbox::submissions(store.clone(), registry, agents.clone())),
+            reputation: Some(assay_sandbox::submissions(store.clone(), registry, agents.clone())),
             agents,
             x402: None,
             refused_payments: X402::refusing(&config.access.x402, store),

@@ -9,6 +9,5 @@
 pub mod app;
 pub mod config;
 pub mod http;
-pub mod sandbox;
 pub mod sources;
 pub mod verify;

@@ -6,9 +6,9 @@ use std::{path::Path, sync::LazyLock};
 use assay::{
     app, config,
     http::{self, ApiError, App, wire::ScoreBody},
-    sandbox::SandboxScore,
 };
 use assay_domain::{Address, ModelKind, ModelRef, Scope, Score};
+use assay_sandbox::SandboxScore;
 use axum::{
     Json,
     extract::State,

@@ -161,7 +161,7 @@ fn everything_answers_on_what_make_run_starts() {
 
 #[test]
 fn every_chain_that_a_server_knows_is_started() {
-    let known: Vec<(u64, String)> = assay::config::chain_names().collect();
+    let known: Vec<(u64, String)> = assay_chain::known::names().collect();
     let started = upstreams::other_chains::CHAINS.map(|(id, name)| (id, name.to_owned()));
     let other: Vec<_> = known.into_iter().filter(|(id, _)| ![ETHEREUM, BASE].contains(id)).collect();
     assert_eq!(other, started);

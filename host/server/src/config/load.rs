@@ -7,7 +7,8 @@ use config::{
     builder::{ConfigBuilder, DefaultState},
 };
 
-use super::{Config, Problem, known, validate};
+use super::{Config, Problem, validate};
+use assay_chain::known;
 
 /// The default file, with a comment for every key.
 pub const DEFAULTS: &str = include_str!("defaults.toml");

@@ -4,7 +4,6 @@
 
 mod entry;
 mod http;
-mod known;
 mod load;
 mod models;
 mod validate;
@@ -28,7 +27,6 @@ pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
 pub use assay_access::config::KeyConfig;
 pub use assay_agents::config::{Agents, Ipfs, Pinning};
 pub use http::{Docs, Http, Network};
-pub use known::{chain_names, token_address};
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
 

@@ -17,12 +17,12 @@ use assay_registry::{Behaviour, MockSubject, PaymentRefusal};
 use assay_store::Store;
 
 use crate::{
-    config::{self, Config, Docs, Network},
-    sandbox::Sandbox,
+    config::{Config, Docs, Network},
     verify::Contradictions,
 };
 use assay_access::Access;
 use assay_agents::Agents;
+use assay_sandbox::Sandbox;
 use assay_scoring::{
     Contents, Scoring, Source, attestation::Attestor, cards::Cards, history::History, outcomes::Outcomes,
     rollout::Rollout,
@@ -166,7 +166,7 @@ impl App {
             metrics,
         } = services;
         let configured = config.chains.iter().map(|chain| (chain.id, chain.name.clone()));
-        let chains: BTreeMap<_, _> = config::chain_names().chain(configured).collect();
+        let chains: BTreeMap<_, _> = assay_chain::known::names().chain(configured).collect();
         let reads = |id: &ChainId| config.sandbox || config.chains.iter().any(|chain| chain.id == *id);
         let answered = chains.keys().copied().filter(reads).collect();
         Self(Arc::new(AppState {

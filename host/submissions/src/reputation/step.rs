@@ -71,7 +71,12 @@ pub enum SpentBy {
 }
 
 /// The record after `event`; `None` if it stays the same, or its stage does not allow the event.
-pub(super) fn step(record: &SubmissionRecord, event: Event, now: Time, give_up_after: Duration) -> Option<SubmissionRecord> {
+pub(super) fn step(
+    record: &SubmissionRecord,
+    event: Event,
+    now: Time,
+    give_up_after: Duration,
+) -> Option<SubmissionRecord> {
     if record.stage.is_terminal() {
         return None;
     }

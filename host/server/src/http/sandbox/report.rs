@@ -4,16 +4,14 @@ use axum::{Json, extract::State};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{
-    http::{
-        ApiError, App,
-        extract::{AddressPath, ChainPath},
-        responses,
-        wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
-    },
-    sandbox::Asked,
+use crate::http::{
+    ApiError, App,
+    extract::{AddressPath, ChainPath},
+    responses,
+    wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
 };
 use assay_domain::{ChainId, Claimed};
+use assay_sandbox::Asked;
 
 /// The holdings of an address on one chain, in dollars.
 #[derive(Debug, Serialize, ToSchema)]

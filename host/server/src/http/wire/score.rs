@@ -4,8 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Checksummed, Moment, Version};
-use crate::sandbox::SandboxScore;
 use assay_domain::{Address, Claim, Claimed, Claims, Coverage, Decile, Factor, ModelVersion, Range, Rate, Score};
+use assay_sandbox::SandboxScore;
 use assay_scoring::{MeanScore, Skipped, rollout::Scored};
 
 /// The named ranges: 920-1000 excellent, 840-919 very_good, 750-839 good, 640-749 fair, 300-639 low.

@@ -3,7 +3,6 @@
 use std::{cmp::Reverse, sync::Arc};
 
 use super::{Asked, Sandbox, now};
-use crate::config;
 use assay_chain::config::ReadOn;
 use assay_domain::{
     Address, ChainId, EventCounts, EventKind, Nft, PriceSource, Protocol, UnreadByChain, features::MOST_EVENTS,
@@ -148,7 +147,7 @@ fn position(mock: &MockPosition, pools: &[MockPool]) -> Option<ReportedPosition>
 }
 
 fn held_token(MockToken { symbol, name, balance, value_usd, chain_id }: MockToken) -> HeldToken {
-    let contract = config::token_address(chain_id, &symbol);
+    let contract = assay_chain::known::token_address(chain_id, &symbol);
     let price_source = (value_usd > 0.0).then_some(PriceSource::Feed);
     HeldToken { chain_id, contract, symbol, name, balance, value_usd, price_source }
 }

@@ -2,10 +2,9 @@
 
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
-use assay_chain::config::{NativeConfig, Slugs, TokenConfig};
+use crate::config::{NativeConfig, Slugs, TokenConfig};
 use assay_domain::{Address, ChainId, settings};
 use assay_lending::config::MarketConfig;
-use config::{Config, ConfigError, File, FileFormat};
 use serde::Deserialize;
 
 /// By ascending chain id.
@@ -25,12 +24,12 @@ const FILES: [&str; 12] = [
 ];
 
 /// The naming services and attesters on known chains: defaults of `names.registries` and `identity.sources`.
-pub(super) const IDENTITY: &str = include_str!("identity.toml");
+pub const IDENTITY: &str = include_str!("identity.toml");
 
 /// The contents of one data file: everything about the chain except its endpoints.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Known {
+pub struct Known {
     pub id: ChainId,
     pub name: String,
     pub finality: u64,
@@ -55,9 +54,9 @@ struct Names {
 /// All known chains, by ascending id.
 ///
 /// # Errors
-/// Where a data file is damaged. A test excludes that.
-pub(super) fn all() -> Result<Vec<Known>, ConfigError> {
-    let Names { names } = parsed(NAMES)?;
+/// If a data file is damaged. A test excludes that.
+pub fn all() -> Result<Vec<Known>, toml::de::Error> {
+    let Names { names } = toml::from_str(NAMES)?;
     let named = |mut known: Known| {
         known.native.name = names.get(&known.native.symbol).cloned();
         for token in &mut known.tokens {
@@ -65,15 +64,11 @@ pub(super) fn all() -> Result<Vec<Known>, ConfigError> {
         }
         known
     };
-    FILES.iter().map(|text| parsed(text).map(named)).collect()
-}
-
-fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, ConfigError> {
-    Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build()?.try_deserialize()
+    FILES.iter().map(|text| toml::from_str(text).map(named)).collect()
 }
 
 /// The ids and names of the known chains, by ascending id.
-pub fn chain_names() -> impl Iterator<Item = (ChainId, String)> {
+pub fn names() -> impl Iterator<Item = (ChainId, String)> {
     all().unwrap_or_default().into_iter().map(|known| (known.id, known.name))
 }
 
@@ -92,7 +87,19 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::config::{Identity, RegistryConfig};
     use assay_domain::Protocol;
+
+    #[derive(Deserialize)]
+    struct Shipped {
+        names: ShippedNames,
+        identity: Identity,
+    }
+
+    #[derive(Deserialize)]
+    struct ShippedNames {
+        registries: Vec<RegistryConfig>,
+    }
 
     fn files() -> impl Iterator<Item = (Known, &'static str)> {
         all().unwrap().into_iter().zip(FILES)
@@ -142,10 +149,10 @@ mod tests {
 
     #[test]
     fn names_and_attesters_are_on_known_chains_and_at_checked_addresses() {
-        let loaded = crate::config::load(Some(tempfile::NamedTempFile::new().unwrap().path())).unwrap();
-        let (registries, sources) = (loaded.names.registries, loaded.identity.sources);
+        let Shipped { names: ShippedNames { registries }, identity: Identity { sources } } =
+            toml::from_str(IDENTITY).unwrap();
         assert_eq!((registries.len(), sources.len()), (2, 9));
-        let known: BTreeSet<_> = chain_names().map(|(id, _)| id).collect();
+        let known: BTreeSet<_> = names().map(|(id, _)| id).collect();
         assert!(
             registries
                 .iter()

@@ -3,6 +3,8 @@
 //! A sandbox server is a production server whose answers about wallets come from [`Generator`] instead of the chains.
 //! Every answer has the type that a read of the chains has, so nothing after it knows the difference.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod generator;
 mod report;
 mod scenario;
