@@ -19,11 +19,12 @@ use super::{
     Failure, print,
     remote::{Remote, Server},
 };
-use assay::{config::Config, http::wire::ScoreBody};
+use assay::config::Config;
 use assay_scoring::rollout::{
     self, ScoreId, Scored,
     records::{self, ServedRecord},
 };
+use assay_wire::ScoreBody;
 
 /// Served scores to compute again.
 #[derive(Args)]

@@ -5,10 +5,11 @@ use std::{path::Path, sync::LazyLock};
 
 use assay::{
     app, config,
-    http::{self, ApiError, App, wire::ScoreBody},
+    http::{self, ApiError, App},
 };
 use assay_domain::{Address, ModelKind, ModelRef, Scope, Score};
 use assay_sandbox::SandboxScore;
+use assay_wire::ScoreBody;
 use axum::{
     Json,
     extract::State,

@@ -9,10 +9,10 @@ use super::{
     ApiError, App,
     extract::{Caller, JsonObject, KindPath, Paging, Upload, VersionPath},
     responses,
-    wire::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody},
 };
 use assay_domain::ModelVersion;
 use assay_scoring::rollout::Move;
+use assay_wire::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody};
 
 const LONGEST_WHY: usize = 1_000;
 

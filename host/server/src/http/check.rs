@@ -3,7 +3,8 @@
 use axum::{Json, extract::State};
 use tokio::sync::Semaphore;
 
-use super::{ApiError, App, admin::Component, extract::Upload, responses, wire::CheckBody};
+use super::{ApiError, App, admin::Component, extract::Upload, responses};
+use assay_wire::CheckBody;
 
 /// A check compiles the component and measures its calls: one at a time, so that requests keep their processors.
 static TURN: Semaphore = Semaphore::const_new(1);

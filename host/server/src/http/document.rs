@@ -9,7 +9,8 @@ use utoipa::{
     },
 };
 
-use super::{error, examples, route::Admission, validation, wire};
+use super::{error, examples, route::Admission, validation};
+use assay_wire::{CoverageName, PaymentRequiredBody, RangeName, SubmissionStatus};
 
 /// The address in the examples.
 pub(crate) const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
@@ -81,8 +82,8 @@ impl Operation {
             agent routes need neither."
     ),
     components(schemas(
-        wire::CoverageName, wire::PaymentRequiredBody, wire::RangeName, wire::SubmissionStatus, error::DetailBody,
-        error::DetailOrError, error::DetailOrViolations, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation,
+        CoverageName, PaymentRequiredBody, RangeName, SubmissionStatus, error::DetailBody, error::DetailOrError,
+        error::DetailOrViolations, error::ErrorBody, error::QuotaBody, error::ValidationBody, validation::Violation,
     )),
     tags(
         (name = "scores", description = "Credit scores, 300 to 1000"),

@@ -12,9 +12,10 @@ use axum::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{validation::Violation, wire::PaymentRequiredBody};
+use super::validation::Violation;
 use assay_domain::{ChainId, InvalidAddress};
 use assay_submissions::x402::Demand;
+use assay_wire::PaymentRequiredBody;
 
 /// An error response.
 #[derive(Debug)]

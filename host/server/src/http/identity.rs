@@ -7,8 +7,8 @@ use super::{
     extract::{Caller, SubjectPath},
     fresh::Known,
     responses,
-    wire::IdentityBody,
 };
+use assay_wire::IdentityBody;
 
 /// The names of an address, and what is attested about its owner.
 ///

@@ -12,10 +12,10 @@ use super::{
     ApiError, App,
     extract::{Caller, JsonObject, KeyPath},
     fresh, responses,
-    wire::{KeyBody, KeysBody, MintedKeyBody},
 };
 use assay_access::{MintError, Minted, Revoked};
 use assay_domain::Scope;
+use assay_wire::{KeyBody, KeysBody, MintedKeyBody};
 
 /// Scopes that are read of one request; there are three, and a request may repeat them.
 const MOST_SCOPES: usize = 100;

@@ -35,7 +35,6 @@ mod state;
 mod status;
 mod usage;
 mod validation;
-pub mod wire;
 
 pub use error::ApiError;
 pub use router::Routes;

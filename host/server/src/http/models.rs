@@ -13,11 +13,11 @@ use super::{
     admin::Component,
     extract::{Caller, KindPath, SubjectPath, VersionPath, Versions, Window},
     fresh, responses,
-    wire::{ComparisonBody, ModelBody, ModelsBody, OutcomesBody, ShadowBody},
 };
 use assay_domain::{Digest, ModelKind};
 use assay_registry::ModelStatus;
 use assay_scoring::{blocking, cards};
+use assay_wire::{ComparisonBody, ModelBody, ModelsBody, OutcomesBody, ShadowBody};
 use sha2::{Digest as _, Sha256};
 
 /// The models on the shelf, with state, role and, when one is not in service, the reason.

@@ -3,10 +3,8 @@
 
 use utoipa::IntoResponses;
 
-use crate::http::{
-    error::{DetailBody, DetailOrError, DetailOrViolations, ErrorBody, QuotaBody, ValidationBody},
-    wire::PaymentRequiredBody,
-};
+use crate::http::error::{DetailBody, DetailOrError, DetailOrViolations, ErrorBody, QuotaBody, ValidationBody};
+use assay_wire::PaymentRequiredBody;
 
 /// Paths that take a key.
 #[derive(IntoResponses)]

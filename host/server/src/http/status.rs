@@ -2,10 +2,8 @@
 
 use axum::{Json, extract::State, response::Response};
 
-use super::{
-    ApiError, App, fresh, responses,
-    wire::{ChainStatusBody, Moment, StatusBody, StoreBody},
-};
+use super::{ApiError, App, fresh, responses};
+use assay_wire::{ChainStatusBody, Moment, StatusBody, StoreBody};
 
 /// The state of the host that answers: its chains with their endpoints, prices and index, the queue of submissions, and
 /// the store.

@@ -1,7 +1,5 @@
 //! `/api/v2/agents…`: the agents of the ERC-8004 registries.
 
-mod wire;
-
 use axum::{
     Json,
     extract::State,
@@ -15,7 +13,7 @@ use super::{
 };
 use assay_agents::AgentError;
 
-pub(crate) use wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
+pub(crate) use assay_wire::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
 
 /// `Retry-After` while the index is being built, and after a registry could not be read, in seconds.
 const WHILE: u64 = 10;

@@ -7,8 +7,8 @@ use crate::http::{
     extract::{Caller, ReportChain, SubjectPath, SummaryChain},
     fresh::Known,
     responses,
-    wire::{ChainReportBody, ChainSummaryBody},
 };
+use assay_wire::{ChainReportBody, ChainSummaryBody};
 
 /// The report of one address on one chain.
 ///

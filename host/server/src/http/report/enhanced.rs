@@ -9,9 +9,9 @@ use crate::http::{
     ApiError, App,
     extract::{Caller, JsonObject, SubjectPath},
     fresh, responses,
-    wire::EnhancedBody,
 };
 use assay_domain::OffChain;
+use assay_wire::EnhancedBody;
 
 /// Off-chain figures and where they come from.
 #[derive(Deserialize, ToSchema)]

@@ -11,8 +11,8 @@ use super::{
     extract::{Caller, SubjectList, SubjectPath},
     fresh::{self, Known},
     responses,
-    wire::{AggregatedBody, ReportBody},
 };
+use assay_wire::{AggregatedBody, ReportBody};
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///

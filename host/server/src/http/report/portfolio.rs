@@ -7,8 +7,8 @@ use crate::http::{
     extract::{Caller, SubjectPath},
     fresh::Known,
     responses,
-    wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd, sentences},
 };
+use assay_wire::{ChainValueBody, Moment, PortfolioBody, TotalBody, Usd, sentences};
 
 /// The holdings of an address in dollars, chain by chain.
 #[utoipa::path(

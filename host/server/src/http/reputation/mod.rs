@@ -24,11 +24,11 @@ use super::{
     fresh,
     payment::seconds_until,
     responses,
-    wire::SubmittedBody,
 };
 use assay_access::AccessError;
 use assay_domain::{Tag, parse_address};
 use assay_submissions::reputation::{Barred, Reputation, Request, SubmitError};
+use assay_wire::SubmittedBody;
 
 pub(crate) use feedback::{__path_feedback, feedback};
 pub(crate) use own::{__path_own, own};

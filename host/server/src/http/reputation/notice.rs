@@ -11,8 +11,9 @@ use axum::{
 use futures::{Stream, stream};
 use tokio::time::Instant;
 
-use crate::http::{ApiError, App, fresh, wire::SubmissionBody};
+use crate::http::{ApiError, App, fresh};
 use assay_submissions::reputation::{Waiting, records::SubmissionRecord};
+use assay_wire::SubmissionBody;
 
 /// Time between two signs of life in a stream without events.
 const BEAT: Duration = Duration::from_secs(15);

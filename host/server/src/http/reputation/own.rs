@@ -7,9 +7,9 @@ use crate::http::{
     ApiError, App,
     extract::{Caller, Found, Paging},
     fresh, responses,
-    wire::{OwnSubmissionBody, OwnSubmissionsBody},
 };
 use assay_submissions::reputation::{OwnPage, OwnQuery};
+use assay_wire::{OwnSubmissionBody, OwnSubmissionsBody};
 
 /// The submissions of your key, the newest first; free.
 ///

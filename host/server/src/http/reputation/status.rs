@@ -8,8 +8,8 @@ use crate::http::{
     ApiError, App,
     extract::{AgentPath, Notice, SubmissionPath},
     fresh, responses,
-    wire::SubmissionBody,
 };
+use assay_wire::SubmissionBody;
 
 /// The status of a submission; free.
 ///

@@ -6,7 +6,8 @@ pub(crate) mod score;
 
 use axum::{Json, extract::State};
 
-use crate::http::{ApiError, App, responses, wire::ScenariosBody};
+use crate::http::{ApiError, App, responses};
+use assay_wire::ScenariosBody;
 
 /// The addresses and agents with which a server in sandbox mode answers on the production paths as production does in
 /// one condition: pending, partial, failed, refused, slow and so on.

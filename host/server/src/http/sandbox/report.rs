@@ -8,10 +8,10 @@ use crate::http::{
     ApiError, App,
     extract::{AddressPath, ChainPath},
     responses,
-    wire::{Checksummed, Moment, ReportBody, TotalBody, Usd},
 };
 use assay_domain::{ChainId, Claimed};
 use assay_sandbox::Asked;
+use assay_wire::{Checksummed, Moment, ReportBody, TotalBody, Usd};
 
 /// The holdings of an address on one chain, in dollars.
 #[derive(Debug, Serialize, ToSchema)]

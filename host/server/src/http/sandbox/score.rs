@@ -7,9 +7,9 @@ use crate::http::{
     extract::{AddressList, AddressPath, JsonObject},
     responses,
     score::OffChain,
-    wire::{MeanBody, ScoreBody, ScoresBody, SkippedBody},
 };
 use assay_scoring::{ScoringError, blocking};
+use assay_wire::{MeanBody, ScoreBody, ScoresBody, SkippedBody};
 
 /// A mock score: the same address always has the same.
 ///

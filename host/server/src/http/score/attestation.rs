@@ -15,9 +15,9 @@ use crate::http::{
     ApiError, App,
     extract::{AsOf, Asked, Payer, SubjectPath},
     responses,
-    wire::{SignersBody, StatementBody},
 };
 use assay_scoring::attestation::Attestor;
+use assay_wire::{SignersBody, StatementBody};
 
 /// A signed statement of the score of one address, which a contract can accept and a stranger can recompute.
 ///

@@ -6,9 +6,9 @@ use crate::http::{
     ApiError, App,
     extract::{Asked, Caller, Moments, SubjectPath},
     fresh, responses,
-    wire::{HistoryBody, PointBody},
 };
 use assay_scoring::{Ask, ScoringError, history::Past};
+use assay_wire::{HistoryBody, PointBody};
 
 /// The score at moments in the past, read from endpoints that keep old state.
 ///

@@ -17,10 +17,10 @@ use super::{
     fresh::{self, Known},
     responses,
     state::AppState,
-    wire::ScoreBody,
 };
 use assay_domain::Claimed;
 use assay_scoring::{Ask, rollout::Scored};
+use assay_wire::ScoreBody;
 
 /// Off-chain figures from the caller, which are not verified.
 #[derive(Deserialize, ToSchema)]

@@ -8,9 +8,9 @@ use crate::http::{
     ApiError, App,
     extract::{Caller, ScorePath},
     responses,
-    wire::{AuditedBody, EvidenceBody, ProvenanceBody},
 };
 use assay_store::StoreError;
+use assay_wire::{AuditedBody, EvidenceBody, ProvenanceBody};
 
 /// Where a served score came from: the exact input of the model, and the digest of the model's bytes.
 ///

@@ -7,10 +7,10 @@ use crate::http::{
     extract::{Asked, Caller, IncludeFactors, SubjectList},
     fresh::{self, Known},
     responses,
-    wire::{MeanBody, ScoresBody, SkippedBody},
 };
 use assay_domain::Freshness;
 use assay_scoring::{Ask, Scores, ScoringError};
+use assay_wire::{MeanBody, ScoresBody, SkippedBody};
 
 /// One score for several addresses: the mean of their scores.
 ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{Json, http::StatusCode, response::Response};
 
-use crate::http::{ApiError, App, fresh, wire::StatementBody};
+use crate::http::{ApiError, App, fresh};
 use assay_access::Caller;
 use assay_domain::{Address, ModelVersion, Subject, features::Features};
 use assay_scoring::{
@@ -14,6 +14,7 @@ use assay_scoring::{
     rollout::{Inputs, ScoreId, Scored},
 };
 use assay_statement::Signed;
+use assay_wire::StatementBody;
 
 /// What a statement is asked of.
 pub(super) struct StatementRequest {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::wire::Checksummed;
+use super::Checksummed;
 use assay_agents::{Found, Page};
 use assay_domain::{Agent, AgentMetadata, AgentReputation, TagSummary};
 
@@ -13,7 +13,7 @@ use assay_domain::{Agent, AgentMetadata, AgentReputation, TagSummary};
     "agent_id": 1, "owner": "0x9ce7082814bDA389F3ba548BDf2626006279569c",
     "metadata": { "name": "Lender", "description": "Lends to other agents", "image": "ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi" }
 }))]
-pub(crate) struct AgentBody {
+pub struct AgentBody {
     /// The ERC-721 token id.
     #[schema(minimum = 1)]
     agent_id: u64,
@@ -38,7 +38,7 @@ pub(crate) struct MetadataBody {
 /// A page of agents.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Agents)]
-pub(crate) struct AgentsBody {
+pub struct AgentsBody {
     agents: Vec<AgentBody>,
     /// Agents in the registry.
     total: u64,
@@ -49,7 +49,7 @@ pub(crate) struct AgentsBody {
 /// A page of agents that match the search.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = FoundAgents)]
-pub(crate) struct FoundBody {
+pub struct FoundBody {
     agents: Vec<AgentBody>,
     /// Agents that match, on all pages.
     total_results: u64,
@@ -65,7 +65,7 @@ pub(crate) struct FoundBody {
     "summaries": [{ "tag": "creditScore", "count": 2, "clients": 1, "mean": 741.5, "min": 738.0, "max": 745.0 }],
     "total_clients": 1, "clients_read": 1, "complete": true
 }))]
-pub(crate) struct AgentReputationBody {
+pub struct AgentReputationBody {
     #[schema(minimum = 1)]
     agent_id: u64,
     /// Summaries by tag. Revoked feedback does not count.
@@ -118,13 +118,13 @@ impl From<&TagSummary> for TagBody {
 }
 
 impl AgentsBody {
-    pub(crate) fn of(found: &Page, page: u64, limit: u64) -> Self {
+    pub fn of(found: &Page, page: u64, limit: u64) -> Self {
         Self { agents: found.agents.iter().map(AgentBody::from).collect(), total: found.total, page, limit }
     }
 }
 
 impl FoundBody {
-    pub(crate) fn of(found: &Found, query: String, page: u64, limit: u64) -> Self {
+    pub fn of(found: &Found, query: String, page: u64, limit: u64) -> Self {
         Self {
             agents: found.agents.iter().map(AgentBody::from).collect(),
             total_results: found.total,
@@ -136,7 +136,7 @@ impl FoundBody {
 }
 
 impl AgentReputationBody {
-    pub(crate) fn of(id: u64, held: &AgentReputation) -> Self {
+    pub fn of(id: u64, held: &AgentReputation) -> Self {
         Self {
             agent_id: id,
             summaries: held.summaries.iter().map(TagBody::from).collect(),

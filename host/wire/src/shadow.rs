@@ -6,11 +6,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{Moment, ReferenceBody};
-use crate::config;
 use assay_domain::{
     ModelKind, ModelRef, Time,
     stats::{Histogram, INVESTIGATE, Joint, SIGNIFICANT},
 };
+use assay_scoring::config;
 use assay_scoring::rollout::{Bound, Rollout, ShadowPair, Spread};
 
 /// The results of the challengers of one kind compared with the champion, of all hosts together.

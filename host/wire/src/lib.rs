@@ -1,5 +1,8 @@
 //! The bodies of responses, in the form that the API defines. No other type of the server is serialised for a client.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
+mod agents;
 mod audit;
 mod chain;
 mod check;
@@ -22,6 +25,7 @@ mod status;
 mod submission;
 mod summary;
 
+pub use agents::{AgentBody, AgentReputationBody, AgentsBody, FoundBody};
 pub use audit::{AuditBody, AuditEntryBody};
 pub use chain::{ChainActivity, ChainReportBody};
 pub use check::CheckBody;
