@@ -1,4 +1,4 @@
-//! Values and rules of credit scoring. No async, no I/O, and no wire format: module `http` of the server defines the
+//! Values and rules of credit scoring. No async, no I/O, and no wire format: the crate `assay-wire` defines the
 //! bodies of answers.
 
 mod agent;

@@ -12,11 +12,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     config::{self, Config},
-    http, sources,
-    verify::Contradictions,
+    sources,
+    verify::watch,
 };
 use assay_access::Access;
 use assay_agents::{AgentRegistries, Agents};
+use assay_api::{Components, Contradictions};
 use assay_chain::Chains;
 use assay_outbox::{
     sender::{Registries, Sender},
@@ -64,8 +65,8 @@ pub enum AppError {
 
 /// The parts of a server that is ready to answer.
 pub struct Assembled {
-    /// The state of the handlers; the argument of [`http::router`].
-    pub http: http::App,
+    /// The state of the handlers; the argument of [`assay_api::router`].
+    pub http: assay_api::App,
     /// The background tasks; dropping this ends them.
     tasks: Tasks,
     readers: TaskTracker,
@@ -119,10 +120,10 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     outcomes.start(&tasks.spawner());
     let contradictions = Contradictions::default();
     if config.check_live && !config.sandbox {
-        contradictions.watch(config, &chains, &tasks.spawner());
+        watch(&contradictions, config, &chains, &tasks.spawner());
     }
     fold_metrics(&tasks, metrics.clone());
-    let services = http::Services {
+    let services = assay_api::Services {
         source,
         scoring,
         rollout,
@@ -140,7 +141,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         store,
         metrics,
     };
-    let http = http::App::new(config, services);
+    let http = assay_api::App::new(api_settings(config), services);
     Ok(Assembled { http, tasks, readers, access })
 }
 
@@ -238,7 +239,7 @@ fn reputation(
 pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationToken) -> Result<(), AppError> {
     let assembled = assemble(&config).await?;
     let address = listener.local_addr()?;
-    let router = http::router(assembled.http.clone());
+    let router = assay_api::router(assembled.http.clone());
     for missing in assembled.http.missing_models() {
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }
@@ -264,7 +265,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         closing.cancel();
     };
     let (served, ()) =
-        tokio::join!(http::serve(listener, router, http::Bounds::from(&config.http), closing.clone()), leave);
+        tokio::join!(assay_api::serve(listener, router, assay_api::Bounds::from(&config.http), closing.clone()), leave);
     served?;
     assembled.stop().await;
     tracing::info!("stopped");
@@ -279,6 +280,23 @@ fn local_url(address: SocketAddr) -> String {
         ip => ip,
     };
     format!("http://{}", SocketAddr::new(ip, address.port()))
+}
+
+/// What the handlers know of the configuration.
+fn api_settings(config: &Config) -> assay_api::Settings {
+    assay_api::Settings {
+        http: config.http.clone(),
+        docs: config.docs.clone(),
+        is_sandbox: config.sandbox,
+        chains: config.chains.iter().map(|chain| (chain.id, chain.name.clone())).collect(),
+        not_covered: config.reading.not_covered.clone(),
+        components: Components {
+            largest: config.models.largest_component(),
+            large: config.models.limits().largest_file() as u64,
+        },
+        public_models: config.models.public,
+        backups: config.store.path.with_file_name("backups"),
+    }
 }
 
 async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, AppError> {
@@ -316,15 +334,4 @@ fn fold_metrics(tasks: &Tasks, metrics: Metrics) {
             }
         }
     });
-}
-
-/// A server without models and chains, for tests.
-#[cfg(test)]
-pub(crate) async fn without_models() -> (Assembled, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("assay.toml");
-    std::fs::create_dir(folder.path().join("plugins")).unwrap();
-    let [shelf, store] = ["plugins", "store"].map(|name| folder.path().join(name));
-    std::fs::write(&file, format!("models.shelf = {shelf:?}\nstore.path = {store:?}\n")).unwrap();
-    (assemble(&config::load(Some(&file)).unwrap()).await.unwrap(), folder)
 }

@@ -8,6 +8,5 @@
 
 pub mod app;
 pub mod config;
-pub mod http;
 pub mod sources;
 pub mod verify;

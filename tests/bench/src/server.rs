@@ -3,10 +3,8 @@
 
 use std::{path::Path, sync::LazyLock};
 
-use assay::{
-    app, config,
-    http::{self, ApiError, App},
-};
+use assay::{app, config};
+use assay_api::{ApiError, App};
 use assay_domain::{Address, ModelKind, ModelRef, Scope, Score};
 use assay_sandbox::SandboxScore;
 use assay_wire::ScoreBody;
@@ -33,10 +31,10 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let assembled = app::assemble(&config).await?;
-        let router = http::routes(assembled.http.clone()).get(READY, ready).get(OPEN, open).finish();
+        let router = assay_api::routes(assembled.http.clone()).get(READY, ready).get(OPEN, open).finish();
         let listener = TcpListener::bind(config.listen).await?;
         eprintln!("listening {}", listener.local_addr()?);
-        http::serve(listener, router, http::Bounds::from(&config.http), CancellationToken::new()).await?;
+        assay_api::serve(listener, router, assay_api::Bounds::from(&config.http), CancellationToken::new()).await?;
         Ok(())
     })
 }

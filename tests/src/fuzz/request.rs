@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use assay::{app, config, http::router};
+use assay::{app, config};
+use assay_api::router;
 use axum::{
     Router,
     body::{Body, to_bytes},

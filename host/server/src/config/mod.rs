@@ -3,7 +3,6 @@
 //! section.
 
 mod entry;
-mod http;
 mod load;
 mod models;
 mod validate;
@@ -26,7 +25,7 @@ pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
 
 pub use assay_access::config::KeyConfig;
 pub use assay_agents::config::{Agents, Ipfs, Pinning};
-pub use http::{Docs, Http, Network};
+pub use assay_api::config::{Docs, Http};
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
 

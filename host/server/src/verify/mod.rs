@@ -29,7 +29,7 @@ use assay_submissions::ipfs::Ipfs;
 
 use claim::{Claim, claims, identity_services, registries};
 pub use survey::{Depth, LogQueries, LogRange, Survey, survey};
-pub use watch::Contradictions;
+pub(crate) use watch::watch;
 
 /// One contradiction between the configuration and the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]

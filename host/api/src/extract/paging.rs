@@ -1,0 +1,141 @@
+//! `page`, `limit` and `q` of a list.
+
+use axum::{extract::FromRequestParts, http::request::Parts};
+use url::form_urlencoded;
+
+use super::parameter::{in_query, limited, optional, parameters};
+use crate::{
+    ApiError, App,
+    validation::{Location, Violation},
+};
+
+const LIMIT: u64 = 20;
+const MOST: u64 = 100;
+/// The largest page, which the answer repeats as it was sent: every JSON parser reads numbers up to it exactly.
+const MOST_PAGE: u64 = super::body::MOST;
+
+/// The part of a list: page 1 with 20 entries by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Paging {
+    /// 1 or more.
+    pub page: u64,
+    /// 1 to 100.
+    pub limit: u64,
+}
+
+parameters!(Paging:
+    limited(optional::<u64>("page", "Page, counted from 1").example(Some(1.into())), |schema| {
+        (schema.minimum, schema.maximum) = (Some(1.into()), Some(MOST_PAGE.into()));
+    }),
+    limited(optional::<u64>("limit", "Entries on a page; 20 by default").example(Some(LIMIT.into())), |schema| {
+        (schema.minimum, schema.maximum) = (Some(1.into()), Some(MOST.into()));
+    }),
+);
+
+/// `q`, at least one character.
+pub(crate) struct SearchQuery(pub String);
+
+parameters!(SearchQuery: limited(
+    in_query::<String>("q", "Text in the name or the description of an agent", "lend"),
+    |schema| schema.min_length = Some(1),
+));
+
+/// `q`, a text that submissions are searched for; all by default.
+pub(crate) struct Found(pub String);
+
+parameters!(Found: optional::<String>(
+    "q",
+    "Part of a submission id or address, an agent id, or a status; all submissions by default",
+).example(Some("failed".into())));
+
+impl FromRequestParts<App> for Found {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        Ok(Self(last(parts.uri.query().unwrap_or_default(), "q").unwrap_or_default().trim().to_owned()))
+    }
+}
+
+impl FromRequestParts<App> for Paging {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        paging(parts.uri.query().unwrap_or_default())
+    }
+}
+
+impl FromRequestParts<App> for SearchQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
+        match last(parts.uri.query().unwrap_or_default(), "q") {
+            None => Err(ApiError::invalid(vec![Violation::missing(Location::Query, "q")])),
+            Some(q) if q.is_empty() => Err(ApiError::invalid(vec![Violation::empty(Location::Query, "q")])),
+            Some(q) => Ok(Self(q)),
+        }
+    }
+}
+
+fn paging(query: &str) -> Result<Paging, ApiError> {
+    let (page, limit) = (integer(query, "page"), integer(query, "limit"));
+    let violations: Vec<Violation> =
+        [&page, &limit].into_iter().filter_map(|read| read.as_ref().err().cloned()).collect();
+    let (Ok(page), Ok(limit)) = (page, limit) else { return Err(ApiError::invalid(violations)) };
+    let (page, limit) = (page.unwrap_or(1), limit.unwrap_or(LIMIT as i128));
+    if page < 1 {
+        return Err(ApiError::page_out_of_range());
+    }
+    if page > i128::from(MOST_PAGE) {
+        return Err(ApiError::invalid(vec![Violation::beyond(Location::Query, "page", MOST_PAGE)]));
+    }
+    if !(1..=MOST as i128).contains(&limit) {
+        return Err(ApiError::limit_out_of_range());
+    }
+    Ok(Paging { page: u64::try_from(page).unwrap_or(u64::MAX), limit: limit as u64 })
+}
+
+/// The integer parameter `name`. A number outside the range of the type becomes the largest or smallest one.
+fn integer(query: &str, name: &'static str) -> Result<Option<i128>, Violation> {
+    let Some(text) = last(query, name) else { return Ok(None) };
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(&text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(Violation::not_an_integer(Location::Query, name));
+    }
+    let beyond = if text.starts_with('-') { i128::MIN } else { i128::MAX };
+    Ok(Some(text.parse().unwrap_or(beyond)))
+}
+
+fn last(query: &str, name: &str) -> Option<String> {
+    form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).last().map(|(_, value)| value.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_and_their_bounds() {
+        let read =
+            |query: &str| paging(query).map(|paging| (paging.page, paging.limit)).map_err(|error| format!("{error:?}"));
+        assert_eq!(
+            (read(""), read("page=3&limit=100&q=x"), read("page=1&page=2")),
+            (Ok((1, 20)), Ok((3, 100)), Ok((2, 20)))
+        );
+        assert_eq!(read(&format!("page={MOST_PAGE}")), Ok((MOST_PAGE, 20)));
+        for (query, why) in [
+            ("page=0", "Page must be >= 1"),
+            ("page=-7&limit=0", "Page must be >= 1"),
+            ("limit=0", "Limit must be between 1 and 100"),
+            ("limit=101", "Limit must be between 1 and 100"),
+            ("limit=-1", "Limit must be between 1 and 100"),
+            ("page=9007199254740992", "less_than_equal"),
+            ("page=99999999999999999999999999999999999999999999999999", "less_than_equal"),
+            ("page=", "int_parsing"),
+            ("page=1.5", "int_parsing"),
+            ("limit=ten", "int_parsing"),
+        ] {
+            let error = read(query).unwrap_err();
+            assert!(error.contains(why), "{query}: {error}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Mock reports and portfolio values.
+
+use axum::{Json, extract::State};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{
+    ApiError, App,
+    extract::{AddressPath, ChainPath},
+    responses,
+};
+use assay_domain::{ChainId, Claimed};
+use assay_sandbox::Asked;
+use assay_wire::{Checksummed, Moment, ReportBody, TotalBody, Usd};
+
+/// The holdings of an address on one chain, in dollars.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SandboxChainTotal)]
+pub(crate) struct ChainTotalBody {
+    #[schema(value_type = String)]
+    address: Checksummed,
+    #[schema(value_type = String, format = DateTime)]
+    timestamp: Moment,
+    #[schema(value_type = f64)]
+    total_asset_usd: Usd,
+    #[schema(value_type = u64)]
+    chain_id: ChainId,
+    chain_name: String,
+}
+
+/// A mock credit report.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/report/address/{address}", tag = "sandbox", operation_id = "get_sandbox_report",
+    params(AddressPath),
+    responses(
+        (status = 200, description = "The report", body = ReportBody),
+        responses::Address, responses::Keyed, responses::Models,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn get(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ReportBody>, ApiError> {
+    let report = app.sandbox().report(Asked::plainly(address))?;
+    let not_covered = app.not_covered(&report.contents);
+    Ok(Json(ReportBody { sandbox: Some(true), ..ReportBody::of(report, Claimed::Nothing, not_covered) }))
+}
+
+/// The mock value of everything an address holds.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/report/address/{address}/total/usd", tag = "sandbox", operation_id = "get_sandbox_total",
+    params(AddressPath),
+    responses(
+        (status = 200, description = "The value", body = TotalBody),
+        responses::Address, responses::Keyed, responses::Models,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn total(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<TotalBody>, ApiError> {
+    let portfolio = app.sandbox().portfolio(address)?;
+    Ok(Json(TotalBody::of(address, Moment::now(), portfolio.iter().map(|chain| chain.total_asset_usd), None)))
+}
+
+/// The mock value of what an address holds on one chain.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd", tag = "sandbox", operation_id = "get_sandbox_chain_total",
+    params(AddressPath, ChainPath),
+    responses(
+        (status = 200, description = "The value", body = ChainTotalBody),
+        responses::AddressAndChain, responses::Validated, responses::Keyed, responses::Models,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn chain_total(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+    ChainPath(chain_id, chain_name): ChainPath,
+) -> Result<Json<ChainTotalBody>, ApiError> {
+    let portfolio = app.sandbox().portfolio(address)?;
+    let total_asset_usd =
+        portfolio.iter().filter(|chain| chain.chain_id == chain_id).map(|chain| Usd(chain.total_asset_usd)).sum();
+    Ok(Json(ChainTotalBody {
+        address: Checksummed(address),
+        timestamp: Moment::now(),
+        total_asset_usd,
+        chain_id,
+        chain_name,
+    }))
+}

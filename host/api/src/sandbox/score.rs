@@ -1,0 +1,95 @@
+//! Mock scores: one, one with off-chain assets, the mean of several, and each of several.
+
+use axum::{Json, extract::State};
+
+use crate::{
+    ApiError, App,
+    extract::{AddressList, AddressPath, JsonObject},
+    responses,
+    score::OffChain,
+};
+use assay_scoring::{ScoringError, blocking};
+use assay_wire::{MeanBody, ScoreBody, ScoresBody, SkippedBody};
+
+/// A mock score: the same address always has the same.
+///
+/// 0x0000000000000000000000000000000000000001 to …04 are excellent, good, fair and low.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "get_sandbox_score",
+    params(AddressPath),
+    responses(
+        (status = 200, description = "The score", body = ScoreBody),
+        responses::Address, responses::Keyed, responses::Models,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn get(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+) -> Result<Json<ScoreBody>, ApiError> {
+    Ok(Json(ScoreBody::mock(address, app.sandbox().score(address)?)))
+}
+
+/// A mock score with off-chain assets added, in proportion up to 100,000 USD.
+#[utoipa::path(
+    post, path = "/api/v2/sandbox/score/address/{address}", tag = "sandbox", operation_id = "enhance_sandbox_score",
+    params(AddressPath),
+    request_body(content = OffChain, content_type = "application/json"),
+    responses(
+        (status = 200, description = "The score", body = ScoreBody),
+        responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Models,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn post(
+    State(app): State<App>,
+    AddressPath(address): AddressPath,
+    mut body: JsonObject,
+) -> Result<Json<ScoreBody>, ApiError> {
+    let assets = body.amount("total_asset_usd").unwrap_or(0.0);
+    body.finish()?;
+    Ok(Json(ScoreBody::mock(address, app.sandbox().boosted(address, assets)?)))
+}
+
+/// One mock score for several addresses: the mean of their scores. Invalid addresses are skipped.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/score/", tag = "sandbox", operation_id = "get_sandbox_mean_score",
+    params(AddressList),
+    responses(
+        (status = 200, description = "The mean", body = MeanBody),
+        responses::Several, responses::Validated, responses::Keyed, responses::Models,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn mean(
+    State(app): State<App>,
+    AddressList(addresses, skipped): AddressList,
+) -> Result<Json<MeanBody>, ApiError> {
+    let sandbox = app.sandbox();
+    let mean = blocking(move || {
+        let mean = sandbox.mean(&addresses)?;
+        Ok::<_, ScoringError>(MeanBody::mock(addresses, mean))
+    });
+    Ok(Json(MeanBody { skipped: SkippedBody::all(skipped), ..mean.await? }))
+}
+
+/// Mock scores of several addresses. Invalid addresses are skipped.
+#[utoipa::path(
+    get, path = "/api/v2/sandbox/score/batch/", tag = "sandbox", operation_id = "list_sandbox_scores",
+    params(AddressList),
+    responses(
+        (status = 200, description = "The scores", body = ScoresBody),
+        responses::Several, responses::Validated, responses::Keyed, responses::Models,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn batch(
+    State(app): State<App>,
+    AddressList(addresses, skipped): AddressList,
+) -> Result<Json<ScoresBody>, ApiError> {
+    let sandbox = app.sandbox();
+    let score = move |address| Ok(ScoreBody::mock(address, sandbox.score(address)?));
+    let scores: Result<Vec<ScoreBody>, ScoringError> =
+        blocking(move || addresses.into_iter().map(score).collect()).await;
+    Ok(Json(ScoresBody { skipped: SkippedBody::all(skipped), ..scores?.into() }))
+}
