@@ -192,7 +192,7 @@ impl Access {
     }
 
     /// Counts a request from `address` without a valid key; `None` when addresses have no rate.
-    pub async fn count_address(&self, address: IpAddr) -> Option<Count> {
+    pub(crate) async fn count_address(&self, address: IpAddr) -> Option<Count> {
         self.counted(Counted::Address(neighbourhood(address)), self.address_rate).await
     }
 

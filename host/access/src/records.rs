@@ -5,7 +5,7 @@ use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
 /// Minted API keys, by the SHA-256 of the key's text in hex.
-pub const API_KEYS: Family<KeyRecord> = Family::listed("api-key/");
+pub(crate) const API_KEYS: Family<KeyRecord> = Family::listed("api-key/");
 
 /// A minted API key, by the SHA-256 of its text.
 pub fn api_key(hash: &[u8; 32]) -> Key<KeyRecord> {
@@ -13,7 +13,7 @@ pub fn api_key(hash: &[u8; 32]) -> Key<KeyRecord> {
 }
 
 /// The hash in hex of the minted API key of this name, so that names are unique.
-pub fn api_key_name(name: &str) -> Key<String> {
+pub(crate) fn api_key_name(name: &str) -> Key<String> {
     Family::new("api-key-name/").key(name)
 }
 

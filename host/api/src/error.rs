@@ -156,11 +156,11 @@ impl ApiError {
         Self::coded(StatusCode::INTERNAL_SERVER_ERROR, code, "Internal server error")
     }
 
-    pub fn invalid_address(error: &InvalidAddress) -> Self {
+    pub(crate) fn invalid_address(error: &InvalidAddress) -> Self {
         Self::new(StatusCode::BAD_REQUEST, error.to_string())
     }
 
-    pub fn invalid_chain() -> Self {
+    pub(crate) fn invalid_chain() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Invalid chain id")
     }
 
@@ -170,7 +170,7 @@ impl ApiError {
     }
 
     /// The terms of a payment, for clients of both versions of x402.
-    pub fn payment_required(demand: Demand) -> Self {
+    pub(crate) fn payment_required(demand: Demand) -> Self {
         let error = Self {
             status: StatusCode::PAYMENT_REQUIRED,
             body: Body::Payment(Box::new(demand.body.into())),
@@ -185,7 +185,7 @@ impl ApiError {
     }
 
     /// The name of the kind does not exist.
-    pub fn no_kind() -> Self {
+    pub(crate) fn no_kind() -> Self {
         Self::coded(
             StatusCode::NOT_FOUND,
             "unknown_kind",
@@ -194,28 +194,28 @@ impl ApiError {
     }
 
     /// No score is stored under this id, or it belongs to another key.
-    pub fn no_score() -> Self {
+    pub(crate) fn no_score() -> Self {
         Self::coded(StatusCode::NOT_FOUND, "unknown_score", "No score of this id is kept for this key")
     }
 
     /// `id` is the text in the path.
-    pub fn no_agent(id: impl std::fmt::Display) -> Self {
+    pub(crate) fn no_agent(id: impl std::fmt::Display) -> Self {
         Self::new(StatusCode::NOT_FOUND, format!("Agent {id} does not exist in the Identity Registry"))
     }
 
-    pub fn page_out_of_range() -> Self {
+    pub(crate) fn page_out_of_range() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Page must be >= 1")
     }
 
-    pub fn limit_out_of_range() -> Self {
+    pub(crate) fn limit_out_of_range() -> Self {
         Self::new(StatusCode::BAD_REQUEST, "Limit must be between 1 and 100")
     }
 
-    pub fn no_submission() -> Self {
+    pub(crate) fn no_submission() -> Self {
         Self::new(StatusCode::NOT_FOUND, "Submission not found")
     }
 
-    pub fn no_valid_address() -> Self {
+    pub(crate) fn no_valid_address() -> Self {
         Self::several("No valid addresses provided")
     }
 
@@ -226,12 +226,12 @@ impl ApiError {
     }
 
     /// Off-chain figures without a `name`.
-    pub fn no_name() -> Self {
+    pub(crate) fn no_name() -> Self {
         Self::plain("Additional data must provide a name field")
     }
 
     /// `id` is the text in the path.
-    pub fn unsupported_chain(id: &str) -> Self {
+    pub(crate) fn unsupported_chain(id: &str) -> Self {
         Self::plain(format!("Unsupported chain: {id}"))
     }
 
@@ -241,7 +241,7 @@ impl ApiError {
         Self::coded(StatusCode::BAD_GATEWAY, "chain_not_configured", detail)
     }
 
-    pub fn no_route() -> Self {
+    pub(crate) fn no_route() -> Self {
         Self::new(StatusCode::NOT_FOUND, "No such path; /docs lists every path there is")
     }
 
@@ -249,12 +249,12 @@ impl ApiError {
         Self::coded(StatusCode::PAYLOAD_TOO_LARGE, "too_large", format!("Request body is larger than {most} bytes"))
     }
 
-    pub fn body_too_slow() -> Self {
+    pub(crate) fn body_too_slow() -> Self {
         Self::new(StatusCode::REQUEST_TIMEOUT, "Request body did not arrive in time")
             .with_header(header::CONNECTION, HeaderValue::from_static("close"))
     }
 
-    pub fn too_slow() -> Self {
+    pub(crate) fn too_slow() -> Self {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again, what was read so far is kept")
     }
 
@@ -266,7 +266,7 @@ impl ApiError {
 
     /// Adds what to do to the message.
     #[must_use]
-    pub fn advise(mut self, advice: &str) -> Self {
+    pub(crate) fn advise(mut self, advice: &str) -> Self {
         if let Body::Detail(body) = &mut self.body {
             body.detail = format!("{}; {advice}", body.detail).into();
         }

@@ -46,11 +46,11 @@ impl Violation {
         Self::new("missing", place, Some(field), "Field required")
     }
 
-    pub fn not_a_bool(place: Location, field: &'static str) -> Self {
+    pub(crate) fn not_a_bool(place: Location, field: &'static str) -> Self {
         Self::new("bool_parsing", place, Some(field), "Input should be a valid boolean, unable to interpret input")
     }
 
-    pub fn not_an_integer(place: Location, field: &'static str) -> Self {
+    pub(crate) fn not_an_integer(place: Location, field: &'static str) -> Self {
         Self::new(
             "int_parsing",
             place,
@@ -59,15 +59,15 @@ impl Violation {
         )
     }
 
-    pub fn not_a_number(field: &'static str) -> Self {
+    pub(crate) fn not_a_number(field: &'static str) -> Self {
         Self::new("float_type", Location::Body, Some(field), "Input should be a valid number")
     }
 
-    pub fn not_an_int(field: &'static str) -> Self {
+    pub(crate) fn not_an_int(field: &'static str) -> Self {
         Self::new("int_type", Location::Body, Some(field), "Input should be a valid integer")
     }
 
-    pub fn not_whole(field: &'static str) -> Self {
+    pub(crate) fn not_whole(field: &'static str) -> Self {
         Self::new(
             "int_from_float",
             Location::Body,
@@ -80,7 +80,7 @@ impl Violation {
         Self::new("less_than_equal", place, Some(field), format!("Input should be less than or equal to {most}"))
     }
 
-    pub fn not_finite(field: &'static str) -> Self {
+    pub(crate) fn not_finite(field: &'static str) -> Self {
         Self::new("finite_number", Location::Body, Some(field), "Input should be a finite number")
     }
 
@@ -88,7 +88,7 @@ impl Violation {
         Self::new("greater_than_equal", Location::Body, Some(field), "Input should be greater than or equal to 0")
     }
 
-    pub fn below_one(place: Location, field: &'static str) -> Self {
+    pub(crate) fn below_one(place: Location, field: &'static str) -> Self {
         Self::new("greater_than_equal", place, Some(field), "Input should be greater than or equal to 1")
     }
 
@@ -96,11 +96,11 @@ impl Violation {
         Self::new("string_too_short", place, Some(field), "String should have at least 1 character")
     }
 
-    pub fn not_a_string(field: &'static str) -> Self {
+    pub(crate) fn not_a_string(field: &'static str) -> Self {
         Self::new("string_type", Location::Body, Some(field), "Input should be a valid string")
     }
 
-    pub fn not_a_list(field: &'static str) -> Self {
+    pub(crate) fn not_a_list(field: &'static str) -> Self {
         Self::new("list_type", Location::Body, Some(field), "Input should be a valid list")
     }
 
@@ -109,7 +109,7 @@ impl Violation {
         Self::new("value_error", place, Some(field), format!("Value error, {why}"))
     }
 
-    pub fn not_an_object() -> Self {
+    pub(crate) fn not_an_object() -> Self {
         Self::new(
             "model_attributes_type",
             Location::Body,
@@ -118,7 +118,7 @@ impl Violation {
         )
     }
 
-    pub fn not_json(error: &serde_json::Error) -> Self {
+    pub(crate) fn not_json(error: &serde_json::Error) -> Self {
         Self::new("json_invalid", Location::Body, None, format!("JSON decode error: {error}"))
     }
 }

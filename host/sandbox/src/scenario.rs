@@ -80,7 +80,7 @@ impl Condition {
     }
 
     /// Whether the answer is plain, as for a subject without a scenario.
-    pub fn is_plain(self) -> bool {
+    pub(crate) fn is_plain(self) -> bool {
         matches!(self.0, None | Some(Behaviour::Slow(_)))
     }
 
@@ -116,7 +116,7 @@ impl Condition {
     }
 
     /// The chain that cannot be read.
-    pub fn unread_chain(self) -> Option<ChainId> {
+    pub(crate) fn unread_chain(self) -> Option<ChainId> {
         if let Some(Behaviour::ChainUnread(chain)) = self.0 { Some(chain) } else { None }
     }
 

@@ -296,7 +296,7 @@ impl NotApplicable {
         status: "not_applicable",
         reason: "Loans on these protocols are overcollateralized: collateral is liquidated before a borrower can default",
     };
-    pub const DELINQUENCIES: Self = Self {
+    pub(crate) const DELINQUENCIES: Self = Self {
         status: "not_applicable",
         reason: "Loans on these protocols have no due dates, so no payment can be late",
     };

@@ -58,7 +58,7 @@ impl Review {
     }
 
     /// What prevents the promotion, in a sentence.
-    pub fn objections(&self) -> String {
+    pub(crate) fn objections(&self) -> String {
         self.against().join(", ")
     }
 

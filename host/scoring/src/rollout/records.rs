@@ -18,11 +18,11 @@ pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
 /// What each process measured of credit challengers, by hour since the epoch and process.
 pub const SHADOWS: Family<ShadowRecord> = Family::listed("shadow/credit/");
 /// Scores that are held against what happened later, by hour since the epoch and process.
-pub const OBSERVED: Family<ObservedRecord> = Family::listed("observed/");
+pub(crate) const OBSERVED: Family<ObservedRecord> = Family::listed("observed/");
 /// The steps of the audit log. Ids begin with the time, so keys sort by time.
-pub const AUDIT: Family<AuditRecord> = Family::listed("audit/");
+pub(crate) const AUDIT: Family<AuditRecord> = Family::listed("audit/");
 /// The outcome of each step of the audit log.
-pub const AUDIT_END: Family<AuditEnd> = Family::listed("audit-end/");
+pub(crate) const AUDIT_END: Family<AuditEnd> = Family::listed("audit-end/");
 
 /// Roles of the models of one kind.
 pub fn roles(kind: ModelKind) -> Key<RolesRecord> {
@@ -45,12 +45,12 @@ pub fn served(id: Uuid) -> Key<ServedRecord> {
 }
 
 /// The key of the same record, to test whether it exists without parsing it.
-pub fn served_at_all(id: Uuid) -> Key<IgnoredAny> {
+pub(crate) fn served_at_all(id: Uuid) -> Key<IgnoredAny> {
     Family::spread("score/").key(id.simple())
 }
 
 /// The secret that binds the ids of scores to their owners: 32 bytes in hex.
-pub fn score_secret() -> Key<String> {
+pub(crate) fn score_secret() -> Key<String> {
     Key::single("score-secret")
 }
 
@@ -60,7 +60,7 @@ pub fn audit(id: &str) -> Key<AuditRecord> {
 }
 
 /// The outcome of a step of the audit log.
-pub fn audit_end(id: &str) -> Key<AuditEnd> {
+pub(crate) fn audit_end(id: &str) -> Key<AuditEnd> {
     AUDIT_END.key(id)
 }
 

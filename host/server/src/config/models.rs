@@ -66,7 +66,7 @@ impl Models {
     }
 
     /// The largest file that may be uploaded, in bytes.
-    pub fn largest_component(&self) -> u64 {
+    pub(crate) fn largest_component(&self) -> u64 {
         match self.large_lanes {
             0 => self.max_component_bytes,
             _ => self.limits().largest_file() as u64,

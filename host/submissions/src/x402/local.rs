@@ -22,7 +22,7 @@ impl Local {
     }
 
     /// Completes when a payment may have been claimed.
-    pub async fn news(&self) {
+    pub(crate) async fn news(&self) {
         self.x402.inner.claimed.notified().await;
     }
 

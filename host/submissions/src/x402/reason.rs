@@ -54,7 +54,7 @@ impl Refused {
         Self::new(VALUE, format!("The payment is to be {at_least}{wanted} of the asset's smallest unit, {price}"))
     }
 
-    pub fn not_yet_valid() -> Self {
+    pub(crate) fn not_yet_valid() -> Self {
         Self::new(VALID_AFTER, "The signature does not hold yet; check the clock it was signed by")
     }
 
@@ -89,13 +89,13 @@ impl Refused {
         Self::new(USED, "The payment's nonce has been used or cancelled; sign a new payment with another nonce")
     }
 
-    pub fn reverted_on_chain() -> Self {
+    pub(crate) fn reverted_on_chain() -> Self {
         let detail = "The transfer was reverted on the chain, though the chain had confirmed it; sign a new one";
         Self::new(STATE, detail)
     }
 
     /// The transfer did not come to the chain.
-    pub fn not_landed() -> Self {
+    pub(crate) fn not_landed() -> Self {
         Self::new(SETTLE, "The transfer could not be brought to the chain; present the payment again")
     }
 
@@ -105,7 +105,7 @@ impl Refused {
     }
 
     /// The transfers of the payer have cost too much gas today without moving money.
-    pub fn out_of_gas(payer: Address) -> Self {
+    pub(crate) fn out_of_gas(payer: Address) -> Self {
         let detail = format!(
             "Transfers of {payer} were reverted on the chain and cost more gas than this server pays for in a day; pay from another account, or use an API key"
         );

@@ -13,7 +13,7 @@ use assay_store::{Family, Key};
 use super::terms::Item;
 
 /// The payments with work left. The keys are in order of age.
-pub const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");
+pub(crate) const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");
 
 /// A payment. It is stored for ever, so that it is spent once.
 pub fn payment(PaymentId { chain, asset, from, nonce }: &PaymentId) -> Key<PaymentRecord> {
@@ -21,19 +21,22 @@ pub fn payment(PaymentId { chain, asset, from, nonce }: &PaymentId) -> Key<Payme
 }
 
 /// The entry of an open payment.
-pub fn open_payment(claimed_at: Time, PaymentId { asset, from, nonce, .. }: &PaymentId) -> Key<PaymentId> {
+pub(crate) fn open_payment(claimed_at: Time, PaymentId { asset, from, nonce, .. }: &PaymentId) -> Key<PaymentId> {
     OPEN_PAYMENTS.key(format_args!("{:015}-{asset:#x}-{from:#x}-{nonce:#x}", claimed_at.timestamp_millis().max(0)))
 }
 
 /// The payment that a payer presented for this purchase; stored as long as its signature holds. Two values of
 /// `Idempotency-Key` are two purchases.
-pub fn payment_for(PaymentId { chain, asset, from, .. }: &PaymentId, purchase: &PurchaseRecord) -> Key<PaymentId> {
+pub(crate) fn payment_for(
+    PaymentId { chain, asset, from, .. }: &PaymentId,
+    purchase: &PurchaseRecord,
+) -> Key<PaymentId> {
     let same = keccak256(format!("{:#x}|{:?}", purchase.digest, purchase.retry_key));
     Family::new("payment-for/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{same:#x}"))
 }
 
 /// The time of a payer's latest settled payment; removed by a reverted transfer.
-pub fn settled_payer(PaymentId { chain, asset, from, .. }: &PaymentId) -> Key<Time> {
+pub(crate) fn settled_payer(PaymentId { chain, asset, from, .. }: &PaymentId) -> Key<Time> {
     Family::new("payment-payer/").key(format_args!("{chain}/{asset:#x}/{from:#x}"))
 }
 
@@ -159,7 +162,7 @@ impl PurchaseRecord {
 }
 
 impl PaymentRecord {
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.state == PaymentState::Open
     }
 }

@@ -79,11 +79,11 @@ impl Terms {
     }
 
     /// The network as the second version names it.
-    pub fn caip2(&self) -> String {
+    pub(crate) fn caip2(&self) -> String {
         format!("eip155:{}", self.domain.chain)
     }
 
-    pub fn network_in(&self, version: Version) -> String {
+    pub(crate) fn network_in(&self, version: Version) -> String {
         match version {
             Version::One => self.network.to_owned(),
             Version::Two => self.caip2(),

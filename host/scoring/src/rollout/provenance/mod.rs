@@ -93,7 +93,7 @@ impl Provenance {
 
 impl Rollout {
     /// Reserves room for the record of a score; `None` if provenance is switched off or the store is too slow.
-    pub fn reserve_record(&self) -> Option<Slot<'_>> {
+    pub(crate) fn reserve_record(&self) -> Option<Slot<'_>> {
         self.inner.provenance.reserve()
     }
 
