@@ -5,7 +5,8 @@
 //! position, but for the rounding of each move. And it adds at most what the market paid: the highest sum that the
 //! wallet ever had, times the growth of the market's index since its beginning, at the rate of the market and not at a
 //! guess. Both bounds hold for any order of moves and at any time, so that the logs of a correct endpoint always fit,
-//! and a missing log shows as soon as its amount is more than the possible interest.
+//! and a missing log shows as soon as its amount is more than the possible interest. Scaled amounts and shares have no
+//! interest, so that there every missing log shows, and several unless they cancel each other to the last unit.
 
 use std::cmp::Ordering;
 
@@ -19,7 +20,7 @@ use crate::{
 use assay_domain::U256;
 
 /// One, in the unit of Aave's indexes.
-const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
+pub(super) const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
 /// Each move is rounded to a scaled balance and back, which differs by less than this many of the smallest units.
 const ROUNDING: u64 = 2;
 /// Rounding of the position itself, and dust of the same size from gateways and vaults.

@@ -6,11 +6,10 @@ use std::{collections::BTreeSet, sync::Arc};
 use futures::future::join_all;
 
 use crate::{
-    entries::Entry,
     events::Extract,
     everyone::{Everyone, asked},
     hints::{AllHints, Hint, Naming},
-    indexed::{Indexed, IndexedMarket},
+    indexed::{Entry, Indexed, IndexedMarket},
     market::Market,
     pass::Pass,
     plan::Plan,
@@ -48,7 +47,7 @@ impl Reader {
         let markets = self.markets.iter().zip(hints.iter()).zip(records.iter_mut()).zip(&mut serving);
         for (index, (((market, hints), record), serves)) in markets.enumerate() {
             let Some(hints) = hints.as_ref().filter(|_| !doubted.contains(&index)) else { continue };
-            let entries = entries_of((wallet, indexed), &of_words, market, hints);
+            let entries = entries_of(wallet, indexed, &of_words, market, hints);
             if let Some(entries) = entries.filter(|_| self.is_behind(record.as_ref(), indexed)) {
                 // A record that lacks a part would be read again.
                 *record = record.take().filter(|record| !record.lacks_part(market, Some(hints)));
@@ -92,7 +91,8 @@ fn alias(hint: &Hint) -> Option<B256> {
 
 /// The entries of a wallet and of what stands for it in `market`; `None` if one of them is not known.
 fn entries_of(
-    (wallet, indexed): (Address, &Indexed),
+    wallet: Address,
+    indexed: &Indexed,
     of_words: &[(B256, Indexed)],
     market: &Market,
     hints: &[Hint],

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use alloy::{primitives::I256, rpc::types::Log};
 
 use crate::{
-    entries::{Entry, What},
+    indexed::{Entry, What},
     market::Market,
     plan::Plan,
     protocol::{Before, EventKind, Evidence},

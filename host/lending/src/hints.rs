@@ -6,6 +6,7 @@ use std::sync::Arc;
 use alloy::{primitives::b256, rpc::types::Log};
 use futures::future::BoxFuture;
 
+use crate::progress::Side;
 use assay_domain::{Address, B256};
 
 /// The transfer of every token, and of Comet markets for their base asset.
@@ -32,6 +33,8 @@ pub enum Naming {
     With(B256),
     /// In topic 1 as the sender, or in topic 2 as the receiver, of a token that represents a supply of this asset.
     Holder(Address),
+    /// In this topic, by a token that represents a supply or a debt of this asset, when its balance changes.
+    Balance { topic: usize, side: Side, asset: Address },
     /// In this topic, by another word that identifies the wallet.
     Alias { topic: usize, word: B256, of: Alias },
 }
@@ -66,7 +69,7 @@ impl Hint {
             return false;
         }
         match self.naming {
-            Naming::At(topic) => topics.get(topic) == Some(&wallet),
+            Naming::At(topic) | Naming::Balance { topic, .. } => topics.get(topic) == Some(&wallet),
             Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
             Naming::Alias { topic, word, .. } => topics.get(topic) == Some(&word),
             Naming::With(peer) => {

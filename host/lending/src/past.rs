@@ -197,9 +197,9 @@ struct OfKind<'a> {
     is_doubted: bool,
 }
 
-/// Whether an event of this kind can move this amount. Shares say nothing of what they were worth.
+/// Whether an event of this kind can move this amount. Shares and scaled amounts say nothing of what they were worth.
 fn fits(kind: EventKind, moved: &Move) -> bool {
-    if matches!(moved.asset, Asset::Shares(_)) {
+    if matches!(moved.asset, Asset::Shares(_) | Asset::Scaled(_)) {
         return false;
     }
     let (gains, loses) = (moved.amount.is_positive(), moved.amount.is_negative());

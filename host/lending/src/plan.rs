@@ -83,7 +83,7 @@ impl Plan {
                 }
                 let own = wallet.into_word();
                 let (topics, word, peer) = match hint.naming {
-                    Naming::At(topic) => (topic..=topic, own, None),
+                    Naming::At(topic) | Naming::Balance { topic, .. } => (topic..=topic, own, None),
                     Naming::With(peer) => (1..=2, own, Some(peer).filter(|_| !tail)),
                     Naming::Holder(_) => (1..=2, own, None),
                     Naming::Alias { topic, word, .. } => (topic..=topic, word, None),

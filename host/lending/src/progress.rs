@@ -21,9 +21,10 @@ pub struct LendingProgress {
     pub synced_to_block: u64,
     /// Hash of that block. Another hash there means that the chain was reorganised or replaced.
     pub synced_block_hash: B256,
-    /// The sums of the amounts. Absent where they were not summed, and in records older than this field.
+    /// The sums of the amounts. Absent where they were not summed, and in records older than this field, whose `flows`
+    /// had no scaled amounts; the history of such a record is read once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flows: Option<Vec<FlowRecord>>,
+    pub sums: Option<Vec<FlowRecord>>,
     /// Single events. Absent in records older than this field; the history of such a record is read once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<PastRecord>,
@@ -153,7 +154,7 @@ mod tests {
             B256::repeat_byte(3)
         );
         let old: LendingProgress = serde_json::from_str(&text).unwrap();
-        assert_eq!((old.synced_to_block, &old.flows), (9, &None));
+        assert_eq!((old.synced_to_block, &old.sums), (9, &None));
         assert_eq!(serde_json::to_string(&old).unwrap(), text);
     }
 }

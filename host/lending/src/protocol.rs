@@ -12,8 +12,8 @@ use crate::{
     asset::Asset,
     balance::Balance,
     config::MarketConfig,
-    entries::Entry,
     hints::Hint,
+    indexed::Entry,
     progress::{Shown, Side, Unexplained},
     sums::{Move, Sums},
 };
@@ -225,6 +225,11 @@ pub trait LendingTerms: Debug + Send + Sync {
 
     /// Whether the answers to [`traces`](Self::traces) prove that it had.
     fn ever_held(&self, answers: &[Option<Bytes>]) -> bool;
+
+    /// The balances that changed at least once, by the answers to [`traces`](Self::traces), with a log of each change.
+    fn touched(&self, _answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+        Vec::new()
+    }
 
     /// The storage slot with a trace that no call returns, where the answers to [`traces`](Self::traces) allow for one.
     fn trace_slot(&self, _answers: &[Option<Bytes>], _wallet: Address) -> Option<(Address, U256)> {

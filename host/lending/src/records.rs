@@ -45,7 +45,7 @@ impl From<LendingProgress> for Settled {
         let LendingProgress { counts, first_event_at: first, last_event_at: last, .. } = record;
         Self {
             tally: Tally { counts, first, last, last_liquidation: record.last_liquidation_at },
-            sums: record.flows.map(Sums::from_iter),
+            sums: record.sums.map(Sums::from_iter),
             past: record.past.map(Past::from),
             through: record.synced_to_block,
             hash: record.synced_block_hash,
@@ -82,7 +82,7 @@ pub(super) fn put(
         last_liquidation_at: settled.tally.last_liquidation,
         synced_to_block: settled.through,
         synced_block_hash: settled.hash,
-        flows: settled.sums.as_ref().map(Sums::records),
+        sums: settled.sums.as_ref().map(Sums::records),
         past: settled.past.as_ref().map(Past::record),
         shown: settled.shown,
         unexplained: settled.unexplained,

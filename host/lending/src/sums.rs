@@ -108,7 +108,7 @@ impl Sums {
     pub fn markets(&self) -> BTreeSet<B256> {
         let id = |(_, asset): &(Side, Asset)| match asset {
             Asset::Market(id) | Asset::Shares(id) => Some(*id),
-            Asset::Token(_) => None,
+            Asset::Token(_) | Asset::Scaled(_) => None,
         };
         self.flows.keys().filter_map(id).collect()
     }

@@ -87,7 +87,8 @@ pub fn hints(markets: &[Market], terms: Option<&AllTerms>) -> AllHints {
 /// The hints of `markets` for `wallet`, with the words that identify it in their logs at block `at`. `known` has the
 /// parts of positions that it once had, one entry per market. `None` for a market that does not answer.
 pub async fn wallet_hints(
-    (client, markets): (&Client, &[Market]),
+    client: &Client,
+    markets: &[Market],
     terms: Option<&AllTerms>,
     wallet: Address,
     known: &[BTreeSet<B256>],

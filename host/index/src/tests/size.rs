@@ -1,10 +1,12 @@
 //! How much the index takes. `ASSAY_INDEX_EVENTS=10000000 cargo test -p assay-index --release size -- --nocapture`
-//! measures what the issue on the index asks for.
+//! measures ten million events.
 
 use std::{
     fs,
     time::{Duration, Instant},
 };
+
+use assay_lending::Asset;
 
 use super::*;
 
@@ -31,21 +33,24 @@ impl Random {
     }
 }
 
-/// An event with its amount, as a lending pool logs it: six of ten amounts have 18 decimals, the others 6.
+/// An event with its amount and the change of the stored balance, as Aave logs it: six of ten amounts have 18 decimals, the others 6.
 fn event(random: &mut Random, wallets: &[Address], from: u64) -> WalletEntries {
     let block = from + random.below(BLOCKS);
     let kinds = [EventKind::Supply, EventKind::Withdraw, EventKind::Borrow, EventKind::Repay];
     let place = random.below(4) as usize;
     let most = 10_u64.pow(if random.below(10) < 6 { 12 + random.below(8) as u32 } else { 6 + random.below(6) as u32 });
     let amount = I256::try_from(1 + random.below(most)).unwrap();
+    let asset = Address::repeat_byte(random.below(30) as u8);
     let moved = Move {
         side: if place < 2 { Side::Supply } else { Side::Debt },
-        asset: Address::repeat_byte(random.below(30) as u8).into(),
+        asset: asset.into(),
         amount: if place.is_multiple_of(2) { amount } else { -amount },
         fixed_rate: false,
     };
+    let stored = I256::try_from(1 + random.below(most)).unwrap();
+    let scaled = Move { asset: Asset::Scaled(asset), amount: stored, ..moved };
     let event = What::Event { kind: kinds[place], time: 1_600_000_000 + block * 12 };
-    let entries = [event, What::Moved(moved)].map(|what| Entry { block, what }).to_vec();
+    let entries = [event, What::Moved(moved), What::Moved(scaled)].map(|what| Entry { block, what }).to_vec();
     let wallet = wallets[random.below(wallets.len() as u64) as usize];
     WalletEntries { wallet, market: random.below(3) as usize, entries }
 }

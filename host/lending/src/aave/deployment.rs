@@ -3,7 +3,10 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use super::positions::{Quote, Reserve, Terms};
+use super::{
+    Version,
+    positions::{Quote, Reserve, Terms},
+};
 use crate::{balance::Interest, config::MarketConfig};
 use assay_domain::{Address, B256, Protocol, U256};
 use assay_evm::{Block, Call, Client, Fault, returned};
@@ -48,22 +51,32 @@ type Listing = (Option<Vec<TokenData>>, Option<Quote>);
 /// # Errors
 /// [`Fault`] where the chain did not answer.
 pub(super) async fn look_up(client: &Client, pools: &[&MarketConfig], at: Block) -> Result<Vec<Option<Terms>>, Fault> {
-    let (at, now) = (at.hash, at.time);
-    let helpers = helpers(client, pools, at).await?;
-    let listings = listings(client, &helpers, at).await?;
-    let reserves = reserves(client, &helpers, &listings, (at, now)).await?;
+    let helpers = helpers(client, pools, at.hash).await?;
+    let listings = listings(client, &helpers, at.hash).await?;
+    let reserves = reserves(client, &helpers, &listings, at).await?;
     let parts = helpers.into_iter().zip(listings).zip(reserves).zip(pools);
     let whole = parts.map(|((((data_provider, oracle), (_, quote)), reserves), pool)| {
-        let pool = pool.address;
-        Some(Terms { pool, data_provider: data_provider?, oracle: oracle?, quote: quote?, reserves: reserves? })
+        let (pool, version) = (pool.address, version(pool));
+        Some(Terms {
+            version,
+            pool,
+            data_provider: data_provider?,
+            oracle: oracle?,
+            quote: quote?,
+            reserves: reserves?,
+        })
     });
     let mut found: Vec<_> = whole.collect();
-    add_rewards(client, pools, &mut found, at).await?;
+    add_rewards(client, pools, &mut found, at.hash).await?;
     Ok(found)
 }
 
 fn is_v2(pool: &MarketConfig) -> bool {
-    pool.protocol == Protocol::LenderAV2
+    version(pool) == Version::V2
+}
+
+fn version(pool: &MarketConfig) -> Version {
+    if pool.protocol == Protocol::LenderAV2 { Version::V2 } else { Version::V3 }
 }
 
 async fn helpers(client: &Client, pools: &[&MarketConfig], at: B256) -> Result<Vec<Helpers>, Fault> {
@@ -108,7 +121,7 @@ async fn reserves(
     client: &Client,
     helpers: &[Helpers],
     listings: &[Listing],
-    (at, now): (B256, u64),
+    at: Block,
 ) -> Result<Vec<Option<Vec<Reserve>>>, Fault> {
     let three = |(data_provider, asset): (Address, Address)| {
         [
@@ -120,11 +133,11 @@ async fn reserves(
     let assets = listings.iter().zip(helpers).flat_map(|((tokens, _), (data_provider, _))| {
         tokens.iter().flatten().map(|token| (data_provider.unwrap_or_default(), token.tokenAddress))
     });
-    let answers = client.calls(&assets.flat_map(three).collect::<Vec<_>>(), at).await?;
+    let answers = client.calls(&assets.flat_map(three).collect::<Vec<_>>(), at.hash).await?;
     let mut answers = answers.chunks(3);
     let mut of_pool = |tokens: &Vec<TokenData>| {
         // Every asset consumes its answers, also after one without.
-        let found: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?, now)).collect();
+        let found: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?, at.time)).collect();
         found.into_iter().collect()
     };
     Ok(listings.iter().map(|(tokens, _)| tokens.as_ref().and_then(&mut of_pool)).collect())

@@ -12,11 +12,15 @@
 //!   the pool had no part in it, and any sender can send dust.
 //! - An unbacked mint of a bridge is a supply.
 //!
+//! The logs of aTokens and debt tokens also show what these store of a wallet ([`scaled`]), which interest does not
+//! change: the sum of the changes is compared with it to the last unit.
+//!
 //! The logs do not show: debt that changes by other means than borrowing, repaying, liquidating and writing off (there
 //! is none today), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
 
 mod deployment;
 mod positions;
+mod scaled;
 mod tokens;
 
 use alloy::{
@@ -27,24 +31,29 @@ use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    hints::{Hint, Naming},
+    hints::{Hint, Naming, TRANSFER},
     progress::Side,
     protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
     sums::{Move, address_at, amount_at},
 };
-use assay_domain::B256;
+use assay_domain::{Address, B256};
 use assay_evm::{Block, Client};
 
 /// One version of the protocol.
 #[derive(Debug)]
 pub(crate) struct Aave {
+    version: Version,
     signatures: &'static [Signature],
-    logs_its_traces: bool,
 }
 
-/// A wallet without any supply can ask for rewards of v2, which leaves a trace and no log.
-pub(crate) static V2: Aave = Aave { signatures: SIGNATURES_V2, logs_its_traces: false };
-pub(crate) static V3: Aave = Aave { signatures: SIGNATURES_V3, logs_its_traces: true };
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V2,
+    V3,
+}
+
+pub(crate) static V2: Aave = Aave { version: Version::V2, signatures: SIGNATURES_V2 };
+pub(crate) static V3: Aave = Aave { version: Version::V3, signatures: SIGNATURES_V3 };
 
 impl LendingProtocol for Aave {
     fn family(&self) -> &'static str {
@@ -71,21 +80,28 @@ impl LendingProtocol for Aave {
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
         let moved = |log: &'a Log| moved(log).unwrap_or_default().into_iter().map(move |amount| (amount, log));
         let mut moves: Vec<_> = evidence.own.iter().flat_map(|log| moved(log)).collect();
-        moves
-            .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
+        let by_token = |log: &&'a Log| {
+            let moved = tokens::moved(log, evidence.listed, wallet);
+            Some((moved.or_else(|| scaled::moved(self.version, log, evidence.listed, wallet))?, *log))
+        };
+        moves.extend(evidence.hints.iter().filter_map(by_token));
         moves.sort_by_key(|(_, log)| order(log));
         moves
     }
 
     fn is_explained(&self, hint: &Hint, log: &Log, wallet: B256, own: &[&Log], hinting: &[&Log]) -> bool {
         match hint.naming {
-            Naming::Holder(asset) => tokens::is_explained(log, asset, wallet, own, hinting),
+            Naming::Holder(asset) if hint.topic0 == TRANSFER => tokens::is_explained(log, asset, wallet, own, hinting),
+            // A transfer beside it tells whether a receipt is needed.
+            Naming::Holder(_) | Naming::Balance { side: Side::Supply, .. } => tokens::is_beside(log, hinting),
+            Naming::Balance { asset, .. } => own.iter().any(|own| changes_debt(own, asset)),
             Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
         }
     }
 
+    /// A wallet without any supply can ask for rewards of v2, which leaves a trace and no log.
     fn logs_its_traces(&self) -> bool {
-        self.logs_its_traces
+        self.version == Version::V3
     }
 
     /// Only where the pool's aTokens are known.
@@ -142,6 +158,16 @@ fn event(log: &Log) -> Option<EventKind> {
         REPAY_V2 | REPAY_V3 => Some(EventKind::Repay),
         LIQUIDATION => Some(EventKind::Liquidation),
         _ => None,
+    }
+}
+
+/// Whether a log of the pool changes a debt in `asset`.
+fn changes_debt(log: &Log, asset: Address) -> bool {
+    let names = |topic| address_at(log, topic) == Some(asset);
+    match log.topic0() {
+        Some(&(BORROW_V2 | BORROW_V3 | REPAY_V2 | REPAY_V3)) => names(1),
+        Some(&(LIQUIDATION | DEFICIT)) => names(2),
+        _ => false,
     }
 }
 

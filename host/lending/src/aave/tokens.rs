@@ -9,7 +9,7 @@ use alloy::rpc::types::Log;
 
 use super::{LIQUIDATION, REPAY_V3, WITHDRAW};
 use crate::{
-    hints::{Hint, Naming},
+    hints::{Hint, Naming, TRANSFER},
     progress::Side,
     protocol::Evidence,
     sums::{Move, amount_at},
@@ -33,12 +33,19 @@ pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log]
     } else if from.is_zero() {
         // The pool minted it; or it is the interest that is minted with any other change, also with a smaller seizure.
         let beside = |other: &&&Log| {
-            other.address() == log.address() && other.topics().get(1).is_some_and(|from| !from.is_zero())
+            other.topic0() == Some(&TRANSFER)
+                && other.address() == log.address()
+                && other.topics().get(1).is_some_and(|from| !from.is_zero())
         };
         own.iter().any(|own| own.topics().get(1) == Some(&about)) || transfers.iter().any(|other| beside(&other))
     } else {
         true
     }
+}
+
+/// Whether a transfer in `hinting`, logs of the same transaction, is of the same token as `log`.
+pub(super) fn is_beside(log: &Log, hinting: &[&Log]) -> bool {
+    hinting.iter().any(|other| other.address() == log.address() && other.topic0() == Some(&TRANSFER))
 }
 
 /// The amount of a transfer. The pool's own logs have the amounts of mints and burns, without the interest that the
@@ -86,10 +93,13 @@ fn key(log: &Log, reserve: Option<&B256>) -> (Option<B256>, Option<B256>, Option
     (log.block_hash, log.transaction_hash, reserve.copied())
 }
 
+/// The asset that the transferred aTokens represent; `None` for a log that is no transfer of aTokens.
 fn asset(log: &Log, listed: &[Hint]) -> Option<Address> {
-    listed.iter().find(|hint| hint.contract == log.address()).and_then(|hint| match hint.naming {
-        Naming::Holder(asset) => Some(asset),
-        Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => None,
+    let is_transfer = log.topic0() == Some(&TRANSFER);
+    let mut own = listed.iter().filter(|hint| is_transfer && hint.contract == log.address());
+    own.find_map(|hint| match hint.naming {
+        Naming::Holder(asset) if hint.topic0 == TRANSFER => Some(asset),
+        _ => None,
     })
 }
 

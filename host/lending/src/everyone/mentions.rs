@@ -71,7 +71,7 @@ impl Roles {
 fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
     let topic = |at: usize| topics.get(at).copied();
     match naming {
-        Naming::At(at) => [topic(at), None],
+        Naming::At(at) | Naming::Balance { topic: at, .. } => [topic(at), None],
         Naming::Holder(_) => [topic(1), topic(2)],
         Naming::Alias { .. } => [None, None],
         Naming::With(peer) => match (topic(1), topic(2)) {

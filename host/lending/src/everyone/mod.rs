@@ -16,9 +16,9 @@ use std::{
 use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
-    entries::Entry,
     events::Extract,
     hints::{AllHints, Hint},
+    indexed::Entry,
     market::Market,
     protocol::Evidence,
     receipts::{Place, place, unexplained},

@@ -19,7 +19,7 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
         }
         for hint in hints {
             match hint.naming {
-                Naming::At(_) | Naming::Holder(_) => ask(&mut all, hint.contract, hint.topic0),
+                Naming::At(_) | Naming::Holder(_) | Naming::Balance { .. } => ask(&mut all, hint.contract, hint.topic0),
                 // The word is read as a wallet.
                 Naming::Alias { .. } => {}
                 Naming::With(peer) => {

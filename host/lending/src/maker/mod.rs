@@ -21,8 +21,8 @@ use futures::FutureExt;
 use crate::{
     asset::Asset,
     config::MarketConfig,
-    entries::Entry,
     hints::{Hint, Naming},
+    indexed::Entry,
     progress::Side,
     protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
     sums::Move,

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     asset::Asset,
-    entries::{Entry, What},
     hints::{Alias, Hint},
+    indexed::{Entry, What},
     progress::Side,
     protocol::Evidence,
     sums::{Move, Sums},

@@ -6,7 +6,7 @@ use super::{
     logs::{GIVE, NEW_VAULT},
     *,
 };
-use crate::{entries::What, hints::Alias, protocol::Before, sums::Sums};
+use crate::{hints::Alias, indexed::What, protocol::Before, sums::Sums};
 use assay_domain::{Address, U256};
 
 const ME: B256 = B256::new(word(0xaa));

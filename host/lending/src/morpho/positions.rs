@@ -126,14 +126,15 @@ impl Used {
         Some(10_f64.powi(decimals.into()))
     }
 
-    /// Adds the position at `place` to `held`, and to `weighted` its collateral in dollars times its threshold.
+    /// Adds the position at `place` to `held`, and returns its collateral in dollars times its threshold.
     fn add(
         &self,
-        (place, position): (usize, &Position),
+        place: usize,
+        position: &Position,
         answers: &Answers<'_>,
         prices: &Prices,
-        (held, weighted): (&mut Held, &mut f64),
-    ) -> Option<()> {
+        held: &mut Held,
+    ) -> Option<f64> {
         let Position { params, collateral, .. } = position;
         let totals = position.totals(self.now, answers.get(&Question::Rate(place)).copied().flatten())?;
         let (supplied, borrowed) = (totals.supplied(position.supply_shares)?, totals.borrowed(position.borrow_shares)?);
@@ -160,11 +161,12 @@ impl Used {
                 None => held.parts.unpriced.push(params.loanToken),
             }
         }
+        let mut weighted = 0.0;
         if !collateral.is_zero() {
             match usd(params.collateralToken, *collateral) {
                 Some(usd) => {
                     held.supplied_usd += usd;
-                    *weighted += usd * (f64::from(params.lltv) / f64::from(WAD));
+                    weighted = usd * (f64::from(params.lltv) / f64::from(WAD));
                     held.parts.collateral.push((params.collateralToken, usd));
                 }
                 // A debt without its collateral would say less than nothing.
@@ -172,7 +174,7 @@ impl Used {
                 None => held.parts.unpriced.push(params.collateralToken),
             }
         }
-        Some(())
+        Some(weighted)
     }
 }
 
@@ -203,8 +205,8 @@ impl LendingTerms for Used {
         let questions = self.questions().into_iter().map(|(question, _)| question).enumerate();
         let answers: Answers<'_> = questions.map(|(place, question)| (question, answers.get(place))).collect();
         let (mut held, mut weighted) = (Held::default(), 0.0);
-        for position in self.positions.iter().enumerate() {
-            self.add(position, &answers, prices, (&mut held, &mut weighted))?;
+        for (place, position) in self.positions.iter().enumerate() {
+            weighted += self.add(place, position, &answers, prices, &mut held)?;
         }
         if held.parts.lacking {
             // Another market may be nearer.

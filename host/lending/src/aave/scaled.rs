@@ -1,0 +1,122 @@
+//! Scaled balances: what a token of a pool stores of a wallet, which is the balance divided by the reserve's index. Only
+//! supplying, withdrawing, borrowing, repaying, liquidations and transfers change it; interest does not. Each change
+//! emits a log with the index of its block, so that the sum of the changes is the stored number, but for the rounding of
+//! each.
+
+use alloy::{
+    primitives::{I256, b256},
+    rpc::types::Log,
+};
+
+use super::{
+    Version,
+    positions::{Reserve, Terms},
+};
+use crate::{
+    asset::Asset,
+    balance::RAY,
+    hints::{Hint, Naming},
+    progress::Side,
+    sums::{Move, amount_at, signed},
+};
+use assay_domain::{Address, B256, U256, address};
+
+/// Of both tokens of v3, with the interest since the last change, and of the debt token of v2, without.
+const MINT: B256 = b256!("0x458f5fa412d0f69b08dd84872b0215675cc67bc1d5b6fd93300a1c3878b86196");
+const BURN: B256 = b256!("0x4cf25bc1d991c17529c25213d3cc0cda295eeaad5f13f361969b12ea48015f90");
+const MINT_DEBT_V2: B256 = b256!("0x2f00e3cdd69a77be7ed215ec7b2a36784dd158f921fca79ac29deffa353fe6ee");
+const BURN_DEBT_V2: B256 = b256!("0x49995e5dd6158cf69ad3e9777c46755a1a826a446c6416992167462dad033b2a");
+/// Of the aToken of v2.
+const MINT_SUPPLY_V2: B256 = b256!("0x4c209b5fc8ad50758f13e2e1088ba56a560dff690a1c6fef26394f4c03821c4f");
+const BURN_SUPPLY_V2: B256 = b256!("0x5d624aa9c148153ab3446c1b154f660ee7701e549fe9b62dab7171b1c80e6fa2");
+/// Of an aToken: the scaled amount in v3, and the amount itself in v2.
+const BALANCE_TRANSFER: B256 = b256!("0x4beccb90f994c31aced7a23b5611020728a23d8ec5cddd1a3e9d97b96fda8666");
+
+/// Rebasing tokens, whose balances change without transfers, and with them those of their aTokens: stETH and AMPL, both
+/// in v2 on Ethereum. The sum of supplies does not show their balance.
+const REBASING: [Address; 2] =
+    [address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), address!("0xD46bA6D942050d489DBd938a2C909A5d5039A161")];
+/// GHO on Ethereum: until 2025 holders of staked AAVE paid less interest on a debt in it, which changed what was stored.
+const DISCOUNTED: Address = address!("0x40D16FC0246aD3160Ccc09B8D0D3A2cD28aE6C2f");
+
+/// Whether balances in this asset change without moves.
+pub(super) fn is_rebasing(asset: Address) -> bool {
+    REBASING.contains(&asset)
+}
+
+/// Whether the logs show what is stored of this side of a reserve.
+pub(super) fn is_shown(side: Side, asset: Address) -> bool {
+    !is_rebasing(asset) && (side, asset) != (Side::Debt, DISCOUNTED)
+}
+
+/// The logs of the reserve's tokens that change what is stored of a wallet.
+pub(super) fn hints(version: Version, reserve: &Reserve) -> Vec<Hint> {
+    let asset = reserve.asset;
+    let changes = |side| match (version, side) {
+        (Version::V3, _) => [(MINT, 2), (BURN, 1)],
+        (Version::V2, Side::Debt) => [(MINT_DEBT_V2, 2), (BURN_DEBT_V2, 1)],
+        (Version::V2, _) => [(MINT_SUPPLY_V2, 1), (BURN_SUPPLY_V2, 1)],
+    };
+    let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
+    let tokens = [(Side::Supply, reserve.token), (Side::Debt, reserve.debt_token)];
+    let of_token = |(side, contract): (Side, Address)| {
+        changes(side).map(|(topic0, topic)| hint(contract, topic0, Naming::Balance { topic, side, asset }))
+    };
+    let is_read = |(side, token): &(Side, Address)| is_shown(*side, asset) && !token.is_zero();
+    let mut hints: Vec<Hint> = tokens.into_iter().filter(is_read).flat_map(of_token).collect();
+    if is_shown(Side::Supply, asset) {
+        hints.push(hint(reserve.token, BALANCE_TRANSFER, Naming::Holder(asset)));
+    }
+    hints
+}
+
+impl Terms {
+    /// The reserves whose supply is asked for as it is stored.
+    pub(super) fn scaled_supplies(&self) -> impl Iterator<Item = &Reserve> {
+        self.reserves.iter().filter(|reserve| is_shown(Side::Supply, reserve.asset))
+    }
+}
+
+/// The change of what is stored in a log of a token, also one of nothing; `None` for another log.
+pub(super) fn moved(version: Version, log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
+    let topic0 = log.topic0()?;
+    let hint = listed.iter().find(|hint| hint.contract == log.address() && hint.topic0 == *topic0)?;
+    let word = |place| amount_at(log, place);
+    let (side, asset, amount) = match hint.naming {
+        Naming::Balance { side, asset, .. } => (side, asset, changed(*topic0, word)?),
+        Naming::Holder(asset) if *topic0 == BALANCE_TRANSFER => {
+            let value = match version {
+                Version::V2 => divided(signed(word(0)?), word(1)?)?,
+                Version::V3 => signed(word(0)?),
+            };
+            let [_, from, to, ..] = *log.topics() else { return None };
+            let change = |is_own: bool| if is_own { value } else { I256::ZERO };
+            (Side::Supply, asset, change(to == wallet).saturating_sub(change(from == wallet)))
+        }
+        _ => return None,
+    };
+    Some(Move { side, asset: Asset::Scaled(asset), amount, fixed_rate: false })
+}
+
+/// The change that a mint or a burn with these words makes.
+fn changed(topic0: B256, word: impl Fn(usize) -> Option<U256>) -> Option<I256> {
+    let at = |place| Some(signed(word(place)?));
+    match topic0 {
+        // Where the interest is more than what was repaid or withdrawn, the rest of it is minted.
+        MINT => divided(at(0)?.saturating_sub(at(1)?), word(2)?),
+        BURN => divided(at(0)?.saturating_add(at(1)?).saturating_neg(), word(2)?),
+        MINT_DEBT_V2 | MINT_SUPPLY_V2 => divided(at(0)?, word(1)?),
+        BURN_DEBT_V2 | BURN_SUPPLY_V2 => divided(at(0)?.saturating_neg(), word(1)?),
+        _ => None,
+    }
+}
+
+/// `amount` divided by an index in ray, rounded half away from zero, as the tokens do.
+fn divided(amount: I256, index: U256) -> Option<I256> {
+    let scaled = amount.unsigned_abs().checked_mul(RAY)?.checked_add(index >> 1)?.checked_div(index)?;
+    let scaled = I256::try_from(scaled).ok()?;
+    Some(if amount.is_negative() { -scaled } else { scaled })
+}
+
+#[cfg(test)]
+mod tests;
