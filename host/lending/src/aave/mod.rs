@@ -80,11 +80,9 @@ impl LendingProtocol for Aave {
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
         let moved = |log: &'a Log| moved(log).unwrap_or_default().into_iter().map(move |amount| (amount, log));
         let mut moves: Vec<_> = evidence.own.iter().flat_map(|log| moved(log)).collect();
-        let by_token = |log: &&'a Log| {
-            let moved = tokens::moved(log, evidence.listed, wallet);
-            Some((moved.or_else(|| scaled::moved(self.version, log, evidence.listed, wallet))?, *log))
-        };
-        moves.extend(evidence.hints.iter().filter_map(by_token));
+        moves
+            .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
+        moves.extend(scaled::moves(&evidence.hints, evidence.listed, wallet));
         moves.sort_by_key(|(_, log)| order(log));
         moves
     }

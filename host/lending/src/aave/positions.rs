@@ -156,7 +156,10 @@ impl LendingTerms for Terms {
             naming: Naming::Holder(reserve.asset),
             explained_by: &[],
         };
-        let changes = self.reserves.iter().flat_map(|reserve| scaled::hints(self.version, reserve));
+        let changes = self
+            .reserves
+            .iter()
+            .flat_map(|reserve| scaled::hints(self.version, reserve.asset, reserve.token, reserve.debt_token));
         self.reserves.iter().map(transfers).chain(changes).collect()
     }
 
@@ -214,6 +217,11 @@ fn health_factor(data: &getUserAccountDataReturn) -> Option<f64> {
 }
 
 impl Terms {
+    /// The reserves whose supply is asked for as it is stored.
+    fn scaled_supplies(&self) -> impl Iterator<Item = &Reserve> {
+        self.reserves.iter().filter(|reserve| scaled::is_shown(Side::Supply, reserve.asset))
+    }
+
     /// The tokens of the reserves.
     fn tokens(&self) -> impl Iterator<Item = (Address, Side, &Reserve)> {
         self.reserves

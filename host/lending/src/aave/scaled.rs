@@ -3,19 +3,18 @@
 //! emits a log with the index of its block, so that the sum of the changes is the stored number, but for the rounding of
 //! each.
 
+use std::collections::{HashMap, VecDeque};
+
 use alloy::{
     primitives::{I256, b256},
     rpc::types::Log,
 };
 
-use super::{
-    Version,
-    positions::{Reserve, Terms},
-};
+use super::Version;
 use crate::{
     asset::Asset,
     balance::RAY,
-    hints::{Hint, Naming},
+    hints::{Hint, Naming, TRANSFER},
     progress::Side,
     sums::{Move, amount_at, signed},
 };
@@ -29,7 +28,7 @@ const BURN_DEBT_V2: B256 = b256!("0x49995e5dd6158cf69ad3e9777c46755a1a826a446c64
 /// Of the aToken of v2.
 const MINT_SUPPLY_V2: B256 = b256!("0x4c209b5fc8ad50758f13e2e1088ba56a560dff690a1c6fef26394f4c03821c4f");
 const BURN_SUPPLY_V2: B256 = b256!("0x5d624aa9c148153ab3446c1b154f660ee7701e549fe9b62dab7171b1c80e6fa2");
-/// Of an aToken: the scaled amount in v3, and the amount itself in v2.
+/// Of an aToken, with the index of a transfer. Its amount is scaled in some versions of the token, and not in others.
 const BALANCE_TRANSFER: B256 = b256!("0x4beccb90f994c31aced7a23b5611020728a23d8ec5cddd1a3e9d97b96fda8666");
 
 /// Rebasing tokens, whose balances change without transfers, and with them those of their aTokens: stETH and AMPL, both
@@ -49,53 +48,58 @@ pub(super) fn is_shown(side: Side, asset: Address) -> bool {
     !is_rebasing(asset) && (side, asset) != (Side::Debt, DISCOUNTED)
 }
 
-/// The logs of the reserve's tokens that change what is stored of a wallet.
-pub(super) fn hints(version: Version, reserve: &Reserve) -> Vec<Hint> {
-    let asset = reserve.asset;
+/// The logs of a reserve's aToken (`supply`) and debt token that change what is stored of a wallet.
+pub(super) fn hints(version: Version, asset: Address, supply: Address, debt: Address) -> Vec<Hint> {
     let changes = |side| match (version, side) {
         (Version::V3, _) => [(MINT, 2), (BURN, 1)],
         (Version::V2, Side::Debt) => [(MINT_DEBT_V2, 2), (BURN_DEBT_V2, 1)],
         (Version::V2, _) => [(MINT_SUPPLY_V2, 1), (BURN_SUPPLY_V2, 1)],
     };
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
-    let tokens = [(Side::Supply, reserve.token), (Side::Debt, reserve.debt_token)];
     let of_token = |(side, contract): (Side, Address)| {
         changes(side).map(|(topic0, topic)| hint(contract, topic0, Naming::Balance { topic, side, asset }))
     };
     let is_read = |(side, token): &(Side, Address)| is_shown(*side, asset) && !token.is_zero();
+    let tokens = [(Side::Supply, supply), (Side::Debt, debt)];
     let mut hints: Vec<Hint> = tokens.into_iter().filter(is_read).flat_map(of_token).collect();
     if is_shown(Side::Supply, asset) {
-        hints.push(hint(reserve.token, BALANCE_TRANSFER, Naming::Holder(asset)));
+        hints.push(hint(supply, BALANCE_TRANSFER, Naming::Holder(asset)));
     }
     hints
 }
 
-impl Terms {
-    /// The reserves whose supply is asked for as it is stored.
-    pub(super) fn scaled_supplies(&self) -> impl Iterator<Item = &Reserve> {
-        self.reserves.iter().filter(|reserve| is_shown(Side::Supply, reserve.asset))
+/// The changes of what is stored, also of nothing, in `logs` of tokens that match the hints in `listed`.
+pub(super) fn moves<'a>(logs: &[&'a Log], listed: &[Hint], wallet: B256) -> Vec<(Move, &'a Log)> {
+    let mut transfers = HashMap::<_, VecDeque<U256>>::new();
+    for log in logs.iter().filter(|log| log.topic0() == Some(&TRANSFER)) {
+        transfers.entry(parties(log)).or_default().extend(amount_at(log, 0));
     }
+    let mut moved = |log: &Log| {
+        let topic0 = log.topic0()?;
+        let hint = listed.iter().find(|hint| hint.contract == log.address() && hint.topic0 == *topic0)?;
+        let (side, asset, amount) = match hint.naming {
+            Naming::Balance { side, asset, .. } => (side, asset, changed(*topic0, |place| amount_at(log, place))?),
+            Naming::Holder(asset) if *topic0 == BALANCE_TRANSFER => {
+                let amount = transfers.get_mut(&parties(log))?.pop_front()?;
+                (Side::Supply, asset, transferred(log, divided(signed(amount), amount_at(log, 1)?)?, wallet)?)
+            }
+            _ => return None,
+        };
+        Some(Move { side, asset: Asset::Scaled(asset), amount, fixed_rate: false })
+    };
+    logs.iter().filter_map(|log| Some((moved(log)?, *log))).collect()
 }
 
-/// The change of what is stored in a log of a token, also one of nothing; `None` for another log.
-pub(super) fn moved(version: Version, log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
-    let topic0 = log.topic0()?;
-    let hint = listed.iter().find(|hint| hint.contract == log.address() && hint.topic0 == *topic0)?;
-    let word = |place| amount_at(log, place);
-    let (side, asset, amount) = match hint.naming {
-        Naming::Balance { side, asset, .. } => (side, asset, changed(*topic0, word)?),
-        Naming::Holder(asset) if *topic0 == BALANCE_TRANSFER => {
-            let value = match version {
-                Version::V2 => divided(signed(word(0)?), word(1)?)?,
-                Version::V3 => signed(word(0)?),
-            };
-            let [_, from, to, ..] = *log.topics() else { return None };
-            let change = |is_own: bool| if is_own { value } else { I256::ZERO };
-            (Side::Supply, asset, change(to == wallet).saturating_sub(change(from == wallet)))
-        }
-        _ => return None,
-    };
-    Some(Move { side, asset: Asset::Scaled(asset), amount, fixed_rate: false })
+/// The transaction, the token and the parties of a transfer: a transaction may have several between the same two.
+fn parties(log: &Log) -> (Option<B256>, Address, Vec<B256>) {
+    (log.transaction_hash, log.address(), log.topics().iter().skip(1).copied().collect())
+}
+
+/// The change of `wallet` in a transfer of `amount`.
+fn transferred(log: &Log, amount: I256, wallet: B256) -> Option<I256> {
+    let [_, from, to, ..] = *log.topics() else { return None };
+    let change = |is_own: bool| if is_own { amount } else { I256::ZERO };
+    Some(change(to == wallet).saturating_sub(change(from == wallet)))
 }
 
 /// The change that a mint or a burn with these words makes.

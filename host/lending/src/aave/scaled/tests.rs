@@ -3,7 +3,6 @@
 use alloy::primitives::{Bytes, LogData, keccak256};
 
 use super::*;
-use crate::balance::Interest;
 
 const WALLET: B256 = B256::repeat_byte(0xaa);
 const OTHER: B256 = B256::repeat_byte(0xbb);
@@ -11,10 +10,8 @@ const ASSET: Address = Address::repeat_byte(3);
 const SUPPLY: Address = Address::repeat_byte(4);
 const DEBT: Address = Address::repeat_byte(5);
 
-fn reserve(asset: Address) -> Reserve {
-    let interest = Interest::of(RAY, U256::ZERO).unwrap();
-    let (supply, debt) = (interest, interest);
-    Reserve { asset, decimals: 18, token: SUPPLY, debt_token: DEBT, rewards: None, supply, debt }
+fn listed(version: Version, asset: Address) -> Vec<Hint> {
+    hints(version, asset, SUPPLY, DEBT)
 }
 
 /// An index of one and a half.
@@ -22,13 +19,23 @@ fn index() -> U256 {
     RAY + (RAY >> 1)
 }
 
-fn change(version: Version, contract: Address, topics: &[B256], words: &[U256]) -> Option<(Side, i64)> {
+fn log(contract: Address, topics: &[B256], words: &[U256]) -> Log {
     let data: Vec<u8> = words.iter().flat_map(U256::to_be_bytes::<32>).collect();
-    let inner =
-        alloy::primitives::Log { address: contract, data: LogData::new_unchecked(topics.to_vec(), Bytes::from(data)) };
-    let moved = moved(version, &Log { inner, ..Log::default() }, &hints(version, &reserve(ASSET)), WALLET)?;
-    assert_eq!((moved.asset, moved.fixed_rate), (Asset::Scaled(ASSET), false));
-    Some((moved.side, i64::try_from(moved.amount).unwrap()))
+    let data = LogData::new_unchecked(topics.to_vec(), Bytes::from(data));
+    Log { inner: alloy::primitives::Log { address: contract, data }, ..Log::default() }
+}
+
+fn changes(version: Version, logs: &[Log]) -> Vec<(Side, i64)> {
+    let logs: Vec<&Log> = logs.iter().collect();
+    let change = |(moved, _): (Move, &Log)| {
+        assert_eq!((moved.asset, moved.fixed_rate), (Asset::Scaled(ASSET), false));
+        (moved.side, i64::try_from(moved.amount).unwrap())
+    };
+    moves(&logs, &listed(version, ASSET), WALLET).into_iter().map(change).collect()
+}
+
+fn change(version: Version, contract: Address, topics: &[B256], words: &[U256]) -> Option<(Side, i64)> {
+    changes(version, &[log(contract, topics, words)]).pop()
 }
 
 #[test]
@@ -70,14 +77,23 @@ fn the_earlier_version_logs_amounts_without_interest() {
 }
 
 #[test]
-fn a_transfer_has_the_scaled_amount_in_the_later_version_only() {
-    let transfer = |version, from, to| {
-        change(version, SUPPLY, &[BALANCE_TRANSFER, from, to], &[U256::from(300), index()]).map(|(_, amount)| amount)
+fn a_transfer_has_its_amount_in_one_log_and_its_index_in_another() {
+    let amounts = |parties: &[(B256, B256, u64, u64)]| -> Vec<i64> {
+        let both = |&(from, to, amount, told): &(B256, B256, u64, u64)| {
+            let transfer = log(SUPPLY, &[TRANSFER, from, to], &[U256::from(amount)]);
+            let indexed = log(SUPPLY, &[BALANCE_TRANSFER, from, to], &[U256::from(told), index()]);
+            [transfer, indexed]
+        };
+        let mut logs: Vec<Log> = parties.iter().flat_map(both).collect();
+        let in_order = changes(Version::V3, &logs);
+        logs.chunks_mut(2).for_each(<[Log]>::reverse);
+        assert_eq!(in_order, changes(Version::V2, &logs), "the earlier version logs the index first");
+        in_order.into_iter().map(|(_, amount)| amount).collect()
     };
-    assert_eq!(transfer(Version::V2, OTHER, WALLET), Some(200));
-    assert_eq!(transfer(Version::V3, OTHER, WALLET), Some(300));
-    assert_eq!(transfer(Version::V3, WALLET, OTHER), Some(-300));
-    assert_eq!(transfer(Version::V3, WALLET, WALLET), Some(0));
+    assert_eq!(amounts(&[(OTHER, WALLET, 300, 300), (OTHER, WALLET, 600, 400)]), [200, 400]);
+    assert_eq!(amounts(&[(WALLET, OTHER, 300, 200), (OTHER, WALLET, 30, 30)]), [-200, 20]);
+    assert_eq!(amounts(&[(WALLET, WALLET, 300, 200), (OTHER, WALLET, 0, 0)]), [0, 0]);
+    assert_eq!(change(Version::V3, SUPPLY, &[BALANCE_TRANSFER, OTHER, WALLET], &[U256::from(300), index()]), None);
 }
 
 #[test]
@@ -86,8 +102,8 @@ fn what_no_log_shows_is_not_compared() {
     assert_eq!(sides(ASSET), [true, true]);
     assert_eq!(sides(DISCOUNTED), [true, false]);
     assert_eq!(sides(REBASING[0]), [false, false]);
-    assert_eq!(hints(Version::V3, &reserve(REBASING[1])), []);
-    let contracts: Vec<_> = hints(Version::V3, &reserve(DISCOUNTED)).iter().map(|hint| hint.contract).collect();
+    assert_eq!(listed(Version::V3, REBASING[1]), []);
+    let contracts: Vec<_> = listed(Version::V3, DISCOUNTED).iter().map(|hint| hint.contract).collect();
     assert_eq!(contracts, [SUPPLY; 3]);
 }
 
