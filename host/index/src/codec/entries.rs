@@ -1,5 +1,5 @@
-//! The entries of a wallet in one market and one segment, in the order of their blocks. An event of the usual size
-//! takes 5 bytes and an amount 4 to 14.
+//! The entries of a wallet in one market and one segment, in block order. A typical event takes 5 bytes and an amount 4
+//! to 14.
 //!
 //! An entry begins with a tag. Its two lowest bits say what it is, the third that the block is another than before:
 //! the difference then follows. The other bits depend on what it is:
