@@ -93,7 +93,7 @@ impl Service {
     /// belongs to.
     ///
     /// # Panics
-    /// If it does not come.
+    /// If `part` does not appear.
     #[track_caller]
     pub fn logged(&self, part: &str) -> impl Future<Output = String> {
         until(async || self.log(), move |log| log.contains(part))

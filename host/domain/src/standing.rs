@@ -18,7 +18,7 @@ pub struct Standing {
     pub owed_usd: f64,
     /// Deposits, computed like `owed_usd`.
     pub supplied_usd: f64,
-    /// The lowest of the markets with a debt of at least 10 dollars; `None` if no such market states one.
+    /// The lowest health factor of the markets with a debt of at least 10 dollars; `None` if no such market states one.
     pub health_factor: Option<f64>,
     /// Whether a debt may exist that was not read.
     pub is_debt_unread: bool,

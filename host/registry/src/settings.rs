@@ -50,13 +50,13 @@ impl Settings {
 pub struct Limits {
     /// Maximum size of a file, in bytes. 16 MiB.
     pub file: usize,
-    /// Maximum linear memory of an instance, in bytes. 2 MiB: thirty times the need of a good model.
+    /// Maximum linear memory of an instance, in bytes. 2 MiB, thirty times what a good model needs.
     pub memory: usize,
     /// Maximum number of elements in one table of a guest. 1024.
     pub table: usize,
     /// Maximum stack of a guest, in bytes. 512 KiB, a quarter of the stack of a worker thread.
     pub stack: usize,
-    /// Maximum CPU time of a call of a small model. 20 ms, a thousand times the need of a good one. On a busy machine a
+    /// Maximum CPU time of a call of a small model. 20 ms, a thousand times what a good one needs. On a busy machine a
     /// call may last up to ten times as long.
     pub deadline: Duration,
     /// Maximum time of a whole self-test. 3 s.
@@ -69,7 +69,7 @@ pub struct Limits {
     pub answer: usize,
     /// Consecutive failures after which a model goes out of service. 3.
     pub failures: u32,
-    /// A model must be signed by one of these keys; without keys, none needs a signature.
+    /// If there are keys, every model must be signed by one of them.
     pub trust: Vec<PublicKey>,
     /// Compiles components in a child process; `None` compiles them in this process, without a limit.
     pub compiler: Option<Compiler>,

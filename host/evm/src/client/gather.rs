@@ -21,8 +21,8 @@ const MOST_PAUSES: usize = 8;
 /// their answers.
 const MOST_QUESTIONS: usize = 50;
 
-/// The lists of requests. Starts no task: every caller that waits for an answer drives the list, so one that leaves
-/// does not end it for the others.
+/// The lists of requests. Starts no task: every caller that waits for an answer drives the list, so a caller that
+/// leaves does not end the list for the others.
 pub(super) struct Gather<Q, A> {
     state: Mutex<State<Q, A>>,
     pause: Duration,
@@ -40,7 +40,7 @@ struct Open<Q, A> {
     number: u64,
     /// The lists that answered this list's callers. The list expects all other participants of those lists.
     after: BTreeSet<u64>,
-    /// Whether only participants that come from another list have asked, which tells who else will.
+    /// Whether all requests so far came from participants of earlier lists, which shows who else will ask.
     expected: bool,
     questions: Vec<Q>,
     answers: WeakShared<BoxFuture<'static, Arc<[A]>>>,

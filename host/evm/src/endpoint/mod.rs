@@ -128,7 +128,7 @@ impl Endpoint {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// The widest span of blocks for which it is known to answer logs.
+    /// Maximum span of blocks in a log query, as far as it is known.
     pub fn log_ceiling(&self) -> u64 {
         self.log_ceiling.load(Ordering::Relaxed)
     }
@@ -141,7 +141,7 @@ impl Endpoint {
         }
     }
 
-    /// The largest batch that it is known to accept now.
+    /// Maximum calls per batch at present, as far as it is known.
     pub fn batch_ceiling(&self) -> usize {
         self.batch_ceiling.load(Ordering::Relaxed).min(self.queue.ceiling())
     }
@@ -165,11 +165,11 @@ impl Endpoint {
         self.queue.call_rate()
     }
 
-    /// Sends `packet` in its turn by `rank`, and again after a refusal for rate. `patience` is the maximum time for
-    /// turns.
+    /// Sends `packet` when its turn by `rank` comes, and again if the endpoint refuses because of its rate. `patience`
+    /// is the maximum time for all turns.
     ///
     /// # Errors
-    /// [`Fault`] if there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.
+    /// [`Fault`] if there is no JSON-RPC answer. An error in the answer is an answer, unless it is about the rate.
     pub async fn post<A: Answer>(&self, packet: &RequestPacket, rank: Rank, patience: Duration) -> Result<A, Fault> {
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
         let rank = if is_first(packet) { Rank::First } else { rank };
@@ -196,7 +196,7 @@ impl Endpoint {
         }
     }
 
-    /// Requests first wait for permits, then for their turn. The most important ones have a separate permit.
+    /// Requests first wait for permits, then for their turn. The most important requests have a separate permit.
     async fn permits(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
         let _waiting = Waiting::count(&self.waiting);
         self.permits.of(packet, rank).await

@@ -68,7 +68,7 @@ impl Catalogue {
         by_role.filter(|entry| entry.out_of_service.is_none()).or_else(|| self.instead_of(kind, version))
     }
 
-    /// For a kind that has no champion: the configured version, or the highest.
+    /// The first champion of a kind that has none: the configured version, or the highest.
     fn first(&self, kind: ModelKind) -> Option<&Entry> {
         let configured = self.first_champions.get(&kind);
         let loaded = configured.and_then(|version| self.in_service(kind, version).ok());

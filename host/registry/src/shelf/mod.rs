@@ -73,7 +73,7 @@ impl Shelf {
     pub(crate) fn read(&self, name: &str, most: usize) -> Result<Vec<u8>, LoadError> {
         let unreadable = |error: io::Error| LoadError::Read(error.to_string());
         let path = self.folder.join(name);
-        // A link may name any file that the server can read, and errors about a component show its bytes.
+        // A link may point to any file that the server can read, and errors about a component show its bytes.
         if !path.canonicalize().map_err(unreadable)?.starts_with(self.folder.canonicalize().map_err(unreadable)?) {
             let why = "it is a link to a file outside of the shelf; put the file itself there";
             return Err(LoadError::Read(why.to_owned()));
