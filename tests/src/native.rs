@@ -17,7 +17,7 @@ pub fn features(from: &Features) -> types::Features {
     }
 }
 
-/// Like [`features`], with the additions of `wit/v2`.
+/// Like [`features()`], with the additions of `wit/v2`.
 pub fn features_v2(from: &Features) -> v2::Features {
     let mut all: v2::Features = features(from).into();
     for (market, from) in all.markets.iter_mut().zip(&from.markets) {
