@@ -17,7 +17,7 @@ pub struct Segment {
     pub from: u64,
     /// The last block.
     pub through: Checkpoint,
-    /// What wallets did in these blocks, in any order.
+    /// The wallets' entries in these blocks, in any order.
     pub wallets: Vec<WalletEntries>,
     pub check: Check,
 }

@@ -19,7 +19,7 @@ pub struct Status {
 /// Disk usage of the index folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnDisk {
-    /// As in [`Status`].
+    /// See [`Status::bytes`].
     pub bytes: u64,
     /// Number of damaged databases that were set aside and not removed.
     pub set_aside: usize,

@@ -47,7 +47,7 @@ impl Doubts {
         true
     }
 
-    /// Those of the first `markets` in which the history of `wallet` was contradicted recently.
+    /// The indexes among the first `markets` in which the history of `wallet` was contradicted recently.
     pub(super) fn of(&self, wallet: Address, markets: usize) -> Vec<usize> {
         (0..markets).filter(|index| self.0.contains_key(&(wallet, *index))).collect()
     }

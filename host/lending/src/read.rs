@@ -24,7 +24,7 @@ const TAIL: u64 = 20_000;
 /// Blocks that are requested by number, possibly in a batch with other requests.
 pub type Blocks = BoxFuture<'static, Result<Vec<Option<Block>>, Fault>>;
 
-/// What a read begins with.
+/// The data at the start of a read.
 pub(super) struct Start {
     pub wallet: Address,
     /// One entry per market.

@@ -1,4 +1,4 @@
-//! Errors of the store, each with what the operator can do.
+//! Errors of the store, each with the operator's remedy.
 
 use std::path::PathBuf;
 

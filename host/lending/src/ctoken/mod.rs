@@ -119,7 +119,7 @@ struct Repayment {
 /// not an event.
 ///
 /// A liquidation first emits a repayment: the last one before it in its transaction with the same payer and amount.
-/// That one does not count as a repayment; others in the transaction do.
+/// This repayment is not counted; others in the transaction are.
 fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     let mut found: Vec<(EventKind, &Log, Option<Repayment>)> = Vec::new();
     for log in logs {

@@ -26,7 +26,7 @@ impl Refused {
     }
 
     /// The lowest load that was too much, seen from the request of `own` that was refused last. Both ways to estimate
-    /// it can be too low: requests overtake each other, and some endpoints count what they refuse.
+    /// it can be too low: requests overtake each other, and some endpoints count refused requests.
     pub(crate) fn too_much(&self, own: Amount, unit: Unit) -> f64 {
         let answered = self.load.of(unit) - self.amount.of(unit);
         self.least.of(unit).max(answered + own.of(unit))

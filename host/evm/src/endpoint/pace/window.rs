@@ -56,7 +56,7 @@ impl Window {
         }
     }
 
-    /// As of the last change.
+    /// The amount after the last change.
     pub(crate) fn amount(&self) -> Amount {
         self.amount
     }

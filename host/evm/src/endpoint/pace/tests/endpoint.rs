@@ -49,7 +49,7 @@ impl Endpoint {
         answers
     }
 
-    /// `counted` has one entry: what the bucket lacked then, in thousandths.
+    /// `counted` has one entry: a time, and the thousandths that were missing from a full bucket then.
     fn answers_from_bucket(&mut self, amount: usize, now: u64) -> bool {
         let (at, lacked) = self.counted.pop().unwrap_or((now, 0));
         let lacks = lacked.saturating_sub(self.limit.saturating_mul((now - at) as usize));
