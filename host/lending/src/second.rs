@@ -1,4 +1,4 @@
-//! A second opinion: if a position contradicts a history, another endpoint is asked for the same logs.
+//! A second opinion: if a position contradicts a history, the same logs are requested from another endpoint.
 
 use alloy::rpc::types::Log;
 use futures::future::try_join_all;

@@ -2,7 +2,7 @@
 //! token against another. The markets of a wallet are those that its logs name. Each log that changes a position names
 //! its owner and the number of shares of the deposits or debts that it moved. So the sum of a wallet's shares is
 //! exactly its position, and the position shows every missing log except one: the only log of the wallet in a market.
-//! For that one, another endpoint is asked, if there is one.
+//! This log is requested from another endpoint, if there is one.
 //!
 //! A liquidation may also write off debt that the collateral does not cover. It is one event, for the debt that was
 //! repaid.

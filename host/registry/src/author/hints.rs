@@ -61,8 +61,8 @@ fn parts(bytes: &[u8]) -> Vec<String> {
     hints
 }
 
-/// Whether the model is in `JavaScript` or Python, whose engine comes from the toolchain. Only these export what they
-/// print.
+/// Whether the model is in `JavaScript` or Python, whose engine comes from the toolchain. Only these export printed
+/// text.
 fn is_script(bytes: &[u8]) -> bool {
     Parser::new(0).parse_all(bytes).any(|payload| match payload {
         Ok(Payload::ComponentExportSection(exports)) => {
