@@ -1,4 +1,4 @@
-//! What an amount is of.
+//! The asset that an amount is denominated in.
 
 use std::{fmt, str::FromStr};
 
@@ -8,16 +8,16 @@ use serde::{Deserialize, Serialize};
 const SHARES: &str = "shares:";
 const SCALED: &str = "scaled:";
 
-/// A token, or a part of a market that is one of several in a contract.
+/// A token, or one side of a market in a contract that has several markets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Asset {
     Token(Address),
     /// The token on this side of the market with this id.
     Market(B256),
-    /// Shares of all that is supplied or borrowed in that market.
+    /// Shares of the total supplied or borrowed in that market.
     Shares(B256),
-    /// A token, in amounts that are divided by the market's index of the block, so that interest does not change them.
+    /// A token, in amounts divided by the market's index of the block; interest does not change them.
     Scaled(Address),
 }
 

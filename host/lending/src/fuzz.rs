@@ -1,4 +1,4 @@
-//! All protocols' readers of logs on arbitrary logs, for fuzz targets.
+//! Runs all protocols' log readers on arbitrary logs, for fuzz targets.
 
 use alloy::rpc::types::Log;
 

@@ -1,5 +1,5 @@
-//! Lending: the events of a wallet in the markets of a chain, and its positions there. Each protocol has a folder,
-//! which implements the traits in `protocol`; the other modules serve all protocols.
+//! Lending: a wallet's events in the markets of a chain, and its positions there. Each protocol has a folder, which
+//! implements the traits in `protocol`; the other modules serve all protocols.
 
 mod aave;
 mod asset;

@@ -1,4 +1,4 @@
-//! How much the index takes. `ASSAY_INDEX_EVENTS=10000000 cargo test -p assay-index --release size -- --nocapture`
+//! The size of the index. `ASSAY_INDEX_EVENTS=10000000 cargo test -p assay-index --release size -- --nocapture`
 //! measures ten million events.
 
 use std::{
@@ -10,13 +10,13 @@ use assay_lending::Asset;
 
 use super::*;
 
-/// Events of each wallet.
+/// Events per wallet.
 const EVENTS: u64 = 20;
-/// Events of a segment while a chain is read for the first time.
+/// Events per segment during the first read of a chain.
 const SEGMENT: u64 = 100_000;
 const BLOCKS: u64 = 10_000;
 
-/// Numbers without a pattern, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -33,7 +33,8 @@ impl Random {
     }
 }
 
-/// An event with its amount and the change of the stored balance, as Aave logs it: six of ten amounts have 18 decimals, the others 6.
+/// An event with its amount and the change of the stored balance, as Aave logs it. Six of ten amounts have 18 decimals,
+/// the others 6.
 fn event(random: &mut Random, wallets: &[Address], from: u64) -> WalletEntries {
     let block = from + random.below(BLOCKS);
     let kinds = [EventKind::Supply, EventKind::Withdraw, EventKind::Borrow, EventKind::Repay];
@@ -55,7 +56,7 @@ fn event(random: &mut Random, wallets: &[Address], from: u64) -> WalletEntries {
     WalletEntries { wallet, market: random.below(3) as usize, entries }
 }
 
-/// The most memory that this process has had, in bytes.
+/// The peak memory of this process, in bytes.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();

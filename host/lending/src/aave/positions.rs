@@ -1,5 +1,5 @@
 //! A wallet's position in an Aave pool: aToken and debt balances from the pool's data provider, times the prices of the
-//! pool's oracle, in integers until the last step.
+//! pool's oracle. Arithmetic is in integers until the last step.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -18,11 +18,12 @@ sol! {
     function getUserReserveData(address asset, address user) external view returns (
         uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
         uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateral);
-    /// Of aTokens and debt tokens of v3: not zero for a wallet that ever received one.
+    /// On aTokens and debt tokens of v3: not zero for a wallet that ever received one.
     function getPreviousIndex(address user) external view returns (uint256 index);
-    /// Of aTokens: the balance as it is stored, divided by the index.
+    /// On aTokens: the stored balance, which is the balance divided by the index.
     function scaledBalanceOf(address user) external view returns (uint256 amount);
-    /// Of a controller of rewards of v2: the index at the last change of a balance, not zero for a wallet that had one.
+    /// On a rewards controller of v2: the index at the last change of a balance; not zero for a wallet that ever had
+    /// one.
     function getUserAssetData(address user, address asset) external view returns (uint256 index);
     function getUserAccountData(address user) external view returns (
         uint256 totalCollateral, uint256 totalDebt, uint256 availableBorrows, uint256 currentLiquidationThreshold,
@@ -46,7 +47,7 @@ pub(super) struct Terms {
 pub(super) struct Quote {
     /// `None` for the dollar.
     pub asset: Option<Address>,
-    /// The oracle's number for one of it, never zero.
+    /// The oracle's number for one unit; never zero.
     pub unit: U256,
 }
 
@@ -58,17 +59,17 @@ pub(super) struct Reserve {
     pub token: Address,
     /// The token of debt at the variable rate.
     pub debt_token: Address,
-    /// The controller of rewards of a token of v2, if any.
+    /// The rewards controller of a v2 token, if any.
     pub rewards: Option<Address>,
     /// The growth of supplies and of debts at the variable rate.
     pub supply: Interest,
     pub debt: Interest,
 }
 
-/// Scale of sums: dollars, or the quoted asset, times this.
+/// Scale of sums, in dollars or the quoted asset.
 const SCALE: u64 = 1_000_000_000_000_000_000;
 
-/// Basis points of a whole.
+/// Basis points in a whole.
 const BASIS: f64 = 10_000.0;
 
 impl LendingTerms for Terms {
@@ -82,7 +83,7 @@ impl LendingTerms for Terms {
         balances.chain([prices, account]).chain(scaled).collect()
     }
 
-    /// Tokens of v2 keep no trace, and do not answer. Their controller of rewards has one of each change of a balance
+    /// Tokens of v2 keep no trace, and do not answer. Their rewards controller has one for each change of a balance
     /// since it began to pay rewards (April 2021 on Ethereum).
     fn traces(&self, user: Address) -> Vec<Call> {
         let call = |(token, _, reserve): (Address, Side, &Reserve)| match reserve.rewards {
@@ -92,15 +93,15 @@ impl LendingTerms for Terms {
         self.tokens().map(call).collect()
     }
 
-    /// Each change of a balance leaves a trace, and emits a transfer; in v2 a request for the rewards of a token leaves
-    /// one too, which only the wallet itself can send.
+    /// Each change of a balance leaves a trace and emits a transfer. In v2 claiming a token's rewards also leaves a
+    /// trace; only the wallet itself can claim.
     fn ever_held(&self, answers: &[Option<Bytes>]) -> bool {
         answers
             .iter()
             .any(|answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero()))
     }
 
-    /// In v2 a request for rewards leaves a trace too.
+    /// Empty for v2, in which a claim of rewards leaves a trace too.
     fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
         let is_touched = |answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero());
         let touched = self.tokens().zip(answers).filter(|(_, answer)| is_touched(answer));
@@ -148,7 +149,7 @@ impl LendingTerms for Terms {
         Some(Held { supplied_usd, borrowed_usd, supplied_assets: assets, parts })
     }
 
-    /// Transfers of each aToken, whose holder owns the supply, and the changes of what the tokens store.
+    /// Transfers of each aToken, whose holder owns the supply, and changes of the stored balances.
     fn hints(&self) -> Vec<Hint> {
         let transfers = |reserve: &Reserve| Hint {
             contract: reserve.token,
@@ -166,7 +167,7 @@ impl LendingTerms for Terms {
     fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
         let still = |side, asset, amount| Balance::still(side, Asset::Scaled(asset), amount);
         let mut balances = Vec::new();
-        // After the answers of the reserves, the prices and the account.
+        // These answers follow those of the reserves, the prices and the account.
         for (reserve, i) in self.scaled_supplies().zip(self.reserves.len().saturating_add(2)..) {
             let amount = returned::<scaledBalanceOfCall>(answers.get(i))?;
             balances.push(still(Side::Supply, reserve.asset, amount));
@@ -205,19 +206,19 @@ impl LendingTerms for Terms {
     }
 }
 
-/// The pool answers in basis points, and with zero without collateral.
+/// The pool returns basis points, and zero without collateral.
 fn threshold(data: &getUserAccountDataReturn) -> Option<f64> {
     let points = data.currentLiquidationThreshold;
     (!points.is_zero()).then(|| f64::from(points) / BASIS)
 }
 
-/// The pool answers with the largest number without debt.
+/// The pool returns the largest number if there is no debt.
 fn health_factor(data: &getUserAccountDataReturn) -> Option<f64> {
     (data.healthFactor != U256::MAX).then(|| f64::from(data.healthFactor) / SCALE as f64)
 }
 
 impl Terms {
-    /// The reserves whose supply is asked for as it is stored.
+    /// The reserves whose stored supply is requested.
     fn scaled_supplies(&self) -> impl Iterator<Item = &Reserve> {
         self.reserves.iter().filter(|reserve| scaled::is_shown(Side::Supply, reserve.asset))
     }
@@ -230,7 +231,7 @@ impl Terms {
             .filter(|(token, ..)| !token.is_zero())
     }
 
-    /// What the wallet owns and owes of a reserve, scaled.
+    /// The wallet's supply and debt in a reserve, scaled.
     fn worth(&self, data: &getUserReserveDataReturn, price: U256, decimals: u8) -> Option<(U256, U256)> {
         let debt = data.stableDebt.checked_add(data.variableDebt)?;
         Some((self.scaled(data.aTokenBalance, price, decimals)?, self.scaled(debt, price, decimals)?))
@@ -240,7 +241,7 @@ impl Terms {
         if amount.is_zero() {
             return Some(U256::ZERO);
         }
-        // An oracle returns 0 where it has no price.
+        // An oracle returns 0 if it has no price.
         let price = Some(price).filter(|price| !price.is_zero())?;
         let divisor = U256::from(10).checked_pow(U256::from(decimals))?.checked_mul(self.quote.unit)?;
         amount.checked_mul(price)?.checked_mul(U256::from(SCALE))?.checked_div(divisor)

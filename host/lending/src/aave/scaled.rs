@@ -1,7 +1,6 @@
-//! Scaled balances: what a token of a pool stores of a wallet, which is the balance divided by the reserve's index. Only
-//! supplying, withdrawing, borrowing, repaying, liquidations and transfers change it; interest does not. Each change
-//! emits a log with the index of its block, so that the sum of the changes is the stored number, but for the rounding of
-//! each.
+//! Scaled balances: a pool's token stores the wallet's balance divided by the reserve's index. Only supplies,
+//! withdrawals, borrowings, repayments, liquidations and transfers change it; interest does not. Each change emits a
+//! log with the index of its block, so the sum of the changes equals the stored number, apart from rounding.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -20,22 +19,22 @@ use crate::{
 };
 use assay_domain::{Address, B256, U256, address};
 
-/// Of both tokens of v3, with the interest since the last change, and of the debt token of v2, without.
+/// Both tokens of v3, with the interest since the last change; the debt token of v2, without it.
 const MINT: B256 = b256!("0x458f5fa412d0f69b08dd84872b0215675cc67bc1d5b6fd93300a1c3878b86196");
 const BURN: B256 = b256!("0x4cf25bc1d991c17529c25213d3cc0cda295eeaad5f13f361969b12ea48015f90");
 const MINT_DEBT_V2: B256 = b256!("0x2f00e3cdd69a77be7ed215ec7b2a36784dd158f921fca79ac29deffa353fe6ee");
 const BURN_DEBT_V2: B256 = b256!("0x49995e5dd6158cf69ad3e9777c46755a1a826a446c6416992167462dad033b2a");
-/// Of the aToken of v2.
+/// The aToken of v2.
 const MINT_SUPPLY_V2: B256 = b256!("0x4c209b5fc8ad50758f13e2e1088ba56a560dff690a1c6fef26394f4c03821c4f");
 const BURN_SUPPLY_V2: B256 = b256!("0x5d624aa9c148153ab3446c1b154f660ee7701e549fe9b62dab7171b1c80e6fa2");
-/// Of an aToken, with the index of a transfer. Its amount is scaled in some versions of the token, and not in others.
+/// The aToken, with the index of a transfer. The amount is scaled in some versions of the token and plain in others.
 const BALANCE_TRANSFER: B256 = b256!("0x4beccb90f994c31aced7a23b5611020728a23d8ec5cddd1a3e9d97b96fda8666");
 
-/// Rebasing tokens, whose balances change without transfers, and with them those of their aTokens: stETH and AMPL, both
-/// in v2 on Ethereum. The sum of supplies does not show their balance.
+/// Rebasing tokens, whose balances and those of their aTokens change without transfers: stETH and AMPL, both in v2 on
+/// Ethereum. The sum of supplies does not equal their balance.
 const REBASING: [Address; 2] =
     [address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), address!("0xD46bA6D942050d489DBd938a2C909A5d5039A161")];
-/// GHO on Ethereum: until 2025 holders of staked AAVE paid less interest on a debt in it, which changed what was stored.
+/// GHO on Ethereum: until 2025 holders of staked AAVE paid less interest on GHO debt, which changed the stored balance.
 const DISCOUNTED: Address = address!("0x40D16FC0246aD3160Ccc09B8D0D3A2cD28aE6C2f");
 
 /// Whether balances in this asset change without moves.
@@ -43,12 +42,12 @@ pub(super) fn is_rebasing(asset: Address) -> bool {
     REBASING.contains(&asset)
 }
 
-/// Whether the logs show what is stored of this side of a reserve.
+/// Whether the logs show every change of the stored balance on this side of a reserve.
 pub(super) fn is_shown(side: Side, asset: Address) -> bool {
     !is_rebasing(asset) && (side, asset) != (Side::Debt, DISCOUNTED)
 }
 
-/// The logs of a reserve's aToken (`supply`) and debt token that change what is stored of a wallet.
+/// The logs of a reserve's aToken (`supply`) and debt token that change a wallet's stored balances.
 pub(super) fn hints(version: Version, asset: Address, supply: Address, debt: Address) -> Vec<Hint> {
     let changes = |side| match (version, side) {
         (Version::V3, _) => [(MINT, 2), (BURN, 1)],
@@ -68,7 +67,7 @@ pub(super) fn hints(version: Version, asset: Address, supply: Address, debt: Add
     hints
 }
 
-/// The changes of what is stored, also of nothing, in `logs` of tokens that match the hints in `listed`.
+/// The changes of stored balances, including changes of nothing, in the `logs` that match the hints in `listed`.
 pub(super) fn moves<'a>(logs: &[&'a Log], listed: &[Hint], wallet: B256) -> Vec<(Move, &'a Log)> {
     let mut transfers = HashMap::<_, VecDeque<U256>>::new();
     for log in logs.iter().filter(|log| log.topic0() == Some(&TRANSFER)) {
@@ -106,7 +105,7 @@ fn transferred(log: &Log, amount: I256, wallet: B256) -> Option<I256> {
 fn changed(topic0: B256, word: impl Fn(usize) -> Option<U256>) -> Option<I256> {
     let at = |place| Some(signed(word(place)?));
     match topic0 {
-        // Where the interest is more than what was repaid or withdrawn, the rest of it is minted.
+        // If the interest exceeds the amount repaid or withdrawn, the token mints the difference.
         MINT => divided(at(0)?.saturating_sub(at(1)?), word(2)?),
         BURN => divided(at(0)?.saturating_add(at(1)?).saturating_neg(), word(2)?),
         MINT_DEBT_V2 | MINT_SUPPLY_V2 => divided(at(0)?, word(1)?),

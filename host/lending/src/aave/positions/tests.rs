@@ -1,4 +1,4 @@
-//! Positions in the answers of a pool.
+//! Positions read from the answers of a pool.
 
 use alloy::sol_types::SolCall;
 

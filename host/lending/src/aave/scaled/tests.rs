@@ -1,4 +1,4 @@
-//! Logs of tokens, and what they change of the stored balances.
+//! Logs of tokens, and how they change the stored balances.
 
 use alloy::primitives::{Bytes, LogData, keccak256};
 
