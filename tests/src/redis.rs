@@ -1,5 +1,5 @@
-//! Real Redis processes: a server, a master with a replica and three sentinels, a cluster of three nodes; and the choice
-//! of the store for servers under test.
+//! Real Redis processes: a server; a master with a replica and three sentinels; a cluster of three nodes. Also selects
+//! the store for servers under test.
 
 use std::{net::TcpListener, path::Path, process::Command, sync::OnceLock};
 
@@ -10,12 +10,13 @@ use crate::{
     until::until,
 };
 
-/// `redis`, `sentinel` or `cluster`: servers under test use that instead of the embedded store.
+/// Environment variable: with `redis`, `sentinel` or `cluster`, servers under test use that instead of the embedded
+/// store.
 pub const CHOICE: &str = "ASSAY_TEST_STORE";
-/// Options with which no record is lost when Redis is killed.
+/// Options that keep every record when Redis is killed.
 pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
 const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
-/// Attempts to find a free port: another process may take it first.
+/// Attempts to find a free port, since another process may take it first.
 const TRIES: usize = 5;
 
 /// One server. Dropping it kills it.
@@ -27,7 +28,7 @@ pub struct Redis {
 
 impl Redis {
     /// # Panics
-    /// When it does not start: redis-server comes with the system's package of that name.
+    /// If it does not start. redis-server comes with the system's package of the same name.
     pub fn start(settings: &[&str]) -> Self {
         for _ in 0..TRIES {
             let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
@@ -41,7 +42,7 @@ impl Redis {
     /// Starts in the folder of an earlier server.
     ///
     /// # Errors
-    /// When it does not start.
+    /// If it does not start.
     pub fn start_in(dir: TempDir, port: u16, settings: &[&str]) -> std::io::Result<Self> {
         let mut command = Command::new("redis-server");
         command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"]).arg(dir.path()).args(settings);
@@ -54,28 +55,28 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// A replica of the server at `port`.
+    /// Starts a replica of the server at `port`.
     ///
     /// # Panics
-    /// As [`Redis::start`].
+    /// Like [`Redis::start`].
     pub fn replica_of(port: u16) -> Self {
         Self::start(&[&DURABLE[..], &["--replicaof", "127.0.0.1", &port.to_string()]].concat())
     }
 
     /// # Panics
-    /// When it has ended.
+    /// If it has ended.
     pub fn pid(&self) -> u32 {
         self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
     }
 
-    /// The number of scripts that were called so far.
+    /// Returns how many scripts were called so far.
     pub fn scripts(&self) -> u64 {
         let stats = ask(self.port, &["info", "commandstats"]);
         let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
         line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
     }
 
-    /// SIGKILL, keeping the folder so that another one can start in it.
+    /// Sends SIGKILL. Another server can start in the returned folder.
     pub fn kill(self) -> (TempDir, u16) {
         let Self { process, dir, port } = self;
         drop(process);
@@ -83,7 +84,7 @@ impl Redis {
     }
 }
 
-/// A master, its replica, and sentinels that make that one the master when the first is gone.
+/// A master, its replica, and sentinels that promote the replica when the master is gone.
 pub struct Watched {
     pub master: Option<Redis>,
     pub replica: Redis,
@@ -157,10 +158,10 @@ impl Cluster {
     }
 }
 
-/// `config` with the store that was chosen in place of the embedded one in `dir`.
+/// Replaces the embedded store in `config` with the selected one, if any.
 ///
 /// # Panics
-/// When there is no such choice, or it does not start.
+/// If the selection is unknown, or the store does not start.
 pub fn chosen(config: &str, dir: &Path) -> String {
     enum Store {
         Embedded,
@@ -168,7 +169,7 @@ pub fn chosen(config: &str, dir: &Path) -> String {
         Watched(Watched),
         Cluster(Cluster),
     }
-    /// Started once; they end with this process.
+    /// Started once. They end with this process.
     static STORE: OnceLock<Store> = OnceLock::new();
     let block = |store: fn() -> std::pin::Pin<Box<dyn Future<Output = Store>>>| {
         let run = move || {
@@ -185,7 +186,7 @@ pub fn chosen(config: &str, dir: &Path) -> String {
         Ok("cluster") => block(|| Box::pin(async { Store::Cluster(Cluster::start().await) })),
         Ok(other) => panic!("{CHOICE} is redis, sentinel or cluster, not {other}"),
     });
-    // A configuration with its own servers is not changed.
+    // Do not change a configuration with its own servers.
     if config.contains("backend = \"redis\"") {
         return config.to_owned();
     }
@@ -199,13 +200,13 @@ pub fn chosen(config: &str, dir: &Path) -> String {
     on(config, &url, &format!("{}:", name.trim_start_matches('.')))
 }
 
-/// `config` with the store at `url`.
+/// Returns `config` with the store at `url`.
 pub fn on(config: &str, url: &str, prefix: &str) -> String {
     let store = format!("[store]\nbackend = \"redis\"\nurl = \"{url}\"\nprefix = \"{prefix}\"\n");
     config.replace("backend = \"embedded\"\n", "").replace("[store]\n", &store)
 }
 
-/// The output of redis-cli.
+/// Returns the output of redis-cli.
 pub fn ask(port: u16, command: &[&str]) -> String {
     let said = Command::new("redis-cli").args(["-p", &port.to_string()]).args(command).output();
     String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()

@@ -3,9 +3,9 @@
 
 use url::{Url, form_urlencoded};
 
-/// Shorter parts of a path name a version or a network, not a credential.
+/// Shorter path segments name a version or a network, not a credential.
 const SHORTEST_SEGMENT: usize = 8;
-/// Shorter texts occur in any message by chance.
+/// Shorter texts occur in messages by chance.
 const SHORTEST: usize = 4;
 
 /// The parts of one URL that may be a credential: user, password, long path segments, query values and the fragment;
@@ -13,7 +13,7 @@ const SHORTEST: usize = 4;
 pub struct Redact(Vec<String>);
 
 impl Redact {
-    /// `authorization` is the value of that header, where there is one.
+    /// `authorization` is the value of that header, if there is one.
     pub fn of(url: &Url, authorization: Option<&str>) -> Self {
         let mut secrets: Vec<String> =
             [Some(url.username()), url.password()].into_iter().flatten().map(str::to_owned).collect();
@@ -39,7 +39,7 @@ impl Redact {
         Self(secrets)
     }
 
-    /// `text` without the credentials; `None` where it contains none.
+    /// `text` without the credentials; `None` if it contains none.
     pub fn text(&self, text: &str) -> Option<String> {
         let mut clean = None;
         for secret in &self.0 {
@@ -52,7 +52,7 @@ impl Redact {
     }
 }
 
-/// `text` without percent-encoding. A plus remains a plus: it means a space in queries only.
+/// `text` without percent-encoding. A plus stays a plus, because it means a space only in queries.
 fn decoded(text: &str) -> String {
     let as_value = text.replace('+', "%2B");
     form_urlencoded::parse(as_value.replace('=', "%3D").replace('&', "%26").as_bytes())

@@ -10,7 +10,7 @@ use assay_domain::{B256, Time, U256, time_from_unix};
 /// One request of a batch: its method and its parameters.
 pub type Ask = (&'static str, Value);
 
-/// A block as far as readers need it.
+/// The fields of a block that readers need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     pub number: u64,
@@ -54,12 +54,12 @@ pub fn quantity(answer: Value) -> Result<u64, Fault> {
     u64::try_from(number).map_err(|error| Fault::Malformed(error.to_string()))
 }
 
-/// Block parameter for the state after one block, also where another block has replaced it.
+/// Block parameter for the state after one block, even if another block has replaced it.
 pub fn pinned(block: B256) -> Value {
     json!({ "blockHash": block })
 }
 
-/// A number as JSON-RPC writes it.
+/// A number in JSON-RPC notation.
 pub fn hex(number: u64) -> String {
     format!("{number:#x}")
 }

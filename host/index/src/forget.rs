@@ -5,7 +5,7 @@ use assay_domain::ChainId;
 use crate::{Index, IndexError};
 
 impl Index {
-    /// Removes all of a chain; nothing happens where there is nothing.
+    /// Removes all data of a chain, if there is any.
     ///
     /// # Errors
     /// [`IndexError::Unwritable`].

@@ -1,4 +1,4 @@
-//! One process has the index open. The lock ends with the process.
+//! Lets only one process open the index. The lock ends with the process.
 
 use std::{
     fs::{File, OpenOptions, TryLockError},

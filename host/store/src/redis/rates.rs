@@ -1,5 +1,5 @@
-//! Rates that all hosts share, counted by the server. If the server does not answer in time, the host counts alone and
-//! pauses the requests to the server for a moment.
+//! Rates that all hosts share, counted by the server. If the server does not answer in time, the host counts by itself
+//! and pauses its requests to the server for a moment.
 
 use std::{
     num::NonZeroU32,
@@ -13,7 +13,7 @@ use crate::{Admission, StoreError, keys::Name};
 /// The pause after a request without an answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The end of the pause, where there is one.
+/// The end of the pause, if there is one.
 #[derive(Default)]
 pub(super) struct Pause(Mutex<Option<Instant>>);
 
@@ -69,7 +69,7 @@ impl Redis {
         };
         let together = format!("{} {rate} {}", key.text, window.as_micros());
         let asked = self.inner.counts.ask(together, (), ask);
-        // A request that takes longer continues, so that a dead connection is detected.
+        // A request that takes longer continues, which detects a dead connection.
         let counted = tokio::time::timeout(soon, asked).await;
         let counted = counted.map(|counted| counted.unwrap_or_else(|| Err(failed("the task that counts panicked"))));
         match counted {
@@ -88,7 +88,7 @@ impl Redis {
         }
     }
 
-    /// Counts a request of each of `callers`.
+    /// Counts one request for each of `callers`.
     pub(super) async fn ask(
         &self,
         key: String,
@@ -108,16 +108,16 @@ impl Redis {
     }
 }
 
-/// The microseconds in which one request comes back: whole ones, because numbers of the script are exact only up to 2^53.
+/// The microseconds in which one request returns, rounded down: numbers of the script are exact only up to 2^53.
 pub(super) fn each(rate: NonZeroU32, window: Duration) -> u128 {
     (window.as_micros() / u128::from(rate.get())).max(1)
 }
 
-/// The admission of the caller at this place, where so many are allowed, with what is left after those and the
+/// The admission of the caller at index `at`, given how many are allowed, how many are left after them, and the
 /// microseconds until the next one is allowed.
 pub(super) fn admission((allowed, left, wait): (usize, u32, u64), at: usize) -> Admission {
     match allowed.checked_sub(at + 1) {
-        // Those before have more left.
+        // Earlier callers have more left.
         Some(after) => Admission::Allowed { left: u32::try_from(after).unwrap_or(u32::MAX).saturating_add(left) },
         None => Admission::Refused { wait: Duration::from_micros(wait) },
     }

@@ -58,12 +58,12 @@ fn at(path: &Path) -> config::Store {
 /// An empty store of each backend, to test their common behaviour.
 async fn each() -> [Store; 2] {
     let Fixture { store, folder, .. } = Fixture::new().await;
-    // The store keeps the file open; a test that has only the store does not need the name of the folder.
+    // The store keeps the file open; a test that has only the store does not need the folder's name.
     drop(folder);
     [store, Store::open(&server::config()).await.unwrap()]
 }
 
-/// A counter that no other test uses.
+/// Calls `admit_and_take` and waits for its result.
 async fn both(
     store: &Store,
     (key, rate, window): (&Key<u64>, NonZeroU32, Duration),

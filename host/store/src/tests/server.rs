@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::config;
 use assay_domain::Secret;
 
-/// A shell that waits until its input is closed, which also happens when this process ends; then it ends the server.
+/// A shell that ends the server when its input is closed, which also happens when this process ends.
 const GUARD: &str = r#""$@" </dev/null & child=$!; cat >/dev/null; kill -9 $child"#;
 
 pub(super) struct Server {
@@ -23,7 +23,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A server whose records last as long as the process.
+    /// A server that keeps its records only while it runs.
     pub fn start() -> Self {
         Self::start_in(tempfile::tempdir().unwrap(), free_port(), &["--save", "", "--appendonly", "no"])
     }
@@ -35,7 +35,7 @@ impl Server {
         let mut shell = command.spawn().unwrap();
         let mut lines = BufReader::new(shell.stdout.take().unwrap()).lines().map_while(Result::ok);
         assert!(lines.any(|line| line.contains("Ready to accept connections")), "redis-server ended; is it installed?");
-        // A pipe that nobody reads would block the server.
+        // An unread pipe would block the server.
         std::thread::spawn(move || lines.for_each(drop));
         Self { shell, folder, port }
     }
@@ -75,7 +75,7 @@ pub(super) fn on(url: &str) -> config::Store {
         backend: config::Backend::Redis,
         url: Some(Secret::new(url)),
         prefix: format!("{}:", Uuid::new_v4().simple()),
-        // Long timeouts, so that no test fails on a busy machine.
+        // Long timeouts: no test fails on a busy machine.
         connect_timeout: Duration::from_secs(20),
         answer_timeout: Duration::from_secs(20),
         call_timeout: Duration::from_secs(20),

@@ -1,12 +1,12 @@
-//! Requests that were refused together, and what they say of a limit.
+//! Requests that were refused together, and the limit that they imply.
 
 use super::window::{Amount, Unit};
 
 #[derive(Debug, Default)]
 pub(super) struct Refused {
-    /// What was sent in the window of the first refusal.
+    /// The load sent in the window of the first refusal.
     pub load: Amount,
-    /// The least load with which a request was refused.
+    /// The lowest load at which a request was refused.
     least: Amount,
     amount: Amount,
 }
@@ -16,7 +16,7 @@ impl Refused {
         Self { load, least: first, amount: Amount::default() }
     }
 
-    /// One more request was refused, which was sent at `load`.
+    /// Adds a refused request, which was sent at `load`.
     pub(crate) fn add(&mut self, own: Amount, load: Amount) {
         self.amount.requests += own.requests;
         self.amount.calls += own.calls;
@@ -25,8 +25,8 @@ impl Refused {
         }
     }
 
-    /// The least that was too much, seen from the request of `own` that was refused last. Both ways to see it can be
-    /// too low: requests overtake each other, and some endpoints count what they refuse.
+    /// The lowest load that was too much, seen from the request of `own` that was refused last. Both ways to estimate
+    /// it can be too low: requests overtake each other, and some endpoints count refused requests.
     pub(crate) fn too_much(&self, own: Amount, unit: Unit) -> f64 {
         let answered = self.load.of(unit) - self.amount.of(unit);
         self.least.of(unit).max(answered + own.of(unit))

@@ -1,4 +1,4 @@
-//! The checks of what a model claims of the future.
+//! The checks of a model's claims about the future.
 
 use super::{Checked, DESCRIPTION, NAME, check_text, nonsense, range};
 use crate::call::abi::raw;
