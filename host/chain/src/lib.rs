@@ -10,7 +10,6 @@ mod explorer;
 pub mod fuzz;
 mod holdings;
 pub mod identity;
-mod index;
 mod ipfs;
 mod lifetime;
 mod names;
@@ -21,7 +20,7 @@ mod snapshots;
 pub use agents::{
     AgentChange, AgentEvent, AgentRegistries, AgentsError, Documents, Located, Mark, Outside, Token, base64,
 };
-pub use index::IndexState;
+pub use assay_index::follow::IndexState;
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
 pub use read::{CLOCK_SUSPECTED, ChainOverview, ChainStatus, MomentError, NO_OLD_STATE, old_state};

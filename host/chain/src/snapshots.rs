@@ -19,7 +19,6 @@ use crate::{
     config::{self, ChainConfig, Prices, Reading},
     explorer::Explorers,
     identity::{Heads, Identity},
-    index::{IndexState, Shelf},
     lifetime::ByCompleteness,
     names::{NameError, Names},
     prices::External,
@@ -33,7 +32,10 @@ use assay_evm::{
     guarded::Guarded,
     single_flight::{SingleFlight, Work},
 };
-use assay_index::Index;
+use assay_index::{
+    Index,
+    follow::{IndexState, LazyIndex},
+};
 use assay_lending::Rest;
 use assay_store::Store;
 use assay_trace::TRACE;
@@ -61,7 +63,7 @@ struct Inner {
     late: Late,
     /// The moment before which the chains are read, in Unix seconds.
     past: Option<u64>,
-    shelf: Arc<Shelf>,
+    index: Arc<LazyIndex>,
     clock: Arc<Clock>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -104,11 +106,11 @@ impl Chains {
         let http = endpoint::http();
         let external = Arc::new(External::new(&http, prices, &chains));
         let explorers = Explorers::new(&http, &reading.explorer);
-        let (external, shelf) = (&external, Arc::new(Shelf::new(reading.index_path.clone())));
+        let (external, index) = (&external, Arc::new(LazyIndex::new(reading.index_path.clone())));
         let clock = Arc::<Clock>::default();
-        let (follows, opened) = (keeping.past.is_none(), shelf.clone());
+        let (follows, shared) = (keeping.past.is_none(), index.clone());
         let (http, explorers) = (&http, &explorers);
-        let setup = Setup { http, explorers, reading, external, clock: &clock, shelf, store, tasks, stop, follows };
+        let setup = Setup { http, explorers, reading, external, clock: &clock, index, store, tasks, stop, follows };
         let inner = Inner {
             chains: chains.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect(),
             owners: OnceLock::new(),
@@ -117,7 +119,7 @@ impl Chains {
             reads: SingleFlight::default(),
             late: Late::default(),
             past: keeping.past,
-            shelf: opened,
+            index: shared,
             clock: clock.clone(),
             tasks: tasks.clone(),
             stop: stop.clone(),
@@ -174,7 +176,7 @@ impl Chains {
 
     /// The index of markets, where its folder can be opened.
     pub async fn indexed(&self) -> Option<Index> {
-        if self.inner.shelf.exists() { self.inner.shelf.index().await } else { None }
+        if self.inner.index.exists() { self.inner.index.index().await } else { None }
     }
 
     /// The ERC-8004 registries, to which `own` gives feedback; `None` where their chain is not configured.

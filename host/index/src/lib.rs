@@ -1,17 +1,19 @@
-//! The index: what all wallets did in the lending markets of a chain, as [`assay_lending::Entry`], in a folder of its
-//! own. A market is read once for all wallets, and each wallet's history is then one read of this folder. All of it can
-//! be read from the chain again.
+//! The index: what all wallets did in the lending markets of a chain, as [`assay_lending::Entry`], in a separate
+//! folder. A market is read once for all wallets, and each wallet's history is then one read of this folder. All of it
+//! can be read from the chain again. [`follow`] has the task that reads the markets.
 //!
 //! A chain's index is complete through one block. [`Index::append`] adds the entries of the next blocks together with
 //! that block, so that a process killed at any moment has both or neither. [`Index::truncate`] removes the blocks that
 //! a reorganisation replaced.
 //!
-//! All calls block on the disk: an async caller uses `spawn_blocking`.
+//! All calls of [`Index`] block on the disk: an async caller uses `spawn_blocking`.
 
 mod append;
 mod codec;
+pub mod config;
 mod error;
 mod folder;
+pub mod follow;
 mod forget;
 mod history;
 mod index;

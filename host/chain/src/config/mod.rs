@@ -10,10 +10,11 @@ mod reading;
 mod snapshots;
 
 pub use agents::Agents;
+pub use assay_index::config::IndexMode;
 pub use chains::{ChainConfig, NativeConfig, Slugs, TokenConfig, day};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use ipfs::{Ipfs, Pinning};
 pub use names::{Names, RegistryConfig};
 pub use prices::{PriceApi, Prices};
-pub use reading::{Discovery, ExplorerLimits, IndexMode, NotCovered, ReadOn, Reading, Spare};
+pub use reading::{Discovery, ExplorerLimits, NotCovered, ReadOn, Reading, Spare};
 pub use snapshots::Snapshots;

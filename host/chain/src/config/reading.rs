@@ -11,6 +11,7 @@ use assay_domain::{
     settings::{self, Problems},
 };
 use assay_evm::config::{LogLimits, RpcLimits};
+use assay_index::config::IndexMode;
 use serde::Deserialize;
 
 /// Limits of reading, and where token discovery looks.
@@ -94,17 +95,6 @@ pub enum Spare {
     Rounds,
     /// Calls, for endpoints that bill them.
     Calls,
-}
-
-/// When the markets of a chain are read for all wallets, so that a wallet's history needs few log queries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IndexMode {
-    /// Once an endpoint has refused a range, or a second wallet was asked for.
-    Auto,
-    /// From the start.
-    On,
-    Off,
 }
 
 /// Where the tokens that an address sent or received are discovered.

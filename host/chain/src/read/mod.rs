@@ -28,7 +28,6 @@ use tokio::{
 use crate::{
     activity::{self, ActivityReader, Sent, records::ActivityProgress},
     config::ChainConfig,
-    index::{self, IndexState},
     prices::{PriceReader, Pricing},
 };
 use ahead::Ahead;
@@ -37,6 +36,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
+use assay_index::follow::{self, IndexState};
 use assay_lending::{Jobs, Market, Rest, TermsCache};
 use assemble::Parts;
 pub(crate) use batch::Batch;
@@ -68,7 +68,7 @@ pub(super) struct Chain {
     activity: ActivityReader,
     discovery: Option<Discovery>,
     lending: Jobs,
-    index: Arc<index::State>,
+    index: Arc<follow::State>,
     health: Health,
     clock: Arc<Clock>,
     seen: Seen,
@@ -92,7 +92,7 @@ struct Stored {
 impl Chain {
     pub(super) fn new(config: &ChainConfig, setup: &Setup<'_>) -> Self {
         let client = Client::new(setup.http, &config.endpoints(), &setup.reading.rpc);
-        let (index, terms) = (index::State::new(config.id), Arc::<TermsCache>::default());
+        let (index, terms) = (follow::State::new(config.id), Arc::<TermsCache>::default());
         Self {
             discovery: setup.discovery(config, &client),
             lending: setup.lending(config, &client, &terms, &index),

@@ -1,8 +1,9 @@
 //! What is known of a chain, for people who run the server: its head, its endpoints, its prices and its index.
 
 use super::Chain;
-use crate::{index::IndexState, prices::PriceStatus, read::ChainStatus};
+use crate::{prices::PriceStatus, read::ChainStatus};
 use assay_evm::endpoint::EndpointStatus;
+use assay_index::follow::IndexState;
 
 /// What is known of a chain.
 #[derive(Debug, Clone)]

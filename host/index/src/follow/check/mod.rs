@@ -8,11 +8,11 @@ mod receipts;
 use alloy::rpc::types::Log;
 
 use super::indexer::Indexer;
+use crate::Check;
 use assay_evm::{
     Client, Fault, Span,
     logs::{answers, differing, in_parts},
 };
-use assay_index::Check;
 use assay_lending::Everyone;
 
 impl Indexer {

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 
 /// `None` inside: as many as the endpoint takes.
-pub(super) struct Budget(Option<DefaultDirectRateLimiter>);
+pub struct Budget(Option<DefaultDirectRateLimiter>);
 
 impl Budget {
     /// 0 for no limit.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::rpc::types::Log;
 
-use crate::index::indexer::Indexer;
+use crate::follow::indexer::Indexer;
 use assay_domain::B256;
 use assay_evm::{Client, Fault};
 

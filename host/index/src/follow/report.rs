@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::{OnDisk, Progress};
 use assay_domain::ChainId;
-use assay_index::{OnDisk, Progress};
 
 /// Longest time between two lines of a reading.
 const MINUTE: Duration = Duration::from_secs(60);

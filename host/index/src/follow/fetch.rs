@@ -6,9 +6,9 @@ use alloy::rpc::types::Log;
 use futures::future::try_join_all;
 
 use super::indexer::Indexer;
+use crate::Check;
 use assay_domain::B256;
 use assay_evm::{Block, Client, Fault, Span};
-use assay_index::Check;
 use assay_lending::{Everyone, WalletEntries};
 
 /// What the logs of a part of a span say, how many they are, and how they were checked.

@@ -13,9 +13,8 @@ use super::{
     ranges::Ranges,
     report::Report,
 };
-use crate::config::IndexMode;
+use crate::{Index, config::IndexMode};
 use assay_evm::Block;
-use assay_index::Index;
 use assay_lending::{Everyone, hints};
 
 /// Time between two rounds; the next one after a failure.
@@ -43,7 +42,7 @@ impl Indexer {
             self.useful().await;
         }
         let mut report = Report::new(self.chain);
-        let Some(index) = self.shelf.index().await else { return report.goes_on(false) };
+        let Some(index) = self.folder.index().await else { return report.goes_on(false) };
         let index = self.state.index.get_or_init(|| index);
         loop {
             let round = self.round(index, &mut report).await;
@@ -66,10 +65,10 @@ impl Indexer {
 
     /// Opens an index that exists, and reads no new blocks.
     async fn show(&self) {
-        if !self.shelf.exists() {
+        if !self.folder.exists() {
             return;
         }
-        let Some(index) = self.shelf.index().await else { return };
+        let Some(index) = self.folder.index().await else { return };
         let progress = self.with(&index, |index, chain| index.progress(chain)).await;
         let through = progress.ok().flatten().and_then(|progress| progress.through());
         self.state.index.get_or_init(|| index);
@@ -82,8 +81,8 @@ impl Indexer {
     /// Completes once an endpoint has refused a range, a second wallet was asked for, or where an earlier process has
     /// begun the index.
     async fn useful(&self) {
-        if self.shelf.exists()
-            && let Some(index) = self.shelf.index().await
+        if self.folder.exists()
+            && let Some(index) = self.folder.index().await
             && self.with(&index, |index, chain| index.progress(chain)).await.is_ok_and(|found| found.is_some())
         {
             return;

@@ -1,30 +1,29 @@
-//! What the index of a chain is read with.
+//! The input of the task that builds the index of a chain.
 
 use std::sync::Arc;
 
 use tokio::task::{JoinError, spawn_blocking};
 
-use super::{budget::Budget, shelf::Shelf, state::State};
-use crate::config::{IndexMode, Reading};
+use super::{budget::Budget, lazy::LazyIndex, state::State};
+use crate::{Index, IndexError, config::IndexMode};
 use assay_domain::{Address, ChainId};
 use assay_evm::{Client, Fault, config::LogLimits};
-use assay_index::{Index, IndexError};
 use assay_lending::{Market, TermsCache};
 
-/// What the index of a chain is read with.
-pub(crate) struct Indexer {
+/// Builds the index of a chain; [`run`](Self::run) is its task.
+pub struct Indexer {
     pub chain: ChainId,
-    /// Asked after all callers.
+    /// Its requests have a lower priority than those of callers ([`Client::behind`]).
     pub client: Client,
     pub markets: Arc<[Market]>,
     pub terms: Arc<TermsCache>,
     pub finality: u64,
     pub logs: LogLimits,
     pub mode: IndexMode,
-    /// Whether it reads new blocks. An export of the past uses the index as it is.
+    /// Whether new blocks are read. An export of the past uses the index as it is.
     pub follows: bool,
-    pub(super) budget: Budget,
-    pub shelf: Arc<Shelf>,
+    pub budget: Budget,
+    pub folder: Arc<LazyIndex>,
     pub state: Arc<State>,
 }
 
@@ -42,24 +41,7 @@ pub(crate) enum Trouble {
 }
 
 impl Indexer {
-    pub fn new(
-        (chain, finality): (ChainId, u64),
-        client: &Client,
-        (markets, terms): (Arc<[Market]>, Arc<TermsCache>),
-        reading: &Reading,
-        (shelf, state): (Arc<Shelf>, Arc<State>),
-    ) -> Self {
-        let budget = Budget::new(reading.index_per_second);
-        let (client, logs, mode) = (client.behind(), reading.logs(), reading.index);
-        Self { chain, client, markets, terms, finality, logs, mode, follows: true, budget, shelf, state }
-    }
-
-    /// The same indexer, but it reads no new blocks.
-    pub fn that_stays(self) -> Self {
-        Self { follows: false, ..self }
-    }
-
-    /// What `work`, which blocks, does with the index of this chain.
+    /// Runs `work`, which blocks, on the index of this chain.
     pub(super) async fn with<T: Send + 'static>(
         &self,
         index: &Index,

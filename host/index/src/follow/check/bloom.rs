@@ -9,7 +9,7 @@ use alloy::{
 };
 use serde::Deserialize;
 
-use crate::index::indexer::Indexer;
+use crate::follow::indexer::Indexer;
 use assay_domain::B256;
 use assay_evm::{Fault, Span, client::ask_block};
 use assay_lending::{Everyone, Mark};

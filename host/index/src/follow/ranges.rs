@@ -13,11 +13,11 @@ use super::{
     indexer::{Indexer, Trouble},
     report::Report,
 };
+use crate::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
 use assay_evm::{
     Fault, Span,
     logs::{Stop, chunk},
 };
-use assay_index::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
 
 /// Logs whose entries are appended together, as far as ranges allow: entries wait in memory.
 const LOGS: usize = 150_000;

@@ -9,9 +9,9 @@ use super::{
     asked::Asked,
     indexer::{Indexer, Trouble},
 };
+use crate::{Checkpoint, Index, IndexError, IndexedMarket, Progress};
 use assay_domain::Address;
 use assay_evm::{Fault, client::pinned};
-use assay_index::{Checkpoint, Index, IndexedMarket, Progress};
 use assay_lending::Everyone;
 
 /// Looks for a checkpoint before new contracts, each twice as far back as the one before.
@@ -149,7 +149,7 @@ impl Indexer {
         let back_to = last.map_or(0, |last| last.number);
         self.with(index, move |index, chain| {
             index.truncate(chain, back_to)?;
-            index.progress(chain)?.ok_or(assay_index::IndexError::Unknown(chain))
+            index.progress(chain)?.ok_or(IndexError::Unknown(chain))
         })
         .await
     }
