@@ -24,4 +24,4 @@ pub use assay_index::follow::IndexState;
 pub use ipfs::{Ipfs, IpfsError, cid};
 pub use names::NameError;
 pub use read::{CLOCK_SUSPECTED, ChainOverview, ChainStatus, MomentError, NO_OLD_STATE, old_state};
-pub use snapshots::{Chains, PastBlock, Read};
+pub use snapshots::{Chains, PastBlock, Read, Settings};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use assay_chain::{
-    Chains, MomentError,
+    Chains, MomentError, Settings,
     config::{IndexMode, Snapshots},
 };
 use assay_domain::{Address, ChainId, Coverage, Snapshot, Subject};
@@ -25,11 +25,9 @@ pub fn connect(
     readers: &TaskTracker,
     stop: &CancellationToken,
 ) -> Chains {
-    Chains::connect(&config.chains, &config.reading, &config.prices, snapshots, store, readers, stop).with_owners(
-        &config.names,
-        &config.identity,
-        &config.outbound,
-    )
+    let Config { chains, reading, prices, names, identity, outbound, .. } = config;
+    let settings = Settings { chains, reading, prices, snapshots, names, identity, outbound };
+    Chains::connect(&settings, store, readers, stop)
 }
 
 /// Time between two checks of a history that is being read.

@@ -22,7 +22,10 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use assay::config::{self, Config, IndexMode};
+use assay::{
+    config::{self, Config, IndexMode},
+    reading::connect,
+};
 use assay_chain::Chains;
 use assay_domain::Secret;
 use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
@@ -120,17 +123,7 @@ impl Reader {
     async fn start(&mut self) {
         let store = Store::open(&self.config.store).await.unwrap();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let config = &self.config;
-        let chains = Chains::connect(
-            &config.chains,
-            &config.reading,
-            &config.prices,
-            &config.scoring.snapshots(),
-            &store,
-            &tasks,
-            &stop,
-        )
-        .with_owners(&config.names, &config.identity, &config.outbound);
+        let chains = connect(&self.config, &self.config.scoring.snapshots(), &store, &tasks, &stop);
         self.running = Some(Running { chains, stop });
     }
 

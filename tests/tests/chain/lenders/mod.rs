@@ -13,7 +13,8 @@ mod venus;
 use std::{path::Path, sync::Arc};
 
 use alloy::primitives::Address;
-use assay_chain::Chains;
+
+use assay::reading::connect;
 use assay_domain::{ChainSnapshot, PoolHistory, Position, Snapshot};
 use assay_store::Store;
 use assay_tests::devnet::Error;
@@ -43,7 +44,7 @@ async fn read_after(reader: &Reader, (block, time): (u64, u64), wallets: &[Addre
     let mut keeping = config.scoring.snapshots();
     keeping.past = Some(time + 1);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &keeping, &store, &tasks, &stop);
+    let chains = connect(config, &keeping, &store, &tasks, &stop);
     assert_eq!(chains.go_back().await.unwrap()[0].block.number, block);
     let mut read = Vec::new();
     for wallet in wallets {
