@@ -63,14 +63,9 @@ async fn each() -> [Store; 2] {
     [store, Store::open(&server::config()).await.unwrap()]
 }
 
-/// A counter that no other test uses.
-async fn both(
-    store: &Store,
-    (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
-    (counter, amount, limit): (&Key<u64>, u64, u64),
-) -> Option<Metered> {
+/// Counts a request and takes its units.
+async fn both(store: &Store, rate_limit: RateLimit<'_>, withdrawal: Withdrawal<'_>) -> Option<Metered> {
     let (sender, told) = oneshot::channel();
-    let (rate_limit, withdrawal) = (RateLimit { key, rate, window }, Withdrawal { counter, amount, limit });
     store.admit_and_take(rate_limit, withdrawal, move |metered| _ = sender.send(metered));
     told.await.unwrap()
 }

@@ -1,5 +1,7 @@
 //! Child processes that end with the process that started them, even when it is killed.
 
+pub mod redis;
+
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
