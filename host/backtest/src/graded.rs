@@ -33,8 +33,14 @@ pub enum By {
 #[derive(Debug, Clone, Default)]
 pub struct Grading {
     pub by: Vec<By>,
-    /// The column of another score, and whether a lower one is better.
-    pub external: Option<(String, bool)>,
+    pub external: Option<External>,
+}
+
+/// A column with another score.
+#[derive(Debug, Clone)]
+pub struct External {
+    pub column: String,
+    pub lower_is_better: bool,
 }
 
 /// A record with a known outcome.
@@ -203,9 +209,9 @@ fn undated(id: &str, as_of: u64) -> Option<&str> {
 }
 
 fn external(record: &Record, grading: &Grading) -> Option<f64> {
-    let (column, falling) = grading.external.as_ref()?;
+    let External { column, lower_is_better } = grading.external.as_ref()?;
     let value = record.other.get(column)?.as_f64()?;
-    Some(if *falling { -value } else { value })
+    Some(if *lower_is_better { -value } else { value })
 }
 
 fn segments(record: &Record, grading: &Grading) -> Vec<(usize, String)> {

@@ -14,7 +14,8 @@ use std::{
 };
 
 use assay_backtest::{
-    About, Asked, Bounds, By, Grading, Identity, Loaded, Report, Run, RunError, Tally, grouped, header,
+    About, Asked, Baseline, Bounds, By, External, FeaturesFile, Grading, Identity, Loaded, Report, Run, RunError,
+    Tally, grouped, header,
 };
 use assay_domain::{Claim, Digest, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel};
@@ -143,7 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let about = About {
         models: identities,
-        file: (name(&arguments.features), digest),
+        file: FeaturesFile { name: name(&arguments.features), digest },
         baseline,
         seconds: started.elapsed().as_secs_f64(),
         cards,
@@ -168,7 +169,7 @@ fn about(arguments: &Arguments, claims: Vec<Vec<Claim>>) -> About {
     About {
         made_at: chrono::Utc::now(),
         models: Vec::new(),
-        file: (String::new(), Digest([0; 32])),
+        file: FeaturesFile { name: String::new(), digest: Digest([0; 32]) },
         baseline: None,
         note: arguments.note.clone(),
         cut_off: arguments.cut_off,
@@ -192,15 +193,16 @@ fn dimensions(arguments: &Arguments) -> Vec<By> {
     arguments.by.iter().filter_map(dimension).collect()
 }
 
-fn external(arguments: &Arguments) -> Option<(String, bool)> {
+fn external(arguments: &Arguments) -> Option<External> {
     let name = arguments.external.as_deref()?;
-    Some(name.strip_prefix('-').map_or((name.to_owned(), false), |name| (name.to_owned(), true)))
+    let falling = name.strip_prefix('-');
+    Some(External { column: falling.unwrap_or(name).to_owned(), lower_is_better: falling.is_some() })
 }
 
 fn asked(arguments: &Arguments) -> Asked {
     Asked {
         by: dimensions(arguments),
-        external: external(arguments).map(|(name, _)| name),
+        external: external(arguments).map(|external| external.column),
         bounds: arguments.bounds.clone().unwrap_or_default(),
         fitted_through: arguments.fitted_through,
         cut_off: Some(arguments.cut_off),
@@ -243,9 +245,9 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    fn baseline(&self, file: &Path) -> Result<(String, Digest, Tally), Failure> {
+    fn baseline(&self, file: &Path) -> Result<Baseline, Failure> {
         let (tally, digest) = self.score(file, Vec::new(), None)?;
-        Ok((name(file), digest, tally))
+        Ok(Baseline { file: FeaturesFile { name: name(file), digest }, tally })
     }
 
     /// The scores of `--features`, also written to `--scores`.

@@ -14,7 +14,6 @@ pub mod config;
 mod error;
 mod folder;
 pub mod follow;
-mod forget;
 mod history;
 mod index;
 mod items;

@@ -1,4 +1,4 @@
-//! Removes the blocks that a reorganisation replaced. The progress goes back first: from then on, readers leave out what
+//! Removes a chain, or the blocks that a reorganisation replaced. The progress goes back first: from then on, readers leave out what
 //! is above it. Then the entries are removed, if need be after a restart.
 
 use assay_domain::ChainId;
@@ -36,6 +36,15 @@ impl Index {
         })?;
         self.end_truncation(chain)?;
         Ok(progress.through())
+    }
+
+    /// Removes all of a chain; does nothing if it has none.
+    ///
+    /// # Errors
+    /// [`IndexError::Unwritable`].
+    pub fn forget(&self, chain: ChainId) -> Result<(), IndexError> {
+        let _alone = self.writing();
+        self.write(|database| database.remove(chain))
     }
 
     /// Removes the entries that a truncation has left.

@@ -7,7 +7,6 @@ mod ipfs;
 mod names;
 mod prices;
 mod reading;
-mod snapshots;
 
 pub use agents::Agents;
 pub use assay_index::config::IndexMode;
@@ -16,5 +15,4 @@ pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use ipfs::{Ipfs, Pinning};
 pub use names::{Names, RegistryConfig};
 pub use prices::{PriceApi, Prices};
-pub use reading::{Discovery, ExplorerLimits, NotCovered, ReadOn, Reading, Spare};
-pub use snapshots::Snapshots;
+pub use reading::{Discovery, ExplorerLimits, NotCovered, ReadOn, Reading, Snapshots, Spare};

@@ -56,6 +56,21 @@ impl Reading {
     }
 }
 
+/// The settings of `[scoring]` that concern reading.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshots {
+    /// Lifetime of a complete snapshot.
+    pub complete: Duration,
+    /// Lifetime of an incomplete snapshot.
+    pub incomplete: Duration,
+    /// Largest number of snapshots in memory.
+    pub entries: u64,
+    /// Longest wait for a first read; after it, the answer is `pending`.
+    pub budget: Duration,
+    /// The moment in the past, in Unix seconds, before which the chains are read; `None` for their heads.
+    pub past: Option<u64>,
+}
+
 /// A lending protocol whose history is not read.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Explorer, List, Refusal, Row};
+use super::{Explorer, List, PageOf, Refusal, Row};
 use assay_domain::Address;
 
 /// Rows in one page: the most of free plans. Where a page is too large, the rest of that read uses smaller ones: the
@@ -63,16 +63,16 @@ impl<'a> Pages<'a> {
             if self.done {
                 return Ok(None);
             }
-            let page =
-                match self.explorer.page(self.list, self.wallet, (self.from, self.to), (self.page, self.size)).await {
-                    Ok(page) => page,
-                    // Pages of another size do not continue those before.
-                    Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
-                        (self.page, self.size, self.pending) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
-                        continue;
-                    }
-                    Err(refusal) => return Err(refusal),
-                };
+            let page = PageOf { from: self.from, to: self.to, number: self.page, size: self.size };
+            let page = match self.explorer.page(self.list, self.wallet, page).await {
+                Ok(page) => page,
+                // Pages of another size do not continue those before.
+                Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
+                    (self.page, self.size, self.pending) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
+                    continue;
+                }
+                Err(refusal) => return Err(refusal),
+            };
             if let Some(rows) = self.take(page)? {
                 return Ok(Some(rows));
             }

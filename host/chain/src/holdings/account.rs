@@ -24,6 +24,13 @@ sol! {
 /// The native currency of every supported chain has 18 decimals.
 const NATIVE_DECIMALS: u8 = 18;
 
+/// A chain after a block.
+pub(crate) struct ChainState<'a> {
+    pub client: &'a Client,
+    pub config: &'a ChainConfig,
+    pub head: Block,
+}
+
 /// Balances and positions, without prices.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
@@ -220,12 +227,13 @@ impl Account {
     /// [`Fault`] if the chain did not answer. The position is then unread.
     pub(crate) async fn read_parts(
         &mut self,
+        wallet: Address,
         index: usize,
         parts: Option<Box<dyn Parts>>,
         prices: &Prices,
-        (client, chain, head): (&Client, &ChainConfig, Block),
-        wallet: Address,
+        state: &ChainState<'_>,
     ) -> Result<(), Fault> {
+        let ChainState { client, config: chain, head } = *state;
         let Some(market) = self.markets.get_mut(index) else { return Ok(()) };
         *market = None;
         let Some(parts) = parts else { return Ok(()) };

@@ -31,7 +31,7 @@ struct Side {
 }
 
 /// The calls that read the reserves of the pool at `pair`.
-pub(super) fn questions(pair: Address, (token0, token1): (Address, Address)) -> [Call; QUESTIONS] {
+pub(super) fn questions(pair: Address, [token0, token1]: [Address; 2]) -> [Call; QUESTIONS] {
     let backing = |token: Address| Call::new(token, &balanceOfCall { owner: pair });
     [Call::new(pair, &getReservesCall {}), Call::new(pair, &totalSupplyCall {}), backing(token0), backing(token1)]
 }
@@ -39,7 +39,7 @@ pub(super) fn questions(pair: Address, (token0, token1): (Address, Address)) -> 
 impl Pair {
     /// Reads the answers to [`questions`]; `None` where the contract is no such pool. A reserve counts up to the pool's
     /// balance.
-    pub(super) fn read((token0, token1): (Address, Address), answers: &[Option<Bytes>]) -> Option<Self> {
+    pub(super) fn read([token0, token1]: [Address; 2], answers: &[Option<Bytes>]) -> Option<Self> {
         let reserves = returned::<getReservesCall>(answers.first())?;
         let supply = returned::<totalSupplyCall>(answers.get(1)).filter(|supply| !supply.is_zero())?;
         let backed = |at: usize| returned::<balanceOfCall>(answers.get(at));
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use assay_domain::{Price, PriceSource};
 
-    const TOKENS: (Address, Address) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    const TOKENS: [Address; 2] = [Address::repeat_byte(1), Address::repeat_byte(2)];
 
     fn number(number: u128) -> Option<Bytes> {
         Some(totalSupplyCall::abi_encode_returns(&U256::from(number)).into())

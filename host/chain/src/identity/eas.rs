@@ -63,11 +63,12 @@ pub(super) fn read(source: &SourceConfig, uid: B256) -> Call {
     Call::new(source.eas, &getAttestationCall { uid })
 }
 
-/// The attestation in the answer to [`read`], where it is valid at `now`; the outer `None` where the service did not
-/// give an answer.
+/// The attestation in the answer to [`read`], if it is valid at `now`; the outer `None` if the service did not
+/// answer.
 pub(super) fn valid(
     source: &SourceConfig,
-    (wallet, uid): (Address, B256),
+    wallet: Address,
+    uid: B256,
     now: u64,
     answer: Option<&Option<Bytes>>,
 ) -> Option<Option<assay_domain::Attestation>> {
@@ -167,7 +168,7 @@ mod tests {
 
     fn verdict(source: &SourceConfig, found: &Attestation) -> Option<assay_domain::Attestation> {
         let answer = Some(Bytes::from(getAttestationCall::abi_encode_returns(found)));
-        valid(source, (WALLET, B256::with_last_byte(6)), NOW, Some(&answer)).unwrap()
+        valid(source, WALLET, B256::with_last_byte(6), NOW, Some(&answer)).unwrap()
     }
 
     #[test]

@@ -196,7 +196,7 @@ impl PriceReader {
         {
             return Ok(last.on_chain.clone());
         }
-        let on_chain = Arc::new(self.sources.read(client, oracles, quotes, (at, now)).await?);
+        let on_chain = Arc::new(self.sources.read(client, oracles, quotes, at, now).await?);
         let read_at = u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default();
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(PriceStatus::of(read_at, &on_chain));
         *latest = Some(Latest {

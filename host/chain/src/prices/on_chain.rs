@@ -68,7 +68,8 @@ impl Sources {
         client: &Client,
         oracles: &[Oracle],
         quotes: &[Address],
-        (at, now): (Block, u64),
+        at: Block,
+        now: u64,
     ) -> Result<OnChain, Fault> {
         let calls = self.calls(oracles, quotes);
         let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, at.hash).await? };

@@ -8,13 +8,15 @@ use std::{
 
 use serde_json::json;
 
-use super::{clock::Doubt, now};
-use crate::config::ChainConfig;
+use super::{Chain, clock::Doubt, now};
+use crate::{config::ChainConfig, prices::PriceStatus};
 use assay_domain::{Address, ChainId};
 use assay_evm::{
     client::{Block, Client, hex},
+    endpoint::EndpointStatus,
     fault::Fault,
 };
+use assay_index::follow::IndexState;
 
 /// What the lack of old state means, and what helps.
 pub const NO_OLD_STATE: &str = "the endpoint keeps no state of old blocks, so that first and last transactions are not \
@@ -182,5 +184,27 @@ pub async fn old_state(client: &Client, chain: &ChainConfig) -> Option<bool> {
         Ok(_) => Some(true),
         Err(Fault::NoState) => Some(false),
         Err(_) => None,
+    }
+}
+
+/// The state of a chain for operators: its head, its endpoints, its prices and its index.
+#[derive(Debug, Clone)]
+pub struct ChainOverview {
+    pub status: ChainStatus,
+    /// In the order of the configuration.
+    pub endpoints: Vec<EndpointStatus>,
+    /// `None` before the first read.
+    pub prices: Option<PriceStatus>,
+    pub index: IndexState,
+}
+
+impl Chain {
+    pub(crate) fn overview(&self) -> ChainOverview {
+        ChainOverview {
+            status: self.status(),
+            endpoints: self.client.endpoints(),
+            prices: self.prices.status(),
+            index: self.index().borrow().clone(),
+        }
     }
 }

@@ -10,7 +10,6 @@ mod clock;
 mod discover;
 mod health;
 mod moment;
-mod overview;
 mod parts;
 mod plan;
 mod rounds;
@@ -46,9 +45,8 @@ pub(crate) use clock::Clock;
 use clock::Doubt;
 use discover::Discovery;
 use health::Health;
-pub use health::{ChainStatus, NO_OLD_STATE, old_state};
+pub use health::{ChainOverview, ChainStatus, NO_OLD_STATE, old_state};
 pub use moment::MomentError;
-pub use overview::ChainOverview;
 use seen::Seen;
 pub(super) use setup::Setup;
 

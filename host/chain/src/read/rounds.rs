@@ -80,7 +80,7 @@ impl Chain {
                 // They were known before the histories were read.
                 let hints = hints.now_or_never().unwrap_or_default();
                 let histories = parts::Histories { pools: &pools, sums: &sums, hints: &hints };
-                self.read_parts(wallet, (&mut account, &mut quotes), &histories, head, deadline).await;
+                self.read_parts(wallet, &mut account, &mut quotes, &histories, head, deadline).await;
                 Ok(Ok((account, quotes)))
             }
             state => state,

@@ -128,8 +128,8 @@ impl Export<'_> {
             if let (Some(indexed), Some(label)) = (&indexed, past.label) {
                 indexed.reaches(chains, past, label).await?;
             }
-            if let (Some(indexed), Some(market)) = (&indexed, past.market) {
-                addresses.extend(indexed.borrowers(&config, market, &blocks)?);
+            if let (Some(indexed), Some((market, chain))) = (&indexed, past.market) {
+                addresses.extend(indexed.borrowers(&config, market, chain, &blocks)?);
             }
             let then = Then { moment: past.moment, blocks, indexed, label: past.label };
             return Ok(Rows { reading, then: Some(then) });

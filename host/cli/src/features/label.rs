@@ -33,7 +33,8 @@ impl Indexed {
     pub fn borrowers(
         &self,
         config: &Config,
-        (market, on): (Address, Option<ChainId>),
+        market: Address,
+        on: Option<ChainId>,
         blocks: &[PastBlock],
     ) -> Result<Vec<String>, Failure> {
         let has_it = |chain: &&ChainConfig| {

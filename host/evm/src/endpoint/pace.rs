@@ -1,15 +1,13 @@
 //! How fast an endpoint may be asked. No standard names its limit, so its refusals teach it: they lower the pace, and
 //! seconds in which the pace is used up raise it slowly. A pure state machine; the queue of the endpoint asks it.
 
-mod refused;
 mod window;
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use refused::Refused;
-use window::{Amount, MARGIN, Unit, WINDOW, Window};
+use window::{Amount, MARGIN, Refused, Unit, WINDOW, Window};
 
 /// What every endpoint is expected to answer in one second. One that refuses so few requests refuses their calls.
 const EXPECTED: Amount = Amount { requests: 8, calls: 100 };

@@ -1,10 +1,11 @@
 //! The input of the task that builds the index of a chain.
 
-use std::sync::Arc;
+use std::{num::NonZeroU32, sync::Arc};
 
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::task::{JoinError, spawn_blocking};
 
-use super::{budget::Budget, lazy::LazyIndex, state::State};
+use super::{lazy::LazyIndex, state::State};
 use crate::{Index, IndexError, config::IndexMode};
 use assay_domain::{Address, ChainId};
 use assay_evm::{Client, Fault, config::LogLimits};
@@ -49,5 +50,23 @@ impl Indexer {
     ) -> Result<T, Trouble> {
         let (index, chain) = (index.clone(), self.chain);
         Ok(spawn_blocking(move || work(&index, chain)).await??)
+    }
+}
+
+/// The rate limit of the requests for one index; `None` for no limit.
+pub struct Budget(Option<DefaultDirectRateLimiter>);
+
+impl Budget {
+    /// At most `per_second` requests; 0 for no limit.
+    pub fn new(per_second: u32) -> Self {
+        Self(NonZeroU32::new(per_second).map(|rate| RateLimiter::direct(Quota::per_second(rate))))
+    }
+
+    /// Waits until `requests` more may be sent.
+    pub async fn spend(&self, requests: usize) {
+        let Some(limiter) = &self.0 else { return };
+        for _ in 0..requests {
+            limiter.until_ready().await;
+        }
     }
 }

@@ -5,7 +5,6 @@
 
 mod agree;
 mod asked;
-mod budget;
 mod check;
 mod fetch;
 mod histories;
@@ -18,7 +17,6 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-pub use budget::Budget;
-pub use indexer::Indexer;
+pub use indexer::{Budget, Indexer};
 pub use lazy::LazyIndex;
 pub use state::{IndexState, State};

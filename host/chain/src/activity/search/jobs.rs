@@ -178,7 +178,7 @@ impl Searcher {
             let mut search = scouted.search;
             let top = Point { block: head.number, nonce: scouted.latest };
             // Where it fails, the next round asks again.
-            let _ = self.ask((wallet, &mut series), &mut search, top, head).await;
+            let _ = self.ask(wallet, &mut series, &mut search, top, head).await;
             Some(search)
         };
         // The second round goes out with the question for the nonce: it is the newest one in almost all cases.
@@ -192,7 +192,7 @@ impl Searcher {
         view.send_replace(search.clone());
         while !search.is_over(top) {
             let before = search.clone();
-            let asked = self.ask((wallet, &mut series), &mut search, top, head).await;
+            let asked = self.ask(wallet, &mut series, &mut search, top, head).await;
             view.send_replace(search.clone());
             if search == before {
                 asked?;
@@ -205,7 +205,8 @@ impl Searcher {
     /// One round, and the final block by which it is kept.
     async fn ask(
         &self,
-        (wallet, series): (Address, &mut Series),
+        wallet: Address,
+        series: &mut Series,
         search: &mut Search,
         top: Point,
         head: Block,

@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bracket::Bracket;
 use assay_evm::client::Block;
 
 /// Brackets of at most this width get their ends dated: some hours to a week of blocks.
@@ -27,6 +26,35 @@ pub(crate) struct Search {
     pub(super) blocks: BTreeMap<u64, Block>,
     /// Blocks whose state is missing.
     missing: BTreeSet<u64>,
+}
+
+/// The blocks among which the nonce of a wallet reached a number: after block `low`, and not later than after `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bracket {
+    pub low: u64,
+    pub high: u64,
+    /// The nonce after `low` is known; `false` if `low` only marks the end of missing state.
+    pub low_seen: bool,
+}
+
+impl Bracket {
+    pub(super) fn is_over(self) -> bool {
+        self.high <= self.low + 1
+    }
+
+    /// The number of candidate blocks.
+    pub(super) fn width(self) -> u64 {
+        self.high.saturating_sub(self.low)
+    }
+
+    /// At most `probes` blocks that divide it into equal parts.
+    pub(super) fn probes(self, probes: u64) -> BTreeSet<u64> {
+        let parts = u128::from(probes) + 1;
+        let width = u128::from(self.width());
+        let place = |part: u128| self.low + u64::try_from(width * part / parts).unwrap_or(u64::MAX);
+        let inside = |block: &u64| *block > self.low && *block < self.high;
+        (1..parts).map(place).filter(inside).collect()
+    }
 }
 
 /// Questions of one round trip: nonces after blocks, and blocks.

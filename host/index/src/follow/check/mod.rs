@@ -1,22 +1,28 @@
-//! Logs that an endpoint leaves out. Where there is another endpoint, both are asked; where they differ, the receipts of
-//! the transactions decide. With one endpoint, the blooms of new blocks tell whether logs may be missing; the range is
-//! then asked for once more. A first reading from one endpoint is not checked.
+//! Finds logs that an endpoint leaves out. If there is another endpoint, both answer, and the receipts of the
+//! transactions settle differences. With one endpoint, the blooms of new blocks show whether logs may be missing; the
+//! range is then requested again. A first read from one endpoint is not checked.
 
 mod bloom;
-mod receipts;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy::rpc::types::Log;
 
 use super::indexer::Indexer;
 use crate::Check;
+use assay_domain::B256;
 use assay_evm::{
     Client, Fault, Span,
     logs::{answers, differing, in_parts},
 };
 use assay_lending::Everyone;
 
+/// Receipts in one request.
+const AT_ONCE: usize = 20;
+
 impl Indexer {
-    /// `logs`, the answer of the endpoint for `span`, with what it leaves out. `follows` where these are few new blocks.
+    /// `logs`, the endpoint's answer for `span`, with the logs that it leaves out. `follows` if the span is a few new
+    /// blocks.
     pub(super) async fn checked(
         &self,
         everyone: &Everyone,
@@ -47,7 +53,7 @@ impl Indexer {
         }
     }
 
-    /// The logs of `span` at another endpoint, in as many parts as it wants; `None` where it does not answer.
+    /// The logs of `span` at another endpoint, in as many parts as its limits need; `None` if it does not answer.
     async fn all_at(&self, other: &Client, everyone: &Everyone, span: Span) -> Option<Vec<Log>> {
         match in_parts(span, self.logs.range, |span| self.logs_at(other, everyone, span)).await {
             Ok(parts) => Some(parts.concat()),
@@ -58,7 +64,7 @@ impl Indexer {
         }
     }
 
-    /// The logs in which two answers agree, and of the transactions in which they do not those of the receipts.
+    /// The logs that both answers have; for transactions in which they differ, the logs of the receipts.
     async fn settled(
         &self,
         everyone: &Everyone,
@@ -85,5 +91,19 @@ impl Indexer {
         let asked = |log: &Log| everyone.queries().iter().any(|query| answers(log, query, span));
         logs.extend(receipts.into_iter().filter(asked));
         Ok(logs)
+    }
+
+    /// The logs in the receipts of `transactions`. A transaction without a receipt at any endpoint is not in the chain.
+    async fn receipts(&self, transactions: &BTreeSet<B256>, clients: &[&Client]) -> Result<Vec<Log>, Fault> {
+        let mut found = BTreeMap::new();
+        for client in clients {
+            let missing: Vec<B256> = transactions.iter().filter(|hash| !found.contains_key(*hash)).copied().collect();
+            for part in missing.chunks(AT_ONCE) {
+                self.budget.spend(1).await;
+                let receipts = client.receipts(part).await?.into_iter().flatten();
+                found.extend(receipts.map(|receipt| (receipt.transaction, receipt.logs)));
+            }
+        }
+        Ok(found.into_values().flatten().collect())
     }
 }
