@@ -2,6 +2,8 @@
 //! configured chains, as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed
 //! request. Also the readers of names, prices and the ERC-8004 registries, and the publishing of documents to IPFS.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod activity;
 mod agents;
 pub mod config;

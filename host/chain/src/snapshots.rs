@@ -172,12 +172,12 @@ impl Chains {
         try_join_all(found).await.map(drop)
     }
 
-    /// The index of markets, where its folder can be opened.
+    /// The index of markets, if its folder can be opened.
     pub async fn indexed(&self) -> Option<Index> {
         if self.inner.index.exists() { self.inner.index.index().await } else { None }
     }
 
-    /// The ERC-8004 registries, to which `own` gives feedback; `None` where their chain is not configured.
+    /// The ERC-8004 registries, to which `own` gives feedback; `None` if their chain is not configured.
     pub fn agents(&self, config: &config::Agents, own: Option<Address>, log_range: u64) -> Option<AgentRegistries> {
         let chain = self.inner.chains.iter().find(|chain| chain.id() == config.chain)?;
         Some(AgentRegistries::new(chain.client().clone(), config, own, chain.finality(), log_range))
@@ -220,7 +220,7 @@ impl Chains {
     /// next.
     ///
     /// # Errors
-    /// [`NameError`] where the name has none, or that is unknown.
+    /// [`NameError`] if the name has none, or that is unknown.
     pub async fn resolve(&self, name: &Name) -> Result<Address, NameError> {
         let names = &self.inner.names;
         if self.batch.is_none() && !names.is_cached(name) {
@@ -232,7 +232,7 @@ impl Chains {
         names.resolve(name).await
     }
 
-    /// The client of a chain; `None` where it is not configured.
+    /// The client of a chain; `None` if it is not configured.
     pub fn client(&self, id: ChainId) -> Option<Client> {
         client(&self.inner.chains, id)
     }
@@ -252,7 +252,7 @@ impl Chains {
         self.inner.clock.is_suspected()
     }
 
-    /// How far the index of a chain is; `None` where the chain is not configured.
+    /// How far the index of a chain is; `None` if the chain is not configured.
     pub fn index(&self, id: ChainId) -> Option<watch::Receiver<IndexState>> {
         Some(self.inner.chains.iter().find(|chain| chain.id() == id)?.index())
     }
@@ -353,7 +353,7 @@ fn cache(keeping: &config::Snapshots) -> Cache<Address, Arc<Snapshot>> {
     Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build()
 }
 
-/// Keeps the endpoints of a chain and, where it `follows` the head, its status and the terms of its markets current
+/// Keeps the endpoints of a chain and, if it `follows` the head, its status and the terms of its markets current
 /// without requests.
 async fn watch(chain: Arc<Chain>, stop: CancellationToken, follows: bool) {
     let watch = async {

@@ -23,10 +23,10 @@ pub struct Segment {
 }
 
 impl Index {
-    /// Says what is read of a chain. Nothing changes where the same was said before.
+    /// Says what is read of a chain. Nothing changes if the same was said before.
     ///
     /// # Errors
-    /// [`IndexError::Otherwise`] where something else was said before: [`forget`](Self::forget) the chain first.
+    /// [`IndexError::Otherwise`] if something else was said before: [`forget`](Self::forget) the chain first.
     pub fn begin(&self, chain: ChainId, markets: &[IndexedMarket], asked: &Bytes) -> Result<Progress, IndexError> {
         let _alone = self.writing();
         if let Some(found) = self.progress(chain)? {

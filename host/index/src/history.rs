@@ -18,7 +18,7 @@ pub struct History {
 }
 
 impl Index {
-    /// The history of a wallet, in one read; `None` where nothing of the chain is indexed. A wallet that the index does
+    /// The history of a wallet, in one read; `None` if nothing of the chain is indexed. A wallet that the index does
     /// not know did nothing in its markets through that block.
     ///
     /// # Errors

@@ -25,14 +25,14 @@ struct Shared {
 }
 
 struct Current {
-    /// `None` where it could not be opened again.
+    /// `None` if it could not be opened again.
     database: Option<Database>,
     /// How often it was opened.
     opened: u64,
 }
 
 impl Index {
-    /// Opens the index in `folder`, or begins an empty one. Where the files are damaged, a warning names the place to
+    /// Opens the index in `folder`, or begins an empty one. If the files are damaged, a warning names the place to
     /// which they are renamed, and an empty index begins.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl Index {
         Ok(Self(Arc::new(Shared { folder, current, writing: Mutex::new(()) })))
     }
 
-    /// How far the index of a chain is; `None` where [`begin`](Self::begin) was not called for it.
+    /// How far the index of a chain is; `None` if [`begin`](Self::begin) was not called for it.
     ///
     /// # Errors
     /// That the folder cannot be read.
@@ -66,7 +66,7 @@ impl Index {
         self.attempt(&read).map_err(|failed| self.reading_error(failed))
     }
 
-    /// `write` is called again after the database was opened again, where it had stopped.
+    /// `write` is called again after the database was opened again, if it had stopped.
     pub(crate) fn write<T>(&self, write: impl Fn(&Database) -> Result<T, Fault>) -> Result<T, IndexError> {
         match self.attempt(&write) {
             Err(Failed { fault: Fault::Stopped, opened }) => {

@@ -67,7 +67,7 @@ pub(crate) fn insert(batch: &mut Batch, item: &WalletEntries, assets: &mut Asset
     Ok(())
 }
 
-/// The key of `item`, whose entries are of one segment; `None` where it has none.
+/// The key of `item`, whose entries are of one segment; `None` if it has none.
 pub(crate) fn key(item: &WalletEntries) -> Result<Option<Key>, Fault> {
     let market = u16::try_from(item.market).map_err(|error| Fault::Failed(error.to_string()))?;
     Ok(item.entries.first().map(|first| Key { wallet: item.wallet, market, block: first.block }))

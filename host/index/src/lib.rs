@@ -8,6 +8,8 @@
 //!
 //! All calls of [`Index`] block on the disk: an async caller uses `spawn_blocking`.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod append;
 mod codec;
 pub mod config;

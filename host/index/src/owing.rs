@@ -20,7 +20,7 @@ use crate::{Index, IndexError, WalletEntries, Wallets};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owing {
     pub wallet: Address,
-    /// What it owed of each asset, in the smallest unit; `None` where the logs of the protocol show no amounts.
+    /// What it owed of each asset, in the smallest unit; `None` if the logs of the protocol show no amounts.
     pub owed: Option<Vec<(Asset, U256)>>,
     /// Changes without a log are possible.
     pub incomplete: bool,
@@ -64,7 +64,7 @@ impl Index {
     }
 }
 
-/// `None` where the wallet owed nothing.
+/// `None` if the wallet owed nothing.
 fn owing(item: &WalletEntries, at: u64) -> Option<Owing> {
     let before = || item.entries.iter().take_while(|entry| entry.block <= at);
     let any = |is: fn(&Entry) -> bool| before().any(is);

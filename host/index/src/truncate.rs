@@ -14,7 +14,7 @@ use crate::{
 const REMOVALS: usize = 10_000;
 
 impl Index {
-    /// Goes back to the newest checkpoint at `block` or below, and returns it; `None` where there is none, so that the
+    /// Goes back to the newest checkpoint at `block` or below, and returns it; `None` if there is none, so that the
     /// chain is read from its start again.
     ///
     /// # Errors

@@ -31,10 +31,10 @@ pub struct Wallets {
 
 impl Index {
     /// Every wallet with entries in a market: its index in [`Progress::markets`]. All are complete through the block
-    /// through which the index is now, also where it grows meanwhile.
+    /// through which the index is now, even if it grows meanwhile.
     ///
     /// # Errors
-    /// [`IndexError::Unknown`], or that the folder cannot be read. The stream ends with an error where the chain is
+    /// [`IndexError::Unknown`], or that the folder cannot be read. The stream ends with an error if the chain is
     /// truncated or forgotten.
     pub fn wallets(&self, chain: ChainId, market: usize) -> Result<Wallets, IndexError> {
         let refused = |_| IndexError::Refused { chain, reason: format!("there is no market {market}") };
@@ -63,7 +63,7 @@ impl Wallets {
         &self.progress
     }
 
-    /// Reads the next wallets. `None` where the chain was changed.
+    /// Reads the next wallets. `None` if the chain was changed.
     fn part(&self, database: &Database) -> Result<Option<Part>, Fault> {
         let view = database.view();
         let same = |now: &Progress| now.rewinds == self.progress.rewinds && now.asked == self.progress.asked;

@@ -18,7 +18,7 @@ impl Index {
     /// `earlier` are only entries that the index does not have, through [`Progress::through`].
     ///
     /// # Errors
-    /// As [`append`](Self::append); [`IndexError::Refused`] where a market is missing or another.
+    /// As [`append`](Self::append); [`IndexError::Refused`] if a market is missing or another.
     pub fn widen(
         &self,
         chain: ChainId,

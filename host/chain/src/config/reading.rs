@@ -34,7 +34,7 @@ pub struct Reading {
     pub not_covered: Vec<NotCovered>,
     /// Whether the markets are read once for all wallets.
     pub index: IndexMode,
-    /// Folder of what was read so; the server's configuration sets it beside the embedded store where it is absent.
+    /// Folder of what was read so; the server's configuration sets it beside the embedded store if it is absent.
     #[serde(default)]
     pub index_path: PathBuf,
     /// Requests that are started a second to read the markets of one chain so; 0 for no limit.

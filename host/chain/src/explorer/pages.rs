@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::{Explorer, List, PageOf, Refusal, Row};
 use assay_domain::Address;
 
-/// Rows in one page: the most of free plans. Where a page is too large, the rest of that read uses smaller ones: the
+/// Rows in one page: the most of free plans. If a page is too large, the rest of that read uses smaller ones: the
 /// rows of another address may be smaller.
 pub(super) const PAGE: u64 = 1_000;
 const SMALLEST_PAGE: u64 = 10;
@@ -79,7 +79,7 @@ impl<'a> Pages<'a> {
         }
     }
 
-    /// Takes a page: the rows of all blocks that are complete now, or `None` where another page is needed.
+    /// Takes a page: the rows of all blocks that are complete now, or `None` if another page is needed.
     fn take(&mut self, page: Vec<serde_json::Value>) -> Result<Option<Vec<Row>>, Refusal> {
         let count = page.len();
         let full = may_be_cut(count, self.size);

@@ -1,5 +1,5 @@
 //! What an address holds and owes on one chain after one block: native balance, configured tokens and lending
-//! positions, in one request where the chain has a Multicall3.
+//! positions, in one request if the chain has a Multicall3.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub(crate) struct Account {
     native: U256,
     /// One entry per configured token.
     tokens: Vec<U256>,
-    /// The answers of each market with its terms; `None` where the terms are unknown.
+    /// The answers of each market with its terms; `None` if the terms are unknown.
     markets: Vec<Option<(MarketTerms, Vec<Option<Bytes>>)>>,
     /// Whether the wallet ever had a position in each market, as far as that was asked.
     ever_held: Vec<bool>,
@@ -62,7 +62,7 @@ pub(crate) struct Positions {
     pub unread: Vec<usize>,
     /// The markets, by index, that did not answer how far the position is from a liquidation.
     pub lacking: Vec<usize>,
-    /// The details of the position in each market; `None` where its protocol has none.
+    /// The details of the position in each market; `None` if its protocol has none.
     pub details: Vec<Option<PositionFeatures>>,
     /// Deposits without a price, each with the index of its market. They are in no figure.
     pub unpriced: Vec<(usize, Address)>,
@@ -97,7 +97,7 @@ impl Account {
     /// whether the wallet ever had a position.
     ///
     /// # Errors
-    /// [`Fault`] where the chain did not answer. A single contract that does not answer is silent, or a market without a
+    /// [`Fault`] if the chain did not answer. A single contract that does not answer is silent, or a market without a
     /// position that can be read.
     pub(crate) async fn read(
         client: &Client,
@@ -264,7 +264,7 @@ impl Account {
         }
     }
 
-    /// The balances above zero, with prices where there are any.
+    /// The balances above zero, with prices if there are any.
     pub(crate) fn holdings(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
         let native = TokenBalance {
             chain_id: chain.id,

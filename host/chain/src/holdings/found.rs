@@ -59,7 +59,7 @@ impl Finder {
     /// What `wallet` holds of the `listed` tokens after `head`.
     ///
     /// # Errors
-    /// [`Fault`] where the chain did not answer.
+    /// [`Fault`] if the chain did not answer.
     pub(crate) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
         let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.excluded.contains(*token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
@@ -141,7 +141,7 @@ impl Found {
         tokens.into_iter().collect()
     }
 
-    /// The balances, with prices where there are any.
+    /// The balances, with prices if there are any.
     pub(crate) fn tokens(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
         let decimals_of = |token: Address| self.records.get(&token).and_then(|record| record.decimals);
         let balance = |(token, amount): &(Address, U256)| {

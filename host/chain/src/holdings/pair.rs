@@ -1,7 +1,7 @@
 //! Shares of a constant-product pool of two tokens (Uniswap v2 and its copies), valued by the pool's reserves. Anyone
 //! with borrowed money can push the reserves off balance for one transaction, but not the pool's value *in* balance:
 //! twice the square root of the product of both sides at outside prices. That is never more than the sum of the sides.
-//! Where one side has no price, the share is valued by the other side alone: doubling it would let anyone create value
+//! If one side has no price, the share is valued by the other side alone: doubling it would let anyone create value
 //! by pairing a dollar with a token of their own.
 
 use alloy::{primitives::Bytes, sol};
@@ -37,7 +37,7 @@ pub(super) fn questions(pair: Address, [token0, token1]: [Address; 2]) -> [Call;
 }
 
 impl Pair {
-    /// Reads the answers to [`questions`]; `None` where the contract is no such pool. A reserve counts up to the pool's
+    /// Reads the answers to [`questions`]; `None` if the contract is no such pool. A reserve counts up to the pool's
     /// balance.
     pub(super) fn read([token0, token1]: [Address; 2], answers: &[Option<Bytes>]) -> Option<Self> {
         let reserves = returned::<getReservesCall>(answers.first())?;
@@ -50,7 +50,7 @@ impl Pair {
         })
     }
 
-    /// Dollars for one whole share in a holding of `amount`; `None` where neither side has a price, or `amount` is more
+    /// Dollars for one whole share in a holding of `amount`; `None` if neither side has a price, or `amount` is more
     /// than the supply. `decimals_of` gives a token's decimals.
     pub(super) fn price(
         &self,

@@ -29,7 +29,7 @@ const QUESTIONS: usize = 6;
 
 /// What a token contract states about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TokenRecord {
+pub(crate) struct TokenRecord {
     pub symbol: Option<String>,
     pub name: Option<String>,
     pub decimals: Option<u8>,
@@ -53,7 +53,7 @@ pub(super) async fn records(
     at: B256,
 ) -> Result<(BTreeMap<Address, TokenRecord>, bool), Fault> {
     let keys: Vec<_> = contracts.iter().map(|contract| key(chain, *contract)).collect();
-    // Where the store cannot be read, the contracts are asked again.
+    // If the store cannot be read, the contracts are asked again.
     let stored = store.get_many(&keys).await.unwrap_or_default();
     let mut records: BTreeMap<_, _> =
         contracts.iter().zip(stored).filter_map(|(contract, record)| Some((*contract, record?))).collect();

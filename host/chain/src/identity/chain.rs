@@ -130,7 +130,7 @@ impl ChainIdentity {
         })
     }
 
-    /// A name counts where it resolves to the wallet: anyone can set any reverse name.
+    /// A name counts if it resolves to the wallet: anyone can set any reverse name.
     async fn named(
         &self,
         registry: &Registry,

@@ -49,7 +49,7 @@ pub fn look_up(source: &SourceConfig, wallet: Address) -> Call {
     }
 }
 
-/// Reads the answer to [`look_up`]; `None` where the index did not give one.
+/// Reads the answer to [`look_up`]; `None` if the index did not give one.
 pub fn looked_up(source: &SourceConfig, answer: Option<&Option<Bytes>>) -> Option<Vec<B256>> {
     let uids = match source.lookup {
         Lookup::AttestationUid => vec![returned::<getAttestationUidCall>(answer)?],
@@ -110,7 +110,7 @@ fn checked(
     })
 }
 
-/// The score, where the schema has one; the outer `None` where the data does not fit the schema.
+/// The score, if the schema has one; the outer `None` if the data does not fit the schema.
 fn score(data: Data, bytes: &[u8]) -> Option<Option<f64>> {
     match data {
         Data::Any => Some(None),

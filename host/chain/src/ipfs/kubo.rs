@@ -32,7 +32,7 @@ struct Pins {
 
 impl Kubo {
     /// Adds and pins `bytes` as one raw block; the CID that the node computed.
-    pub async fn add(&self, bytes: &[u8]) -> Result<String, IpfsError> {
+    pub(crate) async fn add(&self, bytes: &[u8]) -> Result<String, IpfsError> {
         let head = format!(
             "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"feedback.json\"\r\n\
              Content-Type: application/octet-stream\r\n\r\n"
@@ -53,7 +53,7 @@ impl Kubo {
     }
 
     /// Whether the node has pinned `cid`.
-    pub async fn is_pinned(&self, cid: &str) -> Result<bool, IpfsError> {
+    pub(crate) async fn is_pinned(&self, cid: &str) -> Result<bool, IpfsError> {
         let request = self.http.post(self.command("pin/ls", &[("arg", cid), ("type", "recursive")])?);
         match ask(NODE, request).await? {
             (StatusCode::OK, answer) => {

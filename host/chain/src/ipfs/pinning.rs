@@ -29,7 +29,7 @@ struct Pin {
 
 impl Service {
     /// Requests a pin of `cid` where there is none; succeeds once it is pinned.
-    pub async fn pin(&self, cid: &str) -> Result<(), IpfsError> {
+    pub(crate) async fn pin(&self, cid: &str) -> Result<(), IpfsError> {
         let mut url = self.url()?;
         url.query_pairs_mut().extend_pairs([("cid", cid), ("status", "queued,pinning,pinned")]);
         let known: List = self.answer(self.http.get(url), StatusCode::OK).await?;

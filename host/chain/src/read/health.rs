@@ -32,7 +32,7 @@ pub struct ChainStatus {
     pub chain_name: String,
     /// Host of the endpoint that answered last.
     pub endpoint: Option<String>,
-    /// Newest block seen; `None` where the last question for it failed.
+    /// Newest block seen; `None` if the last question for it failed.
     pub head: Option<u64>,
     /// The time of the last block seen, in Unix seconds, even if the last question failed.
     pub head_time: Option<u64>,
@@ -41,7 +41,7 @@ pub struct ChainStatus {
     pub error: Option<String>,
     /// Why that block is not believed to be the newest.
     pub(super) doubt: Option<Doubt>,
-    /// Whether it keeps the state of old blocks; `None` where that is unknown, or an explorer makes it needless.
+    /// Whether it keeps the state of old blocks; `None` if that is unknown, or an explorer makes it needless.
     pub old_state: Option<bool>,
 }
 
@@ -123,7 +123,7 @@ impl Health {
         self.head().is_some()
     }
 
-    /// The newest block seen; `None` where the last question for it failed.
+    /// The newest block seen; `None` if the last question for it failed.
     pub(super) fn head(&self) -> Option<u64> {
         self.last().head()
     }
@@ -175,7 +175,7 @@ impl ChainStatus {
     }
 }
 
-/// Whether the endpoint of `client` keeps the state of the first block of a market, or else of the chain; `None` where
+/// Whether the endpoint of `client` keeps the state of the first block of a market, or else of the chain; `None` if
 /// it does not say.
 pub async fn old_state(client: &Client, chain: &ChainConfig) -> Option<bool> {
     let block = chain.markets.iter().map(|market| market.from_block).min().unwrap_or(0).max(1);

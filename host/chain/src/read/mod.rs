@@ -127,7 +127,7 @@ impl Chain {
         &self.client
     }
 
-    /// A place among the reads of state at one time; `None` where the server stops.
+    /// A place among the reads of state at one time; `None` if the server stops.
     pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
         self.permits.clone().acquire_many_owned(permits_of_one(self.client.rate())).await.ok()
     }
@@ -209,7 +209,7 @@ impl Chain {
         Stored { lending, sent, listed }
     }
 
-    /// Asks for the head, and looks up the markets' terms where that is due, so that reads need not.
+    /// Asks for the head, and looks up the markets' terms if that is due, so that reads need not.
     pub(super) async fn refresh(&self) {
         if let Ok(head) = self.watch().await
             && let Err(fault) = self.terms.refresh(&self.client, self.markets(), head).await
@@ -238,7 +238,7 @@ impl Chain {
     /// Reads the chain as it was before `moment`, in Unix seconds, from now on.
     ///
     /// # Errors
-    /// [`MomentError`] where the chain has no block before it, or none after it yet.
+    /// [`MomentError`] if the chain has no block before it, or none after it yet.
     pub(super) async fn go_back(&self, moment: u64) -> Result<Block, MomentError> {
         let block = moment::last_before(&self.client, self.config.id, moment).await?;
         self.index.end_at(block);

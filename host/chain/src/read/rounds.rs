@@ -123,7 +123,7 @@ impl Chain {
     }
 }
 
-/// Completes when all have; `None` where there is none.
+/// Completes when all have; `None` if there is none.
 fn join<const N: usize>(rests: [Option<Rest>; N]) -> Option<Rest> {
     let rests: Vec<Rest> = rests.into_iter().flatten().collect();
     (!rests.is_empty()).then(|| join_all(rests).map(drop).boxed())

@@ -34,7 +34,7 @@ pub(crate) struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// The explorer of a chain that has one, else the logs of its node where they are configured as a source.
+    /// The explorer of a chain that has one, else the logs of its node if they are configured as a source.
     pub(super) fn discovery(&self, config: &ChainConfig, client: &Client) -> Option<Discovery> {
         let source = match (self.explorers.of(config), self.reading.discovery) {
             (Some(explorer), _) => Source::Explorer(explorer),
@@ -53,7 +53,7 @@ impl Setup<'_> {
         ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop, sparing)
     }
 
-    /// The chain's explorer, where one is configured: the source of a wallet's first history.
+    /// The chain's explorer, if one is configured: the source of a wallet's first history.
     fn whole(&self, config: &ChainConfig, client: &Client) -> Option<Arc<dyn WholeRange>> {
         let markets = config.markets.iter().map(|market| market.address).collect();
         let explorer = self.explorers.of(config)?;

@@ -19,7 +19,7 @@ pub(super) fn put_magnitude(to: &mut Vec<u8>, magnitude: U256) {
     to.extend(bytes.iter().skip(zeros));
 }
 
-/// Bytes that were not read yet. Each read is `None` where they are no such value.
+/// Bytes that were not read yet. Each read is `None` if they are no such value.
 pub(super) struct Bytes<'a>(pub &'a [u8]);
 
 impl Bytes<'_> {

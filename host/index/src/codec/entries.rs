@@ -116,7 +116,7 @@ fn put_amount(to: &mut Vec<u8>, amount: I256) -> u8 {
     if amount.is_negative() { NEGATIVE } else { 0 }
 }
 
-/// The entries in `bytes`, the first in block `first`; `None` where the bytes are damaged.
+/// The entries in `bytes`, the first in block `first`; `None` if the bytes are damaged.
 pub(crate) fn decode(bytes: &[u8], first: u64, assets: &Assets) -> Option<Vec<Entry>> {
     let mut from = Bytes(bytes);
     let mut known = Context { block: first, time: None, asset: None };

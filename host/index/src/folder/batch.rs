@@ -97,7 +97,7 @@ impl Database {
             }
             same
         });
-        // What is in memory becomes a table first, where the database counts it as written.
+        // What is in memory becomes a table first, if the database counts it as written.
         entries.rotate_memtable()?;
         self.wait_for_room(&entries)?;
         let write = || {

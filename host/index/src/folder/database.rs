@@ -43,7 +43,7 @@ const FILES: usize = 128;
 const MERGED_TABLES: u8 = 24;
 /// Young tables of a chain, at which a writer waits until they are merged.
 const YOUNG_TABLES: usize = 2 * MERGED_TABLES as usize;
-/// With fewer young tables the journal is written. From 30 on the database itself waits there, and without an end where
+/// With fewer young tables the journal is written. From 30 on the database itself waits there, and without an end if
 /// a merge fails (fjall 3.1, `check_write_halt`).
 pub(super) const YOUNG_TABLES_BESIDE_JOURNAL: usize = 28;
 /// One thread writes tables and merges them: of two, one would take a whole core while it waits for the other's merge.
@@ -59,7 +59,7 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// Opens it, or creates it where it does not exist.
+    /// Opens it, or creates it if it does not exist.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
         let journal = |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "jnl");
         if path.exists() && !fs::read_dir(path)?.flatten().any(journal) {
@@ -103,7 +103,7 @@ impl Database {
         self.inner.keyspace_exists(&name).then(|| self.inner.keyspace(&name, options).ok()).flatten()
     }
 
-    /// Waits until earlier writes are in tables. The database itself waits without an end where a table cannot be
+    /// Waits until earlier writes are in tables. The database itself waits without an end if a table cannot be
     /// written, such as on a full disk.
     pub(super) fn wait_for_room(&self, entries: &Entries) -> Result<(), Fault> {
         // While the thread merges, it closes no table.

@@ -24,7 +24,7 @@ pub(super) struct Agreed {
 }
 
 impl Indexer {
-    /// The index of this chain, begun where there is none, and without blocks that were replaced.
+    /// The index of this chain, begun if there is none, and without blocks that were replaced.
     pub(super) async fn agree(&self, index: &Index, everyone: Everyone) -> Result<Agreed, Trouble> {
         let progress = match self.with(index, |index, chain| index.progress(chain)).await? {
             None => self.begin(index, &everyone).await?,
@@ -51,7 +51,7 @@ impl Indexer {
         asked.is_some_and(|asked| asked == progress.asked)
     }
 
-    /// The places of the index's markets among those of the chain; `None` where they are not those that `everyone`
+    /// The places of the index's markets among those of the chain; `None` if they are not those that `everyone`
     /// reads, or one was not read from its first block.
     fn places(&self, progress: &Progress, everyone: &Everyone) -> Option<Vec<usize>> {
         let place = |known: &IndexedMarket| {
@@ -66,7 +66,7 @@ impl Indexer {
         (places.len() == read).then_some(places)
     }
 
-    /// An index of which something else was asked. Where only contracts were added that did not exist at its end, or at
+    /// An index of which something else was asked. If only contracts were added that did not exist at its end, or at
     /// an earlier checkpoint, it is gone on with there. Otherwise the chain is read again.
     async fn asked_otherwise(
         &self,
@@ -100,7 +100,7 @@ impl Indexer {
         self.begin(index, everyone).await
     }
 
-    /// What is asked now and the contracts that are new in it, where everything else is as it was.
+    /// What is asked now and the contracts that are new in it, if everything else is as it was.
     fn added(&self, progress: &Progress, everyone: &Everyone) -> Option<(Asked, BTreeSet<Address>)> {
         let places = self.places(progress, everyone)?;
         let (old, new) = (Asked::read(&progress.asked, places.len())?, Asked::of(everyone, &places));

@@ -19,7 +19,7 @@ pub(super) struct Piece {
 }
 
 impl Indexer {
-    /// The entries of `span`, from checked logs; `follows` where it is one of few new blocks.
+    /// The entries of `span`, from checked logs; `follows` if it is one of few new blocks.
     pub(super) async fn fetch(&self, everyone: &Everyone, span: Span, follows: bool) -> Result<Piece, Fault> {
         metrics::counter!("assay_index_ranges_total", "chain" => self.chain.to_string()).increment(1);
         let logs = self.logs_at(&self.client, everyone, span).await?;

@@ -83,7 +83,7 @@ fn weaker(one: Check, other: Check) -> Check {
 }
 
 impl<'a> Ranges<'a> {
-    pub fn new(
+    pub(crate) fn new(
         by: &'a Arc<Indexer>,
         index: &'a Index,
         agreed: &'a mut Agreed,
@@ -97,7 +97,7 @@ impl<'a> Ranges<'a> {
     }
 
     /// Reads to the last block. What was read before a failure is appended too.
-    pub async fn run(mut self) -> Result<(), Trouble> {
+    pub(crate) async fn run(mut self) -> Result<(), Trouble> {
         self.report.begin(&self.agreed.progress, self.to, self.agreed.everyone.queries().len());
         let mut read = Ok(());
         while self.at <= self.to && read.is_ok() {
@@ -188,7 +188,7 @@ impl<'a> Ranges<'a> {
 }
 
 impl Indexer {
-    /// Block `through`, where the chain still has the end of the index before it.
+    /// Block `through`, if the chain still has the end of the index before it.
     async fn checkpoint(&self, before: Option<Checkpoint>, through: u64) -> Result<Checkpoint, Fault> {
         let numbers: Vec<u64> = before.iter().map(|before| before.number).chain([through]).collect();
         self.budget.spend(1).await;

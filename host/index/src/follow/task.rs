@@ -78,7 +78,7 @@ impl Indexer {
         });
     }
 
-    /// Completes once an endpoint has refused a range, a second wallet was asked for, or where an earlier process has
+    /// Completes once an endpoint has refused a range, a second wallet was asked for, or if an earlier process has
     /// begun the index.
     async fn useful(&self) {
         if self.folder.exists()

@@ -22,7 +22,7 @@ const ROWS: u64 = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 /// without one, an export was interrupted, and the next one into the same folder begins again.
 ///
 /// # Errors
-/// [`SegmentsError::There`] where the folder has an export; that a chain is not indexed; that a file cannot be written.
+/// [`SegmentsError::There`] if the folder has an export; that a chain is not indexed; that a file cannot be written.
 pub fn export(
     index: &Index,
     chains: &[ChainId],

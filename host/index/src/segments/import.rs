@@ -26,7 +26,7 @@ pub struct Import {
 /// Imports the export in `folder`. `done` is called with each file that was taken.
 ///
 /// # Errors
-/// [`SegmentsError::Indexed`] where a chain is in the index and is not to be replaced; [`SegmentsError::Bad`] names the
+/// [`SegmentsError::Indexed`] if a chain is in the index and is not to be replaced; [`SegmentsError::Bad`] names the
 /// file that is not what was exported.
 pub fn import(
     index: &Index,

@@ -32,7 +32,7 @@ pub(super) struct Taking<'a> {
 }
 
 impl<'a> Taking<'a> {
-    /// Goes on where an import of the same manifest was interrupted, or begins with an empty chain.
+    /// Goes on if an import of the same manifest was interrupted, or begins with an empty chain.
     pub(super) fn new(
         index: &'a Index,
         chain: ChainId,

@@ -68,7 +68,7 @@ pub(super) struct Round {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dated {
     In(Block),
-    /// After the first block and not later than in the second, where such blocks are known.
+    /// After the first block and not later than in the second, if such blocks are known.
     Between(Option<Block>, Option<Block>),
     /// In a block whose state is missing.
     Missing,
@@ -91,7 +91,7 @@ impl Search {
         Self { nonces, ..Self::default() }
     }
 
-    /// Learns the nonce after a block; `None` where the endpoint does not have its state.
+    /// Learns the nonce after a block; `None` if the endpoint does not have its state.
     pub(super) fn learn(&mut self, block: u64, nonce: Option<u64>) {
         match nonce {
             Some(nonce) => _ = self.nonces.insert(block, nonce),
@@ -103,7 +103,7 @@ impl Search {
         self.blocks.insert(block.number, block);
     }
 
-    /// The next questions, at most `probes` nonces for each transaction. Empty where nothing is left to ask.
+    /// The next questions, at most `probes` nonces for each transaction. Empty if nothing is left to ask.
     pub(super) fn round(&self, top: Point, probes: u64) -> Round {
         let mut round = Round::default();
         for target in targets(top) {
@@ -182,7 +182,7 @@ fn targets(top: Point) -> impl Iterator<Item = u64> {
     (top.nonce > 0).then_some(1).into_iter().chain(last)
 }
 
-/// The blocks whose time is of use: all that may be the one, where the probes of this round decide between them; else
+/// The blocks whose time is of use: all that may be the one, if the probes of this round decide between them; else
 /// the ends of a bracket that is narrow enough for a date.
 fn headers(bracket: Bracket, probes: u64) -> impl Iterator<Item = u64> {
     let decided = if probes == SPARING { 1 } else { probes + 1 };

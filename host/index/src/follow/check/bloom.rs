@@ -22,7 +22,7 @@ struct Header {
 }
 
 impl Indexer {
-    /// Whether `logs` may lack some of `span`, by the blooms of its blocks; `None` where the headers have no blooms.
+    /// Whether `logs` may lack some of `span`, by the blooms of its blocks; `None` if the headers have no blooms.
     pub(super) async fn lacks(&self, everyone: &Everyone, span: Span, logs: &[Log]) -> Result<Option<bool>, Fault> {
         let blocks: Vec<u64> = (span.from..=span.to).collect();
         let marks = everyone.marks();

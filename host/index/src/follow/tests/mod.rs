@@ -81,7 +81,7 @@ impl Running {
         assert!(reached.is_ok(), "{:?}", self.state.watch().borrow());
     }
 
-    /// The history of `wallet`, from the index where `indexed`.
+    /// The history of `wallet`, from the index if `indexed`.
     async fn history(&self, wallet: Address, indexed: bool) -> Vec<PoolHistory> {
         let folder = tempfile::tempdir().unwrap();
         let config = StoreConfig::embedded(folder.path().join("assay.redb"));
