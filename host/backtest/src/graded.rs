@@ -52,7 +52,7 @@ pub struct Row {
     /// Rows with the same number belong together: a wallet on several dates.
     pub cluster: u64,
     pub clustered: Clustered,
-    /// The score of each model; `None` where it gave none.
+    /// The score of each model; `None` if it gave none.
     pub scores: Vec<Option<Score>>,
     /// For each model: the points of each factor.
     pub points: Vec<Vec<i32>>,
@@ -79,7 +79,7 @@ pub enum Clustered {
 }
 
 impl Row {
-    /// The score of model number `index`; `None` where it gave none.
+    /// The score of model number `index`; `None` if it gave none.
     pub fn score(&self, index: usize) -> Option<Score> {
         self.scores.get(index).copied().flatten()
     }
@@ -185,7 +185,7 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// The column `cluster`, or the id where it has none; of an id that ends with the date of the record, what is before it. A
+/// The column `cluster`, or the id if it has none; of an id that ends with the date of the record, what is before it. A
 /// record without both is a cluster of its own.
 fn cluster(line: u64, record: &Record) -> (u64, Clustered) {
     match (record.cluster.as_deref(), record.id.as_deref()) {

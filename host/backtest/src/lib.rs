@@ -1,4 +1,4 @@
-//! Compares models on a file of features: how their scores differ, for which wallets, by how much and at what cost. Where
+//! Compares models on a file of features: how their scores differ, for which wallets, by how much and at what cost. If
 //! the file has outcomes, it shows which model predicts them better.
 //!
 //! The file is read once, as a stream, into counts: memory does not grow with it. No chain and no store is read.

@@ -55,14 +55,14 @@ pub struct Arguments {
     /// Dimensions to judge apart: chain, protocol, month (always shown), or a column of the file
     #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
     by: Vec<String>,
-    /// Column of the file with another score, to judge beside the models; `-COLUMN` where a lower one is better
+    /// Column of the file with another score, to judge beside the models; `-COLUMN` if a lower one is better
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     external: Option<String>,
     /// Last day that the models were fitted to, such as 2021-07-01: later records are out of time and judged apart
     #[arg(long, value_name = "DATE", value_parser = end_of_day)]
     fitted_through: Option<u64>,
     /// Bounds that the last model must keep, such as auc=0.7,within=0.7,ks=0.2,psi=0.25,falls,claims,calibration and
-    /// beats=health_factor, utilisation or last_liquidation; exit with 1 where it does not
+    /// beats=health_factor, utilisation or last_liquidation; exit with 1 if it does not
     #[arg(long, value_name = "BOUNDS")]
     bounds: Option<Bounds>,
     /// Write the whole result to this file
@@ -77,7 +77,7 @@ pub struct Arguments {
     /// Exit with 0 although some lines cannot be read
     #[arg(long)]
     skip_bad: bool,
-    /// Number of threads; the number of cores where absent
+    /// Number of threads; the number of cores if absent
     #[arg(long)]
     threads: Option<usize>,
     #[command(flatten)]
@@ -163,7 +163,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the arguments say of a report, and the claims of the model where they do not.
+/// What the arguments say of a report, and the claims of the model if they do not.
 fn about(arguments: &Arguments, claims: Vec<Vec<Claim>>) -> About {
     let own = claims.last().and_then(|claims| claims.first()).map(|claim| claim.claims.clone());
     About {

@@ -44,7 +44,7 @@ impl Call {
         }
     }
 
-    /// The result in the answer to [`ask`](Self::ask); `None` where the call reverted.
+    /// The result in the answer to [`ask`](Self::ask); `None` if the call reverted.
     pub fn answered(&self, answer: Result<Value, Fault>) -> Result<Option<Bytes>, Fault> {
         let malformed = |error: serde_json::Error| Fault::unreadable(&error);
         match (self, answer) {
@@ -66,7 +66,7 @@ impl Call {
     }
 }
 
-/// The decoded result of a call; `None` where it reverted, or the address has no such function.
+/// The decoded result of a call; `None` if it reverted, or the address has no such function.
 pub fn returned<C: SolCall>(answer: Option<&Option<Bytes>>) -> Option<C::Return> {
     C::abi_decode_returns(answer?.as_deref()?).ok()
 }

@@ -80,7 +80,7 @@ impl Client {
         self.transport.endpoints()
     }
 
-    /// A client of the endpoints other than the current one, without retries; `None` where there is no other.
+    /// A client of the endpoints other than the current one, without retries; `None` if there is no other.
     pub fn other_endpoints(&self) -> Option<Self> {
         let transport = self.transport.other_endpoints()?;
         let rpc = RpcClient::new(transport.clone(), false);
@@ -117,7 +117,7 @@ impl Client {
         self.transport.current().and_then(Endpoint::rate)
     }
 
-    /// The calls a second that the current endpoint takes, where each call of a batch counts; `None` if no such
+    /// The calls a second that the current endpoint takes, if each call of a batch counts; `None` if no such
     /// limit is known.
     pub fn call_rate(&self) -> Option<f64> {
         self.transport.current().and_then(Endpoint::call_rate)
@@ -176,7 +176,7 @@ impl Client {
         self.transport.newest()
     }
 
-    /// The early block of the chain, where it is known.
+    /// The early block of the chain, if it is known.
     pub fn early(&self) -> Option<Block> {
         self.transport.early()
     }
@@ -200,12 +200,12 @@ impl Client {
         answers.into_iter().map(|answer| block_from(answer?)).collect()
     }
 
-    /// The block of this number; `None` where it does not exist.
+    /// The block of this number; `None` if it does not exist.
     pub async fn block(&self, number: u64) -> Result<Option<Block>, Fault> {
         Ok(self.blocks(&[number]).await?.into_iter().next().flatten())
     }
 
-    /// The receipts of `transactions`, in their order; `None` where the endpoint has none.
+    /// The receipts of `transactions`, in their order; `None` if the endpoint has none.
     pub async fn receipts(&self, transactions: &[B256]) -> Result<Vec<Option<Receipt>>, Fault> {
         let answers = self.batch(transactions.iter().copied().map(Receipt::ask).collect()).await?;
         transactions.iter().zip(answers).map(|(transaction, answer)| Receipt::read(*transaction, answer?)).collect()
@@ -226,7 +226,7 @@ impl Client {
     /// The logs of `span` that answer `query`, in a request that the reads of a batch share.
     ///
     /// # Errors
-    /// [`Fault`], also where logs are of a block that is not in the chain.
+    /// [`Fault`], also if logs are of a block that is not in the chain.
     pub async fn believed_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
         self.shared_logs(query, span).await
     }
@@ -274,7 +274,7 @@ impl Client {
         calls.iter().zip(answers).map(|(call, answer)| call.answered(answer)).collect()
     }
 
-    /// Storage slots of contracts in the state after block `at`; `None` where the endpoint does not return one.
+    /// Storage slots of contracts in the state after block `at`; `None` if the endpoint does not return one.
     pub async fn storage(&self, slots: &[(Address, U256)], at: B256) -> Vec<Option<U256>> {
         let asks = slots.iter().map(|(contract, slot)| ("eth_getStorageAt", json!([contract, slot, pinned(at)])));
         let value = |answer: Result<Value, Fault>| serde_json::from_value::<B256>(answer.ok()?).ok().map(Into::into);
@@ -302,7 +302,7 @@ impl Client {
         if call::reverted(&fault) { Ok(Err(Bytes::new())) } else { Err(fault) }
     }
 
-    /// `None` where there is no Multicall3 contract at `multicall`.
+    /// `None` if there is no Multicall3 contract at `multicall`.
     async fn aggregate(
         &self,
         multicall: Address,

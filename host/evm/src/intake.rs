@@ -51,7 +51,7 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    /// Appends the next part of the answer, after it has the permit for its size. `false` where the answer is over the
+    /// Appends the next part of the answer, after it has the permit for its size. `false` if the answer is over the
     /// largest size.
     pub(crate) async fn take(&mut self, part: &[u8]) -> bool {
         let size = self.bytes.len().saturating_add(part.len());

@@ -13,7 +13,7 @@ const SHORTEST: usize = 4;
 pub struct Redact(Vec<String>);
 
 impl Redact {
-    /// `authorization` is the value of that header, where there is one.
+    /// `authorization` is the value of that header, if there is one.
     pub fn of(url: &Url, authorization: Option<&str>) -> Self {
         let mut secrets: Vec<String> =
             [Some(url.username()), url.password()].into_iter().flatten().map(str::to_owned).collect();
@@ -39,7 +39,7 @@ impl Redact {
         Self(secrets)
     }
 
-    /// `text` without the credentials; `None` where it contains none.
+    /// `text` without the credentials; `None` if it contains none.
     pub fn text(&self, text: &str) -> Option<String> {
         let mut clean = None;
         for secret in &self.0 {

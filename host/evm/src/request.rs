@@ -54,7 +54,7 @@ pub fn quantity(answer: Value) -> Result<u64, Fault> {
     u64::try_from(number).map_err(|error| Fault::Malformed(error.to_string()))
 }
 
-/// Block parameter for the state after one block, also where another block has replaced it.
+/// Block parameter for the state after one block, even if another block has replaced it.
 pub fn pinned(block: B256) -> Value {
     json!({ "blockHash": block })
 }

@@ -16,9 +16,9 @@ pub type Outcome<T> = Shared<BoxFuture<'static, T>>;
 
 /// Work in progress by key. It promises:
 /// - At most one piece of work per key runs; callers that come while it runs get its result.
-/// - Results are not reused: the entry of a key is removed before its result is returned, and also where the work
+/// - Results are not reused: the entry of a key is removed before its result is returned, and even if the work
 ///   panics or is dropped.
-/// - It starts no task. Callers drive the work, and work that no caller waits for is dropped; where it must go on
+/// - It starts no task. Callers drive the work, and work that no caller waits for is dropped; if it must go on
 ///   without them, the caller that started it spawns a clone of [`Work::outcome`].
 ///
 /// `S` is state that callers share while the work runs, such as a channel with its progress.
@@ -71,7 +71,7 @@ where
         }
     }
 
-    /// As [`join`](Self::join); `None` where the work of `key` does not run and that of `most` other keys does.
+    /// As [`join`](Self::join); `None` if the work of `key` does not run and that of `most` other keys does.
     pub fn join_within<F>(&self, most: usize, key: K, start: impl FnOnce() -> (F, S)) -> Option<Work<T, S>>
     where
         F: Future<Output = T> + Send + 'static,
@@ -106,7 +106,7 @@ where
 }
 
 impl<T, S: Clone> Entry<T, S> {
-    /// `None` where the work was dropped a moment ago.
+    /// `None` if the work was dropped a moment ago.
     fn join(&self) -> Option<Work<T, S>> {
         Some(Work { outcome: self.outcome.upgrade()?, state: self.state.clone(), joined: true })
     }

@@ -76,7 +76,7 @@ impl Failover {
         Self { inner: Arc::new(inner), without_current: false, rank: Rank::Usual }
     }
 
-    /// The same endpoints without the one that answered last at the time of a request; `None` where there is no other.
+    /// The same endpoints without the one that answered last at the time of a request; `None` if there is no other.
     pub fn other_endpoints(&self) -> Option<Self> {
         (self.inner.endpoints.len() > 1).then(|| Self { without_current: true, ..self.clone() })
     }
@@ -86,7 +86,7 @@ impl Failover {
         Self { rank: Rank::Last, ..self.clone() }
     }
 
-    /// The endpoint that answered last; `None` where none is configured.
+    /// The endpoint that answered last; `None` if none is configured.
     pub fn current(&self) -> Option<&Endpoint> {
         self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed)).map(Arc::as_ref)
     }
@@ -117,7 +117,7 @@ impl Failover {
     /// Sends `packet` until an endpoint gives a final answer.
     ///
     /// # Errors
-    /// [`Fault`] where none does. An error in the answer is an answer.
+    /// [`Fault`] if none does. An error in the answer is an answer.
     pub async fn send<A: Answer>(&self, packet: RequestPacket) -> Result<A, Fault> {
         Ok(self.send_after(packet, None).await?.1)
     }
@@ -169,7 +169,7 @@ impl Failover {
     /// Sends `packet` to the endpoints in their order until one gives a final answer.
     async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, through: Option<u64>) -> Result<(usize, A), Fault> {
         let (attempts, mut last) = self.attempts();
-        // An answer that another endpoint might improve on, used where none does.
+        // An answer that another endpoint might improve on, used if none does.
         let mut lesser = None;
         for attempt in attempts {
             if attempt.rests && lesser.is_some() {

@@ -180,7 +180,7 @@ impl Registry {
     }
 
     /// Puts the roles of `kind` in force as they are; they may name absent versions. The versions in `again` get
-    /// another chance where they were out of service.
+    /// another chance if they were out of service.
     pub fn assign(&self, kind: ModelKind, roles: KindRoles, again: &[ModelVersion], cause: &'static str) {
         let mut catalogue = self.shared.catalogue();
         for version in again {
@@ -242,7 +242,7 @@ impl Registry {
     /// not change. This compiles and measures, so it does not run on an async thread.
     ///
     /// # Errors
-    /// Where this machine cannot run models at all.
+    /// If this machine cannot run models at all.
     pub fn check(&self, bytes: &[u8]) -> Result<CheckReport, OpenError> {
         let mut report = check(bytes, &self.shared.settings.limits)?;
         let loaded = report.model.as_ref().and_then(|info| self.version_of(info.kind, &info.version));

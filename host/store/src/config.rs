@@ -25,7 +25,7 @@ pub struct Store {
     /// Timeout of one response of Redis.
     #[serde(rename = "answer_timeout_ms", deserialize_with = "settings::millis")]
     pub answer_timeout: Duration,
-    /// Timeout of one call with all its retries, where the connection to Redis breaks.
+    /// Timeout of one call with all its retries, if the connection to Redis breaks.
     #[serde(rename = "patience_ms", deserialize_with = "settings::millis")]
     pub call_timeout: Duration,
     /// Timeout of counting a request against a rate that hosts share; after it, the host counts the request by itself.

@@ -97,7 +97,7 @@ pub struct RateLimit<'a> {
     pub window: Duration,
 }
 
-/// The result of [`Store::admit_and_take`]: the admission, and where it is allowed what became of the amount.
+/// The result of [`Store::admit_and_take`]: the admission, and if it is allowed what became of the amount.
 pub type Metered = (Admission, Option<Take>);
 
 /// Called with a result, on the runtime.
@@ -258,7 +258,7 @@ impl Store {
         taken.await.unwrap_or(Err(StoreError::Stopped))
     }
 
-    /// As [`take`](Self::take), but calls `told` with the outcome, on the runtime, also where the caller is gone.
+    /// As [`take`](Self::take), but calls `told` with the outcome, on the runtime, even if the caller is gone.
     pub fn take_then(&self, withdrawal: Withdrawal<'_>, told: impl FnOnce(Result<Take, StoreError>) + Send + 'static) {
         self.backend.take(withdrawal, Box::new(told));
     }
@@ -280,7 +280,7 @@ impl Store {
 
     /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount from a counter, in one write:
     /// the key of the rate_limit and the counter must be able to share a batch. Nothing is taken for a refused request.
-    /// `None` where the caller must do both by itself. `told` is called as [`take_then`](Self::take_then) calls it.
+    /// `None` if the caller must do both by itself. `told` is called as [`take_then`](Self::take_then) calls it.
     pub fn admit_and_take(
         &self,
         rate_limit: RateLimit<'_>,
@@ -306,7 +306,7 @@ impl Store {
         self.backend.renew(lease, Some(ttl)).await
     }
 
-    /// Ends a lease; no effect where it has ended.
+    /// Ends a lease; no effect if it has ended.
     ///
     /// # Errors
     /// The backend's failure.

@@ -104,7 +104,7 @@ pub struct External {
     pub beside: Beside,
 }
 
-/// `None` where the records with the column have no AUC: no record has it, or all outcomes are equal.
+/// `None` if the records with the column have no AUC: no record has it, or all outcomes are equal.
 pub(crate) fn external(scored: &Scored<'_>, column: &str) -> Option<External> {
     Some(External { column: column.to_owned(), beside: beside(scored, |row| row.external)? })
 }

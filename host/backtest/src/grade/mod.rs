@@ -52,7 +52,7 @@ pub struct Grade {
     pub verdict: String,
     pub count: u64,
     pub bad: u64,
-    /// Records with an outcome in the file; more than `count` where the model refused some or the file is large.
+    /// Records with an outcome in the file; more than `count` if the model refused some or the file is large.
     pub known: u64,
     pub clusters: u64,
     pub largest_cluster: u64,
@@ -72,7 +72,7 @@ pub struct Grade {
     /// The model beside what needs no fit.
     pub baselines: Vec<Baseline>,
     pub ranges: Vec<Band>,
-    /// What the model claims, by population and horizon; empty where it claims nothing.
+    /// What the model claims, by population and horizon; empty if it claims nothing.
     pub claims: Vec<Claimed>,
     /// Whether the bad rate falls from range to range, among the ranges with enough records.
     pub falls: Option<bool>,
@@ -158,7 +158,7 @@ pub(crate) struct Stated<'a> {
     pub horizon: Option<u32>,
 }
 
-/// The grade of each model. A model has none where no outcome is known or all outcomes are equal.
+/// The grade of each model. A model has none if no outcome is known or all outcomes are equal.
 pub(crate) fn grades(names: &[String], graded: &Graded, asked: &Asked, stated: Stated<'_>) -> Vec<Grade> {
     let rows = graded.rows();
     names

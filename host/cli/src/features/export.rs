@@ -71,7 +71,7 @@ struct Then {
 }
 
 impl Export<'_> {
-    /// Exports `addresses`, and the population of the moment where there is one.
+    /// Exports `addresses`, and the population of the moment if there is one.
     pub async fn run(&self, mut addresses: Vec<String>, known: &mut Known) -> Result<Counts, Failure> {
         let scratch = with_end(self.lines, ".reading");
         let rows = match &self.past {

@@ -16,7 +16,7 @@ pub(super) struct Indexed {
 
 impl Indexed {
     /// # Errors
-    /// [`Failure`] where there is no index.
+    /// [`Failure`] if there is no index.
     pub async fn open(chains: &Chains, config: &Config) -> Result<Self, Failure> {
         let missing = || {
             Failure::cannot(
@@ -29,7 +29,7 @@ impl Indexed {
         Ok(Self { index, chains: with_markets.map(|chain| chain.id).collect() })
     }
 
-    /// Everybody who owed in `market`, on the chain `on` where that is given, at its chain's block in `blocks`.
+    /// Everybody who owed in `market`, on the chain `on` if that is given, at its chain's block in `blocks`.
     pub fn borrowers(
         &self,
         config: &Config,

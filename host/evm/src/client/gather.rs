@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 /// A list waits in pauses of this length, until one brings no question. The first one has the question that opened it.
 const PAUSE: Duration = Duration::from_millis(4);
-/// So many pauses are the longest wait, also where questions keep coming.
+/// So many pauses are the longest wait, even if questions keep coming.
 const MOST_PAUSES: usize = 8;
 /// Most questions of one list. A question more opens the next list, which is asked while the readers of the first use
 /// their answers.
@@ -113,8 +113,8 @@ impl<Q, A> Drop for Participant<Q, A> {
 }
 
 impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
-    /// Answers `question`, which a `participant` or another reader asks. Where it opens a list, `send` gets all
-    /// questions of the list and returns the answers in their order. `None` where an answer is missing.
+    /// Answers `question`, which a `participant` or another reader asks. If it opens a list, `send` gets all
+    /// questions of the list and returns the answers in their order. `None` if an answer is missing.
     pub(crate) async fn ask<F>(
         self: Arc<Self>,
         question: Q,

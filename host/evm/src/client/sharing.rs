@@ -179,7 +179,7 @@ impl Client {
         in_order(join_all(groups).await)
     }
 
-    /// The logs of queries over one span that differ in their topics alone. Where there are too many together, of the
+    /// The logs of queries over one span that differ in their topics alone. If there are too many together, of the
     /// two halves.
     async fn logs_alike(&self, asked: &[&(LogQuery, Span)]) -> Vec<LogsAnswer> {
         let Some((span, all)) = union(asked) else { return Vec::new() };
@@ -204,7 +204,7 @@ fn union(asked: &[&(LogQuery, Span)]) -> Option<(Span, LogQuery)> {
     Some((*span, rest.iter().fold(first.clone(), |all, (query, _)| all.with(query))))
 }
 
-/// Whether parts of a request of `count` reads may be answered where the whole has this fault.
+/// Whether parts of a request of `count` reads may be answered if the whole has this fault.
 fn is_of_the_parts(fault: &Fault, count: usize) -> bool {
     let of_the_whole =
         matches!(fault, Fault::Refused { .. } | Fault::TooDense { .. } | Fault::Malformed(_) | Fault::TimedOut(_));

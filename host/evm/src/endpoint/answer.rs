@@ -20,7 +20,7 @@ pub trait Answer: DeserializeOwned + Send {
     }
 
     /// # Errors
-    /// [`Fault`] where it does not belong to `request`: a proxy between this process and a node may mix answers up.
+    /// [`Fault`] if it does not belong to `request`: a proxy between this process and a node may mix answers up.
     fn belongs_to(&self, request: &RequestPacket) -> Result<(), Fault>;
 }
 

@@ -61,7 +61,7 @@ enum State {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Readiness {
     Ready,
-    /// Only where no other endpoint is ready: it failed, and an attempt costs nothing, or its pause is over.
+    /// Only if no other endpoint is ready: it failed, and an attempt costs nothing, or its pause is over.
     Rests,
     /// A request would cost the caller its time, or return data of another chain.
     Unusable(Fault),
@@ -149,7 +149,7 @@ impl Endpoint {
     /// callers share the question.
     ///
     /// # Errors
-    /// [`Fault::WrongChain`] where it serves another one.
+    /// [`Fault::WrongChain`] if it serves another one.
     pub async fn check_chain(self: &Arc<Self>) -> Result<(), Fault> {
         if matches!(*self.state(), State::Good) {
             return Ok(());

@@ -160,7 +160,7 @@ impl Endpoint {
         self.queue.rate()
     }
 
-    /// The calls a second that it takes, where each call of a batch counts; `None` where no such limit is known.
+    /// The calls a second that it takes, if each call of a batch counts; `None` if no such limit is known.
     pub fn call_rate(&self) -> Option<f64> {
         self.queue.call_rate()
     }
@@ -169,7 +169,7 @@ impl Endpoint {
     /// turns.
     ///
     /// # Errors
-    /// [`Fault`] where there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.
+    /// [`Fault`] if there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.
     pub async fn post<A: Answer>(&self, packet: &RequestPacket, rank: Rank, patience: Duration) -> Result<A, Fault> {
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
         let rank = if is_first(packet) { Rank::First } else { rank };

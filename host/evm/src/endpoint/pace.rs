@@ -17,12 +17,12 @@ const UNTRIED: f64 = 1.25;
 /// The new pace, as a part of the one that was refused.
 const LOWER: f64 = 0.8;
 /// The next pace after a second in which the pace was used up; the second one near the pace that was refused last. Far
-/// below that one, it grows as where nothing was refused.
+/// below that one, it grows as if nothing was refused.
 const RAISE: f64 = 1.03;
 const CAREFUL: f64 = 1.005;
 const NEAR: f64 = 0.9;
 const FAR: f64 = 0.5;
-/// Where calls are counted, a second has room for this many of the largest batches: the smaller they are, the less of
+/// If calls are counted, a second has room for this many of the largest batches: the smaller they are, the less of
 /// the second stays empty.
 const BATCHES: f64 = 3.0;
 /// Wait after a refusal without `Retry-After`; doubled with each further one.
@@ -112,7 +112,7 @@ impl Pace {
         Some(learned.min(self.bound)).filter(|rate| rate.is_finite())
     }
 
-    /// The calls a second that the endpoint takes, where each call of a batch counts; `None` if it does not, or as
+    /// The calls a second that the endpoint takes, if each call of a batch counts; `None` if it does not, or as
     /// far as known.
     pub(crate) fn call_rate(&self) -> Option<f64> {
         let learned = self.limit.filter(|limit| matches!(limit.unit, Unit::Calls)).map_or(f64::INFINITY, |l| l.rate);

@@ -11,7 +11,7 @@ const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
 
 pub(super) struct Permits {
     all: Semaphore,
-    /// One of all, where there are several, for the requests that every other one depends on.
+    /// One of all, if there are several, for the requests that every other one depends on.
     first: Option<Semaphore>,
     /// Log queries and receipts need one of these too: long histories in the background leave half of the permits to
     /// other requests.

@@ -73,7 +73,7 @@ impl Queue {
         self.pace().rate()
     }
 
-    /// The calls a second that the endpoint takes; `None` where no limit of calls is known.
+    /// The calls a second that the endpoint takes; `None` if no limit of calls is known.
     pub(crate) fn call_rate(&self) -> Option<f64> {
         self.pace().call_rate()
     }
@@ -86,7 +86,7 @@ impl Queue {
     /// Waits until a request of `calls` calls may go.
     ///
     /// # Errors
-    /// [`TooManyCalls`] where it has to be split, because calls are counted.
+    /// [`TooManyCalls`] if it has to be split, because calls are counted.
     pub(crate) async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, TooManyCalls> {
         let [first, usual, last] = &self.lines;
         let (line, above): (_, &[Line]) = match rank {

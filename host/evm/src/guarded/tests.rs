@@ -90,7 +90,7 @@ async fn what_is_refused_is_never_connected_to() {
         assert!(matches!(closed.post(&url, &json!({})).await, Err(Barred::Refused(_))), "{url}");
     }
     assert_eq!(connected.load(Ordering::SeqCst), 0);
-    // Where it is allowed, the very same is fetched, by address and by name; and nothing else there.
+    // If it is allowed, the very same is fetched, by address and by name; and nothing else there.
     let fetched = client(&[local(port)]).get(&format!("http://127.0.0.1:{port}/")).await;
     assert_eq!((fetched, connected.load(Ordering::SeqCst)), (Ok(b"secret".to_vec()), 1));
     let named = client(&[format!("localhost:{port}")]);

@@ -1,4 +1,4 @@
-//! One span of blocks, fetched in parts where it is dense.
+//! One span of blocks, fetched in parts if it is dense.
 
 use super::range::{Reaction, reaction};
 use crate::{fault::Fault, span::Span};
@@ -7,7 +7,7 @@ use crate::{fault::Fault, span::Span};
 pub struct Chunk<T> {
     /// One item for each part that was fetched, in the order of the chain.
     pub found: Vec<T>,
-    /// Complete through this block; `None` where nothing was fetched.
+    /// Complete through this block; `None` if nothing was fetched.
     pub through: Option<u64>,
     pub stop: Option<Stop>,
 }
@@ -20,7 +20,7 @@ pub enum Stop {
     Gap(Fault),
 }
 
-/// What `fetch` finds in `span`, split where it is dense. `log_range` is the width to try after an endpoint refused a
+/// What `fetch` finds in `span`, split if it is dense. `log_range` is the width to try after an endpoint refused a
 /// span without a limit in its message.
 pub async fn chunk<T, F>(span: Span, log_range: u64, fetch: impl Fn(Span) -> F) -> Chunk<T>
 where

@@ -10,7 +10,7 @@ use assay_domain::B256;
 /// The transactions of logs that only one of two answers has, or that differ in them.
 ///
 /// # Errors
-/// [`Fault`] where such a log names no transaction.
+/// [`Fault`] if such a log names no transaction.
 pub fn differing(both: &[Vec<Log>; 2]) -> Result<BTreeSet<B256>, Fault> {
     let [one, other] = both.each_ref().map(|logs| {
         let keyed = logs.iter().map(|log| ((log.block_hash, log.log_index), log));

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use crate::{request::hex, span::Span};
 use assay_domain::{Address, B256};
 
-/// Logs of some contracts (of all where the list is empty) with some topics.
+/// Logs of some contracts (of all if the list is empty) with some topics.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogQuery {
     pub addresses: Vec<Address>,
-    /// The values that each topic may have; any value where the list is empty. The first topic is the signature.
+    /// The values that each topic may have; any value if the list is empty. The first topic is the signature.
     pub topics: [Vec<B256>; 4],
 }
 

@@ -33,10 +33,10 @@ impl Receipt {
         ("eth_getTransactionReceipt", json!([transaction]))
     }
 
-    /// The receipt of `transaction` in `answer`; `None` where the endpoint has none.
+    /// The receipt of `transaction` in `answer`; `None` if the endpoint has none.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] where the answer is no receipt, or not a valid one of `transaction`.
+    /// [`Fault::Malformed`] if the answer is no receipt, or not a valid one of `transaction`.
     pub fn read(transaction: B256, answer: Value) -> Result<Option<Self>, Fault> {
         let answer: Option<Answer> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
         let Some(Answer { transaction_hash, block_hash, block_number, logs }) = answer else { return Ok(None) };

@@ -7,7 +7,7 @@ use crate::{
     fault::Fault,
 };
 
-/// Longest time in which an endpoint takes a request at its pace: where another one follows, and where none does.
+/// Longest time in which an endpoint takes a request at its pace: if another one follows, and if none does.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
 

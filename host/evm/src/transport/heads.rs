@@ -169,7 +169,7 @@ impl Failover {
         self.inner.heads.state().newest
     }
 
-    /// The early block of the chain, where it is known.
+    /// The early block of the chain, if it is known.
     pub fn early(&self) -> Option<Block> {
         self.inner.heads.state().early
     }

@@ -43,14 +43,14 @@ pub struct CheckReport {
     pub class: Option<Class>,
     /// The engines that would be made for it, each with its own memory; absent if there is a problem.
     pub lanes: Option<usize>,
-    /// The compiled code of all lanes, in bytes, where the server does not share it between them.
+    /// The compiled code of all lanes, in bytes, if the server does not share it between them.
     pub code_bytes: Option<usize>,
     /// Milliseconds.
     pub compile_ms: u64,
-    /// The model's own description, where `describe` was reached.
+    /// The model's own description, if `describe` was reached.
     #[serde(serialize_with = "described")]
     pub model: Option<ModelInfo>,
-    /// The cost of its calls, where there is no problem.
+    /// The cost of its calls, if there is no problem.
     pub costs: Vec<Cost>,
     /// What a credit model answers about sample wallets.
     pub scores: Vec<SampleScore>,
@@ -90,7 +90,7 @@ pub struct Cost {
 /// Examines `bytes` as the shelf does. It compiles them twice.
 ///
 /// # Errors
-/// Where this machine cannot run models at all.
+/// If this machine cannot run models at all.
 pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenError> {
     let refused = examine::class(bytes, limits).err().filter(|error| matches!(error, LoadError::NeedsLarge { .. }));
     // An author wants to know what else is wrong with a model that this host refuses for its class.

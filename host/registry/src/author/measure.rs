@@ -49,7 +49,7 @@ pub struct Reused<'a> {
 
 impl<'a> Reused<'a> {
     /// # Errors
-    /// Where the instance does not start.
+    /// If the instance does not start.
     pub fn new(model: &'a CreditModel) -> Result<Self, ScoreError> {
         let (call, abi) = model.start()?;
         Ok(Self { model, call, abi })

@@ -43,7 +43,7 @@ pub enum Question {
 pub struct Trial<T = Answer> {
     pub answer: Result<T, ScoreError>,
     pub spent: Spent,
-    /// What the model printed, where its language has a `print`.
+    /// What the model printed, if its language has a `print`.
     pub printed: String,
     /// The pages of 4 KiB of its memory that a script wrote, for [`Trials::written`]. Empty if the system does not
     /// say, and after a mistake.

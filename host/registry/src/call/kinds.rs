@@ -86,7 +86,7 @@ impl From<&Arc<Model>> for AnyKind {
 }
 
 impl CreditModel {
-    /// A credit score. Its factors have words where the contract of the model gives them with the score; otherwise
+    /// A credit score. Its factors have words if the contract of the model gives them with the score; otherwise
     /// [`Self::explain`] does.
     ///
     /// # Errors
@@ -95,10 +95,10 @@ impl CreditModel {
         self.ask(|call, abi| abi.score(call, features), |raw| self.checked(raw))
     }
 
-    /// `scored`, the answer to `features`, with the words of its factors. Asks the model only where they are missing.
+    /// `scored`, the answer to `features`, with the words of its factors. Asks the model only if they are missing.
     ///
     /// # Errors
-    /// A failure of the model, also where its words do not agree with the answer.
+    /// A failure of the model, also if its words do not agree with the answer.
     pub fn explain(&self, features: &Features, scored: &Assessment) -> Result<Assessment, ScoreError> {
         if scored.is_explained() {
             return Ok(scored.clone());
@@ -165,7 +165,7 @@ impl SybilModel {
     /// `judged`, the answer to `features`, with the words of its factors.
     ///
     /// # Errors
-    /// A failure of the model, also where its words do not agree with the answer.
+    /// A failure of the model, also if its words do not agree with the answer.
     pub fn explain(&self, features: &Features, judged: &RiskAssessment) -> Result<RiskAssessment, ScoreError> {
         let explain = |raw| answer::explained(Ok(raw), &judged.factors);
         let factors = self.ask(|call, abi| abi.explain_risk(call, features), explain)?;

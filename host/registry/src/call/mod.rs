@@ -107,7 +107,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Fuel used since the last [`Call::rewind`]; 0 where the engine counts none.
+    /// Fuel used since the last [`Call::rewind`]; 0 if the engine counts none.
     pub(crate) fn fuel(&self) -> u64 {
         if !self.runtime.purpose.fuel {
             return 0;

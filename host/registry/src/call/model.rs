@@ -19,7 +19,7 @@ pub struct Model {
     pub(crate) generation: Generation,
     /// Used by credit models only.
     pub(crate) deciles: Deciles,
-    /// The labels of the factors, where the contract gives points without words.
+    /// The labels of the factors, if the contract gives points without words.
     pub(crate) labels: Vec<String>,
     pub(crate) notes: Notes,
     pub(crate) runtime: Arc<Runtime>,

@@ -74,7 +74,7 @@ pub(crate) type Ask = Box<dyn Fn() -> Result<(), ScoreError>>;
 
 /// The time of an ordinary call: the median of nine.
 pub(crate) fn typical(model: &Arc<Model>) -> Duration {
-    // The second question is the ordinary one, where there are several.
+    // The second question is the ordinary one, if there are several.
     let Some((_, ask)) = calls(model).into_iter().take(2).next_back() else { return Duration::ZERO };
     let time = || {
         let started = Instant::now();

@@ -19,7 +19,7 @@ const YEAR: u64 = 31_557_600;
 pub(crate) struct Sample {
     pub name: &'static str,
     pub features: Features,
-    /// False where a model may refuse the subject.
+    /// False if a model may refuse the subject.
     pub must_answer: bool,
 }
 

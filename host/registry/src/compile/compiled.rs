@@ -39,7 +39,7 @@ impl Code {
     }
 
     /// # Errors
-    /// Where the pool has no room for the component.
+    /// If the pool has no room for the component.
     pub(crate) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
         match self {
             Self::Bytes(code) => deserialize(engine, code),
@@ -118,7 +118,7 @@ const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 impl Compiled {
     /// # Errors
-    /// Where the folder cannot be created, or other users may write to it.
+    /// If the folder cannot be created, or other users may write to it.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         make_private(folder)?;
         for entry in fs::read_dir(folder)?.flatten() {

@@ -15,7 +15,7 @@ pub enum Class {
     Small,
     /// JavaScript, many trees: more memory, in fewer calls at the same time.
     Medium,
-    /// Python: only where `models.large_lanes` is not 0.
+    /// Python: only if `models.large_lanes` is not 0.
     Large,
 }
 
@@ -71,7 +71,7 @@ impl Class {
         if limits.large_lanes > 0 {
             choices.push((Self::Large, limits.of(Self::Large)));
         }
-        // A declared maximum counts where a class has it; many toolchains declare one that nobody needs.
+        // A declared maximum counts if a class has it; many toolchains declare one that nobody needs.
         let grown = Declared { memory: declared.most_memory, ..*declared };
         let chosen = [&grown, declared].into_iter().find_map(|declared| {
             choices.iter().find(|(_, limits)| declared.beyond(limits).is_none()).map(|(class, _)| *class)
@@ -142,7 +142,7 @@ pub(crate) struct Declared {
     pub file: usize,
     /// The largest memory that a module begins with, in bytes.
     pub memory: usize,
-    /// The most that one of its memories may grow to, where it says so.
+    /// The most that one of its memories may grow to, if it says so.
     pub most_memory: usize,
     /// The elements of its largest table.
     pub table: usize,
@@ -233,7 +233,7 @@ mod tests {
             ("256", 8_192, Err("needs_large"), Ok(Class::Large)),
             ("257", 0, Err("too_demanding"), Err("too_demanding")),
             ("1", 8_193, Err("too_demanding"), Err("too_demanding")),
-            // A declared maximum counts where the class is there; a maximum beyond every class says nothing.
+            // A declared maximum counts if the class is there; a maximum beyond every class says nothing.
             ("1 1", 0, Ok(Class::Small), Ok(Class::Small)),
             ("1 40", 0, Ok(Class::Medium), Ok(Class::Medium)),
             ("1 200", 0, Ok(Class::Small), Ok(Class::Large)),

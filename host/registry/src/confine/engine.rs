@@ -21,7 +21,7 @@ const MAX_SHARDS: u32 = 16;
 pub(crate) struct Purpose {
     /// Instances come from a pool that is allocated in advance.
     pub pool: bool,
-    /// Where it is safe, the memory of larger classes is cleared page by page.
+    /// If it is safe, the memory of larger classes is cleared page by page.
     pub scan: bool,
     /// Calls have a deadline.
     pub epoch: bool,
@@ -50,14 +50,14 @@ pub(crate) struct Runtime {
     pub class: Class,
     /// The limits of the class.
     pub limits: Limits,
-    /// Why there is no pool, where the purpose has one and the machine has no room for it.
+    /// Why there is no pool, if the purpose has one and the machine has no room for it.
     pub without_pool: Option<String>,
     _clock: Option<Clock>,
 }
 
 impl Runtime {
     /// # Errors
-    /// Where this processor or this configuration cannot run WebAssembly at all.
+    /// If this processor or this configuration cannot run WebAssembly at all.
     pub(crate) fn new(limits: &Limits, purpose: Purpose, class: Class) -> wasmtime::Result<Self> {
         let limits = limits.of(class);
         // Two cores that share one pool compete for its locks and cache lines: they make 1.5 times the calls of one
@@ -68,7 +68,7 @@ impl Runtime {
         let slots = limits.instances.div_ceil(shards);
         let pooled = config(&limits, purpose, Some((class, slots)));
         let (first, others, without_pool) = match (purpose.pool, Engine::new(&pooled)) {
-            // Fewer shards where the machine has no room for all pools.
+            // Fewer shards if the machine has no room for all pools.
             (_, Ok(engine)) => (
                 Shard::new(engine, slots),
                 (1..shards).map_while(|_| Some(Shard::new(Engine::new(&pooled).ok()?, slots))).collect(),

@@ -18,7 +18,7 @@ pub(crate) struct Engines {
 
 impl Engines {
     /// # Errors
-    /// Where this processor cannot run WebAssembly at all.
+    /// If this processor cannot run WebAssembly at all.
     pub(crate) fn new(limits: &Limits, purpose: Purpose) -> wasmtime::Result<Self> {
         let names = engine::compiling(purpose)?;
         Ok(Self { limits: limits.clone(), purpose, names, made: Mutex::default() })

@@ -1,4 +1,4 @@
-//! Shards: calls that run at the same time use separate engines where there are enough, so that they share no memory
+//! Shards: calls that run at the same time use separate engines if there are enough, so that they share no memory
 //! that is written. A thread returns to the shard that it used last while that one is idle.
 
 use std::{

@@ -15,7 +15,7 @@ use crate::compile::world::{Generation, World};
 /// Every difference between the export `world` of `component` and the contract.
 ///
 /// # Errors
-/// Where the contract itself cannot be parsed.
+/// If the contract itself cannot be parsed.
 pub(crate) fn differences(component: &Component, engine: &Engine, world: &World) -> Result<Vec<String>, String> {
     let contract = Contract::read(world.generation)?;
     let ty = component.component_type();

@@ -42,13 +42,13 @@ pub(crate) struct Examined {
     pub digest: Digest,
     /// Where it is WebAssembly that some class holds.
     pub class: Option<Class>,
-    /// The model, where it can be called; it is served only where there is no problem.
+    /// The model, if it can be called; it is served only if there is no problem.
     pub model: Option<Arc<Model>>,
-    /// The model's own description, where `describe` was reached.
+    /// The model's own description, if `describe` was reached.
     pub info: Option<ModelInfo>,
     /// In the order of the steps.
     pub problems: Vec<LoadError>,
-    /// The size of the component, also where it was encoded from a core module.
+    /// The size of the component, even if it was encoded from a core module.
     pub component_bytes: usize,
     pub was_core_module: bool,
     pub compile: Duration,

@@ -61,7 +61,7 @@ impl SigningKey {
     /// A new key, and its secret in 64 hexadecimal digits.
     ///
     /// # Errors
-    /// Where the system has no randomness.
+    /// If the system has no randomness.
     pub fn generate() -> Result<(Self, String), String> {
         let mut seed = [0_u8; KEY];
         aws_lc_rs::rand::SecureRandom::fill(&SystemRandom::new(), &mut seed).map_err(|error| error.to_string())?;
@@ -72,7 +72,7 @@ impl SigningKey {
     /// The key of a secret. No error shows it.
     ///
     /// # Errors
-    /// Where it is not 64 hexadecimal digits.
+    /// If it is not 64 hexadecimal digits.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut seed = [0_u8; KEY];
         let wrong = || "a secret key has 64 hexadecimal digits, as `assay model key` writes them".to_owned();

@@ -38,7 +38,7 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        // Where it stays, the file may be tried once less.
+        // If it stays, the file may be tried once less.
         let _ = fs::remove_file(&self.note);
     }
 }

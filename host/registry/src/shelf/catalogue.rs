@@ -43,7 +43,7 @@ pub(crate) enum LoadOutcome {
 pub(crate) struct Rejected {
     /// `None` for an unreadable file.
     pub digest: Option<Digest>,
-    /// The model's own description, where `describe` was reached.
+    /// The model's own description, if `describe` was reached.
     pub info: Option<ModelInfo>,
     pub error: LoadError,
 }
@@ -79,7 +79,7 @@ impl Catalogue {
     }
 
     /// The highest version in service below `version`, so that a newer one does not become champion by a failure; the
-    /// highest where there is none.
+    /// highest if there is none.
     fn instead_of(&self, kind: ModelKind, version: &ModelVersion) -> Option<&Entry> {
         let in_service = |entry: &&Entry| entry.out_of_service.is_none();
         let below = self.of(kind).rev().filter(in_service).find(|entry| entry.model.version() < version);

@@ -1,4 +1,4 @@
-//! Takes models that fail repeatedly out of service, and restores the previous champion where the champion fails.
+//! Takes models that fail repeatedly out of service, and restores the previous champion if the champion fails.
 
 use super::shared::Shared;
 use crate::{LoadError, ScoreError, call::model::Supervisor};
@@ -22,7 +22,7 @@ impl From<&LoadError> for Reason {
 pub struct OutOfService {
     pub model: ModelRef,
     pub reason: Reason,
-    /// The new champion, where this model was the champion.
+    /// The new champion, if this model was the champion.
     pub successor: Option<ModelVersion>,
 }
 

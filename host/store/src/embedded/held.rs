@@ -15,7 +15,7 @@ use redb::Database;
 use super::{examine::examine, failed, open};
 use crate::{BackupError, StoreError};
 
-/// Pause between attempts to write again; longer where an attempt is, because readers wait for it.
+/// Pause between attempts to write again; longer if an attempt is, because readers wait for it.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Attempts take at most a fifth of the time.
 const SHARE: u32 = 4;
@@ -67,7 +67,7 @@ impl Held {
         self.failing.load(Ordering::Relaxed)
     }
 
-    /// Reads, and once more where the file had failed for another call.
+    /// Reads, and once more if the file had failed for another call.
     pub(super) fn read<R>(&self, read: impl Fn(&Database) -> Result<R, redb::Error>) -> Result<R, StoreError> {
         let (opened, error) = match self.attempt(&read)? {
             (_, Ok(found)) => return Ok(found),
@@ -99,7 +99,7 @@ impl Held {
         Ok((current.opened, read(current.state.readable()?)))
     }
 
-    /// Lets `write` use the database, and stops writes where it failed.
+    /// Lets `write` use the database, and stops writes if it failed.
     pub(super) fn write<R>(&self, write: impl FnOnce(&Database) -> Result<R, redb::Error>) -> Result<R, StoreError> {
         let (opened, outcome) = {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
@@ -135,7 +135,7 @@ impl Held {
         }
     }
 
-    /// Tries to write again, where an attempt is due.
+    /// Tries to write again, if an attempt is due.
     pub(super) fn resume(&self) {
         if !self.is_failing() {
             return;

@@ -42,7 +42,7 @@ impl Overlay {
         self.0.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes of the file, and zeros where it has none.
+    /// The bytes of the file, and zeros if it has none.
     fn unchanged(&self, changed: &Changed, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = usize::try_from(changed.kept.saturating_sub(offset)).unwrap_or(usize::MAX).min(out.len());
         let (read, beyond) = out.split_at_mut(there);

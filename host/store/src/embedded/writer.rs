@@ -61,7 +61,7 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// Has the writer try whether the file takes writes again, also where nobody writes.
+    /// Has the writer try whether the file takes writes again, even if nobody writes.
     pub(super) fn wake(&self) {
         if let Some(jobs) = &self.jobs {
             // A full queue wakes it too.

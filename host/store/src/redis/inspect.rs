@@ -55,7 +55,7 @@ fn of_one(link: &Link, answer: Value) -> Value {
 /// Returns whether the policy can be read.
 ///
 /// # Errors
-/// Where the server evicts records when its memory is full.
+/// If the server evicts records when its memory is full.
 async fn check_eviction(link: &Link) -> Result<bool, String> {
     let Some(policy) = setting(link, "maxmemory-policy").await else { return Ok(false) };
     if policy != "noeviction" && setting(link, "maxmemory").await.is_some_and(|most| most != "0") {

@@ -193,7 +193,7 @@ struct Failure {
 }
 
 /// # Errors
-/// Where sending the call again does not help.
+/// If sending the call again does not help.
 fn failure(error: &RedisError) -> Result<Failure, CallError> {
     let why = said(error);
     let (lost, sent) = match error.kind() {

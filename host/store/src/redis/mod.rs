@@ -115,7 +115,7 @@ impl Redis {
         Ok(found)
     }
 
-    /// Not a snapshot where the family is longer than a page.
+    /// Not a snapshot if the family is longer than a page.
     pub(super) async fn scan(&self, prefix: String) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
@@ -189,7 +189,7 @@ impl Redis {
         })
     }
 
-    /// To `ttl` from now, or to its end where there is none; `false` if the lease has already ended.
+    /// To `ttl` from now, or to its end if there is none; `false` if the lease has already ended.
     pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
         let mut steps = Steps::new(&self.inner.naming);
         steps.renew(lease.key().name(), lease.token, ttl.map(millis));
@@ -232,7 +232,7 @@ impl Redis {
         }
     }
 
-    /// The answer to a write that replicas have, where writes wait for them. One that was lost with its master is
+    /// The answer to a write that replicas have, if writes wait for them. One that was lost with its master is
     /// written again, on the next one.
     async fn replicated(&self, steps: &Steps, patience: Duration) -> Result<Value, StoreError> {
         let (script, keys, until) = (&self.inner.scripts.write, steps.names(), Instant::now() + patience);

@@ -13,7 +13,7 @@ use crate::{Admission, StoreError, keys::Name};
 /// The pause after a request without an answer.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The end of the pause, where there is one.
+/// The end of the pause, if there is one.
 #[derive(Default)]
 pub(super) struct Pause(Mutex<Option<Instant>>);
 

@@ -1,4 +1,4 @@
-//! The Lua scripts. Each is called by its digest; its source is sent where the server does not know it.
+//! The Lua scripts. Each is called by its digest; its source is sent if the server does not know it.
 
 use std::time::Duration;
 

@@ -73,7 +73,7 @@ impl Steps {
         self.step(key, "acquire", holder, ttl.min(LONGEST).to_string());
     }
 
-    /// For `ttl` milliseconds from now; released where there is none.
+    /// For `ttl` milliseconds from now; released if there is none.
     pub(crate) fn renew(&mut self, key: &Name, token: u64, ttl: Option<u64>) {
         self.step(key, "renew", token.to_string(), ttl.map(|ttl| ttl.min(LONGEST).to_string()).unwrap_or_default());
     }

@@ -130,7 +130,7 @@ proptest! {
         keeps_to(&endpoint, batch, 60)?;
     }
 
-    /// Where large batches share a second with few others, it takes longer to learn that calls are counted.
+    /// If large batches share a second with few others, it takes longer to learn that calls are counted.
     #[test]
     fn any_limit_is_kept_and_used(endpoint in endpoint(5..300), batch in 1..=20_usize) {
         keeps_to(&endpoint, batch, 50)?;

@@ -7,7 +7,7 @@ pub(crate) use super::newest::{
     },
 };
 
-/// The numbers of a credit score, with the words where the interface gives them in the same answer.
+/// The numbers of a credit score, with the words if the interface gives them in the same answer.
 pub(crate) struct Verdict {
     pub score: u32,
     pub decile: u8,

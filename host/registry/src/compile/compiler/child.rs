@@ -50,7 +50,7 @@ impl CompileJob {
     /// Compiles standard input to standard output. Limits this whole process.
     ///
     /// # Errors
-    /// Where the limits, this processor or the streams do not allow it.
+    /// If the limits, this processor or the streams do not allow it.
     pub fn run(&self) -> io::Result<()> {
         self.limit()?;
         let mut bytes = Vec::new();
