@@ -105,11 +105,11 @@ mod tests {
     fn price(pair: &Pair, prices: &[(Address, f64)]) -> Option<f64> {
         let price = |usd: f64| Price { usd, source: PriceSource::Feed };
         let prices = prices.iter().map(|(token, usd)| (Some(*token), price(*usd))).collect();
-        pair.price(U256::from(1), 18, &prices, |token| Some(if token == TOKENS.0 { 18 } else { 6 }))
+        pair.price(U256::from(1), 18, &prices, |token| Some(if token == TOKENS[0] { 18 } else { 6 }))
     }
 
     const ETHER: u128 = 1_000_000_000_000_000_000;
-    const BOTH: [(Address, f64); 2] = [(TOKENS.0, 2_000.0), (TOKENS.1, 1.0)];
+    const BOTH: [(Address, f64); 2] = [(TOKENS[0], 2_000.0), (TOKENS[1], 1.0)];
 
     #[test]
     fn in_balance_a_pool_is_worth_its_reserves() {

@@ -192,7 +192,7 @@ mod tests {
         }
         assert!(verdict(&source, &Attestation { expirationTime: NOW + 1, ..good.clone() }).is_some());
         assert_eq!(
-            valid(&source, (WALLET, B256::ZERO), NOW, Some(&None)),
+            valid(&source, WALLET, B256::ZERO, NOW, Some(&None)),
             None,
             "a service that does not answer has not said no"
         );

@@ -11,13 +11,11 @@ mod server;
 mod writes;
 
 use std::{
-    num::NonZeroU32,
     path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use tokio::sync::oneshot;
