@@ -1,4 +1,4 @@
-//! Models of the templates, built by the commands of an author.
+//! Models made from the templates with an author's commands.
 
 use std::{
     env, fs,
@@ -10,19 +10,19 @@ use assay_domain::ModelKind;
 
 use crate::{packages, python, service::binary};
 
-/// Makes a credit model from the template of `language` in a new folder inside `folder`, sets its version, and builds it.
-/// Returns the component.
+/// Makes a credit model from the template of `language` in a new folder inside `folder`, sets its version, and builds
+/// it. Returns the component.
 ///
 /// # Errors
-/// The last words of the command that failed; also where the toolchain of the language is not installed.
+/// The last line of the failed command; also if the toolchain of the language is not installed.
 pub fn built(language: &str, folder: &Path, version: &str) -> Result<Vec<u8>, String> {
     built_as(ModelKind::Credit, language, folder, version)
 }
 
-/// The same of any kind.
+/// Like [`built`], for any kind of model.
 ///
 /// # Errors
-/// As [`built`].
+/// Those of [`built`].
 pub fn built_as(kind: ModelKind, language: &str, folder: &Path, version: &str) -> Result<Vec<u8>, String> {
     match language {
         "javascript" => drop(packages::author_packages().map_err(|error| error.to_string())?),
@@ -51,7 +51,7 @@ fn assay(folder: &Path, arguments: &[&str]) -> Result<(), String> {
     Err(String::from_utf8_lossy(&done.stderr).lines().last().unwrap_or_default().to_owned())
 }
 
-/// The toolchains that the tests install, before those of this machine.
+/// The toolchains that the tests install, followed by those of this machine.
 fn path() -> std::ffi::OsString {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let own = [root.join(".python/bin"), root.join("authors/node_modules/.bin")];

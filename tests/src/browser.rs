@@ -1,4 +1,4 @@
-//! A real browser on the console: Chromium of this machine, driven by a script.
+//! Opens the console in a real browser: this machine's Chromium, driven by a script.
 
 use std::{
     collections::BTreeMap,
@@ -11,20 +11,19 @@ use serde_json::{Value, json};
 
 use crate::packages;
 
-/// Names under which systems install it.
+/// Names of the executable on different systems.
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
-/// Light and dark, and light on a screen of 360 pixels.
+/// Light, dark, and light on a screen 360 pixels wide.
 pub const ALL_MODES: [&str; 3] = ["light", "dark", "narrow"];
-/// Light, from 320 to 1,920 pixels.
+/// Light, on screens from 320 to 1,920 pixels wide.
 pub const ALL_SIZES: [&str; 5] = ["least", "narrow", "tablet", "desk", "wide"];
 
-/// What a tour saw.
+/// The result of a tour.
 #[derive(Debug, Deserialize)]
 pub struct Seen {
-    /// What is wrong: errors, requests to other servers, serious faults of accessibility, content wider than the
-    /// screen.
+    /// Problems: errors, requests to other servers, serious accessibility faults, content wider than the screen.
     pub findings: Vec<String>,
-    /// What each view says, by its name.
+    /// The text of each view, by its name.
     pub texts: BTreeMap<String, String>,
     /// The height of each view in pixels, in the last mode.
     pub heights: BTreeMap<String, u32>,
@@ -33,7 +32,7 @@ pub struct Seen {
 /// Signs in to the console at `base` with `key` and goes through `views`; see `console.mjs`.
 ///
 /// # Panics
-/// When there is no browser, or a view or an element never comes.
+/// If there is no browser, or a view or an element does not appear.
 pub async fn tour(base: &str, key: &str, modes: &[&str], views: Value) -> Seen {
     tokio::task::spawn_blocking(packages::browser_packages)
         .await

@@ -13,16 +13,16 @@ use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value::Value};
 use prost::Message;
 use tokio::task::JoinHandle;
 
-/// A span as it was sent. Ids are in hex.
+/// A span as received. Ids are in hexadecimal.
 #[derive(Debug, Clone)]
 pub struct Span {
     pub name: String,
     pub trace: String,
     pub id: String,
     pub parent: String,
-    /// Number in OTLP: 2 is a server, 3 a client.
+    /// OTLP's number: 2 is a server, 3 a client.
     pub kind: i32,
-    /// Number in OTLP: 2 is an error.
+    /// OTLP's number: 2 is an error.
     pub status: i32,
     /// Nanoseconds since 1970.
     pub started: u64,
@@ -58,12 +58,12 @@ impl Collector {
         Self { url, shared, server }
     }
 
-    /// All spans so far. A server sends the last spans when it stops.
+    /// Returns all spans so far. A server sends its last spans when it stops.
     pub fn spans(&self) -> Vec<Span> {
         self.shared.spans.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The authorization of each batch.
+    /// Returns the `Authorization` header of each batch.
     pub fn authorizations(&self) -> Vec<Option<String>> {
         self.shared.authorizations.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! Random numbers that a seed repeats.
+//! Reproducible random numbers.
 
 /// SplitMix64.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Dice {
         (0..count).map(|_| draw(self)).collect()
     }
 
-    /// From 0, and below 1.
+    /// Returns a number from 0 to below 1.
     pub(crate) fn share(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

@@ -1,4 +1,4 @@
-//! A mock of an x402 facilitator: it has the real wire protocol and settles on the chain, or misbehaves on purpose.
+//! A mock of an x402 facilitator, with the real wire protocol. It settles on the chain, or misbehaves on purpose.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,15 +15,15 @@ use tokio::task::JoinHandle;
 use crate::devnet::{Rpc, actors};
 use crate::payment::{Dollar, USDC};
 
-/// The behaviour of a settlement.
+/// The behaviour for a settlement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Manner {
     Well,
-    /// Settles, and the response is lost.
+    /// Settles, but never responds.
     Mute,
     /// Neither settles nor responds.
     Stalled,
-    /// Responds 500, without settling.
+    /// Responds with status 500, without settling.
     Broken,
     /// Settles, and responds with invalid JSON.
     Garbled,
@@ -45,9 +45,9 @@ pub struct Facilitator {
 struct Shared {
     rpc: Rpc,
     manner: Mutex<Manner>,
-    /// Payers with a behaviour of their own.
+    /// Payers with a different behaviour.
     others: Mutex<(Vec<Address>, Option<Manner>)>,
-    /// The requests: path and body.
+    /// Requests received: path and body.
     asked: Mutex<Vec<(&'static str, Value)>>,
 }
 
@@ -75,12 +75,12 @@ impl Facilitator {
         *self.shared.manner.lock().unwrap_or_else(PoisonError::into_inner) = manner;
     }
 
-    /// Behaves so towards these payers, whatever it does for others.
+    /// Sets a behaviour only for these payers.
     pub fn be_towards(&self, payers: Vec<Address>, manner: Manner) {
         *self.shared.others.lock().unwrap_or_else(PoisonError::into_inner) = (payers, Some(manner));
     }
 
-    /// Number of requests to a path.
+    /// Returns the number of requests to a path.
     pub fn asked(&self, path: &str) -> usize {
         self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner).iter().filter(|(at, _)| *at == path).count()
     }
@@ -106,7 +106,7 @@ impl Shared {
         *self.manner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The transaction that settles a payment, once it is mined; `None` where it is reverted.
+    /// Settles a payment and waits until the transaction is mined. Returns `None` if it reverts.
     async fn settle(&self, body: &Value) -> Option<B256> {
         let transaction = json!({ "from": actors::address("facilitator"), "to": USDC, "data": call(body)?, "gas": "0x100000", "gasPrice": "0x0" });
         let hash: B256 = self.rpc.request("eth_sendTransaction", json!([transaction])).await.ok()?;
@@ -120,7 +120,7 @@ impl Shared {
     }
 }
 
-/// The call that the payment in `body` allows.
+/// Returns the call authorized by the payment in `body`.
 fn call(body: &Value) -> Option<Bytes> {
     let payload = &body["paymentPayload"]["payload"];
     let authorization = &payload["authorization"];

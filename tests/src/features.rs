@@ -1,4 +1,4 @@
-//! Generated features: every shape that the model contract allows, from a seed, the same on every machine.
+//! Generated features: every shape that the model contract allows. A seed gives the same features on every machine.
 
 use assay_domain::{
     AssetClass, Coverage, EventKind, ExposureClass, Protocol,
@@ -10,18 +10,18 @@ use assay_domain::{
 
 use crate::dice::Dice;
 
-/// 2026-01-01, the middle of ordinary times.
+/// 2026-01-01, in the middle of ordinary times.
 const NOW: u64 = 1_767_225_600;
 const YEAR: u64 = 31_557_600;
 
-/// `n` feature sets. Most are ordinary wallets. Others are empty or unreadable, have more markets than one page of a
-/// guest's memory holds, or have extreme numbers in every field, infinities and NaN included.
+/// Returns `n` feature sets. Most are ordinary wallets. Others are empty or unreadable, have more markets than fit into
+/// one page of a guest's memory, or have extreme numbers in every field, including infinities and NaN.
 pub fn generate(seed: u64, n: usize) -> Vec<Features> {
     let mut dice = Dice(seed);
     (0..n).map(|_| dice.features()).collect()
 }
 
-/// The same with what only `wit/v2` has: events, dollars and positions, of some lenders that are on no list.
+/// Like [`generate`], with the additions of `wit/v2`: events, dollars and positions. Some lenders are unknown.
 pub fn generate_v2(seed: u64, n: usize) -> Vec<Features> {
     let (mut all, mut dice) = (generate(seed, n), Dice(!seed));
     for market in all.iter_mut().flat_map(|features| &mut features.markets) {
@@ -61,7 +61,7 @@ impl Dice {
         features
     }
 
-    /// Often small, sometimes ordinary, rarely any number.
+    /// Often a small number, sometimes ordinary, rarely any number.
     fn count(&mut self) -> u64 {
         match self.below(20) {
             0 => self.next(),
@@ -79,7 +79,7 @@ impl Dice {
         if self.chance(4) { self.count() } else { NOW - self.below(9 * YEAR) }
     }
 
-    /// Log-uniform amounts of money from a cent to ten million, sometimes zero.
+    /// Usually a log-uniform amount from a cent to ten million; sometimes zero, rarely extreme.
     fn usd(&mut self) -> f64 {
         match self.below(20) {
             0 => f64::from_bits(self.next()),
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_features() {
-        // NaN is not equal to itself, so the texts are compared.
+        // NaN does not equal itself, so compare the texts.
         assert_eq!(format!("{:?}", generate(7, 50)), format!("{:?}", generate(7, 50)));
         assert_ne!(format!("{:?}", generate(7, 50)), format!("{:?}", generate(8, 50)));
     }

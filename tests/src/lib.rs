@@ -1,5 +1,5 @@
-//! The parts of the end-to-end tests: real processes, proxies, mocks that speak the real wire protocol, and the
-//! callers. Nodes, contracts and everything else that `make run` starts are in `assay-devnet`.
+//! The parts of the end-to-end tests: real processes, proxies, mocks with the real wire protocol, and clients. Nodes,
+//! contracts and everything else that `make run` starts are in `assay-devnet`.
 
 pub mod authors;
 pub mod browser;

@@ -1,4 +1,4 @@
-//! The first-party models as native code: the reference that the components are compared with, in answers and in speed.
+//! The first-party models as native code: the reference for the components' answers and speed.
 
 use assay_domain::{
     EventKind, ExposureClass,
@@ -6,7 +6,7 @@ use assay_domain::{
 };
 use assay_model::{AssetClass, Attestation, ChainFeatures, Coverage, Holding, MarketFeatures, types, v2};
 
-/// The host's features in the models' types.
+/// Converts the host's features to the models' types.
 pub fn features(from: &Features) -> types::Features {
     types::Features {
         as_of: from.as_of,
@@ -17,7 +17,7 @@ pub fn features(from: &Features) -> types::Features {
     }
 }
 
-/// The same with everything that `wit/v2` has.
+/// Like [`features()`], with the additions of `wit/v2`.
 pub fn features_v2(from: &Features) -> v2::Features {
     let mut all: v2::Features = features(from).into();
     for (market, from) in all.markets.iter_mut().zip(&from.markets) {
@@ -138,7 +138,7 @@ mod tests {
         let record = |features| Record::new(Some("one".into()), Some(true), features);
         let mut read = 0;
         for record in sets.into_iter().flatten().map(record) {
-            // A features file has no form for figures that are infinite or not a number.
+            // A features file cannot hold infinities or NaN.
             let Ok(line) = record.clone().write() else { continue };
             let wallet = Wallet::read(&line).unwrap();
             assert_eq!(wallet.features, features(&record.features), "a model of wit/v1 sees what it saw before");

@@ -1,4 +1,4 @@
-//! A real nginx with the shipped configuration: only its hosts, port and folder are replaced.
+//! A real nginx with the shipped configuration. Only its hosts, port and folder are replaced.
 
 use std::{io, net::SocketAddr, path::Path, process::Command};
 
@@ -7,24 +7,24 @@ use tempfile::TempDir;
 use crate::process::{End, Guarded, Lines};
 
 const SHIPPED: &str = include_str!("../../.ops/docker/nginx.conf");
-/// Its path on Debian, which is not in every user's PATH.
+/// The path on Debian, which is not in every user's PATH.
 const DEBIAN: &str = "/usr/sbin/nginx";
-/// Attempts to find a free port: another process may take it first.
+/// Attempts to find a free port, since another process may take it first.
 const TRIES: usize = 5;
 
 /// Running until dropped.
 pub struct Nginx {
     process: Guarded,
     _dir: TempDir,
-    /// Without a slash at its end.
+    /// The URL, without a trailing slash.
     pub base: String,
 }
 
 impl Nginx {
-    /// In front of `hosts`.
+    /// Starts nginx in front of `hosts`.
     ///
     /// # Panics
-    /// When it does not start: nginx comes with the system's package of that name.
+    /// If it does not start. nginx comes with the system's package of the same name.
     pub fn start(hosts: &[SocketAddr]) -> Self {
         let mut last = None;
         for _ in 0..TRIES {
@@ -36,21 +36,21 @@ impl Nginx {
         panic!("nginx does not start; install the package nginx: {last:?}");
     }
 
-    /// Its last lines of log.
+    /// Returns its last log lines.
     pub fn log(&self) -> String {
         self.process.last_lines()
     }
 
     fn on(port: u16, hosts: &[SocketAddr]) -> io::Result<Self> {
         let dir = tempfile::tempdir()?;
-        // Started by root, its workers run as another user, who must have access to its folders.
+        // If root starts nginx, its workers run as another user, who needs access to its folders.
         std::fs::set_permissions(dir.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
         let file = dir.path().join("nginx.conf");
         std::fs::write(&file, configuration(port, hosts, dir.path()))?;
         let program = if Path::new(DEBIAN).exists() { DEBIAN } else { "nginx" };
         let mut command = Command::new(program);
         command.args(["-g", "daemon off;", "-e", "stderr", "-c"]).arg(&file);
-        // SIGKILL would leave its workers running.
+        // SIGKILL would leave the workers running.
         let (process, ()) = Guarded::start(&command, End::Terminate, Lines::Keep, |line| {
             line.contains("start worker process ").then_some(())
         })?;
@@ -67,7 +67,7 @@ fn configuration(port: u16, hosts: &[SocketAddr], dir: &Path) -> String {
             hosts.take().unwrap_or_default().iter().map(|host| format!("server {host}{settings}\n")).collect()
         }
         "listen 8080;" => format!("listen 127.0.0.1:{port};\n"),
-        // Its log shows when it is ready.
+        // The log shows when nginx is ready.
         "error_log /dev/stderr warn;" => "error_log stderr notice;\n".to_owned(),
         other => other.replace("/tmp/", &format!("{}/", dir.display())) + "\n",
     };

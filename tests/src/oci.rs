@@ -1,4 +1,4 @@
-//! A real registry of components: Debian's docker-registry. [`tokens`] gives out the tokens that it may ask for.
+//! A real registry of components: Debian's docker-registry. [`tokens`] issues the tokens that it may require.
 
 pub mod tokens;
 
@@ -15,10 +15,10 @@ use crate::{
     redis::free_port,
 };
 
-/// Attempts to find a free port: another process may take it first.
+/// Attempts to find a free port, since another process may take it first.
 const TRIES: usize = 5;
 
-/// `lender:open sesame`, as `htpasswd -B` writes it.
+/// `lender:open sesame`, as written by `htpasswd -B`.
 const LENDER: &str = "lender:$2b$05$Cg/o.YIAr.VriKZxyRJGReGHxbWI8pMVhHf8QNEpvLCSJ3twwOXfW\n";
 
 /// Running until dropped.
@@ -30,23 +30,23 @@ pub struct Registry {
 
 impl Registry {
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn start() -> Self {
         Self::asking("")
     }
 
-    /// One that asks for the name `lender` and the password `open sesame`.
+    /// Starts a registry that requires the name `lender` and the password `open sesame`.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn with_password() -> Self {
         Self::asking("auth:\n  htpasswd:\n    realm: lenders\n    path: {dir}/htpasswd\n")
     }
 
-    /// With this section of its configuration, where `{dir}` is its folder.
+    /// Starts a registry with this section in its configuration, in which `{dir}` is its folder.
     ///
     /// # Panics
-    /// When it does not start.
+    /// If it does not start.
     pub fn asking(auth: &str) -> Self {
         let mut last = None;
         for _ in 0..TRIES {
@@ -58,10 +58,10 @@ impl Registry {
         panic!("docker-registry does not start; install the package docker-registry: {last:?}");
     }
 
-    /// On the folder and the port of an earlier one.
+    /// Starts with the folder and port of an earlier registry.
     ///
     /// # Errors
-    /// It does not start.
+    /// If it does not start.
     pub fn start_in(dir: TempDir, port: u16) -> io::Result<Self> {
         Self::started(dir, port, "")
     }
@@ -80,18 +80,18 @@ impl Registry {
         Ok(Self { process, dir, port })
     }
 
-    /// Its host and port.
+    /// Returns its host and port.
     pub fn host(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
-    /// The file with the bytes of a digest.
+    /// Returns the file with the bytes of a digest.
     pub fn blob(&self, hex: &str) -> PathBuf {
         let blobs = Path::new("data/docker/registry/v2/blobs/sha256");
         self.dir.path().join(blobs).join(hex.get(..2).unwrap_or_default()).join(hex).join("data")
     }
 
-    /// Ends it. Its folder and port are those of the next.
+    /// Stops the registry. Another one can start with its folder and port.
     pub fn stop(self) -> (TempDir, u16) {
         drop(self.process);
         (self.dir, self.port)

@@ -1,45 +1,45 @@
-//! Packages from npm that only tests need, each pinned by the lock file in its folder.
+//! npm packages that only tests need, each pinned by the lock file in its folder.
 
 use std::path::PathBuf;
 
 use crate::node::{Error, installed, root};
 
-/// The packages that drive a browser, installed.
+/// Installs the packages that drive a browser.
 ///
 /// # Errors
-/// When npm is missing or fails.
+/// If npm is missing or fails.
 pub fn browser_packages() -> Result<PathBuf, Error> {
     installed(root().join("browser"))
 }
 
-/// The toolchain of models in `JavaScript`, installed.
+/// Installs the toolchain for models in `JavaScript`.
 ///
 /// # Errors
-/// When npm is missing or fails.
+/// If npm is missing or fails.
 pub fn author_packages() -> Result<PathBuf, Error> {
     installed(root().join("authors"))
 }
 
-/// The second verifier of statements: the SDK of EAS, and what runs a component in Node, installed.
+/// Installs the second verifier of statements: the EAS SDK, and the packages that run a component in Node.
 ///
 /// # Errors
-/// When npm is missing or fails.
+/// If npm is missing or fails.
 pub fn statement_packages() -> Result<PathBuf, Error> {
     installed(root().join("statements"))
 }
 
-/// The generator of `TypeScript` clients and what its test needs, installed.
+/// Installs the generator of `TypeScript` clients and the dependencies of its test.
 ///
 /// # Errors
-/// When npm is missing or fails.
+/// If npm is missing or fails.
 pub fn client_packages() -> Result<PathBuf, Error> {
     installed(root().join("clients"))
 }
 
-/// The contracts of Venus, installed.
+/// Installs the contracts of Venus.
 ///
 /// # Errors
-/// When npm is missing or fails.
+/// If npm is missing or fails.
 pub fn venus_packages() -> Result<PathBuf, Error> {
     installed(root().join("venus"))
 }

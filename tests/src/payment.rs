@@ -1,4 +1,4 @@
-//! The parts of a payment by x402: a dollar token with payment by signature at the address of USDC on Base, a payer, and
+//! The parts of an x402 payment: a dollar token with payment by signature at the address of USDC on Base, a payer, and
 //! the public clients.
 
 use std::fmt::Write;
@@ -27,20 +27,20 @@ use crate::python;
 use crate::reputation::{CHAIN, World};
 use crate::until::until;
 
-/// The chain, the token and the account that is paid.
+/// The chain, the token and the account that receives payments.
 pub struct Till {
     pub world: World,
     pub pay_to: Address,
-    /// The payer, with enough for a hundred submissions.
+    /// The payer, with a balance for a hundred submissions.
     pub payer: PrivateKeySigner,
 }
 
 impl Till {
     /// # Panics
-    /// When a part does not start.
+    /// If a part does not start.
     pub async fn start() -> Self {
         let world = World::start().await;
-        // The chain's time is fixed at the real time, which clients use in signatures.
+        // Fix the chain's time to the real time, which clients use in signatures.
         world.rpc("evm_setNextBlockTimestamp", json!([now()])).await;
         world.rpc("evm_mine", json!([])).await;
         world.rpc("anvil_setBlockTimestampInterval", json!([0])).await;
@@ -62,17 +62,18 @@ impl Till {
         self.transact(json!({ "from": from, "to": to, "data": Bytes::from(call.abi_encode()), "gas": "0x100000", "gasPrice": "0x0" })).await
     }
 
-    /// The receipt of a transaction that the node signs.
+    /// Sends a transaction that the node signs, and returns its receipt.
     ///
     /// # Panics
-    /// When it is not mined.
+    /// If it is not mined.
     pub async fn transact(&self, transaction: Value) -> Value {
         let hash = self.world.rpc("eth_sendTransaction", json!([transaction])).await;
         let receipt = async || self.world.rpc("eth_getTransactionReceipt", json!([hash])).await;
         until(receipt, |receipt| !receipt.is_null()).await
     }
 
-    /// A host's configuration on `rpc`, which may be a proxy, with keys of `[access.x402]` at its end.
+    /// Returns a host's configuration with the endpoint `rpc`, which may be a proxy. `x402` is added to
+    /// `[access.x402]`.
     pub fn config(&self, rpc: &str, x402: &str) -> String {
         let mut toml = self.world.config(rpc, "");
         let _ =
@@ -80,7 +81,7 @@ impl Till {
         toml
     }
 
-    /// The balance of the account that is paid.
+    /// Returns the balance of the account that receives payments.
     pub async fn balance(&self) -> u64 {
         self.balance_of(self.pay_to).await
     }
@@ -90,7 +91,7 @@ impl Till {
         balance.unwrap_or_else(|e| panic!("the balance: {e}")).to()
     }
 
-    /// Transfers that have arrived, by their transactions.
+    /// Returns the transactions of the payments that arrived.
     pub async fn transfers(&self) -> Vec<Value> {
         let topics = json!([Dollar::Transfer::SIGNATURE_HASH, null, self.pay_to.into_word()]);
         let filter = json!({ "address": USDC, "fromBlock": "0x0", "toBlock": "latest", "topics": topics });
@@ -98,7 +99,7 @@ impl Till {
         logs.as_array().into_iter().flatten().map(|log| log["transactionHash"].clone()).collect()
     }
 
-    /// A payment as the payer would sign it now.
+    /// Returns a payment as the payer would sign it now.
     pub fn order(&self) -> Order {
         let authorization = Authorization {
             from: self.payer.address(),
@@ -127,7 +128,7 @@ pub struct Order {
     pub signer: PrivateKeySigner,
     pub network: String,
     pub scheme: String,
-    /// Replaces the version.
+    /// Overrides the version.
     pub said: Option<u64>,
 }
 
@@ -139,7 +140,7 @@ impl Order {
         signature.unwrap_or_else(|e| panic!("signing: {e}")).as_bytes().into()
     }
 
-    /// The call that makes the transfer; anybody can send it.
+    /// Returns the call that makes the transfer. Anybody can send it.
     pub fn call(&self) -> Dollar::transferWithAuthorizationCall {
         let Authorization { from, to, value, valid_after, valid_before, nonce } = self.authorization;
         let signature = self.signature();
@@ -154,17 +155,17 @@ impl Order {
         }
     }
 
-    /// The header of version 1.
+    /// Returns the header of version 1.
     pub fn header(&self) -> String {
         encode(&self.payment(1, self.signature(), json!({ "scheme": self.scheme, "network": self.network })))
     }
 
-    /// The header of version 2, for what a 402 asked for.
+    /// Returns the header of version 2 for the requirements of a 402.
     pub fn header_two(&self, accepted: &Value) -> String {
         encode(&self.payment(2, self.signature(), json!({ "accepted": accepted })))
     }
 
-    /// The payment with this signature.
+    /// Returns the payment with this signature.
     pub fn signed(&self, signature: Bytes) -> String {
         encode(&self.payment(1, signature, json!({ "scheme": self.scheme, "network": self.network })))
     }
@@ -191,7 +192,7 @@ pub fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default()
 }
 
-/// JSON in base 64, the form of the headers.
+/// Encodes JSON in base 64, as in the headers.
 pub fn encode(value: &Value) -> String {
     let bytes = value.to_string().into_bytes();
     let letters: Vec<char> = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['+', '/']).collect();
@@ -203,10 +204,10 @@ pub fn encode(value: &Value) -> String {
     bytes.chunks(3).flat_map(part).map(|at| letters.get(at).copied().unwrap_or('=')).collect()
 }
 
-/// The JSON in a header.
+/// Decodes the JSON in a header.
 ///
 /// # Panics
-/// When it holds none.
+/// If it contains none.
 pub fn decode(text: &str) -> Value {
     let value = |letter: u8| match letter {
         b'A'..=b'Z' => letter - b'A',
@@ -221,26 +222,26 @@ pub fn decode(text: &str) -> Value {
     serde_json::from_slice(&bytes).unwrap_or_else(|e| panic!("{text}: {e}"))
 }
 
-/// What the public npm client of `version` prints of its submission at `url`.
+/// Submits to `url` with the public npm client of `version`, and returns its output.
 ///
 /// # Panics
-/// When it fails.
+/// If the client fails.
 pub async fn npm_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
     try_npm_client(version, url, key, body).await.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What the public PyPI client of `version` prints of its submission at `url`.
+/// Submits to `url` with the public PyPI client of `version`, and returns its output.
 ///
 /// # Panics
-/// When it fails.
+/// If the client fails.
 pub async fn pypi_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
     python_client("clients/pay.py", version, url, key, body).await
 }
 
-/// As [`pypi_client`] at the timeout that its HTTP client has by default; without a status where it gave up.
+/// Like [`pypi_client`], with the default timeout of its HTTP client. There is no status if the client timed out.
 ///
 /// # Panics
-/// When it fails.
+/// If the client fails.
 pub async fn impatient_pypi_client(version: u8, url: &str, key: &PrivateKeySigner, body: &Value) -> Value {
     python_client("clients/impatient.py", version, url, key, body).await
 }
@@ -254,8 +255,7 @@ async fn python_client(script: &str, version: u8, url: &str, key: &PrivateKeySig
     run(python, &script, version, url, key, body).await.unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A proxy that removes version 2 from responses, so that a client of both versions sees only version 1. Runs until
-/// dropped.
+/// A proxy that removes version 2 from responses, so a client of both versions sees only version 1. Runs until dropped.
 pub struct Older {
     pub url: String,
     server: JoinHandle<()>,

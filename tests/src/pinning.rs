@@ -1,6 +1,6 @@
-//! A mock of a pinning service: it has the IPFS Pinning Service API over HTTP, for listing and adding pins, and stores
-//! them in memory. A pin is queued, then pinning, then pinned: one step for each read. A test can make it fail, refuse
-//! the token, respond with garbage, or hold requests.
+//! A mock of a pinning service. It has the IPFS Pinning Service API over HTTP to list and add pins, and stores them in
+//! memory. A pin goes from queued to pinning to pinned, one step per read. A test can make it fail, refuse the token,
+//! respond with garbage, or hold requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,13 +28,13 @@ pub enum Mood {
     Refusing,
     /// Responses are not JSON.
     Garbled,
-    /// Answers wait until [`Pinning::release`].
+    /// Holds requests until [`Pinning::release`].
     Stalling,
 }
 
 /// Running until dropped.
 pub struct Pinning {
-    /// Root of its API.
+    /// Root of the API.
     pub url: String,
     shared: Arc<Shared>,
     server: JoinHandle<()>,
@@ -43,7 +43,7 @@ pub struct Pinning {
 #[derive(Default)]
 struct Kept {
     mood: Mood,
-    /// Requests to pin in their order: CID and status.
+    /// Pin requests in order: CID and status.
     pins: Vec<(String, &'static str)>,
     /// The statuses that reads of pins returned, in order.
     seen: Vec<&'static str>,
@@ -59,7 +59,7 @@ impl Shared {
         with(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The wrong response of a misbehaviour.
+    /// Returns the wrong response of a misbehaviour, if any.
     async fn spoilt(&self, headers: &HeaderMap) -> Option<Response> {
         let mood = self.kept(|kept| kept.mood);
         if mood == Mood::Stalling {
@@ -92,12 +92,12 @@ impl Pinning {
         self.shared.kept(|kept| kept.mood = mood);
     }
 
-    /// Requests to pin this document so far.
+    /// Returns the number of pin requests for this document.
     pub fn asked(&self, cid: &str) -> usize {
         self.shared.kept(|kept| kept.pins.iter().filter(|(pinned, _)| pinned == cid).count())
     }
 
-    /// The statuses that reads of pins returned since the last call.
+    /// Returns the statuses that reads of pins returned since the last `take`.
     pub fn take(&self) -> Vec<&'static str> {
         self.shared.kept(|kept| std::mem::take(&mut kept.seen))
     }
@@ -126,7 +126,7 @@ fn status_of(number: usize, cid: &str, status: &str) -> Value {
     })
 }
 
-/// Those of one CID with one of the statuses asked for, latest first. Without `status` the API lists what is pinned.
+/// Lists the pins of the requested CIDs and statuses, latest first. Without `status`, the API lists pinned ones.
 async fn list(
     State(shared): State<Arc<Shared>>,
     Query(asked): Query<BTreeMap<String, String>>,

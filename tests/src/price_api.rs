@@ -1,5 +1,5 @@
-//! A mock of the external price APIs: it has the wire formats of DefiLlama (at its root) and of CoinGecko (at `/api/v3`)
-//! over HTTP, records requests, and misbehaves where a rule says so.
+//! A mock of the external price APIs, with the wire formats of DefiLlama (at its root) and of CoinGecko (at `/api/v3`)
+//! over HTTP. It records requests, and misbehaves if a rule says so.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,9 +17,9 @@ use tokio::task::JoinHandle;
 pub struct Asked {
     /// `defillama` or `coingecko`.
     pub api: &'static str,
-    /// `{chain}:{token}`, with the API's name of the chain, in lower case.
+    /// `{chain}:{token}` with the API's name of the chain, in lower case.
     pub coins: Vec<String>,
-    /// The header with the key, and the query.
+    /// The header with the key.
     pub key: Option<String>,
     pub query: String,
 }
@@ -28,7 +28,7 @@ pub struct Asked {
 #[derive(Debug, Clone)]
 pub enum Reply {
     Pass,
-    /// This status, and `Retry-After` in seconds.
+    /// This status, with `Retry-After` in seconds.
     Status(u16, Option<u64>),
     /// Never responds.
     Stall,
@@ -39,12 +39,12 @@ pub enum Reply {
 /// The quote of a token.
 #[derive(Debug, Clone)]
 pub struct Said {
-    /// Dollars for one token; no number for a misbehaviour.
+    /// Dollars per token. Not a number for a misbehaviour.
     pub price: Value,
     /// Age of the quote in seconds.
     pub age: u64,
     pub confidence: f64,
-    /// Keys of the answer in capitals.
+    /// Whether the response has its keys in capitals.
     pub shouted: bool,
 }
 
@@ -89,7 +89,7 @@ impl PriceApi {
         Self { url, shared, server }
     }
 
-    /// The root of the other wire format.
+    /// Returns the root of CoinGecko's format.
     pub fn coingecko(&self) -> String {
         format!("{}/api/v3", self.url)
     }
@@ -98,12 +98,12 @@ impl PriceApi {
         self.shared.said.lock().unwrap_or_else(PoisonError::into_inner).insert(token, said.into());
     }
 
-    /// Sets the rule for every later request.
+    /// Sets the rule for all later requests.
     pub fn rule(&self, rule: impl FnMut(&Asked) -> Reply + Send + 'static) {
         *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
     }
 
-    /// The requests since the last call.
+    /// Returns the requests since the last `take`.
     pub fn take(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -116,7 +116,7 @@ impl Drop for PriceApi {
 }
 
 impl Shared {
-    /// Records the request, and returns its misbehaviour.
+    /// Records the request and returns the wrong response, if any.
     async fn misbehaved(&self, asked: Asked) -> Option<Response> {
         let reply = (self.rule.lock().unwrap_or_else(PoisonError::into_inner))(&asked);
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(asked);

@@ -1,5 +1,5 @@
-//! A node that misbehaves on purpose: it forwards JSON-RPC to a real node, records calls, and responds itself where a
-//! rule says so.
+//! A node that misbehaves on purpose. It forwards JSON-RPC to a real node and records calls, and a rule can replace a
+//! response.
 
 pub mod distant;
 mod fault;
@@ -25,47 +25,47 @@ pub use wire::Wire;
 /// One call.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// The number of its request: the calls of a batch share it.
+    /// The number of the request. Calls of a batch share it.
     pub request: u64,
     pub method: String,
     pub params: Value,
-    /// Its `traceparent`.
+    /// The `traceparent` header.
     pub traceparent: Option<String>,
 }
 
 impl Call {
-    /// First and last block of an `eth_getLogs`.
+    /// Returns the first and last block of an `eth_getLogs`.
     pub fn span(&self) -> Option<(u64, u64)> {
         let number = |key: &str| u64::from_str_radix(self.params[0][key].as_str()?.trim_start_matches("0x"), 16).ok();
         (self.method == "eth_getLogs").then(|| number("fromBlock").zip(number("toBlock")))?
     }
 }
 
-/// What happens to a call.
+/// What the proxy does with a call.
 #[derive(Debug, Clone)]
 pub enum Reply {
     Pass,
-    /// The real node receives these parameters.
+    /// Sends these parameters to the real node.
     Instead(Value),
-    /// The real node's response to the whole request is damaged.
+    /// Damages the real node's response to the whole request.
     Spoil(Fault),
     /// A JSON-RPC error.
     Error {
         code: i64,
         message: String,
     },
-    /// This result in place of the node's.
+    /// This result instead of the node's.
     Result(Value),
-    /// The whole request gets this status, and `Retry-After` in seconds.
+    /// Answers the whole request with this status, and with `Retry-After` in seconds.
     Status(u16, Option<u64>),
-    /// Waits until [`Proxy::release`].
+    /// Holds the request until [`Proxy::release`].
     Hold,
 }
 
 type Rule = Box<dyn FnMut(&Call) -> Reply + Send>;
 type Choice = Box<dyn FnMut(&Value) -> bool + Send>;
 
-/// Holds one call: the `nth` of `method` before it reaches the node, or the first call after that one.
+/// Holds one call: the `nth` of `method` before it reaches the node, or, if `after`, the next call of any method.
 pub fn hold_at(method: &'static str, nth: usize, after: bool) -> impl FnMut(&Call) -> Reply + Send {
     let (mut seen, mut held) = (0, false);
     move |call| {
@@ -113,33 +113,33 @@ impl Proxy {
             tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let url = listener.local_addr().map(|at| format!("http://{at}")).unwrap_or_default();
         let app = Router::new().route("/", post(answer)).with_state(shared.clone());
-        // An incomplete response ends its connection with a reset.
+        // An incomplete response ends with a connection reset.
         let listener = listener.tap_io(|connection| _ = connection.set_zero_linger());
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap_or_default() });
         Self { url, shared, server }
     }
 
-    /// Sets the rule for every later call.
+    /// Sets the rule for all later calls.
     pub fn rule(&self, rule: impl FnMut(&Call) -> Reply + Send + 'static) {
         *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
     }
 
-    /// Removes these logs from every later response to `eth_getLogs`. Receipts still have them.
+    /// Removes these logs from all later responses to `eth_getLogs`. Receipts still contain them.
     pub fn forget(&self, forgets: impl FnMut(&Value) -> bool + Send + 'static) {
         *self.shared.forgets.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(forgets);
     }
 
-    /// Releases `calls` present or future calls.
+    /// Releases this many current or future calls.
     pub fn release(&self, calls: usize) {
         self.shared.gate.release(calls);
     }
 
-    /// Completes when a call is held that no earlier call of this function has reported.
+    /// Completes when a call is held that no earlier `held` reported.
     pub async fn held(&self) {
         self.shared.gate.held().await;
     }
 
-    /// The calls since the last call of this function.
+    /// Returns the calls since the last `take`.
     pub fn take(&self) -> Vec<Call> {
         std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,27 +1,27 @@
-//! The packages from PyPI, pinned by `clients/requirements.txt`: the public Python client of x402, the toolchain of
-//! models in Python and others, in an environment of their own. Other versions are refused.
+//! The PyPI packages pinned in `clients/requirements.txt`: the public Python client of x402, the toolchain for models
+//! in Python, and others, in a separate environment. Other versions are refused.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The interpreter of the environment with the pinned packages, which is created where it does not exist. Blocks; other
-/// processes wait for the first.
+/// Returns the interpreter of the environment with the pinned packages, which is created if it does not exist. Blocks;
+/// other processes wait for the first.
 ///
 /// # Errors
-/// Words, when Python or its package manager fails.
+/// If Python or its package manager fails.
 pub fn interpreter() -> Result<PathBuf, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (environment, list) = (root.join(".python"), root.join("clients/requirements.txt"));
     let pinned = fs::read(&list).map_err(|e| format!("{}: {e}", list.display()))?;
-    // Written last, so it exists only after a successful install.
+    // The stamp is written last, so it exists only after a successful installation.
     let stamp = environment.join(".installed-from");
     let python = environment.join("bin/python");
     let current = || fs::read(&stamp).is_ok_and(|installed| installed == pinned);
     if current() {
         return Ok(python);
     }
-    // The lock uses an existing file that no process replaces.
+    // Locks an existing file that no process replaces.
     let lock = File::open(&list).map_err(|e| e.to_string())?;
     lock.lock().map_err(|e| e.to_string())?;
     if current() {

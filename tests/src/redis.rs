@@ -1,5 +1,5 @@
-//! Several Redis servers together: a master with a replica and three sentinels, or a cluster of three nodes; and the
-//! store of servers under test.
+//! Several Redis processes: a master with a replica and three sentinels, or a cluster of three nodes. Also selects
+//! the store for servers under test.
 
 use std::{path::Path, process::Command, sync::OnceLock};
 
@@ -12,10 +12,11 @@ use crate::{
     until::until,
 };
 
-/// `redis`, `sentinel` or `cluster`: servers under test use that instead of the embedded store.
+/// Environment variable: with `redis`, `sentinel` or `cluster`, servers under test use that instead of the embedded
+/// store.
 pub const CHOICE: &str = "ASSAY_TEST_STORE";
 
-/// A master, its replica, and sentinels that make that one the master when the first is gone.
+/// A master, its replica, and sentinels that promote the replica when the master is gone.
 pub struct Watched {
     pub master: Option<Redis>,
     pub replica: Redis,
@@ -89,10 +90,10 @@ impl Cluster {
     }
 }
 
-/// `config` with the store that was chosen in place of the embedded one in `dir`.
+/// Replaces the embedded store in `config` with the selected one, if any.
 ///
 /// # Panics
-/// When there is no such choice, or it does not start.
+/// If the selection is unknown, or the store does not start.
 pub fn chosen(config: &str, dir: &Path) -> String {
     enum Store {
         Embedded,
@@ -100,7 +101,7 @@ pub fn chosen(config: &str, dir: &Path) -> String {
         Watched(Watched),
         Cluster(Cluster),
     }
-    /// Started once; they end with this process.
+    /// Started once. They end with this process.
     static STORE: OnceLock<Store> = OnceLock::new();
     let block = |store: fn() -> std::pin::Pin<Box<dyn Future<Output = Store>>>| {
         let run = move || {
@@ -117,7 +118,7 @@ pub fn chosen(config: &str, dir: &Path) -> String {
         Ok("cluster") => block(|| Box::pin(async { Store::Cluster(Cluster::start().await) })),
         Ok(other) => panic!("{CHOICE} is redis, sentinel or cluster, not {other}"),
     });
-    // A configuration with its own servers is not changed.
+    // Do not change a configuration with its own servers.
     if config.contains("backend = \"redis\"") {
         return config.to_owned();
     }
@@ -131,7 +132,7 @@ pub fn chosen(config: &str, dir: &Path) -> String {
     on(config, &url, &format!("{}:", name.trim_start_matches('.')))
 }
 
-/// `config` with the store at `url`.
+/// Returns `config` with the store at `url`.
 pub fn on(config: &str, url: &str, prefix: &str) -> String {
     let store = format!("[store]\nbackend = \"redis\"\nurl = \"{url}\"\nprefix = \"{prefix}\"\n");
     config.replace("backend = \"embedded\"\n", "").replace("[store]\n", &store)

@@ -1,5 +1,5 @@
-//! The parts of a submission: a small chain with stubs of the agent registries and an account that sends feedback, a mock
-//! of an IPFS node, and the configuration of a server.
+//! The parts of a submission: a small chain with stubs of the agent registries, an account that sends feedback, a mock
+//! of an IPFS node, and a server's configuration.
 
 #![expect(clippy::too_many_arguments, reason = "what is generated of an event with eleven fields")]
 
@@ -31,10 +31,10 @@ sol! {
     }
 }
 
-/// Time between two blocks.
+/// Time between blocks.
 const BLOCK: Duration = Duration::from_millis(150);
 pub const CHAIN: u64 = 8_453;
-/// Addresses that hold something, so that they can be scored.
+/// Addresses with a balance, which can therefore be scored.
 const SUBJECTS: usize = 300;
 
 /// One feedback on the chain.
@@ -52,7 +52,7 @@ pub struct Held {
     pub block: u64,
 }
 
-/// Address number `n` to be scored. The first 300 hold a balance.
+/// Returns the address with number `n`, to be scored. The first 300 have a balance.
 pub fn subject(n: usize) -> Address {
     Address::from_word(keccak256(format!("subject {n}")))
 }
@@ -69,12 +69,12 @@ pub struct World {
 }
 
 impl World {
-    /// Three agents with ids 0 to 2, of which the last is the signer's own. Blocks are mined regularly.
+    /// Starts a chain with three agents, ids 0 to 2, of which the signer owns the last. Blocks are mined regularly.
     ///
     /// # Panics
-    /// When a part does not start.
+    /// If a part does not start.
     pub async fn start() -> Self {
-        // Whoever offers more for gas comes before the signer, as on a public chain.
+        // Transactions with a higher gas price go before the signer's, as on a public chain.
         let started = Small::start_in(Order::Price, CHAIN).await;
         let mut chain = started.unwrap_or_else(|e| panic!("the chain starts: {e}"));
         let code = stubs("Agents.sol").await.unwrap_or_else(|e| panic!("the stubs compile: {e}"));
@@ -97,7 +97,7 @@ impl World {
         };
         world.fund(U256::from(10).pow(U256::from(20))).await;
         world.fund_subjects().await;
-        // From here the node's clock is near the real one, and registrations have their confirmations.
+        // From here on, the node's clock is near the real time, and registrations are confirmed.
         let now =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map(|d| d.as_secs()).unwrap_or_default();
         world.rpc("evm_setNextBlockTimestamp", json!([now - 600])).await;
@@ -106,7 +106,7 @@ impl World {
         world.miner = tokio::spawn(async move {
             loop {
                 tokio::time::sleep(BLOCK).await;
-                // Held until the block is there, so that none comes after it was stopped.
+                // Hold the lock until the block is mined, so no block follows a stop.
                 let mining = mining.lock().await;
                 if *mining {
                     let _: Result<Value, _> = rpc.request("evm_mine", json!([])).await;
@@ -116,7 +116,7 @@ impl World {
         world
     }
 
-    /// Stops or starts the blocks.
+    /// Starts or stops mining.
     pub async fn mining(&self, on: bool) {
         *self.mining.lock().await = on;
     }
@@ -131,12 +131,13 @@ impl World {
     }
 
     /// # Panics
-    /// When the node refuses.
+    /// If the node refuses.
     pub async fn rpc(&self, method: &'static str, params: Value) -> Value {
         self.chain.rpc.request(method, params).await.unwrap_or_else(|e| panic!("{method}: {e}"))
     }
 
-    /// A host's configuration on `rpc`, which may be a proxy; `reputation` is added to its section.
+    /// Returns a host's configuration with the endpoint `rpc`, which may be a proxy. `reputation` is added to its
+    /// section.
     pub fn config(&self, rpc: &str, reputation: &str) -> String {
         let mut toml = sandbox_config(&plugins());
         let _ = writeln!(
@@ -160,7 +161,7 @@ impl World {
         toml
     }
 
-    /// Every feedback in the registry, in the order of the chain.
+    /// Returns every feedback in the registry, in chain order.
     pub async fn held(&self) -> Vec<Held> {
         held(&self.chain.rpc, self.reputation).await
     }

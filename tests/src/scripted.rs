@@ -1,12 +1,12 @@
-//! A sandbox generator of a tester, in handwritten WebAssembly text: every wallet scores 640, and one address has the
-//! behaviour that the tester names.
+//! A tester's sandbox generator, in handwritten WebAssembly text: every wallet scores 640, and one address has a
+//! selected behaviour.
 
 use crate::hostile::{CONTRACTS, Data, component, module};
 
-/// The address with the scenario.
+/// The address with the behaviour.
 pub const ADDRESS: &str = "0x7777777777777777777777777777777777777777";
 
-/// A behaviour of `wit/v2`: the index of its case in the variant, and its number.
+/// A behaviour of `wit/v2`: the index of its case in the variant, and the case's number.
 #[derive(Debug, Clone, Copy)]
 pub struct Scripted(pub u32, pub u32);
 
@@ -15,15 +15,16 @@ impl Scripted {
     pub const RATE_LIMITED_FOR_SEVEN_SECONDS: Self = Self(7, 7);
 }
 
-/// The component of a generator `version` with one scenario.
+/// Returns the component of a generator of `version` with one scenario.
 ///
 /// # Panics
-/// When the text is no module, which a test excludes.
+/// If the text is not a valid module, which a test excludes.
 pub fn generator(version: &str, behaviour: Scripted) -> Vec<u8> {
     component(&module(&text(version, behaviour), CONTRACTS[1], "sandbox-generator"))
 }
 
-/// Memory from 1000 on: an empty list, the report (64 bytes), the behaviour (24 bytes), no behaviour, and then the rest.
+/// Memory layout from 1000: an empty list, the report (64 bytes), the behaviour (24 bytes), no behaviour, then the
+/// rest.
 fn text(version: &str, Scripted(case, number): Scripted) -> String {
     const EMPTY: usize = 1000;
     const REPORT: usize = 1008;

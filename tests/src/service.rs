@@ -1,4 +1,4 @@
-//! The real `assay` binary under test, and its callers.
+//! The real `assay` binary under test, and its clients.
 
 use std::{
     net::SocketAddr,
@@ -17,7 +17,7 @@ use crate::{
     until::until,
 };
 
-/// The key in every configuration written here: all scopes, unmetered.
+/// The key in every configuration written here: all scopes, no rate limit.
 pub const KEY: &str = "assay_test_key_with_every_scope";
 
 /// A running server. Dropping it kills it and removes its folder.
@@ -28,12 +28,12 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts a server on a configuration; `{dir}` in it becomes a folder of the server's own.
+    /// Starts a server with a configuration, in which `{dir}` becomes the server's folder.
     pub fn start(config: &str) -> Self {
         Self::start_in(tempfile::tempdir().expect("a temporary folder"), config, &[])
     }
 
-    /// A server without chains, with the shelf at `shelf`.
+    /// Starts a server without chains, with the shelf at `shelf`.
     pub fn sandbox(shelf: &Path) -> Self {
         Self::start(&sandbox_config(shelf))
     }
@@ -43,21 +43,21 @@ impl Service {
         Self::start_with(dir, config, arguments, &[])
     }
 
-    /// As [`Service::start_in`], with variables in its environment.
+    /// Like [`Service::start_in`], with environment variables.
     pub fn start_with(dir: TempDir, config: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Self {
         let file = dir.path().join("assay.toml");
         let config = redis::chosen(config, dir.path()).replace("{dir}", &dir.path().display().to_string());
         std::fs::write(&file, &config).expect("writing the configuration");
         let mut command = Command::new(binary());
         command.args(["serve", "--config"]).arg(&file).args(arguments).env("NO_COLOR", "1");
-        // Tests count requests to chains. Those of the market index configure it.
+        // Tests count requests to chains, so the market index is off unless a test configures it.
         if !config.contains("\nindex = ") {
             command.env("ASSAY__READING__INDEX", "off");
         }
         if !config.contains("compiled_path") {
             command.env("ASSAY__MODELS__COMPILED_PATH", compiled_models());
         }
-        // On a busy machine a read can take longer than the default of 8 s. A test of that limit configures its own.
+        // On a busy machine, a read can take longer than the default of 8 s. A test of that limit sets its own value.
         if !config.contains("read_budget_ms") {
             command.env("ASSAY__SCORING__READ_BUDGET_MS", "20000");
         }
@@ -70,12 +70,12 @@ impl Service {
         &self.base
     }
 
-    /// Its address.
+    /// Returns its address.
     pub fn address(&self) -> SocketAddr {
         self.base.trim_start_matches("http://").parse().expect("an address")
     }
 
-    /// The server's own folder: configuration, store.
+    /// Returns the server's folder, with its configuration and store.
     pub fn dir(&self) -> &Path {
         self.dir.path()
     }
@@ -84,15 +84,16 @@ impl Service {
         self.process.pid().expect("assay is running")
     }
 
-    /// Its last lines of log.
+    /// Returns its last log lines.
     pub fn log(&self) -> String {
         self.process.last_lines()
     }
 
-    /// Its last lines of log, once `part` is in them: a line may come later than the answer that it is about.
+    /// Waits until the log contains `part`, and returns its last lines. A line may come later than the answer it
+    /// belongs to.
     ///
     /// # Panics
-    /// When it does not come.
+    /// If `part` does not appear.
     #[track_caller]
     pub fn logged(&self, part: &str) -> impl Future<Output = String> {
         until(async || self.log(), move |log| log.contains(part))
@@ -114,14 +115,14 @@ impl Service {
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") * 1024
     }
 
-    /// Sends SIGTERM, and returns the exit status.
+    /// Sends SIGTERM and returns the exit status.
     pub async fn terminate(self) -> ExitStatus {
         signal(self.pid(), "TERM");
         self.process.ended().await;
         self.process.finish().expect("assay has ended")
     }
 
-    /// Sends SIGTERM and waits for the end. The folder stays, for another server.
+    /// Sends SIGTERM and waits for the end. The folder is kept for another server.
     pub async fn terminate_keeping(self) -> TempDir {
         signal(self.pid(), "TERM");
         let Self { process, dir, .. } = self;
@@ -131,35 +132,36 @@ impl Service {
         dir
     }
 
-    /// Sends SIGKILL. The folder stays, for another server.
+    /// Sends SIGKILL. The folder is kept for another server.
     pub fn kill(self) -> TempDir {
         let Self { process, dir, .. } = self;
         drop(process);
         dir
     }
 
-    /// A caller with every scope.
+    /// Returns a client with every scope.
     pub fn keyed(&self) -> Caller {
         Caller::at(&self.base, KEY)
     }
 
-    /// A caller with another key.
+    /// Returns a client with another key.
     pub fn with_key(&self, key: &str) -> Caller {
         self.keyed().with_key(Some(key))
     }
 
-    /// A caller without a key.
+    /// Returns a client without a key.
     pub fn anonymous(&self) -> Caller {
         self.keyed().with_key(None)
     }
 }
 
-/// `config` in which a host counts in the shared store however slow that is, and never by itself.
+/// Returns `config` with a long `count_timeout_ms`: a host always counts in the shared store, however slow, never
+/// locally.
 pub fn counting_together(config: &str) -> String {
     config.replace("[store]\n", "[store]\ncount_timeout_ms = 60_000\n")
 }
 
-/// Configuration of a server without chains.
+/// Returns the configuration of a server without chains.
 pub fn sandbox_config(shelf: &Path) -> String {
     format!(
         "listen = \"127.0.0.1:0\"\n[models]\nshelf = \"{}\"\n[store]\npath = \"{{dir}}/assay.redb\"\n[access]\ndefault_rate = 0\naddress_rate = 0\n[[access.keys]]\nname = \"test\"\nkey = \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n",
@@ -167,12 +169,12 @@ pub fn sandbox_config(shelf: &Path) -> String {
     )
 }
 
-/// The released shelf of this repository.
+/// Returns the released shelf of this repository.
 pub fn plugins() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins").canonicalize().expect("plugins/ is there")
 }
 
-/// A copy of the released shelf that a test may change.
+/// Returns a copy of the released shelf, which a test may change.
 pub fn shelf_copy() -> TempDir {
     let dir = tempfile::tempdir().expect("a temporary folder");
     std::fs::create_dir(dir.path().join("cards")).expect("a folder");
@@ -186,15 +188,15 @@ pub fn shelf_copy() -> TempDir {
     dir
 }
 
-/// The `assay` binary of the profile that this test was built with.
+/// Returns the `assay` binary of the same profile as this test.
 pub fn binary() -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let profile = test.ancestors().find(|dir| dir.join("assay").is_file());
     profile.expect("assay is not built; `cargo build -p assay-cli` builds it").join("assay")
 }
 
-/// The folder of compiled models that all servers of these tests share. Another build of the binary has another one,
-/// since it may compile in another way.
+/// Returns the folder of compiled models shared by all servers of these tests. Each build of the binary has a different
+/// folder, since it may compile differently.
 fn compiled_models() -> PathBuf {
     let binary = binary();
     let built = binary.metadata().and_then(|file| file.modified()).expect("the time of the build");
@@ -202,7 +204,7 @@ fn compiled_models() -> PathBuf {
     let all = binary.with_file_name("compiled-models");
     let ours = all.join(built.to_string());
     if !ours.exists() {
-        // What another build left is only disk space.
+        // Folders of earlier builds only use disk space.
         let _ = std::fs::remove_dir_all(&all);
     }
     ours

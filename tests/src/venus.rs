@@ -1,4 +1,4 @@
-//! Venus, a fork of Compound v2 with names of its own: the contracts of its package on a small chain.
+//! Venus, a fork of Compound v2 with different names: its package's contracts on a small chain.
 
 use alloy::primitives::{Address, Bytes, U256, bytes};
 use alloy::sol;
@@ -41,7 +41,7 @@ sol! {
         function repayBorrowBehalf(address borrower, uint256 amount) external returns (uint256);
         function liquidateBorrow(address borrower, uint256 amount, address collateral) external returns (uint256);
     }
-    /// The market of the native currency takes what is paid.
+    /// The market of the native currency takes the value of the transaction.
     interface VBnb {
         function mint() external payable;
         function repayBorrow() external payable;
@@ -50,22 +50,23 @@ sol! {
     }
 }
 
-/// All deployed contracts. Each unit of a currency is worth one dollar.
+/// All deployed contracts. One unit of each currency is worth one dollar.
 #[derive(Debug, Clone)]
 pub struct Venus {
     pub comptroller: Address,
     pub oracle: Address,
     pub usdc: Market,
     pub dai: Market,
-    /// The package has the contract of the real chain as source alone, and this one compiled, for its own tests.
+    /// The package contains the real chain's contract only as source. This one, from the package's own tests, is
+    /// compiled.
     pub bnb: Market,
 }
 
-/// Code that answers every call with 1: a manager of rights who allows everything.
+/// Code that answers every call with 1: an access manager that allows everything.
 const ALLOWS: Bytes = bytes!("60015f5260205ff3");
 const MANAGER: Address = Address::repeat_byte(0xac);
 
-/// The creation code of a contract of the package.
+/// Returns the creation code of a contract in the package.
 fn creation(path: &str) -> Result<Bytes, Error> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let file = venus_packages()?
@@ -79,7 +80,7 @@ fn creation(path: &str) -> Result<Bytes, Error> {
 }
 
 /// # Errors
-/// When the package is missing or a transaction fails.
+/// If the package is missing or a transaction fails.
 pub async fn deploy(chain: &mut Small) -> Result<Venus, Error> {
     let admin = address(DEPLOYER);
     let units = |amount: u64, decimals: u64| U256::from(amount) * U256::from(10).pow(U256::from(decimals));

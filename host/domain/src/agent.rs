@@ -1,4 +1,4 @@
-//! An agent of the ERC-8004 identity registry, and the feedback that others gave about it.
+//! An agent of the ERC-8004 identity registry, and the feedback about it.
 
 use crate::Address;
 
@@ -8,11 +8,11 @@ pub struct Agent {
     /// The ERC-721 token id, at least 1.
     pub id: u64,
     pub owner: Address,
-    /// `None` where the document behind the token's URI is not available.
+    /// `None` if the document behind the token's URI is not available.
     pub metadata: Option<AgentMetadata>,
 }
 
-/// The cleaned details of the owner's document. A field that is not a text in the document is absent.
+/// The cleaned details of the owner's document. A field that is not text in the document is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentMetadata {
     pub name: Option<String>,

@@ -7,20 +7,20 @@ use crate::{Decile, Range, Score};
 pub struct Factor {
     /// Short name, for example `Repayment History`.
     pub label: String,
-    /// Points added to the base score; negative where points are subtracted.
+    /// Points added to the base score; negative if points are subtracted.
     pub points: i32,
-    /// `None` where the model was asked for numbers alone.
+    /// `None` if only numbers were requested from the model.
     pub words: Option<Words>,
 }
 
-/// What a model says of a factor.
+/// A model's words about a factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
-    /// The rating of this part alone.
+    /// The rating of this part only.
     pub rating: Range,
-    /// What the model saw, and what would improve the score.
+    /// What the model observed, and what would improve the score.
     pub description: String,
-    /// The most points this factor can add.
+    /// The maximum points that this factor can add.
     pub possible: u32,
 }
 
@@ -53,8 +53,8 @@ impl RiskAssessment {
     }
 }
 
-/// A factor as it is stored. Rating, description and possible points are absent if the model was asked for numbers
-/// only.
+/// A factor as stored. Rating, description and possible points are absent if only numbers were requested from the
+/// model.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct FactorRecord {
     pub label: String,

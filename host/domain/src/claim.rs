@@ -4,24 +4,24 @@ use serde::Serialize;
 
 use crate::{Claims, Range, Rate, Standing, stats::Interval};
 
-/// The longest horizon: ten years, in days.
+/// Maximum horizon: ten years, in days.
 const MOST_DAYS: u32 = 3_650;
 
-/// The rates of one population within one horizon. `claims.population` has the population in words.
+/// The rates of one population within one horizon. `claims.population` describes the population in words.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     pub population: Population,
     pub claims: Claims,
 }
 
-/// The rule by which a wallet belongs to a population.
+/// The rule that decides whether a wallet belongs to a population.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Population {
     /// The whole debt was read, and it is at least this many dollars.
     Owing { usd: f64 },
     /// A debt may exist that was not read, none is known, and the wallet was liquidated before.
     Unread,
-    /// Stated only in words: no rule says who belongs to it.
+    /// Stated only in words: no rule decides membership.
     Words,
 }
 
@@ -31,14 +31,14 @@ pub enum Population {
 pub enum ClaimVerdict {
     Holds,
     Fails,
-    /// The records can show neither.
+    /// The records are not enough to show either.
     NotShown,
 }
 
-/// What a model claims of one wallet.
+/// A model's claims about one wallet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Claimed {
-    /// The model claims nothing of any wallet.
+    /// The model makes no claims at all.
     Nothing,
     /// One rate for each horizon, of the range of the score.
     Rates(Vec<(Claim, Rate)>),
@@ -66,9 +66,9 @@ impl Claim {
 impl Rate {
     /// Compares the claim with an observed rate and its 95 % interval over wallets.
     ///
-    /// It fails if each rate lies outside of the other's interval. It holds if it does not fail, and the observed
-    /// interval lies within the claimed one, widened to half and twice the claimed rate. An interval that reaches
-    /// further shows neither.
+    /// The claim fails if each rate lies outside the other's interval. It holds if it does not fail, and the observed
+    /// interval lies within the claimed one, widened to half and twice the claimed rate. A wider interval shows
+    /// neither.
     pub fn verdict(&self, observed: f64, interval: Interval) -> ClaimVerdict {
         let claimed = Interval { low: self.low, high: self.high };
         if !interval.contains(self.estimate) && !claimed.contains(observed) {
@@ -84,7 +84,7 @@ impl Rate {
 
 impl Claims {
     /// # Errors
-    /// The first thing that is no claim: a horizon, the order of the ranges, or a share.
+    /// The first invalid part: a horizon, the order of the ranges, or a share.
     pub fn check(&self) -> Result<(), String> {
         if !(1..=MOST_DAYS).contains(&self.horizon_days) {
             return Err(format!("a horizon of {} days, which is not 1 to {MOST_DAYS}", self.horizon_days));
@@ -104,7 +104,7 @@ impl Claims {
     }
 }
 
-/// What `claims` say of a wallet of this standing whose score is in `range`.
+/// The claims about a wallet of this standing whose score is in `range`.
 pub fn claimed(claims: &[Claim], standing: &Standing, range: Range) -> Claimed {
     if claims.is_empty() {
         return Claimed::Nothing;
@@ -153,21 +153,21 @@ mod tests {
             let overlaps = interval.low <= rate.high && rate.low <= interval.high;
             (rate.verdict(bad as f64 / wallets as f64, interval), overlaps)
         };
-        // 6 % where 2.4 % are claimed: that both intervals overlap is no agreement.
+        // 6 % where 2.4 % are claimed: overlapping intervals are no agreement.
         assert_eq!(of(fair, 12, 200), (Fails, true));
         assert_eq!(of(fair, 5, 80), (Fails, true));
         assert_eq!(of(good, 8, 150), (Fails, true));
-        // One of twenty may be chance, as may be none.
+        // One of twenty may be chance, and so may none.
         assert_eq!(of(fair, 1, 20), (NotShown, true));
         assert_eq!(of(fair, 0, 50), (NotShown, true));
         // The same rate holds once there are enough wallets.
         assert_eq!(of(fair, 2, 80), (NotShown, true));
         assert_eq!(of(fair, 25, 1_000), (Holds, true));
         assert_eq!(of(good, 0, 400), (Holds, true));
-        // Too high a claim fails too.
+        // A claim that is too high also fails.
         assert_eq!(of(fair, 0, 400), (Fails, true));
         assert_eq!(of(fair, 0, 800), (Fails, false));
-        // A claim without a width is compared within half and twice its rate.
+        // A claim without an interval is compared with half and twice its rate.
         let exact = Rate { range: Range::Low, low: 0.1, estimate: 0.1, high: 0.1 };
         assert_eq!((of(exact, 101, 1_000).0, of(exact, 150, 1_000).0), (Holds, Fails));
     }

@@ -1,6 +1,6 @@
 //! How completely a history had been read when a figure was computed.
 
-/// Ordered from least to most complete, so that the coverage of a report is the `min` over its pools.
+/// Ordered from least to most complete, so the coverage of a report is the `min` over its pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
@@ -15,12 +15,12 @@ pub enum Coverage {
 }
 
 impl Coverage {
-    /// The least complete of `all`; complete where there is nothing to read.
+    /// The least complete of `all`; complete if there is nothing to read.
     pub fn least(all: impl IntoIterator<Item = Self>) -> Self {
         all.into_iter().min().unwrap_or(Self::Complete)
     }
 
-    /// A score may still change unless its coverage is complete.
+    /// Whether a score with this coverage may still change.
     pub fn is_provisional(self) -> bool {
         self != Self::Complete
     }

@@ -1,4 +1,4 @@
-//! What an amount of an asset is exposed to, as lenders tell risks apart.
+//! Risk classes of assets, as lenders distinguish them.
 
 /// The risk class of an asset. It comes from configuration and the lists of known tokens; any other token is
 /// [`Other`](Self::Other).

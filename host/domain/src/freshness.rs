@@ -25,12 +25,12 @@ pub struct Freshness {
 }
 
 impl Freshness {
-    /// Time since the reading; 0 if the clock was turned back.
+    /// Time since the read; 0 if the clock was turned back.
     pub fn age(self, now: Time) -> Duration {
         (now - self.read_at).to_std().unwrap_or_default()
     }
 
-    /// The one that expires first: an answer combined from several is valid no longer than each of them.
+    /// The one that expires first: an answer combined from several is valid no longer than any of them.
     pub fn soonest(all: impl IntoIterator<Item = Self>) -> Option<Self> {
         let life = |fresh: &Self| i64::try_from(fresh.life.as_millis()).unwrap_or(i64::MAX);
         all.into_iter().min_by_key(|fresh| fresh.read_at.timestamp_millis().saturating_add(life(fresh)))

@@ -74,7 +74,7 @@ pub struct TokenBalance {
     /// In the asset's smallest unit.
     pub amount: U256,
     pub decimals: u8,
-    /// `None` if no source has a fresh price. Such a token is shown and counts as 0 dollars.
+    /// `None` if no source has a fresh price. Such a token is shown, and counts as 0 dollars.
     pub price: Option<Price>,
     pub class: AssetClass,
 }
@@ -109,7 +109,7 @@ fn whole_tokens(amount: U256, decimals: u8) -> f64 {
     f64::from(amount) / 10f64.powi(i32::from(decimals))
 }
 
-/// A non-fungible token. It is shown and never valued.
+/// A non-fungible token. Shown, but never valued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nft {
     pub chain_id: ChainId,

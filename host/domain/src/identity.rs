@@ -7,18 +7,18 @@ use crate::{Address, B256, ChainId, Coverage, Part, Time, Unread};
 pub struct Attestation {
     /// `ens`, `basename`, `coinbase`, `human-passport`, or a provider from the configuration.
     pub provider: String,
-    /// Distinguishes several statements of one provider.
+    /// Distinguishes several statements by one provider.
     pub kind: Option<String>,
     pub chain_id: ChainId,
-    /// The name, where the statement is a name.
+    /// The name, if the statement is a name.
     pub name: Option<String>,
-    /// Schema and number of an attestation in the Ethereum Attestation Service.
+    /// Schema and UID of an attestation in the Ethereum Attestation Service.
     pub schema: Option<B256>,
     pub uid: Option<B256>,
     pub attester: Option<Address>,
     pub issued: Option<Time>,
     pub expires: Option<Time>,
-    /// The provider's own score, where it gives one.
+    /// The provider's own score, if it gives one.
     pub score: Option<f64>,
 }
 
@@ -39,18 +39,18 @@ pub struct IdentitySource {
     pub provider: String,
     pub kind: Option<String>,
     pub chain_id: ChainId,
-    /// Complete or failed. No statement from a complete source means that there is none.
+    /// Complete or failed. If a complete source has no statement, there is none.
     pub coverage: Coverage,
 }
 
 impl IdentitySource {
-    /// What is missing where the source did not answer.
+    /// The unread part, if the source did not answer.
     pub(crate) fn unread(&self) -> Option<Unread> {
         let part = || Part::Attestations(self.provider.clone());
         (self.coverage != Coverage::Complete).then(|| Unread::new(part(), "could not be read; try again later"))
     }
 
-    /// Complete where all sources answered, failed where none did. Without any source it is complete.
+    /// Complete if all sources answered, failed if none did. Complete without any source.
     pub fn coverage(all: &[Self]) -> Coverage {
         let failed = all.iter().filter(|source| source.coverage != Coverage::Complete).count();
         match failed {

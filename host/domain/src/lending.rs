@@ -1,4 +1,4 @@
-//! Lending: the protocol versions that are read, a wallet's events in one market, and its current position there.
+//! Lending: the supported protocol versions, a wallet's events in one market, and its current position there.
 
 use crate::{
     Address, ChainId, Coverage, Time, Unread,
@@ -31,7 +31,7 @@ impl Protocol {
     pub const ALL: [Self; 6] =
         [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3, Self::MorphoBlue, Self::MakerVaults];
 
-    /// Those of the API contract, which a report names also where they have no market.
+    /// The protocols of the API contract, which a report names even if they have no market.
     pub const OF_CONTRACT: [Self; 4] = [Self::LenderAV2, Self::LenderAV3, Self::LenderBV2, Self::LenderBV3];
 
     pub fn as_str(self) -> &'static str {
@@ -45,7 +45,7 @@ impl Protocol {
         }
     }
 
-    /// What no reading of the protocol's history finds, without full stops.
+    /// Events that no read of the protocol's history finds, without full stops.
     pub fn blind_spots(self) -> &'static [&'static str] {
         match self {
             Self::LenderAV2 | Self::LenderAV3 => &[],
@@ -67,20 +67,20 @@ impl Protocol {
         }
     }
 
-    /// Whether positions are read in detail. One in Compound v2 secures the debts in all of its markets together, so
-    /// that a single market has no health factor.
+    /// Whether positions are read in detail. A position in Compound v2 secures the debts in all of its markets
+    /// together, so a single market has no health factor.
     pub fn has_details(self) -> bool {
         self != Self::LenderBV2
     }
 
-    /// Whether the protocol counts in the score, unless its market is configured otherwise. One whose reading is still
-    /// being validated is only shown.
+    /// Whether the protocol counts in the score, unless its market is configured otherwise. A protocol whose reading is
+    /// still being validated is only shown.
     pub fn feeds_score(self) -> bool {
         !matches!(self, Self::LenderBV2 | Self::MorphoBlue | Self::MakerVaults)
     }
 }
 
-/// What happened to a wallet's position.
+/// A kind of lending event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
@@ -95,7 +95,7 @@ impl EventKind {
     pub const ALL: [Self; 5] = [Self::Supply, Self::Withdraw, Self::Borrow, Self::Repay, Self::Liquidation];
 }
 
-/// Events by type. `None` where this type is not collected, which differs from zero.
+/// Events by type. `None` if this type is not collected, which differs from zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct EventCounts {
     pub supply: Option<u64>,
@@ -106,7 +106,7 @@ pub struct EventCounts {
 }
 
 impl EventCounts {
-    /// Every type is collected, and no event was found.
+    /// Counts with every type collected and no event found.
     pub const ZERO: Self =
         Self { supply: Some(0), withdraw: Some(0), borrow: Some(0), repay: Some(0), liquidation: Some(0) };
 
@@ -133,13 +133,13 @@ pub struct PoolHistory {
     pub chain_id: ChainId,
     pub protocol: Protocol,
     pub market_address: Address,
-    /// `None` where the protocol has one market on the chain.
+    /// `None` if the protocol has one market on the chain.
     pub market: Option<String>,
     pub feeds_score: bool,
     pub coverage: Coverage,
-    /// History is complete through this block; `None` before the first reading of the market.
+    /// History is complete through this block; `None` before the first read of the market.
     pub synced_to_block: Option<u64>,
-    /// All `None` when coverage is failed.
+    /// All `None` if the coverage is failed.
     pub counts: EventCounts,
     pub first_event_at: Option<Time>,
     pub last_event_at: Option<Time>,
@@ -148,11 +148,11 @@ pub struct PoolHistory {
     pub remark: Option<String>,
     /// Single events and their dollars.
     pub events: PoolEvents,
-    /// What the wallet has there now; `None` where a protocol has no such details.
+    /// The current position; `None` if a protocol has no such details.
     pub position: Option<PositionFeatures>,
 }
 
-/// The newest events of a wallet in one market, and what is known of all of them.
+/// The newest events of a wallet in one market, and figures over all of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PoolEvents {
     pub coverage: Coverage,
@@ -170,7 +170,7 @@ impl PoolEvents {
 }
 
 impl PoolHistory {
-    /// What is missing of the history, unless it is complete.
+    /// The missing part of the history, unless it is complete.
     pub(crate) fn unread(&self) -> Option<Unread> {
         let missing = Unread::history(self.protocol, self.market_address, self.coverage, self.synced_to_block)?;
         let remark = self.remark.clone().filter(|_| self.coverage == Coverage::Partial);

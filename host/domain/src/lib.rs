@@ -1,5 +1,5 @@
-//! Values and rules of credit scoring. No async, no I/O, and no wire format: module `http` of the server defines the
-//! bodies of answers.
+//! Values and rules of credit scoring. No async, no I/O, and no wire format: the server's `http` module defines the
+//! response bodies.
 
 mod agent;
 mod assessment;
@@ -60,7 +60,7 @@ pub type Time = chrono::DateTime<chrono::Utc>;
 /// An EIP-155 chain id.
 pub type ChainId = u64;
 
-/// `seconds` since the Unix epoch as a moment; the epoch itself where no calendar has such a date.
+/// Converts `seconds` since the Unix epoch to a moment; returns the epoch itself if no calendar has such a date.
 pub fn time_from_unix(seconds: u64) -> Time {
     i64::try_from(seconds).ok().and_then(|s| chrono::DateTime::from_timestamp(s, 0)).unwrap_or_default()
 }

@@ -49,7 +49,7 @@ pub struct ModelVersion {
 }
 
 impl ModelVersion {
-    /// The most characters of a version.
+    /// Maximum length of a version, in characters.
     pub const MAX_LEN: usize = 32;
 
     pub fn as_str(&self) -> &str {
@@ -66,7 +66,7 @@ impl FromStr for ModelVersion {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let version = Self::try_from(text.to_owned())?;
-        // `01.1` and `1.1` would be one version with two names.
+        // `01.1` and `1.1` would be two names for one version.
         if text.split('.').any(|part| part.len() > 1 && part.starts_with('0')) {
             return Err(format!("version {text:?} has a number that starts with 0; write it without, such as 1.1"));
         }
@@ -138,11 +138,11 @@ pub struct ModelInfo {
     pub title: String,
     pub authors: Vec<String>,
     pub reads: Vec<String>,
-    /// What its scores say of the future; `None` where it claims nothing.
+    /// Its claims about the future; `None` if it makes none.
     pub claims: Option<Claims>,
 }
 
-/// A statement of a model about the future, which can be measured afterwards.
+/// A model's statement about the future, which can be measured afterwards.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claims {
     /// The event, such as `liquidated`.
@@ -150,11 +150,11 @@ pub struct Claims {
     pub horizon_days: u32,
     /// The wallets for which the rates hold.
     pub population: String,
-    /// At most one for each range, the lowest first.
+    /// At most one for each range, lowest first.
     pub rates: Vec<Rate>,
 }
 
-/// The share of wallets in one range to which the outcome happens, with its interval of 95 %: 0 to 1.
+/// The share of wallets in one range to which the outcome happens, with its 95 % interval: 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     pub range: Range,
@@ -163,7 +163,7 @@ pub struct Rate {
     pub high: f64,
 }
 
-/// The model that made an answer.
+/// The model that produced an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModelRef {
     pub kind: ModelKind,
@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(read("0.0").unwrap().as_str(), "0.0");
         for text in ["01.001", "1.01", "1.00"] {
             assert!(read(text).unwrap_err().contains("starts with 0"), "{text}");
-            // Stored records keep what was accepted before.
+            // Stored records keep versions that were accepted before.
             assert!(ModelVersion::try_from(text.to_owned()).is_ok(), "{text}");
         }
         for text in ["1", "1.", "1.a", "1.1.1.1.1", "1.9999999999"] {

@@ -1,5 +1,5 @@
-//! ENS names. Spellings with one normal form are one name. A name that ENSIP-15 does not allow is invalid, such as a
-//! mixture of scripts that imitates another name.
+//! ENS names. Spellings with the same normal form are one name. A name that ENSIP-15 does not allow is invalid, such as
+//! a mixture of scripts that imitates another name.
 
 use crate::subject::InvalidAddress;
 
@@ -8,13 +8,14 @@ use crate::subject::InvalidAddress;
 pub struct Name(String);
 
 impl Name {
-    /// The longest name that is looked up, in bytes. DNS allows 253; ENS allows more, but such names are not in use.
+    /// Maximum length of a name that is looked up, in bytes. DNS allows 253; ENS allows more, but such names are not in
+    /// use.
     pub const MAX: usize = 255;
 
     /// # Errors
-    /// [`InvalidAddress`] for anything that ENSIP-15 refuses, a single label, and what is longer than [`Name::MAX`].
+    /// [`InvalidAddress`] for a name that ENSIP-15 refuses, a single label, or a name longer than [`Name::MAX`].
     pub fn parse(text: &str) -> Result<Self, InvalidAddress> {
-        // Checked before normalisation, whose time grows with the length.
+        // Checked before normalisation, whose cost grows with the length.
         if text.len() > Self::MAX {
             return Err(InvalidAddress::Format);
         }
@@ -31,7 +32,7 @@ impl Name {
         &self.0
     }
 
-    /// Whether the name is a subname of `parent`, and not `parent` itself.
+    /// Whether the name is a subname of `parent`, not `parent` itself.
     pub fn is_under(&self, parent: &str) -> bool {
         self.0.strip_suffix(parent).is_some_and(|rest| rest.ends_with('.'))
     }
@@ -61,7 +62,7 @@ mod tests {
             ("_dnslink.example.com", "_dnslink.example.com"),
             ("0x12.eth", "0x12.eth"),
             ("ξ.eth", "ξ.eth"),
-            // The standard ignores a space without width.
+            // The standard ignores zero-width spaces.
             ("a\u{200b}b.eth", "ab.eth"),
         ] {
             assert_eq!(Name::parse(given).map(|name| name.to_string()), Ok(normal.to_owned()), "{given}");
@@ -71,8 +72,7 @@ mod tests {
     #[test]
     fn what_looks_like_another_name_is_none() {
         for bad in [
-            // A Cyrillic letter among Latin ones; a whole label that looks Latin; a hidden joiner; a hyphen at the
-            // wrong place.
+            // A Cyrillic letter among Latin ones; a whole label that looks Latin; a hidden joiner; a misplaced hyphen.
             "vit\u{430}lik.eth",
             "\u{430}\u{440}\u{435}.eth",
             "ni\u{200d}ck.eth",

@@ -1,4 +1,4 @@
-//! Where a snapshot came from: the block of each chain, and which parts no chain shows.
+//! The origin of a snapshot: the block of each chain, and the parts that came from elsewhere.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,18 +13,18 @@ pub struct ReadBlock {
     pub hash: B256,
 }
 
-/// Where the snapshot of one chain came from.
+/// The origin of one chain's snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChainOrigin {
-    /// The block at which it was read; `None` if it was not.
+    /// The block at which the chain was read; `None` if it was not.
     pub block: Option<ReadBlock>,
     /// The block of its prices, which several reads within a minute share.
     pub priced_at: Option<ReadBlock>,
-    /// The parts that the chain does not show.
+    /// The parts that came from another source than the chain.
     pub outside: Vec<(SourcedPart, Origin)>,
 }
 
-/// Where a snapshot came from.
+/// The origin of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Origins {
     /// Each block once, by chain and number.
@@ -32,13 +32,13 @@ pub struct Origins {
     pub sources: Vec<Source>,
 }
 
-/// Where a part of a snapshot came from.
+/// The origin of a part of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     pub chain_id: ChainId,
     pub part: SourcedPart,
     pub from: Origin,
-    /// The number of the block at which the chain was asked; absent for the other sources.
+    /// The block number at which the chain was read; absent for other sources.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<u64>,
 }
@@ -71,9 +71,9 @@ impl Origins {
 pub enum SourcedPart {
     /// The transactions of the wallet, their dates and counterparties.
     Activity,
-    /// Which tokens the wallet holds, beside the configured ones, and how much.
+    /// The tokens that the wallet holds, in addition to the configured ones, with their amounts.
     Holdings,
-    /// Dollars.
+    /// Prices in dollars.
     Prices,
     /// The histories and positions in lending markets.
     Markets,
@@ -81,15 +81,15 @@ pub enum SourcedPart {
     Identity,
 }
 
-/// Who was asked.
+/// The source of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
-    /// Contract calls and logs at the block of the chain: anyone can ask again.
+    /// Contract calls and logs at the block of the chain, which anyone can repeat.
     Chain,
-    /// A block explorer, whose list is of its moment.
+    /// A block explorer, whose list may change later.
     Explorer,
-    /// An external price API, whose prices are of their moment.
+    /// An external price API, whose prices may change later.
     PriceApi,
 }
 

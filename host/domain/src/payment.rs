@@ -1,5 +1,5 @@
-//! A payment by signature (ERC-3009): what the payer authorises, the EIP-712 hash that the payer signs, and the signer.
-//! This module does not know whether the payment was used.
+//! A payment by signature (ERC-3009): the payer's authorisation, the EIP-712 hash that the payer signs, and the signer.
+//! This module does not know whether a payment was used.
 
 use alloy::{
     primitives::Signature,
@@ -44,7 +44,7 @@ pub struct PaymentId {
     pub nonce: B256,
 }
 
-/// The EIP-712 domain: it limits a signature to one asset on one chain.
+/// The EIP-712 domain, which limits a signature to one asset on one chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SigningDomain {
     pub name: String,
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn the_domain_is_that_of_the_contract_on_base() {
-        // What the contract on Base answers to DOMAIN_SEPARATOR().
+        // The value of DOMAIN_SEPARATOR() of the contract on Base.
         assert_eq!(
             usdc().separator().to_string(),
             "0x02fa7265e7c5d81118673727957699e4d68f74cd74b7db77da710fe8a2c7834f"
@@ -129,7 +129,7 @@ mod tests {
         ] {
             assert_ne!(signer(other, &bytes), Some(key.address()));
         }
-        // n - s with the other parity is a signature of the same key, but assets do not accept it.
+        // `n - s` with the other parity is also a signature of this key, but assets do not accept it.
         let order = "0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141".parse::<U256>().unwrap();
         let high = Signature::new(signature.r(), order - signature.s(), !signature.v()).as_bytes();
         for wrong in [&high[..], &bytes[..64], &[&bytes[..64], &[29]].concat(), &[]] {

@@ -1,10 +1,10 @@
-//! A model by version and digest, as records and the audit log name it.
+//! A model by version and digest, as in records and the audit log.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, ModelRef, ModelVersion};
 
-/// A model by version and digest, so that a role always points to the same bytes.
+/// A model by version and digest, which make a role always point to the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelPin {
     pub version: ModelVersion,

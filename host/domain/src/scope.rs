@@ -1,4 +1,4 @@
-//! What an API key may do.
+//! The scopes of API keys.
 
 use serde::Deserialize;
 

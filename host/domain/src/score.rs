@@ -11,7 +11,7 @@ impl Score {
     pub const MIN: Self = Self(300);
     pub const MAX: Self = Self(1000);
 
-    /// `None` where the value is outside 300..=1000.
+    /// `None` if the value is outside 300..=1000.
     pub fn new(value: u32) -> Option<Self> {
         u16::try_from(value).ok().map(Self).filter(|s| (Self::MIN..=Self::MAX).contains(s))
     }
@@ -20,7 +20,7 @@ impl Score {
         u32::from(self.0)
     }
 
-    /// The decile of this score in the table of the API contract.
+    /// The range of this score in the table of the API contract.
     pub fn range(self) -> Range {
         match self.0 {
             920.. => Range::Excellent,
@@ -31,7 +31,7 @@ impl Score {
         }
     }
 
-    /// The mean, rounded half up; `None` where there are no scores.
+    /// The mean, rounded half up; `None` if there are no scores.
     pub fn mean(scores: &[Self]) -> Option<Self> {
         let count = u32::try_from(scores.len()).ok().filter(|n| *n > 0)?;
         let sum: u32 = scores.iter().map(|s| s.get()).sum();
@@ -66,7 +66,7 @@ pub struct Decile(u8);
 impl Decile {
     pub const MIN: Self = Self(1);
 
-    /// `None` where the value is outside 1..=10.
+    /// `None` if the value is outside 1..=10.
     pub fn new(value: u8) -> Option<Self> {
         (1..=10).contains(&value).then_some(Self(value))
     }

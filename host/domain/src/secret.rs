@@ -14,7 +14,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text itself, for use and never for display.
+    /// The text itself. Never display it.
     pub fn expose(&self) -> &str {
         &self.0
     }

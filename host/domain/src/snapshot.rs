@@ -12,16 +12,16 @@ use crate::{
 pub struct ChainSnapshot {
     pub chain_id: ChainId,
     pub chain_name: String,
-    /// Coverage of activity, balances and positions. Where it is failed or pending, they are empty and mean nothing;
-    /// partial where a part that a score uses is in `unread`.
+    /// Coverage of activity, balances and positions. If failed or pending, they are empty and meaningless; partial if a
+    /// part that a score uses is in `unread`.
     pub coverage: Coverage,
     pub activity: Activity,
     pub tokens: Vec<TokenBalance>,
     pub nfts: Vec<Nft>,
     pub positions: Vec<Position>,
-    /// One entry per configured market, also if the chain could not be read.
+    /// One entry per configured market, even if the chain could not be read.
     pub pools: Vec<PoolHistory>,
-    /// What was not read, or not completely. Lending histories have a coverage of their own.
+    /// Parts that were not read, or not completely. Lending histories have a separate coverage.
     pub unread: Vec<Unread>,
     pub origin: ChainOrigin,
 }
@@ -32,7 +32,7 @@ impl ChainSnapshot {
         Coverage::least(self.pools.iter().map(|pool| pool.coverage))
     }
 
-    /// The coverage that a score shows: that of the lending events, and at most partial where another part that a score
+    /// The coverage that a score shows: that of the lending events, and at most partial if another part that a score
     /// uses was not read completely.
     pub fn score_coverage(&self) -> Coverage {
         match self.coverage {
@@ -41,12 +41,12 @@ impl ChainSnapshot {
         }
     }
 
-    /// Everything that was not read completely, with the lending histories.
+    /// Everything that was not read completely, including lending histories.
     pub fn all_unread(&self) -> impl Iterator<Item = Unread> {
         self.unread.iter().cloned().chain(self.pools.iter().filter_map(PoolHistory::unread))
     }
 
-    /// The time of the first transaction. If that is not found, the first lending event dates a wallet that has sent
+    /// The time of the first transaction. If it is not found, the first lending event dates a wallet that has sent
     /// some.
     pub fn first_seen(&self) -> Option<Time> {
         let events = || self.pools.iter().filter_map(|pool| pool.first_event_at);
@@ -65,7 +65,7 @@ impl ChainSnapshot {
     }
 }
 
-/// What an address has done on one chain. `None` where no source provides the value.
+/// An address's activity on one chain. `None` if no source provides the value.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Activity {
     pub first_transaction: Option<Seen>,
@@ -131,7 +131,7 @@ impl Snapshot {
         self.attestations.iter().filter(|attestation| attestation.expires.is_none_or(|at| at > self.as_of))
     }
 
-    /// Each statement once, by its label: of repeated ones, the one with the highest score.
+    /// Each statement once, by its label; of repeated ones, the one with the highest score.
     pub fn distinct_attestations(&self) -> BTreeMap<String, &Attestation> {
         let mut distinct = BTreeMap::<String, &Attestation>::new();
         for attestation in self.valid_attestations() {
@@ -143,12 +143,12 @@ impl Snapshot {
         distinct
     }
 
-    /// Whether nothing is left to read. It decides how long the snapshot may be cached.
+    /// Whether nothing is left to read, which decides how long the snapshot may be cached.
     pub fn is_whole(&self) -> bool {
         self.coverage() == Coverage::Complete && self.identity_coverage() == Coverage::Complete
     }
 
-    /// The blocks that were read, and where each part came from.
+    /// The blocks that were read, and the origin of each part.
     pub fn origins(&self) -> Origins {
         Origins::of(self.chains.iter().map(|chain| &chain.origin))
     }

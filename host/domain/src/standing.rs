@@ -1,4 +1,4 @@
-//! What a wallet owes and how near it is to a liquidation, from its features.
+//! A wallet's debt and its distance to liquidation, derived from its features.
 
 use crate::{
     Coverage,
@@ -6,7 +6,7 @@ use crate::{
 };
 
 const DAY: f64 = 86_400.0;
-/// A smaller debt is none, in dollars: nobody liquidates it for the fee.
+/// A debt below this many dollars does not count: liquidating it does not pay.
 const DUST: f64 = 10.0;
 /// The age of a liquidation without a date, in days.
 const UNDATED_DAYS: f64 = 30.0;
@@ -16,16 +16,16 @@ const UNDATED_DAYS: f64 = 30.0;
 pub struct Standing {
     /// The higher of the sums over chains and over markets, in dollars.
     pub owed_usd: f64,
-    /// Deposits, as `owed_usd`.
+    /// Deposits, computed like `owed_usd`.
     pub supplied_usd: f64,
-    /// The lowest of the markets with a debt of at least 10 dollars; `None` if no such market states one.
+    /// The lowest health factor of the markets with a debt of at least 10 dollars; `None` if no such market states one.
     pub health_factor: Option<f64>,
     /// Whether a debt may exist that was not read.
     pub is_debt_unread: bool,
     pub liquidations: u64,
     /// Days since the last liquidation. One without a date counts as 30 days old.
     pub liquidation_days: Option<f64>,
-    /// The largest debt of a market with a health factor or deposits.
+    /// The largest debt in a market with a health factor or deposits.
     largest_usd: f64,
     /// Whether any market states a health factor.
     is_stated: bool,
@@ -56,12 +56,13 @@ impl Standing {
 
     /// Whether the wallet owes at least `usd`, in one market or in all of them together.
     pub fn owes(&self, usd: f64) -> bool {
-        // If all that is known is a health factor, missing deposits say nothing.
+        // If only a health factor is known, missing deposits prove nothing.
         let is_summed = self.supplied_usd > 0.0 || !self.is_stated;
         self.largest_usd >= usd || is_summed && self.owed_usd >= usd
     }
 
-    /// 1 / health factor, infinite for a debt that nothing secures, 0 for a wallet that owes nothing; `None` if the debt or its health factor was not read.
+    /// 1 / health factor; infinite for an unsecured debt, 0 for a wallet that owes nothing; `None` if the debt or its
+    /// health factor was not read.
     pub fn load(&self) -> Option<f64> {
         self.health_factor.map(|factor| 1.0 / factor).or_else(|| self.is_free().then_some(0.0))
     }
@@ -112,7 +113,7 @@ fn position(market: &MarketFeatures) -> Option<&PositionFeatures> {
     market.position.as_ref().filter(|position| position.coverage != Coverage::Failed)
 }
 
-/// Whether a market may hold a debt that was not read. `is_complete` says whether its whole chain was read.
+/// Whether a market may hold a debt that was not read. `is_complete` returns whether its whole chain was read.
 fn hides_debt(market: &MarketFeatures, is_complete: impl Fn() -> bool) -> bool {
     match market.coverage {
         _ if position(market).is_some() => false,
@@ -123,7 +124,7 @@ fn hides_debt(market: &MarketFeatures, is_complete: impl Fn() -> bool) -> bool {
     }
 }
 
-/// An amount that is negative, infinite or not a number is none.
+/// A negative, infinite or NaN amount counts as 0.
 fn money(usd: f64) -> f64 {
     if usd.is_finite() && usd > 0.0 { usd.min(1e12) } else { 0.0 }
 }

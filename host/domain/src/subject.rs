@@ -1,4 +1,4 @@
-//! The subject of a request: an address, or a name that still has to be resolved.
+//! The subject of a request: an address, or a name that must be resolved first.
 
 use crate::{Address, Name};
 
@@ -43,8 +43,8 @@ impl std::fmt::Display for Subject {
     }
 }
 
-/// Reads `0x` and 40 hex digits. Mixed case must carry the EIP-55 checksum, so that a typing error does not select
-/// another wallet.
+/// Reads `0x` and 40 hex digits. Mixed case must have the EIP-55 checksum, so a typing error does not select another
+/// wallet.
 ///
 /// # Errors
 /// [`InvalidAddress`] otherwise.

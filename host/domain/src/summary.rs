@@ -28,11 +28,11 @@ pub struct Summary {
     /// Counted over the pools that could be read.
     pub repayments: u64,
     pub liquidations: u64,
-    /// How completely the lending events were read; at most partial where another figure was not read completely.
+    /// How completely the lending events were read; at most partial if another figure was not read completely.
     pub events: Coverage,
 }
 
-/// The summary of one chain, and how completely that chain was read. Figures of a failed chain mean nothing.
+/// The summary of one chain, and how completely that chain was read. Figures of a failed chain are meaningless.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChainSummary {
     pub chain_id: ChainId,
@@ -40,7 +40,7 @@ pub struct ChainSummary {
     pub summary: Summary,
 }
 
-/// Off-chain figures that the caller provides and is responsible for. Dollars and counts are not negative.
+/// Off-chain figures, for which the caller is responsible. Dollars and counts are not negative.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OffChain {
     pub asset_usd: Option<f64>,
@@ -72,7 +72,7 @@ impl Summary {
         let either = |a: Option<SeenOn>, b: Option<SeenOn>| [a, b].into_iter().flatten();
         Self {
             first: either(self.first, other.first).min_by_key(|seen| seen.time),
-            // Of two equal times, the earlier entry wins: `max_by_key` would take the later entry.
+            // Of two equal times, the earlier entry wins; `max_by_key` returns the last one.
             last: either(other.last, self.last).max_by_key(|seen| seen.time),
             asset_usd: self.asset_usd + other.asset_usd,
             collateral_usd: self.collateral_usd + other.collateral_usd,

@@ -1,4 +1,4 @@
-//! The subject of a feedback: the tags of the API contract.
+//! The subject of feedback: the tags of the API contract.
 
 use std::{fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! What a snapshot lacks: each part that was not read, or not completely, and why.
+//! The parts that a snapshot lacks: not read, or not completely, and why.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::{Address, ChainId, Coverage, Protocol};
 pub enum Part {
     /// Everything on the chain.
     Chain,
-    /// What happened since the block at which the chain was read.
+    /// Activity since the block at which the chain was read.
     Head,
     /// The number of transactions.
     Transactions,
@@ -35,25 +35,25 @@ pub enum Part {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unread {
     pub part: Part,
-    /// Why, and what helps, without a full stop.
+    /// Why, and what to do, without a full stop.
     pub reason: String,
 }
 
-/// What was not read of an address, each part with its chain.
+/// The unread parts of an address, each with its chain.
 pub type UnreadByChain = Vec<(ChainId, Unread)>;
 
 impl Part {
-    /// Whether a credit score may use it: a score without it is provisional.
+    /// Whether a credit score may use the part. A score without it is provisional.
     pub fn is_scored(&self) -> bool {
         !matches!(self, Self::Transfers | Self::Nfts | Self::Attestations(_))
     }
 
-    /// Whether it could show activity of an address that shows none elsewhere.
+    /// Whether the part could show activity of an address that shows none elsewhere.
     pub fn can_show_activity(&self) -> bool {
         match self {
             Self::Chain | Self::Head | Self::Transactions | Self::Balances | Self::ListedTokens => true,
             Self::Position(..) | Self::History(..) => true,
-            // The rest describes activity that is known, or is none.
+            // The others describe known activity, or are no activity.
             Self::FirstTransaction | Self::LastTransaction | Self::Price(_) => false,
             Self::Transfers | Self::Nfts | Self::Attestations(_) => false,
         }
@@ -86,17 +86,17 @@ impl Unread {
         Self { part, reason: reason.into() }
     }
 
-    /// Nothing of a chain, because no endpoint of it answers.
+    /// A whole chain, because none of its endpoints answers.
     pub fn chain() -> Self {
         Self::new(Part::Chain, "no endpoint answers; try again later")
     }
 
-    /// The price of a token that has one, or of the native currency.
+    /// The price of a token that should have one, or of the native currency.
     pub fn price(token: Option<Address>) -> Self {
         Self::new(Part::Price(token), "no source has a fresh price; try again later")
     }
 
-    /// What is missing of the history in a market, unless it is complete.
+    /// The missing part of a market's history, unless it is complete.
     pub fn history(protocol: Protocol, market: Address, coverage: Coverage, through: Option<u64>) -> Option<Self> {
         let reason = match (coverage, through) {
             (Coverage::Complete, _) => return None,

@@ -1,4 +1,4 @@
-//! Contract calls as values, so that calls of several readers share one request.
+//! Contract calls as values, which lets the calls of several readers share one request.
 
 use alloy::{
     primitives::Bytes,
@@ -76,7 +76,7 @@ pub fn aggregate(multicall: Address, calls: &[Call]) -> Bytes {
     aggregate3Call { calls: calls.iter().map(|call| call.aggregated(multicall)).collect() }.abi_encode().into()
 }
 
-/// The results of the single calls in the answer to [`aggregate`].
+/// The results of the individual calls in the answer to [`aggregate`].
 pub fn aggregated(answer: &[u8], calls: usize) -> Result<Vec<Option<Bytes>>, Fault> {
     let returned = aggregate3Call::abi_decode_returns(answer).map_err(|error| Fault::Malformed(error.to_string()))?;
     if returned.len() != calls {
@@ -90,11 +90,11 @@ pub fn revert_data(error: &ErrorPayload) -> Option<Bytes> {
     let data = error.data.as_ref()?.get();
     let hex = data.split_once("0x")?.1;
     let digits = hex.find(|c: char| !c.is_ascii_hexdigit()).map_or(hex, |end| hex.get(..end).unwrap_or_default());
-    // Such objects contain transaction hashes too. A custom error is four bytes and whole words.
+    // Such objects also contain transaction hashes. A custom error is four bytes and whole words.
     (digits.len() % 64 == 8).then(|| hex::decode(digits).ok()).flatten().map(Bytes::from)
 }
 
-/// Phrases of nodes for a call that ran and failed.
+/// Phrases by which nodes report a call that ran and failed.
 const FAILED: &[&str] = &[
     "revert",
     "invalid opcode",
@@ -106,7 +106,7 @@ const FAILED: &[&str] = &[
     "vm execution error",
 ];
 
-/// Whether the call ran and failed, which is an answer of the contract and no failure of the endpoint.
+/// Whether the call ran and failed, which is an answer of the contract, not a failure of the endpoint.
 pub fn reverted(fault: &Fault) -> bool {
     let Fault::Refused { code, message } = fault else { return false };
     let message = message.to_lowercase();

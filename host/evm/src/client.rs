@@ -41,7 +41,7 @@ pub use sharing::{Series, Sharing};
 
 pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
 
-/// Contract calls in one `aggregate3`. The most expensive take about 60,000 gas each; nodes allow 50 million per call.
+/// Contract calls per `aggregate3`. The most expensive use about 60,000 gas each; nodes allow 50 million per call.
 const CALLS_AT_ONCE: usize = 250;
 
 /// One chain's client. Cheap to clone.
@@ -70,12 +70,12 @@ impl Client {
         }
     }
 
-    /// Host of the endpoint that answered last.
+    /// The host of the endpoint that answered last.
     pub fn endpoint(&self) -> Option<String> {
         self.transport.current().map(|endpoint| endpoint.host().to_owned())
     }
 
-    /// What is known of each endpoint, in the order of the configuration.
+    /// The status of each endpoint, in configuration order.
     pub fn endpoints(&self) -> Vec<EndpointStatus> {
         self.transport.endpoints()
     }
@@ -87,7 +87,7 @@ impl Client {
         Some(Self { rpc, transport, shared: Arc::default(), ..self.clone() })
     }
 
-    /// A client whose requests wait until nobody else has one.
+    /// A client whose requests wait until no other request is waiting.
     #[must_use]
     pub fn behind(&self) -> Self {
         let transport = self.transport.behind();
@@ -95,30 +95,29 @@ impl Client {
         Self { rpc, transport, shared: Arc::default(), ..self.clone() }
     }
 
-    /// A client that makes each contract call by itself.
+    /// A client that sends each contract call separately.
     #[must_use]
     pub fn without_multicall(&self) -> Self {
         Self { multicall: None, ..self.clone() }
     }
 
-    /// Tries endpoints that rest after a failure, and puts them back into use. Does not end: a task of the chain runs
-    /// it.
+    /// Tries resting endpoints, and puts them back into use. Runs forever, as a task of the chain.
     pub async fn watch(&self) {
         self.transport.watch().await;
     }
 
-    /// Whether the current endpoint has a limit of rate, as far as known.
+    /// Whether the current endpoint has a known rate limit.
     pub fn is_paced(&self) -> bool {
         self.transport.current().is_some_and(Endpoint::is_paced)
     }
 
-    /// The requests or calls a second that the current endpoint takes, as far as known; `None` without a limit.
+    /// The requests or calls per second that the current endpoint accepts; `None` without a known limit.
     pub fn rate(&self) -> Option<f64> {
         self.transport.current().and_then(Endpoint::rate)
     }
 
-    /// The calls a second that the current endpoint takes, if each call of a batch counts; `None` if no such
-    /// limit is known.
+    /// The calls per second that the current endpoint accepts, if each call of a batch counts; `None` without such a
+    /// known limit.
     pub fn call_rate(&self) -> Option<f64> {
         self.transport.current().and_then(Endpoint::call_rate)
     }
@@ -127,7 +126,7 @@ impl Client {
         self.chain
     }
 
-    /// The widest span of blocks for which the current endpoint answers logs, as far as known.
+    /// The widest span of blocks for which the current endpoint is known to answer logs.
     pub fn log_ceiling(&self) -> u64 {
         self.transport.current().map_or(u64::MAX, |endpoint| endpoint.log_ceiling())
     }
@@ -138,12 +137,12 @@ impl Client {
         }
     }
 
-    /// Number of answers of all endpoints so far.
+    /// The number of answers of all endpoints so far.
     pub fn answered(&self) -> u64 {
         self.transport.answered()
     }
 
-    /// How long all endpoints still rest after failures; `None` while one may be used.
+    /// How long all endpoints still rest after failures; `None` while one is usable.
     pub fn rest(&self) -> Option<Duration> {
         self.transport.rest()
     }
@@ -152,7 +151,7 @@ impl Client {
     /// newest block seen answers only if no other endpoint does.
     ///
     /// # Errors
-    /// [`Fault`]; as all reads here.
+    /// [`Fault`], like all reads here.
     pub async fn head(&self) -> Result<Block, Fault> {
         let ask = || {
             let client = self.clone();
@@ -161,12 +160,12 @@ impl Client {
         self.head.join((), ask).outcome.await
     }
 
-    /// The newest block that was seen, if `head` is far behind it.
+    /// The newest block seen, if `head` is far behind it.
     pub fn newer_than(&self, head: Block) -> Option<Block> {
         self.transport.newer_than(head)
     }
 
-    /// Adds what an earlier process saw of the chain: its newest head, and an early block.
+    /// Adds the blocks that an earlier process saw: the newest head, and an early block.
     pub fn remember(&self, newest: Block, early: Option<Block>) {
         self.transport.remember(newest, early);
     }
@@ -176,14 +175,14 @@ impl Client {
         self.transport.newest()
     }
 
-    /// The early block of the chain, if it is known.
+    /// The early block of the chain, if known.
     pub fn early(&self) -> Option<Block> {
         self.transport.early()
     }
 
-    /// Whether an endpoint with this head, from which a block that was seen before is missing, is only behind: it has
-    /// the early block of the chain. Otherwise the chain was replaced, or that is not known: one whose heads are not
-    /// compared with a clock may be a local one, which can be set back.
+    /// Whether an endpoint with this head, which lacks a block seen before, is only behind: it has the early block of
+    /// the chain. Otherwise the chain was replaced, or this is unknown: without a comparison of heads with a clock, the
+    /// chain may be a local one that was reset.
     pub async fn is_behind(&self, head: Block) -> Result<bool, Fault> {
         let early = self.early().filter(|early| self.transport.compares_heads() && early.number <= head.number);
         let Some(early) = early else { return Ok(false) };
@@ -194,28 +193,28 @@ impl Client {
         Ok(there.hash == early.hash)
     }
 
-    /// The blocks of these numbers; `None` for one that does not exist.
+    /// The blocks with these numbers; `None` for one that does not exist.
     pub async fn blocks(&self, numbers: &[u64]) -> Result<Vec<Option<Block>>, Fault> {
         let answers = self.shared_batch(numbers.iter().map(|number| ask_block(*number)).collect()).await?;
         answers.into_iter().map(|answer| block_from(answer?)).collect()
     }
 
-    /// The block of this number; `None` if it does not exist.
+    /// The block with this number; `None` if it does not exist.
     pub async fn block(&self, number: u64) -> Result<Option<Block>, Fault> {
         Ok(self.blocks(&[number]).await?.into_iter().next().flatten())
     }
 
-    /// The receipts of `transactions`, in their order; `None` if the endpoint has none.
+    /// The receipts of `transactions`, in the same order; `None` if the endpoint has none.
     pub async fn receipts(&self, transactions: &[B256]) -> Result<Vec<Option<Receipt>>, Fault> {
         let answers = self.batch(transactions.iter().copied().map(Receipt::ask).collect()).await?;
         transactions.iter().zip(answers).map(|(transaction, answer)| Receipt::read(*transaction, answer?)).collect()
     }
 
-    /// The logs as the endpoint returned them, not yet checked.
+    /// The logs as returned by the endpoint, not yet checked.
     pub async fn logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
         let request = self.rpc.make_request("eth_getLogs", (query.filter(span),));
         let request = request.serialize().map_err(|error| Fault::Malformed(error.to_string()))?;
-        // Boxed, so that each waiting read stays small: thousands wait at once.
+        // Boxed, which keeps each waiting read small: thousands wait at once.
         let sent = self.transport.send_after::<Response<Vec<Received>>>(request.into(), Some(span.to));
         match Box::pin(sent).await?.1.payload {
             ResponsePayload::Success(logs) => Ok(logs.into_iter().map(|Received(log)| log).collect()),
@@ -223,18 +222,18 @@ impl Client {
         }
     }
 
-    /// The logs of `span` that answer `query`, in a request that the reads of a batch share.
+    /// The logs of `span` that answer `query`. The reads of a batch share a request.
     ///
     /// # Errors
-    /// [`Fault`], also if logs are of a block that is not in the chain.
+    /// [`Fault`], including for logs of a block that is not in the chain.
     pub async fn believed_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
         self.shared_logs(query, span).await
     }
 
-    /// As [`believed_logs`](Self::believed_logs), in a request of its own.
+    /// Like [`believed_logs`](Self::believed_logs), in a separate request.
     async fn own_logs(&self, query: &LogQuery, span: Span) -> Result<Vec<Log>, Fault> {
         let mut logs = self.logs(query, span).await?;
-        // To drop these would settle a history without them; the next read may find them in a block that remains.
+        // Dropping these would settle a history without them; the next read may find them in a block that remains.
         if logs.iter().any(|log| log.removed || log.block_hash.is_none()) {
             return Err(Fault::Malformed("logs of a block that is not in the chain".into()));
         }
@@ -249,12 +248,12 @@ impl Client {
         Ok(logs)
     }
 
-    /// The results of `calls` in the state after block `at`, in their order; `None` for a call that reverted.
+    /// The results of `calls` in the state after block `at`, in the same order; `None` for a call that reverted.
     pub async fn calls(&self, calls: &[Call], at: B256) -> Result<Vec<Option<Bytes>>, Fault> {
         self.calls_after(calls, pinned(at)).await
     }
 
-    /// As [`calls`](Self::calls), in the state after the newest block.
+    /// Like [`calls`](Self::calls), in the state after the newest block.
     pub async fn latest_calls(&self, calls: &[Call]) -> Result<Vec<Option<Bytes>>, Fault> {
         self.calls_after(calls, json!("latest")).await
     }
@@ -287,8 +286,8 @@ impl Client {
         }
     }
 
-    /// One call in the state after block `at`: what it returned, or else the data with which it reverted. A contract
-    /// that refers to an off-chain gateway says so in that data.
+    /// One call in the state after block `at`: the returned data, or the data with which it reverted. A contract that
+    /// refers to an off-chain gateway does so in that data.
     pub async fn attempt(&self, to: Address, data: &Bytes, at: B256) -> Result<Result<Bytes, Bytes>, Fault> {
         let (method, params) = Call::Contract { to, data: data.clone() }.ask(pinned(at));
         let error = match self.rpc.request::<_, Bytes>(method, params).await {

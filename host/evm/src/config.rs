@@ -1,4 +1,4 @@
-//! `[reading.rpc]` and `[outbound]`: the limits of calls to endpoints, and of fetches from URLs that strangers choose.
+//! `[reading.rpc]` and `[outbound]`: the limits of calls to endpoints, and of fetches from third-party URLs.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ pub struct Endpoints {
     pub rpc: Vec<Secret>,
     /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
-    /// Age of a head by the machine's clock above which the head is old; `None` if heads are not compared.
+    /// Maximum age of a head by the machine's clock; `None` if heads are not compared.
     pub max_head_age: Option<Duration>,
 }
 
 /// Limits of log queries.
 #[derive(Debug, Clone, Copy)]
 pub struct LogLimits {
-    /// Largest number of blocks of one query, after an endpoint has refused a range without naming its limit.
+    /// Maximum blocks per query, after an endpoint has refused a range without naming its limit.
     pub range: u64,
-    /// Ranges that are read at the same time.
+    /// Ranges that are read concurrently.
     pub concurrency: usize,
 }
 
@@ -37,9 +37,9 @@ pub struct RpcLimits {
     /// Timeout of one call.
     #[serde(rename = "timeout_ms", deserialize_with = "settings::millis")]
     pub timeout: Duration,
-    /// Calls in flight at the same time.
+    /// Maximum concurrent calls.
     pub concurrency: usize,
-    /// Calls started per second; 0 for no limit.
+    /// Maximum calls started per second; 0 for no limit.
     pub per_second: u32,
     /// Retries after a transient error, with backoff.
     pub retries: u32,
@@ -56,19 +56,19 @@ impl RpcLimits {
     }
 }
 
-/// Limits of fetches from URLs that strangers choose.
+/// Limits of fetches from third-party URLs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outbound {
-    /// `host:port` of servers that may have a private address and may be used without TLS: gateways inside one's own
-    /// network, and tests.
+    /// `host:port` of servers that may have a private address and need no TLS: gateways inside the operator's network,
+    /// and tests.
     pub allow: Vec<String>,
     /// Timeout of one fetch with all its redirects.
     #[serde(rename = "timeout_ms", deserialize_with = "settings::millis")]
     pub timeout: Duration,
-    /// Largest response body, in bytes.
+    /// Maximum size of a response body, in bytes.
     pub max_bytes: usize,
-    /// Fetches at the same time.
+    /// Maximum concurrent fetches.
     pub concurrency: usize,
 }
 

@@ -13,21 +13,21 @@ pub enum Fault {
     /// No answer in time from an endpoint that accepted the request.
     #[error("endpoint did not answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    /// An HTTP status that a retry does not change, such as a wrong credential.
+    /// An HTTP status that a retry does not change, such as for a wrong credential.
     #[error("endpoint denies access: {0}; check its URL and credential")]
     Denied(String),
     #[error("endpoint limits the rate of requests: {message}")]
     RateLimited { message: String, after: Option<Duration> },
-    /// The endpoint counts each call of a batch, and takes at most that many at its pace.
+    /// The endpoint counts each call of a batch, and accepts at most this many at its pace.
     #[error("endpoint takes at most {most} calls at once")]
     TooManyCalls { most: usize },
-    /// The span of blocks is wider than any that the endpoint answers; `limit` is the width in its message.
+    /// The span of blocks is wider than the endpoint answers; `limit` is the width in its message.
     #[error("endpoint refuses a range this wide")]
     TooWide { limit: Option<u64> },
     /// The answer is larger than the endpoint sends at once; `suggested` is a span in its message.
     #[error("endpoint refuses an answer this large")]
     TooDense { suggested: Option<Span> },
-    /// The endpoint wants a contract address in each query of logs.
+    /// The endpoint requires a contract address in each log query.
     #[error("endpoint answers no query of logs that names no contract")]
     Unscoped,
     /// The endpoint no longer has the state of an old block; an archive node has it.
@@ -46,13 +46,13 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// The same endpoint may answer a moment later. After a timeout, a retry would cost the same time again; a request
-    /// that was refused for its rate has already waited.
+    /// Whether the same endpoint may answer a moment later. After a timeout, a retry would cost the same time again; a
+    /// request refused for its rate has already waited.
     pub fn is_worth_a_retry(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Malformed(_) | Self::UnknownBlock)
     }
 
-    /// The next endpoint is to be used.
+    /// Whether to use the next endpoint.
     pub fn is_for_next_endpoint(&self) -> bool {
         matches!(
             self,
@@ -84,8 +84,8 @@ impl Fault {
         }
     }
 
-    /// An answer that is not the expected JSON. The message leaves out the text of the answer: some endpoints repeat
-    /// the credential of the request in it.
+    /// An answer that is not the expected JSON. The message omits the text of the answer: some endpoints repeat the
+    /// credential of the request in it.
     pub fn unreadable(error: &serde_json::Error) -> Self {
         let text = error.to_string();
         let around = text.split_once('"').and_then(|(before, rest)| Some((before, rest.rsplit_once('"')?.1)));

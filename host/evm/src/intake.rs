@@ -1,7 +1,7 @@
-//! The memory of answers that are being received: one limit for the process. A small answer is read without a permit. A
-//! larger one needs a permit for large answers, of which there are few, and beyond that size one for the largest. A
-//! caller waits for a permit within the timeout of its request; a holder of one of the largest waits for no other, so
-//! that there is no deadlock.
+//! The memory of answers being received: one limit for the process. A small answer is read without a permit. A larger
+//! one needs one of the few permits for large answers, and beyond that size one for the largest. A caller waits for a
+//! permit within the timeout of its request. A holder of one of the largest waits for no other, which rules out
+//! deadlock.
 
 use std::{
     mem,
@@ -10,15 +10,15 @@ use std::{
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Size up to which an answer needs no permit: all but long histories.
+/// Maximum size of an answer that needs no permit: all but long histories.
 const SMALL: usize = 128 << 10;
 
 /// Permits for answers of one size.
 struct Class {
     size: usize,
     free: Semaphore,
-    /// The buffers of earlier answers, at most `kept`. The kernel clears each page of new memory; for a long history that
-    /// takes longer than to parse it.
+    /// The buffers of earlier answers, at most `kept`. The kernel clears each page of new memory, which takes longer
+    /// than parsing for a long history.
     spare: Mutex<Vec<Vec<u8>>>,
     kept: usize,
 }
@@ -32,15 +32,15 @@ impl Class {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An empty buffer for a holder of a permit.
+    /// Returns an empty buffer to a permit holder.
     fn buffer(&self) -> Vec<u8> {
         self.spare().pop().unwrap_or_else(|| Vec::with_capacity(self.size))
     }
 }
 
-/// In ascending order: at most 16 MiB of large answers and 48 MiB of the largest, beside the small ones of all running
-/// requests; and as much again while they are parsed, or until the allocator returns freed memory. The buffers of
-/// the largest are kept. A larger answer has to be requested in parts; one of 20,000 logs is within the limit.
+/// In ascending order: at most 16 MiB of large answers and 48 MiB of the largest, in addition to the small ones of all
+/// running requests; and the same again while they are parsed, or until the allocator returns freed memory. The buffers
+/// of the largest are kept. A larger answer must be requested in parts; one of 20,000 logs is within the limit.
 static CLASSES: [Class; 2] = [Class::new(4 << 20, 4, 0), Class::new(24 << 20, 2, 2)];
 
 /// An answer that is being received.
@@ -51,15 +51,14 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    /// Appends the next part of the answer, after it has the permit for its size. `false` if the answer is over the
-    /// largest size.
+    /// Appends the next part of the answer, once it has the permit for its size. Returns `false` if the answer exceeds
+    /// the largest size.
     pub(crate) async fn take(&mut self, part: &[u8]) -> bool {
         let size = self.bytes.len().saturating_add(part.len());
         while size > self.room() {
             let Some(class) = CLASSES.get(self.permits.len()) else { return false };
             let Ok(permit) = class.free.acquire().await else { return false };
-            // All of it at once: a buffer that grows in steps exists twice at each step. Unwritten pages take no
-            // memory.
+            // Allocated at once: a buffer that grows in steps exists twice at each step. Unwritten pages use no memory.
             let mut larger = class.buffer();
             larger.extend_from_slice(&self.bytes);
             self.give_back(larger);
@@ -83,7 +82,7 @@ impl Intake {
         CLASSES.get(self.permits.len().checked_sub(1)?)
     }
 
-    /// Puts `next` in place of the buffer, which its class keeps for a later answer while it has room.
+    /// Replaces the buffer by `next`. The class keeps the old one for a later answer, if it has room.
     fn give_back(&mut self, next: Vec<u8>) {
         let mut done = mem::replace(&mut self.bytes, next);
         if let Some(class) = self.class() {

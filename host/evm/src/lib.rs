@@ -1,5 +1,5 @@
-//! Reading of EVM chains: endpoints with limits of time, size and rate, calls and logs at one block, and guarded
-//! fetches from URLs that third parties publish. It knows nothing of credit.
+//! Reads EVM chains: endpoints with limits of time, size and rate, calls and logs at one block, and guarded fetches
+//! from URLs that third parties publish. Knows nothing about credit.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 

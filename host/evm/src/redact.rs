@@ -3,9 +3,9 @@
 
 use url::{Url, form_urlencoded};
 
-/// Shorter parts of a path name a version or a network, not a credential.
+/// Shorter path segments name a version or a network, not a credential.
 const SHORTEST_SEGMENT: usize = 8;
-/// Shorter texts occur in any message by chance.
+/// Shorter texts occur in messages by chance.
 const SHORTEST: usize = 4;
 
 /// The parts of one URL that may be a credential: user, password, long path segments, query values and the fragment;
@@ -52,7 +52,7 @@ impl Redact {
     }
 }
 
-/// `text` without percent-encoding. A plus remains a plus: it means a space in queries only.
+/// `text` without percent-encoding. A plus stays a plus, because it means a space only in queries.
 fn decoded(text: &str) -> String {
     let as_value = text.replace('+', "%2B");
     form_urlencoded::parse(as_value.replace('=', "%3D").replace('&', "%26").as_bytes())

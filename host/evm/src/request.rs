@@ -10,7 +10,7 @@ use assay_domain::{B256, Time, U256, time_from_unix};
 /// One request of a batch: its method and its parameters.
 pub type Ask = (&'static str, Value);
 
-/// A block as far as readers need it.
+/// The fields of a block that readers need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Block {
     pub number: u64,
@@ -59,7 +59,7 @@ pub fn pinned(block: B256) -> Value {
     json!({ "blockHash": block })
 }
 
-/// A number as JSON-RPC writes it.
+/// A number in JSON-RPC notation.
 pub fn hex(number: u64) -> String {
     format!("{number:#x}")
 }

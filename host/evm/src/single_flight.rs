@@ -1,4 +1,4 @@
-//! Single-flight: concurrent callers of one key share one piece of work.
+//! Single-flight: concurrent callers with the same key share one piece of work.
 
 use std::{
     collections::HashMap,
@@ -14,12 +14,12 @@ use futures::{
 /// The result of work that several callers wait for.
 pub type Outcome<T> = Shared<BoxFuture<'static, T>>;
 
-/// Work in progress by key. It promises:
-/// - At most one piece of work per key runs; callers that come while it runs get its result.
-/// - Results are not reused: the entry of a key is removed before its result is returned, and even if the work
-///   panics or is dropped.
-/// - It starts no task. Callers drive the work, and work that no caller waits for is dropped; if it must go on
-///   without them, the caller that started it spawns a clone of [`Work::outcome`].
+/// Work in progress by key. It guarantees:
+/// - At most one piece of work per key runs; callers that arrive while it runs get its result.
+/// - Results are not reused: the entry of a key is removed before its result is returned, even if the work panics or is
+///   dropped.
+/// - It starts no task. Callers drive the work, and work without a waiting caller is dropped. To let it continue
+///   without callers, the caller that started it spawns a clone of [`Work::outcome`].
 ///
 /// `S` is state that callers share while the work runs, such as a channel with its progress.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ type Entries<K, T, S> = Mutex<HashMap<K, Entry<T, S>>>;
 pub struct Work<T, S = ()> {
     pub outcome: Outcome<T>,
     pub state: S,
-    /// An earlier caller started it.
+    /// Whether an earlier caller started it.
     pub joined: bool,
 }
 
@@ -56,7 +56,8 @@ where
     T: Clone + Send + Sync + 'static,
     S: Clone + Send + 'static,
 {
-    /// The work of `key` that runs, or else what `start` returns. `start` must not use this value again.
+    /// Returns the running work of `key`, or starts the work that `start` returns. `start` must not use this value
+    /// again.
     pub fn join<F>(&self, key: K, start: impl FnOnce() -> (F, S)) -> Work<T, S>
     where
         F: Future<Output = T> + Send + 'static,
@@ -71,7 +72,7 @@ where
         }
     }
 
-    /// As [`join`](Self::join); `None` if the work of `key` does not run and that of `most` other keys does.
+    /// Like [`join`](Self::join); `None` if no work of `key` runs while that of `most` other keys does.
     pub fn join_within<F>(&self, most: usize, key: K, start: impl FnOnce() -> (F, S)) -> Option<Work<T, S>>
     where
         F: Future<Output = T> + Send + 'static,

@@ -1,6 +1,6 @@
-//! The transport of one chain: its endpoints in the order of the configuration, each with its retries before the next.
-//! Alloy's own fallback asks several at once and ranks them by speed; here the first is preferred and the others get
-//! requests only when it fails, or has too many to wait for.
+//! The transport of one chain: its endpoints in configuration order, each with its retries before the next. Alloy's own
+//! fallback asks several at once and ranks them by speed; here the first is preferred, and the others get requests only
+//! if it fails or has too many waiting.
 
 mod attempts;
 mod heads;
@@ -34,7 +34,7 @@ use assay_trace::TRACE;
 use attempts::{Attempt, attempts};
 use heads::Heads;
 
-/// First wait before a retry; doubled with each further one, less up to half of it at random.
+/// First pause before a retry; doubled each time, minus up to half of it at random.
 const BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(3);
 /// Behind a load balancer, a node that does not know a block yet learns it within a moment, or never.
@@ -44,7 +44,7 @@ const UNKNOWN_BLOCK_RETRIES: u32 = 2;
 #[derive(Clone)]
 pub struct Failover {
     inner: Arc<Inner>,
-    /// Leaves out the endpoint that answered last, and does not change which one that is.
+    /// Excludes the endpoint that answered last, without changing which one that is.
     without_current: bool,
     rank: Rank,
 }
@@ -81,7 +81,7 @@ impl Failover {
         (self.inner.endpoints.len() > 1).then(|| Self { without_current: true, ..self.clone() })
     }
 
-    /// The same endpoints, asked after everybody else.
+    /// The same endpoints, with requests of the lowest rank.
     pub fn behind(&self) -> Self {
         Self { rank: Rank::Last, ..self.clone() }
     }
@@ -91,7 +91,7 @@ impl Failover {
         self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed)).map(Arc::as_ref)
     }
 
-    /// What is known of each endpoint, in the order of the configuration.
+    /// The status of each endpoint, in configuration order.
     pub fn endpoints(&self) -> Vec<EndpointStatus> {
         let current = self.inner.current.load(Ordering::Relaxed);
         let endpoints = self.inner.endpoints.iter().enumerate();
@@ -103,13 +103,13 @@ impl Failover {
         self.inner.endpoints.iter().map(|endpoint| endpoint.answered()).sum()
     }
 
-    /// How long all endpoints still rest; `None` while one may be used.
+    /// How long all endpoints still rest; `None` while one is usable.
     pub fn rest(&self) -> Option<Duration> {
         let rests: Option<Vec<Duration>> = self.inner.endpoints.iter().map(|endpoint| endpoint.rest()).collect();
         rests?.into_iter().min()
     }
 
-    /// Tries endpoints that rest, and puts them back into use. Does not end.
+    /// Tries resting endpoints, and puts them back into use. Runs forever.
     pub async fn watch(&self) {
         join_all(self.inner.endpoints.iter().map(Endpoint::watch)).await;
     }
@@ -122,8 +122,8 @@ impl Failover {
         Ok(self.send_after(packet, None).await?.1)
     }
 
-    /// As [`send`](Self::send), to endpoints that have block `through`, and with the index of the one that answered. An
-    /// endpoint answers logs of blocks that it does not have yet with none.
+    /// Like [`send`](Self::send), to endpoints that have block `through`; also returns the index of the one that
+    /// answered. For blocks that it does not have yet, an endpoint answers with no logs.
     pub async fn send_after<A: Answer>(
         &self,
         packet: RequestPacket,
@@ -166,7 +166,7 @@ impl Failover {
         answer
     }
 
-    /// Sends `packet` to the endpoints in their order until one gives a final answer.
+    /// Sends `packet` to the endpoints in order until one gives a final answer.
     async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, through: Option<u64>) -> Result<(usize, A), Fault> {
         let (attempts, mut last) = self.attempts();
         // An answer that another endpoint might improve on, used if none does.
@@ -196,14 +196,14 @@ impl Failover {
         Ok((index, answer))
     }
 
-    /// The endpoints that may be asked, in their order, and why there is none. Those with an old head come last.
+    /// The endpoints that may be asked, in order, or why there are none. Those with an old head come last.
     fn attempts(&self) -> (Vec<Attempt<'_>>, Fault) {
         let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
         let retries = if self.without_current { 0 } else { self.inner.retries };
         attempts(&self.inner.endpoints, left_out, retries, |index| self.inner.heads.is_off(index))
     }
 
-    /// As [`ask`](Self::ask); the health of the endpoint learns the outcome.
+    /// Like [`ask`](Self::ask), and records the outcome in the endpoint's health.
     async fn ask_recorded<A: Answer>(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
         let endpoint = attempt.endpoint;
         let (answered, began) = (endpoint.answered(), Instant::now());
@@ -211,7 +211,7 @@ impl Failover {
         match &answer {
             Ok(_) => endpoint.record_answer(),
             Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, fault) => {
-                // An endpoint that answered other requests meanwhile was busy and not down.
+                // An endpoint that answered other requests in the meantime was busy, not down.
                 let may_be_busy = matches!(fault, Fault::TimedOut(_) | Fault::RateLimited { .. });
                 if !may_be_busy || endpoint.answered() == answered {
                     endpoint.record_failure(fault, began);
@@ -222,7 +222,7 @@ impl Failover {
         answer
     }
 
-    /// The next request begins with the endpoint at `index`, unless this is a second opinion.
+    /// Makes the next request begin with the endpoint at `index`, unless this is a second opinion.
     fn set_current(&self, index: usize) {
         if !self.without_current {
             self.inner.current.store(index, Ordering::Relaxed);
@@ -258,7 +258,7 @@ fn is_lesser(answer: &impl Answer) -> bool {
     answer.error().is_some_and(|payload| payload.code == -32601 || lesser(Fault::from_payload(payload)))
 }
 
-/// Whether a lighter query may not time out: the reader then asks for less, at the same endpoint.
+/// Whether a lighter query might not time out; the reader then asks the same endpoint for less.
 fn is_heavy(packet: &RequestPacket, fault: &Fault) -> bool {
     matches!(fault, Fault::TimedOut(_)) && packet.as_single().is_some_and(|r| r.method() == "eth_getLogs")
 }

@@ -1,4 +1,4 @@
-//! From the errors of nodes and providers to faults. No standard distinguishes them, so the phrases in use do; an error
+//! Maps the errors of nodes and providers to faults. No standard distinguishes them, so the phrases in use do; an error
 //! without a known phrase is a plain refusal.
 
 use std::time::Duration;
@@ -82,7 +82,7 @@ const UNKNOWN_BLOCK: &[&str] =
     &["header not found", "unknown block", "block not found", "header for hash not found", "resource not found"];
 
 impl Fault {
-    /// The fault that a JSON-RPC error stands for.
+    /// The fault that a JSON-RPC error means.
     pub fn from_payload(error: &ErrorPayload) -> Self {
         let data = error.data.as_ref().map(|data| data.get()).unwrap_or_default();
         classify(error.code, &error.message, data)
@@ -104,8 +104,8 @@ impl From<TransportError> for Fault {
     }
 }
 
-/// The fault that `message` and `data` of a JSON-RPC error stand for. Density is checked before rate: code -32005 is in
-/// use for both.
+/// The fault that `message` and `data` of a JSON-RPC error mean. Density is checked before rate, because code -32005 is
+/// used for both.
 fn classify(code: i64, message: &str, data: &str) -> Fault {
     let text = format!("{message} {data}").to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
@@ -150,7 +150,7 @@ fn more_than_logs(text: &str) -> bool {
         .any(|rest| number(rest).is_some() && rest.trim_start_matches(is_digit).trim_start().starts_with("logs"))
 }
 
-/// A span that the provider suggests in place of the refused one: `[0x1, 0xff]` or `1-255`.
+/// A span that the provider suggests instead of the refused one: `[0x1, 0xff]` or `1-255`.
 fn suggested(text: &str) -> Option<Span> {
     let pair = |from: &str, to: &str| {
         let (from, to) = (block(from)?, block(to)?);
@@ -180,7 +180,7 @@ fn is_digit(c: char) -> bool {
     c.is_ascii_digit() || matches!(c, ',' | '_')
 }
 
-/// The number that `text` begins with: `10000`, `10,000` or `10k`.
+/// The number at the start of `text`: `10000`, `10,000` or `10k`.
 fn number(text: &str) -> Option<u64> {
     let rest = text.trim_start_matches(is_digit);
     let digits: String = text.get(..text.len() - rest.len())?.chars().filter(char::is_ascii_digit).collect();

@@ -1,4 +1,4 @@
-//! Writes: what is to be read of a chain, and the next blocks of it.
+//! Writes: which markets of a chain are indexed, and the next blocks.
 
 use alloy::primitives::Bytes;
 use assay_domain::ChainId;
@@ -17,16 +17,16 @@ pub struct Segment {
     pub from: u64,
     /// The last block.
     pub through: Checkpoint,
-    /// What wallets did in these blocks, in any order.
+    /// The wallets' entries in these blocks, in any order.
     pub wallets: Vec<WalletEntries>,
     pub check: Check,
 }
 
 impl Index {
-    /// Says what is read of a chain. Nothing changes if the same was said before.
+    /// Sets what is indexed for a chain. Does nothing if the same was set before.
     ///
     /// # Errors
-    /// [`IndexError::Otherwise`] if something else was said before: [`forget`](Self::forget) the chain first.
+    /// [`IndexError::Otherwise`] if something else was set before: [`forget`](Self::forget) the chain first.
     pub fn begin(&self, chain: ChainId, markets: &[IndexedMarket], asked: &Bytes) -> Result<Progress, IndexError> {
         let _alone = self.writing();
         if let Some(found) = self.progress(chain)? {
@@ -47,12 +47,11 @@ impl Index {
         Ok(progress)
     }
 
-    /// Adds the next blocks. A process that is killed has added all of them or none. The last segment again changes
-    /// nothing.
+    /// Adds the next blocks, all or none, even if the process is killed. Adding the last segment again changes nothing.
     ///
     /// # Errors
     /// [`IndexError::NotNext`], [`IndexError::Refused`] and [`IndexError::Unknown`] change nothing. After
-    /// [`IndexError::Unwritable`] the segment may be there: append it again, or ask for the progress.
+    /// [`IndexError::Unwritable`] the segment may be written or not: append it again, or read the progress.
     pub fn append(&self, chain: ChainId, segment: Segment) -> Result<(), IndexError> {
         let _alone = self.writing();
         self.end_truncation(chain)?;

@@ -1,10 +1,11 @@
-//! Errors of the index, each with what the operator can do.
+//! Errors of the index, each with the operator's remedy.
 
 use std::path::PathBuf;
 
 use assay_domain::{Address, ChainId};
 
-/// Why the index cannot be opened, read or written. Answers do not need it: each wallet can be read by itself.
+/// Why the index cannot be opened, read or written. The server can still answer, because it can also read each wallet
+/// from the chain.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
     #[error(
@@ -18,7 +19,7 @@ pub enum IndexError {
     Unusable { folder: PathBuf, reason: String },
     #[error("the index {} was damaged ({reason}) and is now empty; what was there is {}, which may be removed", folder.display(), aside.display())]
     Damaged { folder: PathBuf, reason: String, aside: PathBuf },
-    /// What was to be written may be there or not: the progress tells.
+    /// The write may have happened or not; the progress tells.
     #[error("the index {} cannot be written: {reason}; check the disk and the space left on it", folder.display())]
     Unwritable { folder: PathBuf, reason: String },
     #[error("the index has nothing of chain {0}; a server with reading.index = \"on\" reads it")]

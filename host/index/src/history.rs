@@ -9,20 +9,20 @@ use crate::{
     folder::{Database, Fault},
 };
 
-/// What a wallet did on a chain, through [`Progress::through`].
+/// The actions of a wallet on a chain, through [`Progress::through`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
     pub progress: Progress,
-    /// An item for each of [`Progress::markets`], in the order of blocks.
+    /// One list for each of [`Progress::markets`], in block order.
     pub entries: Vec<Vec<Entry>>,
 }
 
 impl Index {
-    /// The history of a wallet, in one read; `None` if nothing of the chain is indexed. A wallet that the index does
-    /// not know did nothing in its markets through that block.
+    /// Returns the history of a wallet in one read, or `None` if nothing of the chain is indexed. A wallet that is not
+    /// in the index did nothing in the indexed markets through that block.
     ///
     /// # Errors
-    /// That the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn history(&self, chain: ChainId, wallet: Address) -> Result<Option<History>, IndexError> {
         self.read(|database| history(database, chain, wallet))
     }
@@ -37,14 +37,14 @@ fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Optio
     for item in view.prefix(&keyspace, wallet.as_slice()) {
         let (key, value) = item?;
         let (key, mut found) = unpack(&key, &value, &assets)?;
-        // Above it is what a truncation has still to remove.
+        // Higher blocks are still to be removed by a truncation.
         if key.block <= through.number {
             let to = entries.get_mut(usize::from(key.market)).ok_or(Fault::Entry)?;
             to.append(&mut found);
         }
     }
     for entries in entries.iter_mut().filter(|entries| !entries.is_sorted_by_key(|entry| entry.block)) {
-        // Some were added later, to blocks that were read before.
+        // Entries were added later to blocks that were already read.
         entries.sort_by_key(|entry| entry.block);
     }
     Ok(Some(History { progress: Progress { rewinding: false, ..progress }, entries }))

@@ -1,4 +1,4 @@
-//! The index of this process: opens the folder, and opens it again after a failed write.
+//! The index of this process: opens the folder, and reopens it after a failed write.
 
 use std::{
     fmt,
@@ -20,20 +20,20 @@ pub struct Index(Arc<Shared>);
 struct Shared {
     folder: Folder,
     current: RwLock<Current>,
-    /// One write at a time.
+    /// Allows one write at a time.
     writing: Mutex<()>,
 }
 
 struct Current {
-    /// `None` if it could not be opened again.
+    /// `None` if it could not be reopened.
     database: Option<Database>,
-    /// How often it was opened.
+    /// How often the database was opened.
     opened: u64,
 }
 
 impl Index {
-    /// Opens the index in `folder`, or begins an empty one. If the files are damaged, a warning names the place to
-    /// which they are renamed, and an empty index begins.
+    /// Opens the index in `folder`, or creates an empty one. Damaged files are renamed, a warning names their new
+    /// place, and an empty index begins.
     ///
     /// # Errors
     /// [`IndexError::Locked`], [`IndexError::Newer`] or [`IndexError::Unusable`]; nothing was changed.
@@ -43,13 +43,13 @@ impl Index {
         Ok(Self(Arc::new(Shared { folder, current, writing: Mutex::new(()) })))
     }
 
-    /// How far the index of a chain is; `None` if [`begin`](Self::begin) was not called for it.
+    /// Returns how far the index of a chain is, or `None` if [`begin`](Self::begin) was not called for it.
     ///
     /// # Errors
-    /// That the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn progress(&self, chain: ChainId) -> Result<Option<Progress>, IndexError> {
         let progress = self.read(|database| database.view().progress(chain))?;
-        // Until then no reader sees what is to be removed.
+        // Until the removal has ended, readers skip the entries to be removed.
         Ok(progress.map(|progress| Progress { rewinding: false, ..progress }))
     }
 
@@ -57,7 +57,7 @@ impl Index {
         &self.0.folder
     }
 
-    /// Lets this thread alone write until the guard is dropped.
+    /// Only this thread may write until the guard is dropped.
     pub(crate) fn writing(&self) -> MutexGuard<'_, ()> {
         self.0.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -66,7 +66,7 @@ impl Index {
         self.attempt(&read).map_err(|failed| self.reading_error(failed))
     }
 
-    /// `write` is called again after the database was opened again, if it had stopped.
+    /// Runs `write`, and runs it again after reopening the database if it had stopped.
     pub(crate) fn write<T>(&self, write: impl Fn(&Database) -> Result<T, Fault>) -> Result<T, IndexError> {
         match self.attempt(&write) {
             Err(Failed { fault: Fault::Stopped, opened }) => {
@@ -107,11 +107,11 @@ impl Index {
         }
     }
 
-    /// Opens the database again, unless another thread did.
+    /// Reopens the database, unless another thread did.
     fn reopen(&self, opened: u64) -> Result<(), IndexError> {
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.opened == opened {
-            // Only a closed database can be opened.
+            // A database can only be opened when it is closed.
             current.database = None;
             current.database = Some(self.folder().open()?);
             current.opened += 1;
@@ -119,7 +119,7 @@ impl Index {
         Ok(())
     }
 
-    /// Sets a damaged database aside, unless another thread did, and begins an empty one.
+    /// Sets a damaged database aside and begins an empty one, unless another thread did.
     fn begin_again(&self, reason: String, opened: u64) -> IndexError {
         let mut current = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
         let folder = self.folder();
@@ -144,7 +144,7 @@ impl fmt::Debug for Index {
     }
 }
 
-/// What failed, and in which opening of the database.
+/// A fault, and in which opening of the database it occurred.
 struct Failed {
     fault: Fault,
     opened: u64,

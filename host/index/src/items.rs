@@ -1,4 +1,4 @@
-//! What one wallet did in one market: its order, its parts, and how it is kept.
+//! The actions of one wallet in one market: order, parts and storage.
 
 use assay_domain::Address;
 use assay_lending::{Entry, What};
@@ -9,27 +9,27 @@ use crate::{
     progress::Progress,
 };
 
-/// The most entries that are kept as one value, unless more are of one block.
+/// Maximum entries in one value, unless more are in one block.
 const MOST: usize = 1_000;
 
-/// What one wallet did in one market.
+/// The actions of one wallet in one market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalletEntries {
     pub wallet: Address,
     /// The market's index in [`Progress::markets`].
     pub market: usize,
-    /// Entries of one block keep their order.
+    /// Entries of the same block keep their order.
     pub entries: Vec<Entry>,
 }
 
-/// Entries, and how many of them are events.
+/// Returns the number of entries, and how many of them are events.
 pub(crate) fn count<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> (u64, u64) {
     entries
         .into_iter()
         .fold((0, 0), |(all, events), entry| (all + 1, events + u64::from(matches!(entry.what, What::Event { .. }))))
 }
 
-/// One item for each wallet and market, in the order of keys, with entries in the order of blocks.
+/// Merges `items` into one per wallet and market, in key order, with entries in block order.
 pub(crate) fn sorted(mut items: Vec<WalletEntries>) -> Vec<WalletEntries> {
     items.retain(|item| !item.entries.is_empty());
     items.sort_by_key(|item| (item.wallet, item.market));
@@ -46,7 +46,7 @@ pub(crate) fn sorted(mut items: Vec<WalletEntries>) -> Vec<WalletEntries> {
     items
 }
 
-/// Parts of `item` that lie between two checkpoints each, so that a truncation removes whole ones.
+/// Splits `item` at the checkpoints, so a truncation removes whole parts.
 pub(crate) fn pieces(progress: &Progress, item: &WalletEntries) -> Vec<WalletEntries> {
     let &WalletEntries { wallet, market, ref entries } = item;
     let place = |block: u64| progress.checkpoints.partition_point(|checkpoint| checkpoint.number < block);
@@ -59,7 +59,7 @@ pub(crate) fn pieces(progress: &Progress, item: &WalletEntries) -> Vec<WalletEnt
     chunks.map(|entries| WalletEntries { wallet, market, entries: entries.to_vec() }).collect()
 }
 
-/// Adds to `batch` what one segment says of a wallet in a market.
+/// Adds to `batch` the entries of a wallet in a market in one segment.
 pub(crate) fn insert(batch: &mut Batch, item: &WalletEntries, assets: &mut Assets) -> Result<(), Fault> {
     if let Some(key) = key(item)? {
         batch.insert(&key.bytes(), &encode(&item.entries, assets));
@@ -67,7 +67,7 @@ pub(crate) fn insert(batch: &mut Batch, item: &WalletEntries, assets: &mut Asset
     Ok(())
 }
 
-/// The key of `item`, whose entries are of one segment; `None` if it has none.
+/// Returns the key of `item`, whose entries are of one segment, or `None` if it has none.
 pub(crate) fn key(item: &WalletEntries) -> Result<Option<Key>, Fault> {
     let market = u16::try_from(item.market).map_err(|error| Fault::Failed(error.to_string()))?;
     Ok(item.entries.first().map(|first| Key { wallet: item.wallet, market, block: first.block }))

@@ -1,12 +1,12 @@
-//! The index: what all wallets did in the lending markets of a chain, as [`assay_lending::Entry`], in a separate
-//! folder. A market is read once for all wallets, and each wallet's history is then one read of this folder. All of it
-//! can be read from the chain again. [`follow`] has the task that reads the markets.
+//! The index: the actions of all wallets in the lending markets of a chain, as [`assay_lending::Entry`], in a separate
+//! folder. A market is read once for all wallets; after that, one read of this folder returns a wallet's history. All
+//! of it can be read from the chain again.
 //!
 //! A chain's index is complete through one block. [`Index::append`] adds the entries of the next blocks together with
-//! that block, so that a process killed at any moment has both or neither. [`Index::truncate`] removes the blocks that
-//! a reorganisation replaced.
+//! that block, so a process killed at any moment has both or neither. [`Index::truncate`] removes the blocks that a
+//! reorganisation replaced.
 //!
-//! All calls of [`Index`] block on the disk: an async caller uses `spawn_blocking`.
+//! All calls of [`Index`] block on the disk; an async caller uses `spawn_blocking`.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 

@@ -1,12 +1,12 @@
-//! Who owed in a market at a block, by what the logs moved. Interest is not in the logs, so that amounts are without
-//! it:
+//! The wallets that owed in a market at a block, by the amounts in the logs. Logs do not contain interest, so amounts
+//! exclude it:
 //!
-//! - Debt of Aave is what was borrowed and not repaid. Each repayment counts against it down to zero, so that the debt was
-//!   at least this. A wallet that repaid exactly what it had borrowed and owed only interest is left out.
+//! - Debt of Aave is what was borrowed and not repaid. Each repayment reduces it, down to zero, so the debt was at
+//!   least this amount. A wallet that repaid exactly what it had borrowed and owed only interest is left out.
 //! - The base asset of a Comet market, named by the zero address, is what was withdrawn beyond what was supplied, of
 //!   wallets that borrowed. Interest on an earlier supply, once withdrawn, counts as owed.
 //! - Debt in Morpho Blue and of Maker is in shares of its market, which are exact. An urn stands for its vault's owner.
-//! - Logs of Compound v2 show no amounts: every wallet that has borrowed is named, without an amount.
+//! - Logs of Compound v2 show no amounts: every wallet that has borrowed is returned, without an amount.
 
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ use crate::{Index, IndexError, WalletEntries, Wallets};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owing {
     pub wallet: Address,
-    /// What it owed of each asset, in the smallest unit; `None` if the logs of the protocol show no amounts.
+    /// The debt per asset, in the smallest unit; `None` if the protocol's logs show no amounts.
     pub owed: Option<Vec<(Asset, U256)>>,
-    /// Changes without a log are possible.
+    /// Whether changes without a log are possible.
     pub incomplete: bool,
 }
 
 impl Index {
-    /// The wallets that owed in the market at `address` after block `at`, in the order of their addresses.
+    /// Returns the wallets that owed in the market at `address` after block `at`, ordered by address.
     ///
     /// # Errors
     /// [`IndexError::NoMarket`], [`IndexError::Above`], and those of [`wallets`](Self::wallets).
@@ -41,10 +41,10 @@ impl Index {
         Ok(wallets.filter_map(move |item| item.map(|item| owing(&item, at)).transpose()))
     }
 
-    /// The wallets that did anything in the market at `address` up to block `at`, in the order of their addresses.
+    /// Returns the wallets that did anything in the market at `address` up to block `at`, ordered by address.
     ///
     /// # Errors
-    /// As of [`owing`](Self::owing).
+    /// Those of [`owing`](Self::owing).
     pub fn active(
         &self,
         chain: ChainId,
@@ -64,7 +64,7 @@ impl Index {
     }
 }
 
-/// `None` if the wallet owed nothing.
+/// Returns `None` if the wallet owed nothing.
 fn owing(item: &WalletEntries, at: u64) -> Option<Owing> {
     let before = || item.entries.iter().take_while(|entry| entry.block <= at);
     let any = |is: fn(&Entry) -> bool| before().any(is);
@@ -78,7 +78,7 @@ fn owing(item: &WalletEntries, at: u64) -> Option<Owing> {
         let What::Moved(moved) = entry.what else { continue };
         let sum = sums.entry((moved.asset, moved.side)).or_default();
         match moved.side {
-            // Shares say it without interest that was repaid.
+            // Debt in shares is used instead, since it has no interest that was repaid.
             Side::Debt if matches!(moved.asset, Asset::Market(_)) => {}
             Side::Debt => *sum = sum.saturating_add(moved.amount).max(I256::ZERO),
             Side::Base if borrowed => *sum = sum.saturating_add(moved.amount),

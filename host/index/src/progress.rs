@@ -1,13 +1,13 @@
-//! How far the index of a chain is, and what was asked for it.
+//! How far the index of a chain is, and what it was built for.
 
 use alloy::primitives::Bytes;
 use assay_domain::{Address, B256, Protocol};
 use serde::{Deserialize, Serialize};
 
-/// So many of the newest checkpoints are all kept. Of older ones fewer and fewer are.
+/// This many of the newest checkpoints are all kept. Older ones are thinned out.
 const DENSE: usize = 64;
 
-/// A block that the chain still has, as long as its hash is this.
+/// A block with its hash. The chain still has the block if it has the same hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checkpoint {
     pub number: u64,
@@ -19,11 +19,11 @@ pub struct Checkpoint {
 pub struct IndexedMarket {
     pub protocol: Protocol,
     pub address: Address,
-    /// The first block that can have a log of it.
+    /// The first block that can have a log of the market.
     pub from: u64,
 }
 
-/// How the logs of a segment were compared with another source, so that left out ones are found.
+/// How the logs of a segment were compared with another source to find missing logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
     None,
@@ -33,7 +33,7 @@ pub enum Check {
     Bloom,
 }
 
-/// Blocks by how their logs were checked.
+/// The number of blocks per kind of check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Checked {
     pub unchecked: u64,
@@ -55,21 +55,21 @@ impl Checked {
 /// The index of one chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Entries name a market by its index in this list.
+    /// Entries refer to a market by its index in this list.
     pub markets: Vec<IndexedMarket>,
-    /// What the caller gave for everything that decides which logs are read: markets, signatures, hint contracts.
+    /// Everything that decides which logs are read, as given by the caller: markets, signatures, hint contracts.
     pub asked: Bytes,
     /// Ends of segments, ascending. The last is the block through which the index is complete.
     pub checkpoints: Vec<Checkpoint>,
-    /// Kept events.
+    /// Number of stored events.
     pub events: u64,
-    /// Kept entries: events, amounts, and notes that logs may be incomplete.
+    /// Number of stored entries: events, amounts, and notes that logs may be incomplete.
     pub entries: u64,
     pub checked: Checked,
-    /// How often blocks were removed, because the chain replaced them.
+    /// How often blocks were removed because the chain replaced them.
     #[serde(default)]
     pub rewinds: u64,
-    /// Entries above the last checkpoint are still to be removed.
+    /// Whether entries above the last checkpoint are still to be removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) rewinding: bool,
 }
@@ -80,32 +80,32 @@ impl Progress {
         Self { markets, asked, checkpoints, events: 0, entries: 0, checked, rewinds: 0, rewinding: false }
     }
 
-    /// The block through which the index is complete; `None` before the first segment.
+    /// Returns the block through which the index is complete, or `None` before the first segment.
     pub fn through(&self) -> Option<Checkpoint> {
         self.checkpoints.last().copied()
     }
 
-    /// The lowest `from` of the markets.
+    /// Returns the lowest `from` of the markets.
     pub fn start(&self) -> u64 {
         self.markets.iter().map(|market| market.from).min().unwrap_or(0)
     }
 
-    /// The block at which the next segment begins.
+    /// Returns the first block of the next segment.
     pub fn next(&self) -> u64 {
         self.through().map_or_else(|| self.start(), |through| through.number.saturating_add(1))
     }
 
-    /// The newest checkpoint at `block` or below.
+    /// Returns the newest checkpoint at or below `block`.
     pub fn before(&self, block: u64) -> Option<Checkpoint> {
         self.checkpoints.iter().rev().find(|checkpoint| checkpoint.number <= block).copied()
     }
 
-    /// The index of this market in the list.
+    /// Returns the index of the market at `address` in the list.
     pub fn market(&self, address: Address) -> Option<usize> {
         self.markets.iter().position(|market| market.address == address)
     }
 
-    /// Whether both say the same of the same chain.
+    /// Whether both describe the same state of the same chain.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let facts = |of: &Self| (of.markets.clone(), of.asked.clone(), of.through(), of.entries, of.events);
         facts(self) == facts(other)
@@ -114,7 +114,7 @@ impl Progress {
     pub(crate) fn reach(&mut self, through: Checkpoint) {
         self.checkpoints.push(through);
         if self.checkpoints.len() > 2 * DENSE {
-            // The older ones are halved again and again, so that the distance grows with the age. The first one stays.
+            // Halving the older ones repeatedly makes the distance grow with the age. The first one stays.
             let (old, mut place) = (self.checkpoints.len() - DENSE, 0);
             self.checkpoints.retain(|_| {
                 place += 1;

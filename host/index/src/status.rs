@@ -1,4 +1,4 @@
-//! What the index has, in numbers.
+//! The size and progress of the index.
 
 use std::path::PathBuf;
 
@@ -10,18 +10,18 @@ use crate::{Index, IndexError, Progress, folder::Database, folder::Fault};
 #[derive(Debug, Clone)]
 pub struct Status {
     pub folder: PathBuf,
-    /// Bytes that the index takes on the disk, with writes that are not in tables yet.
+    /// Disk space of the index in bytes, including writes that are not in tables yet.
     pub bytes: u64,
-    /// In the order of ids.
+    /// Ordered by id.
     pub chains: Vec<ChainStatus>,
 }
 
-/// What the folder of the index takes on the disk.
+/// Disk usage of the index folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnDisk {
-    /// As in [`Status`].
+    /// See [`Status::bytes`].
     pub bytes: u64,
-    /// Damaged databases that were set aside and are still there.
+    /// Number of damaged databases that were set aside and not removed.
     pub set_aside: usize,
 }
 
@@ -30,18 +30,18 @@ pub struct OnDisk {
 pub struct ChainStatus {
     pub chain: ChainId,
     pub progress: Progress,
-    /// Bytes of its tables.
+    /// Size of its tables in bytes.
     pub bytes: u64,
 }
 
 impl Index {
-    /// Looks at the files alone.
+    /// Returns the disk usage. Only looks at the files.
     pub fn on_disk(&self) -> OnDisk {
         OnDisk { bytes: self.folder().bytes(), set_aside: self.folder().set_aside_so_far() }
     }
 
     /// # Errors
-    /// That the folder cannot be read.
+    /// If the folder cannot be read.
     pub fn status(&self) -> Result<Status, IndexError> {
         let chains = self.read(chains)?;
         Ok(Status { folder: self.folder().path.clone(), bytes: self.folder().bytes(), chains })

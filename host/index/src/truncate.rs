@@ -1,5 +1,5 @@
-//! Removes a chain, or the blocks that a reorganisation replaced. The progress goes back first: from then on, readers leave out what
-//! is above it. Then the entries are removed, if need be after a restart.
+//! Removes blocks that a reorganisation replaced. The progress goes back first; from then on, readers skip higher
+//! blocks. The entries are removed afterwards, if necessary after a restart.
 
 use assay_domain::ChainId;
 
@@ -10,15 +10,15 @@ use crate::{
     items::count,
 };
 
-/// Removals in one write.
+/// Removals per write.
 const REMOVALS: usize = 10_000;
 
 impl Index {
-    /// Goes back to the newest checkpoint at `block` or below, and returns it; `None` if there is none, so that the
+    /// Goes back to the newest checkpoint at or below `block` and returns it. `None` means that there is none and the
     /// chain is read from its start again.
     ///
     /// # Errors
-    /// [`IndexError::Unwritable`]: what was not removed yet is removed before the next append, and no reader sees it.
+    /// [`IndexError::Unwritable`]: no reader sees the entries that are left, and the next append removes them first.
     pub fn truncate(&self, chain: ChainId, block: u64) -> Result<Option<Checkpoint>, IndexError> {
         let _alone = self.writing();
         let Some(mut progress) = self.progress(chain)? else { return Ok(None) };
@@ -38,7 +38,7 @@ impl Index {
         Ok(progress.through())
     }
 
-    /// Removes all of a chain; does nothing if it has none.
+    /// Removes all data of a chain, if there is any.
     ///
     /// # Errors
     /// [`IndexError::Unwritable`].
@@ -47,7 +47,7 @@ impl Index {
         self.write(|database| database.remove(chain))
     }
 
-    /// Removes the entries that a truncation has left.
+    /// Removes entries that a truncation left.
     pub(crate) fn end_truncation(&self, chain: ChainId) -> Result<(), IndexError> {
         self.write(|database| match database.view().progress(chain)? {
             Some(progress) if progress.rewinding => end(database, chain, progress),

@@ -1,4 +1,4 @@
-//! Everything in the index of a chain as a stream, in the order of wallets. Memory holds one part of it.
+//! Streams all entries of a chain, ordered by wallet. Only one part is in memory.
 
 use std::{collections::VecDeque, iter::FusedIterator};
 
@@ -11,40 +11,40 @@ use crate::{
     folder::{Database, Fault},
 };
 
-/// Segments that are read at once.
+/// Segments per read.
 const PART: usize = 4_096;
 
-/// What each wallet did in one market or in all, in the order of wallets and markets.
+/// The entries of each wallet in one or all markets, ordered by wallet and market.
 #[derive(Debug)]
 pub struct Wallets {
     index: Index,
     chain: ChainId,
-    /// `None` for all.
+    /// `None` for all markets.
     market: Option<u16>,
     progress: Progress,
     through: u64,
-    /// The last wallet that was read.
+    /// The last wallet read.
     last: Option<Address>,
     ready: VecDeque<WalletEntries>,
     ended: bool,
 }
 
 impl Index {
-    /// Every wallet with entries in a market: its index in [`Progress::markets`]. All are complete through the block
-    /// through which the index is now, even if it grows meanwhile.
+    /// Streams every wallet with entries in a market, given by its index in [`Progress::markets`]. All are complete
+    /// through the block through which the index is complete now, even if the index grows meanwhile.
     ///
     /// # Errors
-    /// [`IndexError::Unknown`], or that the folder cannot be read. The stream ends with an error if the chain is
+    /// [`IndexError::Unknown`], or if the folder cannot be read. The stream ends with an error if the chain is
     /// truncated or forgotten.
     pub fn wallets(&self, chain: ChainId, market: usize) -> Result<Wallets, IndexError> {
         let refused = |_| IndexError::Refused { chain, reason: format!("there is no market {market}") };
         self.stream(chain, Some(u16::try_from(market).map_err(refused)?))
     }
 
-    /// As [`wallets`](Self::wallets), in all markets.
+    /// Like [`wallets`](Self::wallets), for all markets.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`wallets`](Self::wallets).
     pub fn everything(&self, chain: ChainId) -> Result<Wallets, IndexError> {
         self.stream(chain, None)
     }
@@ -58,12 +58,12 @@ impl Index {
 }
 
 impl Wallets {
-    /// The index of the chain when the stream began. Every wallet is complete through its last block.
+    /// Returns the progress at the start of the stream. Every wallet is complete through its last block.
     pub fn progress(&self) -> &Progress {
         &self.progress
     }
 
-    /// Reads the next wallets. `None` if the chain was changed.
+    /// Reads the next wallets. Returns `None` if the chain was changed.
     fn part(&self, database: &Database) -> Result<Option<Part>, Fault> {
         let view = database.view();
         let same = |now: &Progress| now.rewinds == self.progress.rewinds && now.asked == self.progress.asked;
@@ -92,7 +92,7 @@ impl Wallets {
 struct Part {
     ready: VecDeque<WalletEntries>,
     last: Option<Address>,
-    /// There are no more.
+    /// Whether there are no more.
     ended: bool,
 }
 
@@ -104,7 +104,7 @@ impl Part {
                 let later = last.entries.last().map(|entry| entry.block) <= entries.first().map(|entry| entry.block);
                 last.entries.append(&mut entries);
                 if !later {
-                    // Some were added later, to blocks that were read before.
+                    // Entries were added later to blocks that were already read.
                     last.entries.sort_by_key(|entry| entry.block);
                 }
             }

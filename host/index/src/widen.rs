@@ -1,4 +1,4 @@
-//! Earlier blocks of what was not asked before: a new market, or a new contract whose logs concern a market.
+//! Adds earlier blocks of something new: a market, or a contract whose logs concern a market.
 
 use alloy::primitives::Bytes;
 use assay_domain::ChainId;
@@ -11,14 +11,14 @@ use crate::{
 };
 
 impl Index {
-    /// Changes what is read of a chain to more, and adds what it says of the blocks that the index has. Markets are only
-    /// added at the end of the list. A process that is killed has done all of it or nothing; the same again changes
-    /// nothing.
+    /// Extends what is indexed for a chain, and adds the corresponding entries of blocks that are already indexed.
+    /// Markets can only be added at the end of the list. All or nothing is done, even if the process is killed;
+    /// repeating the call changes nothing.
     ///
-    /// `earlier` are only entries that the index does not have, through [`Progress::through`].
+    /// `earlier` contains only entries that the index does not have, through [`Progress::through`].
     ///
     /// # Errors
-    /// As [`append`](Self::append); [`IndexError::Refused`] if a market is missing or another.
+    /// Those of [`append`](Self::append); [`IndexError::Refused`] if a market is missing or different.
     pub fn widen(
         &self,
         chain: ChainId,

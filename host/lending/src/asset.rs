@@ -1,4 +1,4 @@
-//! What an amount is of.
+//! The asset that an amount is denominated in.
 
 use std::{fmt, str::FromStr};
 
@@ -6,16 +6,19 @@ use assay_domain::{Address, B256};
 use serde::{Deserialize, Serialize};
 
 const SHARES: &str = "shares:";
+const SCALED: &str = "scaled:";
 
-/// A token, or a part of a market that is one of several in a contract.
+/// A token, or one side of a market in a contract that has several markets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Asset {
     Token(Address),
     /// The token on this side of the market with this id.
     Market(B256),
-    /// Shares of all that is supplied or borrowed in that market.
+    /// Shares of the total supplied or borrowed in that market.
     Shares(B256),
+    /// A token, in amounts divided by the market's index of the block; interest does not change them.
+    Scaled(Address),
 }
 
 impl From<Address> for Asset {
@@ -30,6 +33,7 @@ impl fmt::Display for Asset {
             Self::Token(token) => write!(f, "{token:#x}"),
             Self::Market(id) => write!(f, "{id:#x}"),
             Self::Shares(id) => write!(f, "{SHARES}{id:#x}"),
+            Self::Scaled(token) => write!(f, "{SCALED}{token:#x}"),
         }
     }
 }
@@ -45,9 +49,10 @@ impl FromStr for Asset {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let id = |text: &str| text.parse::<B256>();
-        let read = match text.strip_prefix(SHARES) {
-            Some(market) => id(market).map(Self::Shares),
-            None => text.parse().map(Self::Token).or_else(|_| id(text).map(Self::Market)),
+        let read = match (text.strip_prefix(SHARES), text.strip_prefix(SCALED)) {
+            (Some(market), _) => id(market).map(Self::Shares),
+            (None, Some(token)) => token.parse().map(Self::Scaled),
+            (None, None) => text.parse().map(Self::Token).or_else(|_| id(text).map(Self::Market)),
         };
         read.map_err(|error| format!("no token and no market: {text:?}: {error}"))
     }
@@ -68,13 +73,13 @@ mod tests {
     #[test]
     fn an_asset_is_stored_as_text_and_a_token_as_its_address() {
         let (token, id) = (Address::repeat_byte(0xab), B256::repeat_byte(0xcd));
-        for asset in [Asset::Token(token), Asset::Market(id), Asset::Shares(id)] {
+        for asset in [Asset::Token(token), Asset::Market(id), Asset::Shares(id), Asset::Scaled(token)] {
             let text = serde_json::to_string(&asset).unwrap();
             assert_eq!(serde_json::from_str::<Asset>(&text).unwrap(), asset, "{text}");
         }
         let bare = serde_json::to_string(&token).unwrap();
         assert_eq!(serde_json::to_string(&Asset::Token(token)).unwrap(), bare);
-        for bad in ["", "0x12", "shares:", "shares:0xabababababababababababababababababababab"] {
+        for bad in ["", "0x12", "shares:", "scaled:0x12", "shares:0xabababababababababababababababababababab"] {
             assert!(bad.parse::<Asset>().is_err(), "{bad}");
         }
     }

@@ -1,11 +1,12 @@
 //! The balance of one asset in a market, and whether the wallet's moves can have led to it.
 //!
-//! Where old state was compared with the moves, the principal to which they led is known, and must be the position's.
-//! Elsewhere there are bounds. Interest only adds to a position, so that the sum of moves is never more than the
-//! position, but for the rounding of each move. And it adds at most what the market paid: the highest sum that the
-//! wallet ever had, times the growth of the market's index since its beginning, at the rate of the market and not at a
-//! guess. Both bounds hold for any order of moves and at any time, so that the logs of a correct endpoint always fit,
-//! and a missing log shows as soon as its amount is more than the possible interest.
+//! If old state was compared with the moves, the resulting principal is known, and must equal the position's. Otherwise
+//! there are bounds. Interest only adds to a position, so the sum of moves is never more than the position, apart from
+//! rounding. And interest is at most what the market paid: the highest sum that the wallet ever had, times the growth
+//! of the market's index since its beginning, at the market's actual rate. Both bounds hold for any order of moves and
+//! at any time, so the logs of a correct endpoint always fit, and a missing log shows once its amount exceeds the
+//! possible interest. Scaled amounts and shares bear no interest: there every missing log shows, unless several cancel
+//! each other exactly.
 
 use std::cmp::Ordering;
 
@@ -19,46 +20,46 @@ use crate::{
 use assay_domain::U256;
 
 /// One, in the unit of Aave's indexes.
-const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
-/// Each move is rounded to a scaled balance and back, which differs by less than this many of the smallest units.
+pub(super) const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
+/// Each move is rounded to a scaled balance and back, an error of less than this many of the smallest units.
 const ROUNDING: u64 = 2;
-/// Rounding of the position itself, and dust of the same size from gateways and vaults.
+/// Allows for rounding of the position itself, and for dust of the same size from gateways and vaults.
 const SLACK: u64 = 10;
 const YEAR: f64 = 365.25 * 86_400.0;
-/// The year of the markets' rates.
+/// The year to which the markets' rates refer.
 const YEAR_OF_RATES: f64 = 365.0 * 86_400.0;
-/// Upper bound of an index's growth per year after the market was looked up: the steepest rate models charge 300% a
-/// year at full utilisation.
+/// Upper bound of an index's yearly growth after the market was looked up: the steepest rate models charge 300% a year
+/// at full utilisation.
 const STEEPEST: f64 = 3.0;
-/// Upper bound of the growth per year of debt at a fixed rate, continuously compounded: its rate is the market's when
+/// Upper bound of the yearly growth of debt at a fixed rate, continuously compounded: its rate was the market's when
 /// the debt began, and no market stays at full utilisation for years.
 const FIXED: f64 = 1.0;
 
-/// The growth of every balance in a market since its beginning.
+/// The growth of every balance in a market since the market began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Interest {
-    /// In ray, at least one ray.
+    /// In ray; at least one ray.
     index: U256,
     /// Time of its last update, in seconds since 1970.
     at: u64,
-    /// The rate in ray by which it grows after that, as of the time at which the market was looked up: each use of a
-    /// market that changes its rate updates its index.
+    /// The yearly rate, in ray, at which the index grows after that, as of `seen`. Each use of a market that changes
+    /// its rate also updates its index.
     rate: U256,
     seen: u64,
 }
 
 impl Interest {
-    /// Without a known rate after the last update. `None` for a number that cannot be an index. An unused market has
-    /// none yet and counts as one without growth.
+    /// An index whose rate after the last update is unknown. `None` for a number that cannot be an index. An unused
+    /// market has no index yet, which counts as no growth.
     pub(super) fn of(index: U256, at: U256) -> Option<Self> {
         let at = u64::try_from(at).ok()?;
         let index = if index.is_zero() { RAY } else { index };
-        // A growth of a million times is no interest.
+        // Interest does not multiply a balance by a million.
         let is_index = index >= RAY && index < RAY.saturating_mul(U256::from(1_000_000));
         is_index.then_some(Self { index, at, rate: U256::ZERO, seen: at })
     }
 
-    /// The same with the `rate` a year, in ray, that a look at the market at `seen` showed.
+    /// The same with the yearly `rate`, in ray, that the market had when looked up at `seen`.
     #[must_use]
     pub(super) fn paying(self, rate: U256, seen: u64) -> Self {
         Self { rate, seen: seen.max(self.at), ..self }
@@ -68,7 +69,7 @@ impl Interest {
     fn growth(self, now: u64) -> f64 {
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64;
         let in_ray = |number: U256| f64::from(number) / f64::from(RAY);
-        // Compound interest is more than simple one, which supplies of some markets get.
+        // Compound interest is an upper bound for the simple interest that supplies of some markets earn.
         let known = (in_ray(self.rate) * seconds(self.at, self.seen.min(now)) / YEAR_OF_RATES).exp();
         in_ray(self.index) * known * (1.0 + STEEPEST * seconds(self.seen, now) / YEAR) - 1.0
     }
@@ -79,25 +80,25 @@ impl Interest {
 pub struct Balance {
     pub(super) side: Side,
     pub(super) asset: Asset,
-    /// Negative for a debt, where an asset can be supply or debt.
+    /// Negative for a debt, if one asset can be supply or debt.
     pub(super) amount: I256,
-    /// The same without interest, where the market keeps it.
+    /// The amount without interest, if the market keeps it.
     pub(super) principal: Option<I256>,
-    /// The interest where it is positive, and where it is negative; `None` for no interest.
+    /// The interest on a positive amount (`gains`) and on a negative one (`costs`); `None` for no interest.
     pub(super) gains: Option<Interest>,
     pub(super) costs: Option<Interest>,
-    /// It grows at a fixed rate and not at the market's.
+    /// Whether it grows at a fixed rate instead of the market's.
     pub(super) fixed_rate: bool,
-    /// It changes without moves.
+    /// Whether it changes without moves.
     pub(super) rebasing: bool,
 }
 
 /// How a balance differs from what the moves allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Difference {
-    /// It is more than the moves allow.
+    /// The balance is more than the moves allow.
     Unexplained,
-    /// It is less than the moves allow.
+    /// The balance is less than the moves allow.
     Missing,
 }
 
@@ -117,7 +118,7 @@ impl Balance {
         Self { side, asset, amount, principal: None, gains: None, costs: None, fixed_rate: false, rebasing: false }
     }
 
-    /// How the balance without interest differs from the one to which old state shows that the moves led.
+    /// How the balance without interest differs from `expected`, the principal that old state and moves lead to.
     pub(super) fn differs_from(&self, expected: I256) -> Option<Difference> {
         match self.principal?.cmp(&expected) {
             Ordering::Greater => Some(Difference::Unexplained),
@@ -126,8 +127,8 @@ impl Balance {
         }
     }
 
-    /// How the balance differs from `flow`. `since` is the time of the first event and `now` that of the balance, in
-    /// seconds since 1970.
+    /// How the balance differs from `flow`. `since` is the time of the first event and `now` that of the balance, both
+    /// in seconds since 1970.
     pub(super) fn differs(&self, flow: Flow, since: Option<u64>, now: u64) -> Option<Difference> {
         if self.rebasing {
             return (flow.moves == 0 && !self.amount.is_zero()).then_some(Difference::Unexplained);
@@ -153,7 +154,7 @@ impl Balance {
 /// `growth` times `amount`, rounded away from zero to a billionth.
 fn share(amount: I256, growth: f64) -> I256 {
     const BILLION: f64 = 1e9;
-    // The cast saturates, also for values that make no sense.
+    // The cast saturates, even for absurd values.
     let billionths = (growth * BILLION).ceil() as u64;
     let billion = I256::try_from(BILLION as u64).unwrap_or(I256::ONE);
     let factor = I256::try_from(billionths).unwrap_or(I256::MAX);

@@ -1,16 +1,15 @@
-//! Histories that begin with what an index of all wallets has: its entries are counted as if the logs through its last
-//! block had just been fetched, and the read goes on after that block.
+//! Histories that begin with the index: its entries are counted as if the logs through its last block had just been
+//! fetched, and the read continues after that block.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use futures::future::join_all;
 
 use crate::{
-    entries::Entry,
     events::Extract,
     everyone::{Everyone, asked},
     hints::{AllHints, Hint, Naming},
-    indexed::{Indexed, IndexedMarket},
+    indexed::{Entry, Indexed, IndexedMarket},
     market::Market,
     pass::Pass,
     plan::Plan,
@@ -21,7 +20,7 @@ use assay_domain::{Address, B256};
 use assay_evm::{Block, Fault};
 
 impl Reader {
-    /// What the index has of `wallet`, where one of its `records` is missing or ends well before the index does.
+    /// The index's history of `wallet`, if one of its `records` is missing or ends well before the index does.
     pub(super) async fn indexed(&self, wallet: Address, records: &[Option<Settled>]) -> Option<Indexed> {
         let index = self.index.as_ref()?;
         let known = records.iter().map(|record| record.as_ref().map(|record| record.through));
@@ -30,11 +29,11 @@ impl Reader {
         if is_wallet { index.history(wallet, least).await } else { None }
     }
 
-    /// `records` with those of the markets whose history can begin with `indexed`. `doubted` markets are read from the
-    /// node.
+    /// Returns `records` with new ones for the markets whose history can begin with `indexed`. `doubted` markets are
+    /// read from the node.
     ///
     /// # Errors
-    /// [`Fault`] where old state that explains the entries cannot be read.
+    /// [`Fault`] if old state that explains the entries cannot be read.
     pub(super) async fn begun(
         &self,
         wallet: Address,
@@ -48,9 +47,9 @@ impl Reader {
         let markets = self.markets.iter().zip(hints.iter()).zip(records.iter_mut()).zip(&mut serving);
         for (index, (((market, hints), record), serves)) in markets.enumerate() {
             let Some(hints) = hints.as_ref().filter(|_| !doubted.contains(&index)) else { continue };
-            let entries = entries_of((wallet, indexed), &of_words, market, hints);
+            let entries = entries_of(wallet, indexed, &of_words, market, hints);
             if let Some(entries) = entries.filter(|_| self.is_behind(record.as_ref(), indexed)) {
-                // A record that lacks a part would be read again.
+                // A record that lacks a part would be read again anyway.
                 *record = record.take().filter(|record| !record.lacks_part(market, Some(hints)));
                 found.add_entries(index, &entries);
                 *serves = Some(hints.clone());
@@ -65,7 +64,7 @@ impl Reader {
         Pass::new(self, plan, records, &[], through, Some(through)).counted(found, through.number).await
     }
 
-    /// What the index has of each word that identifies a wallet by its `hints`, through the same block as `indexed`.
+    /// The index's history of each word that identifies a wallet by its `hints`, through the same block as `indexed`.
     async fn of_words(&self, hints: &AllHints, indexed: &Indexed) -> Vec<(B256, Indexed)> {
         let Some(index) = &self.index else { return Vec::new() };
         let words: BTreeSet<B256> = hints.iter().flatten().flatten().filter_map(alias).collect();
@@ -90,9 +89,10 @@ fn alias(hint: &Hint) -> Option<B256> {
     }
 }
 
-/// The entries of a wallet and of what stands for it in `market`; `None` if one of them is not known.
+/// The entries of a wallet and its aliases in `market`; `None` if one of them is not known.
 fn entries_of(
-    (wallet, indexed): (Address, &Indexed),
+    wallet: Address,
+    indexed: &Indexed,
     of_words: &[(B256, Indexed)],
     market: &Market,
     hints: &[Hint],
@@ -105,7 +105,7 @@ fn entries_of(
     market.protocol.joined(&parts, hints)
 }
 
-/// The entries of `market`, where all of its blocks were read, by these `hints`.
+/// The entries of `market`, if all its blocks were indexed with these `hints`.
 fn part_of<'a>(indexed: &'a Indexed, market: &Market, hints: &[Hint]) -> Option<&'a IndexedMarket> {
     let part = indexed.markets.iter().find(|part| part.address == market.config.address)?;
     (part.from <= market.config.from_block && part.asked == asked(market, hints)).then_some(part)

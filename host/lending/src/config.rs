@@ -3,24 +3,24 @@
 use assay_domain::{Address, Protocol, settings::Problems};
 use serde::Deserialize;
 
-/// One lending market. For `lenderB_v2` a market is one cToken, for `morpho_blue` the contract with all its markets,
-/// and for `maker_vaults` the Vat.
+/// One lending market. For `lenderB_v2` a market is one cToken; for `morpho_blue`, the contract with all its markets;
+/// for `maker_vaults`, the Vat.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarketConfig {
     pub protocol: Protocol,
-    /// `None` where the protocol has one market on the chain.
+    /// `None` if the protocol has one market on the chain.
     pub market: Option<String>,
     pub address: Address,
     /// First block that can contain an event of this market.
     pub from_block: u64,
-    /// Whether it counts in the score; absent for what its protocol says.
+    /// Whether it counts in the score; the protocol's default if absent.
     #[serde(default)]
     pub feeds_score: Option<bool>,
-    /// Of a market of `lenderB_v2`; found out by calls where absent.
+    /// For `lenderB_v2`; detected by calls if absent.
     #[serde(default)]
     pub dialect: Option<Dialect>,
-    /// Of a market of `maker_vaults`: the ChainLog, which knows the addresses of the other contracts.
+    /// For `maker_vaults`: the ChainLog, which lists the addresses of the other contracts.
     #[serde(default)]
     pub chainlog: Option<Address>,
 }
@@ -41,7 +41,7 @@ impl MarketConfig {
     }
 }
 
-/// Whose names the contracts of a fork of Compound v2 use for rewards.
+/// The protocol whose names for rewards a fork of Compound v2 uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
@@ -51,6 +51,6 @@ pub enum Dialect {
     Venus,
     /// `DistributedBorrowerReward` with the kind of reward first, `rewardBorrowerIndex`.
     Benqi,
-    /// `DisbursedBorrowerRewards` of the Comptroller's distributor of rewards.
+    /// `DisbursedBorrowerRewards` of the Comptroller's reward distributor.
     Moonwell,
 }

@@ -1,45 +1,54 @@
 //! The cross-check: compares each history with the position. It finds endpoints that leave logs out, and changes
 //! without logs.
 //!
-//! A wallet that left a market has no position there, so that a history without any event is compared with the traces
-//! in the contracts' state: the index of each token of Aave v3 at the wallet's last change, the same in the controller
-//! of rewards of Aave v2, accrued rewards in a Comet market, the index of a debt in the storage of a cToken. Where a
-//! chain has several endpoints, a second one is asked once. A wallet wrongly has a complete history without events only
-//! if all of these endpoints leave out its logs, and it
+//! A wallet that left a market has no position there, so a history without any event is compared with the traces in the
+//! contracts' state: the index of each token of Aave v3 at the wallet's last change (also for a token without events
+//! next to others with some), the same in the rewards controller of Aave v2, accrued rewards in a Comet market, the
+//! index of a debt in the storage of a cToken. If a chain has several endpoints, a second one is asked once. A wallet
+//! wrongly gets a complete history without events only if all of these endpoints leave out its logs, and the wallet
 //! - left Aave v2 before the pool paid rewards, or used a pool that never did (on Ethereum none did before April 2021,
 //!   AMM never);
 //! - used a Comet market without rewards, or only its collateral;
 //! - left a cToken, where only debts leave a trace, and its list of borrowers before June 2020;
 //! - used Morpho Blue, whose markets are found from the logs.
 //!
-//! In a history that lacks only some of its events, the check finds those with amounts that the position does not
-//! allow. In Morpho Blue it finds every one but the only log in a market.
+//! In a history that lacks only some of its events, the check finds the missing ones whose amounts the position does
+//! not allow. In Aave that is every one except those that cancel each other exactly; of these, it finds a loan that was
+//! the only one in its asset. In Morpho Blue it finds every one except the only log in a market.
 
-use crate::{balance::Balance, market::Market, progress::Unexplained, sums::Sums};
+use crate::{
+    asset::Asset,
+    balance::Balance,
+    market::Market,
+    progress::{Side, Unexplained},
+    sums::Sums,
+};
 use assay_domain::{ChainId, Coverage, PoolHistory, Position};
 
 /// The remark on a history whose difference has no known cause.
 const DIFFERS: &str = "the events do not explain the position";
 
-/// The sums of a wallet's moves, one entry per market; `None` where they are not known.
+/// The sums of a wallet's moves, one entry per market; `None` if unknown.
 pub type AllSums = Vec<Option<Sums>>;
 
 /// The state of a wallet at one block.
 pub struct State<'a> {
-    /// In dollars, where the wallet has a position.
+    /// In dollars, for each market in which the wallet has a position.
     pub positions: &'a [Position],
-    /// By asset, one entry per market; `None` where it could not be read.
+    /// By asset, one entry per market; `None` if unreadable.
     pub balances: &'a [Option<Vec<Balance>>],
     /// Whether a trace proves that the wallet had a position, one entry per market.
     pub ever_held: &'a [bool],
-    /// For each market, why no history in it can be complete; `None` if it can.
+    /// Balances for which a trace proves a change that a log must show, one entry per market.
+    pub touched: &'a [Vec<(Side, Asset)>],
+    /// For each market, why no history in it can be complete; `None` if one can.
     pub lacks: &'a [Option<&'static str>],
     /// Time of the block, in seconds since 1970.
     pub at: u64,
 }
 
 /// Lowers the coverage of every complete history that cannot have led to the wallet's position, and returns the indexes
-/// of their markets. `sums` and `state` have an entry for each of `markets`.
+/// of their markets. `sums` and `state` have one entry per market.
 pub fn cross_check(
     pools: &mut [PoolHistory],
     markets: &[Market],
@@ -58,10 +67,15 @@ pub fn cross_check(
         let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.balances.get(index)?.as_ref()));
         let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
         let fits = match summed {
-            Some((sums, balances)) => adds_up(pool, sums, balances, state.at) && !(held && is_missing(pool, sums)),
+            Some((sums, balances)) => {
+                let touched = index.and_then(|index| state.touched.get(index)).map_or(&[][..], Vec::as_slice);
+                adds_up(pool, sums, balances, state.at)
+                    && !(held && is_missing(pool, sums))
+                    && !lacks_touched(pool, sums, touched)
+            }
             None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
         };
-        // What old state could not explain stays in doubt, also where interest covers the difference now.
+        // What old state could not explain stays in doubt, even if interest covers the difference now.
         if !fits || pool.remark.as_deref().is_some_and(Unexplained::is_lack) {
             pool.coverage = Coverage::Partial;
             pool.remark =
@@ -80,13 +94,23 @@ fn count_difference(pool: &PoolHistory, difference: &'static str) -> (ChainId, &
     (chain, protocol)
 }
 
-/// Whether a history has no event although a trace proves a position. Called only where there is such a trace.
+/// Whether a history has no event. Called only if a trace proves a position.
 fn is_missing(pool: &PoolHistory, sums: &Sums) -> bool {
     if !sums.is_empty() || pool.first_event_at.is_some() {
         return false;
     }
     let (chain, protocol) = count_difference(pool, "blank");
     tracing::warn!(chain, protocol, market = %pool.market_address, "a wallet had a position here without any log; the history counts as partial");
+    true
+}
+
+/// Whether no log shows a change of one of the `touched` balances.
+fn lacks_touched(pool: &PoolHistory, sums: &Sums, touched: &[(Side, Asset)]) -> bool {
+    let Some((side, asset)) = touched.iter().find(|(side, asset)| sums.of(*side, *asset).moves == 0) else {
+        return false;
+    };
+    let (chain, protocol) = count_difference(pool, "blank");
+    tracing::warn!(chain, protocol, market = %pool.market_address, %asset, ?side, "a balance changed without any log; the history counts as partial");
     true
 }
 
@@ -104,7 +128,7 @@ fn adds_up(pool: &PoolHistory, sums: &Sums, balances: &[Balance], now: u64) -> b
     let Some((balance, flow, difference)) = differing.next() else { return true };
     let difference = difference.as_str();
     let (chain, protocol) = count_difference(pool, difference);
-    // One line per pool, also where several assets differ: a missing log changes at most two.
+    // One line per pool, even if several assets differ: a missing log changes at most two.
     tracing::warn!(
         chain, protocol, market = %pool.market_address, asset = %balance.asset, side = ?balance.side, difference,
         moved = %flow.net, held = %balance.amount, others = differing.count(),
@@ -131,14 +155,20 @@ mod tests {
     use alloy::primitives::U256;
 
     use super::*;
-    use crate::{failed_pool, progress::Side, sums::Move};
+    use crate::{failed_pool, sums::Move};
     use assay_domain::{Address, EventCounts, Protocol};
 
     fn checked(sums: Option<Sums>, held: Option<u64>, borrowed_usd: f64, borrow: u64) -> Coverage {
-        checked_of(sums, held, false, borrowed_usd, borrow)
+        checked_of(sums, held, (false, Vec::new()), borrowed_usd, borrow)
     }
 
-    fn checked_of(sums: Option<Sums>, held: Option<u64>, ever_held: bool, borrowed_usd: f64, borrow: u64) -> Coverage {
+    fn checked_of(
+        sums: Option<Sums>,
+        held: Option<u64>,
+        (ever_held, touched): (bool, Vec<(Side, Asset)>),
+        borrowed_usd: f64,
+        borrow: u64,
+    ) -> Coverage {
         let (protocol, address) = (Protocol::LenderAV3, Address::repeat_byte(1));
         let config = Market::sample(protocol, 1).config;
         let counts = EventCounts { borrow: Some(borrow), ..EventCounts::ZERO };
@@ -157,6 +187,7 @@ mod tests {
             positions: &[position],
             balances: &[held.map(|held| vec![balance(held)])],
             ever_held: &[ever_held],
+            touched: &[touched],
             lacks: &[],
             at: 0,
         };
@@ -177,17 +208,30 @@ mod tests {
 
     #[test]
     fn a_trace_contradicts_a_blank_history_and_no_other() {
-        assert_eq!(checked_of(Some(Sums::default()), Some(0), true, 0.0, 0), Coverage::Partial);
-        assert_eq!(checked_of(Some(Sums::default()), Some(0), false, 0.0, 0), Coverage::Complete);
-        assert_eq!(checked_of(None, Some(0), true, 0.0, 0), Coverage::Partial, "also where amounts are not followed");
-        assert_eq!(checked_of(None, Some(0), false, 0.0, 0), Coverage::Complete);
+        assert_eq!(checked_of(Some(Sums::default()), Some(0), (true, vec![]), 0.0, 0), Coverage::Partial);
+        assert_eq!(checked_of(Some(Sums::default()), Some(0), (false, vec![]), 0.0, 0), Coverage::Complete);
+        assert_eq!(
+            checked_of(None, Some(0), (true, vec![]), 0.0, 0),
+            Coverage::Partial,
+            "also where amounts are not followed"
+        );
+        assert_eq!(checked_of(None, Some(0), (false, vec![]), 0.0, 0), Coverage::Complete);
         let mut sums = Sums::default();
         sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::ZERO));
         assert_eq!(
-            checked_of(Some(sums), Some(0), true, 0.0, 0),
+            checked_of(Some(sums), Some(0), (true, vec![]), 0.0, 0),
             Coverage::Complete,
             "a transfer of nothing leaves a trace"
         );
+    }
+
+    #[test]
+    fn a_balance_that_changed_has_a_log() {
+        let mut sums = Sums::default();
+        sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::from(1_000)));
+        let of = |side| checked_of(Some(sums.clone()), Some(1_000), (true, vec![(side, Address::ZERO.into())]), 0.0, 0);
+        assert_eq!(of(Side::Supply), Coverage::Complete);
+        assert_eq!(of(Side::Debt), Coverage::Partial, "a loan from its beginning to its end is missing");
     }
 
     #[test]

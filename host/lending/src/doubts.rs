@@ -1,4 +1,4 @@
-//! Histories that their position contradicted: when each is read again.
+//! Histories that contradict the position, and when each is read again.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use tokio::time::Instant;
 
 use assay_domain::Address;
 
-/// A contradicted history is read once more at once. Where it is contradicted again, it is read after this time, and
-/// then after twice the time before, so that one which nothing explains costs little.
+/// A contradicted history is read once more at once. If it is contradicted again, it is read after this pause, which
+/// then doubles each time, so a history that nothing explains costs little.
 const PAUSE: Duration = Duration::from_secs(600);
-/// The longest of these times.
+/// Maximum pause.
 const LONGEST: Duration = Duration::from_secs(86_400);
-/// Histories whose doubts are cached.
+/// Number of histories whose doubts are cached.
 const CACHED: u64 = 10_000;
 
-/// By wallet and index of the market.
+/// By wallet and market index.
 pub(super) struct Doubts(Cache<(Address, usize), Doubt>);
 
-/// A history that its position contradicted.
+/// A history that contradicts the position.
 #[derive(Clone, Copy)]
 struct Doubt {
     /// How often it was read again.
     times: u32,
-    /// It is not read again before.
+    /// Not read again before this time.
     until: Instant,
 }
 
@@ -34,8 +34,8 @@ impl Default for Doubts {
 }
 
 impl Doubts {
-    /// Records that the history of `wallet` in the market at `index` is contradicted. Whether it is to be read again now;
-    /// `always` without a pause.
+    /// Records that the history of `wallet` in the market at `index` is contradicted, and returns whether to read it
+    /// again now; `always` skips the pause.
     pub(super) async fn is_due(&self, wallet: Address, index: usize, always: bool) -> bool {
         let (now, known) = (Instant::now(), self.0.get(&(wallet, index)).await);
         if !always && known.is_some_and(|doubt| now < doubt.until) {
@@ -47,13 +47,13 @@ impl Doubts {
         true
     }
 
-    /// Those of the first `markets` in which the history of `wallet` was contradicted not long ago.
+    /// The indexes among the first `markets` in which the history of `wallet` was contradicted recently.
     pub(super) fn of(&self, wallet: Address, markets: usize) -> Vec<usize> {
         (0..markets).filter(|index| self.0.contains_key(&(wallet, *index))).collect()
     }
 }
 
-/// The time after a history was read again so many times before.
+/// The pause after a history was read again this many times.
 fn pause(times: u32) -> Duration {
     PAUSE.saturating_mul(2_u32.saturating_pow(times)).min(LONGEST)
 }

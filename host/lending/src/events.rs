@@ -1,11 +1,11 @@
-//! From logs to events: which logs concern which market, and their order.
+//! Turns logs into events: which logs concern which market, and their order.
 
 use std::collections::BTreeMap;
 
 use alloy::{primitives::I256, rpc::types::Log};
 
 use crate::{
-    entries::{Entry, What},
+    indexed::{Entry, What},
     market::Market,
     plan::Plan,
     protocol::{Before, EventKind, Evidence},
@@ -21,7 +21,7 @@ pub(super) struct Event {
     pub market: usize,
     pub kind: EventKind,
     pub block: u64,
-    /// Unix seconds, where the node returned it with the log.
+    /// Unix seconds, if the node returned it with the log.
     pub time: Option<u64>,
 }
 
@@ -30,16 +30,16 @@ pub(super) struct Event {
 pub(super) struct Found {
     /// Logs that name the wallet, checked.
     pub logs: Vec<Log>,
-    /// Logs of the markets in the transactions that hints point at.
+    /// Logs of the markets in the transactions that hints point to.
     pub receipts: Vec<Log>,
 }
 
-/// The events and amounts of a wallet in all markets in a span, each list in the order of the chain.
+/// The events and amounts of a wallet in all markets in a span, each list in chain order.
 #[derive(Debug, Default)]
 pub(super) struct Extract {
     pub events: Vec<Event>,
     pub moves: Vec<Moved>,
-    /// Markets, by index, and blocks in which their logs may not show everything, with what the wallet owned at least
+    /// Markets, by index, and blocks in which their logs may not show everything, with the least that the wallet owned
     /// after them.
     pub incomplete: BTreeMap<(usize, u64), I256>,
 }
@@ -86,7 +86,7 @@ pub(super) fn extract(markets: &[Market], plan: &Plan, mut found: Found, before:
     extract
 }
 
-/// The logs of `market` that name `wallet`: what a query left out, a receipt may have.
+/// The logs of `market` that name `wallet`. A receipt may have logs that a query left out.
 fn own<'l>(found: &'l Found, market: &Market, wallet: B256) -> Vec<&'l Log> {
     let all = found.logs.iter().chain(&found.receipts);
     let mut own: Vec<&Log> = all.filter(|log| market.is_own(log, wallet)).collect();
@@ -96,7 +96,7 @@ fn own<'l>(found: &'l Found, market: &Market, wallet: B256) -> Vec<&'l Log> {
 }
 
 impl Extract {
-    /// Adds what `evidence` of the market at `index` says of `wallet`.
+    /// Adds the events and amounts of `wallet` that `evidence` of the market at `index` shows.
     pub(super) fn add(&mut self, index: usize, market: &Market, evidence: &Evidence<'_>, wallet: B256) {
         self.events.extend(market.protocol.events(evidence, wallet).into_iter().filter_map(|(kind, log)| {
             let time = log.block_timestamp.filter(|time| *time > 0);
@@ -113,10 +113,10 @@ impl Extract {
 }
 
 impl Extract {
-    /// What was extracted of one market, in the order of the chain.
+    /// Everything extracted for one market, in chain order.
     ///
     /// # Errors
-    /// [`Fault`] where an event has no time.
+    /// [`Fault`] if an event has no time.
     pub(super) fn entries(self) -> Result<Vec<Entry>, Fault> {
         let timeless = |event: &Event| Fault::Malformed(format!("no time of block {}, which has logs", event.block));
         let mut entries = Vec::with_capacity(self.events.len() + self.moves.len() + self.incomplete.len());
@@ -128,7 +128,7 @@ impl Extract {
         entries.extend(moves.map(|moved| Entry { block: moved.block, what: What::Moved(moved.amount) }));
         let incomplete = self.incomplete.into_iter();
         entries.extend(incomplete.map(|((_, block), owned)| Entry { block, what: What::Incomplete { owned } }));
-        // Events come first in their block, then amounts.
+        // Within a block, events come before amounts.
         entries.sort_by_key(|entry| entry.block);
         Ok(entries)
     }

@@ -1,4 +1,4 @@
-//! All protocols' readers of logs on arbitrary logs, for fuzz targets.
+//! Runs all protocols' log readers on arbitrary logs, for fuzz targets.
 
 use alloy::rpc::types::Log;
 
@@ -6,6 +6,7 @@ use crate::{
     aave, comet, ctoken,
     hints::{Hint, Naming, TRANSFER},
     maker, morpho,
+    progress::Side,
     protocol::{Evidence, LendingProtocol},
 };
 use assay_domain::{Address, B256};
@@ -16,10 +17,13 @@ pub fn count(logs: &[Log]) -> usize {
     let mut wallets: Vec<B256> = logs.iter().flat_map(|log| log.topics().iter().skip(1).copied()).take(8).collect();
     wallets.dedup();
     let asset = logs.first().map_or(Address::ZERO, |log| log.address());
-    let listed = [Hint { contract: asset, topic0: TRANSFER, naming: Naming::Holder(asset), explained_by: &[] }];
+    let topic0 = logs.first().and_then(|log| log.topic0().copied()).unwrap_or_default();
+    let hint = |topic0, naming| Hint { contract: asset, topic0, naming, explained_by: &[] };
+    let balance = Naming::Balance { topic: 1, side: Side::Supply, asset };
+    let listed = [hint(TRANSFER, Naming::Holder(asset)), hint(topic0, Naming::Holder(asset)), hint(topic0, balance)];
     let evidence = Evidence { own: all.clone(), hints: all.clone(), receipts: all, listed: &listed, before: None };
-    let protocols: [&dyn LendingProtocol; 5] =
-        [&aave::V3, &comet::Comet, &ctoken::CompoundV2, &morpho::MorphoBlue, &maker::MakerVaults];
+    let protocols: [&dyn LendingProtocol; 6] =
+        [&aave::V2, &aave::V3, &comet::Comet, &ctoken::CompoundV2, &morpho::MorphoBlue, &maker::MakerVaults];
     let found = |protocol: &dyn LendingProtocol, wallet: B256| {
         let incomplete = protocol.incomplete(&evidence, wallet).len();
         protocol.events(&evidence, wallet).len() + protocol.moves(&evidence, wallet).len() + incomplete

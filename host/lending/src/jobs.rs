@@ -1,5 +1,5 @@
-//! Reads of lending history: one per address and chain at a time, which concurrent callers share, and which goes on in
-//! the background after the deadline of its callers.
+//! Reads of lending history: one per address and chain at a time, shared by concurrent callers. A read continues in the
+//! background after its callers' deadline.
 
 use std::{
     collections::BTreeSet,
@@ -38,16 +38,16 @@ use assay_evm::{
 };
 use assay_trace::TRACE;
 
-/// Reads of one chain that may run without a caller. Settled history is saved, so that a read which is refused here
-/// continues with the next request.
+/// Maximum number of reads per chain that run without a caller. Settled history is saved, so a read that is refused
+/// here continues with the next request.
 const BACKGROUND: usize = 32;
-/// A read that took longer than this goes on to where the head is then.
+/// A read that took longer than this continues to the new head.
 const CURRENT: Duration = Duration::from_secs(20);
 
-/// Wallets whose parts are cached.
+/// Number of wallets whose parts are cached.
 const CACHED: u64 = 10_000;
 
-/// Completes when a read in the background has ended.
+/// Completes when a background read has ended.
 pub type Rest = BoxFuture<'static, ()>;
 
 /// The history of one wallet, one entry per market.
@@ -57,11 +57,11 @@ pub struct History {
     pub sums: AllSums,
     /// Single events.
     pub pasts: AllPasts,
-    /// The rest of the read, where it goes on.
+    /// The rest of the read, if it continues.
     pub rest: Option<Rest>,
 }
 
-/// The records of one wallet in the store, and what an index has of it.
+/// The records of one wallet in the store, and its history in the index.
 pub struct Stored {
     records: Vec<Option<Settled>>,
     indexed: Option<Indexed>,
@@ -86,13 +86,13 @@ pub struct Jobs {
     running: SingleFlight<Address, Progress, Arc<Job>>,
     background: Arc<Semaphore>,
     doubts: Doubts,
-    /// Parts of positions that wallets had, one entry per market.
+    /// Parts of positions that wallets once had, one entry per market.
     parts: Cache<Address, Arc<[BTreeSet<B256>]>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-/// What the callers of a running read share.
+/// State that the callers of a running read share.
 struct Job {
     view: watch::Receiver<Ledger>,
     abort: AbortHandle,
@@ -149,8 +149,8 @@ impl Jobs {
         self.reader.markets.iter().map(|market| stored.is_indexed(market)).collect()
     }
 
-    /// The parts of positions that the wallet of `stored` is known to have had, one entry per market. Those of a
-    /// history that was contradicted count, too.
+    /// The parts of positions that the wallet of `stored` is known to have had, one entry per market, including those
+    /// in contradicted histories.
     pub async fn parts(&self, wallet: Address, stored: &Stored) -> Vec<BTreeSet<B256>> {
         let seen = self.parts.get(&wallet).await;
         let of = |(index, record): (usize, &Option<Settled>)| {
@@ -172,10 +172,10 @@ impl Jobs {
         }
     }
 
-    /// Makes the next read begin again in the markets where the history of `wallet` is `doubted`, and follow old state
-    /// where a position can change without a log: another endpoint, or the same one later, may return the logs that are
-    /// missing. Those that were `blank` before and after the read cost no more than a first read, and are read again
-    /// each time where only missing logs can be the cause.
+    /// Makes the next read start over in the markets where the history of `wallet` is `doubted`, and compare old state
+    /// if a position can change without a log: another endpoint, or the same one later, may return the missing logs.
+    /// Histories that were `blank` before and after the read cost no more than a first read. They are read again each
+    /// time, if only missing logs can be the cause.
     pub async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
         if doubted.is_empty() {
             return;
@@ -215,7 +215,7 @@ impl Jobs {
         let start = Start { wallet, records, indexed, hints, doubted, blocks, head };
         let work = self.running.join(wallet, || self.start(start));
         if !work.joined {
-            // The read goes on without its callers.
+            // The read continues without its callers.
             self.tasks.spawn(work.outcome.clone());
         }
         let (progress, rest) = match timeout_at(deadline, work.outcome.clone()).await {
@@ -238,12 +238,12 @@ impl Jobs {
         let read = async move { stop.run_until_cancelled(read_to_the_head(&reader, start, &view)).await };
         let task = self.tasks.spawn(read.instrument(span));
         let job = Job { view: receiver, abort: task.abort_handle(), permit: OnceLock::new() };
-        // After a cancellation or a panic, what was read so far counts, and there is more to read.
+        // After a cancellation or a panic, the parts read so far count, and the read is not finished.
         let outcome = async move { task.await.ok().flatten().unwrap_or(Progress::Running) };
         (outcome, Arc::new(job))
     }
 
-    /// Leaves a read to run without a caller, or aborts it where too many do.
+    /// Lets a read run without a caller, or aborts it if too many do.
     fn leave_running(&self, outcome: Outcome<Progress>, job: &Job) -> Option<Rest> {
         let chain = self.reader.chain;
         if job.permit.get().is_none() {
@@ -262,7 +262,7 @@ impl Jobs {
     }
 }
 
-/// Reads to the head; after a long read once more, to where the head is then.
+/// Reads to the head; after a long read once more, to the new head.
 async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sender<Ledger>) -> Progress {
     let (wallet, hints, doubted) = (start.wallet, start.hints.shared(), start.doubted.clone());
     start.hints = hints.clone().boxed();

@@ -25,28 +25,28 @@ pub(super) struct Ledger {
 pub(super) struct Entry {
     /// Counts of settled blocks.
     pub settled: Tally,
-    /// `None` where the amounts in settled blocks are not known.
+    /// `None` if the amounts in settled blocks are unknown.
     pub settled_sums: Option<Sums>,
     /// Counts of later blocks, which every read reads again.
     pub tail: Tally,
     pub tail_sums: Sums,
-    /// Single events in the same blocks; `None` where those in settled blocks are not known.
+    /// Single events in the same blocks; `None` if those in settled blocks are unknown.
     pub settled_past: Option<Past>,
     pub tail_past: Past,
     /// Complete through this block; `None` before any was read.
     pub through: Option<u64>,
-    /// There is a record of an earlier read.
+    /// Whether there is a record of an earlier read.
     pub read_before: bool,
     /// The block at which the next read of settled history begins.
     pub next: u64,
-    /// The hints of this market are not known now, so that it is not read.
+    /// Whether the market is not read, because its hints are unknown now.
     pub left_out: bool,
-    /// What old state shows, where the history is followed by it.
+    /// The position in old state, if the history is followed by it.
     pub followed: Option<Followed>,
     pub unexplained: Option<Unexplained>,
 }
 
-/// What old state shows of a position, in a protocol in which it can change without a log.
+/// The position in old state, for a protocol in which it can change without a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Followed {
     /// In the settled blocks that were compared.
@@ -55,7 +55,7 @@ pub(super) struct Followed {
     pub latest: Shown,
 }
 
-/// How far a read of the history is.
+/// How far a read of the history has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Through the head.
@@ -88,7 +88,7 @@ impl Ledger {
         Self { entries: markets.iter().zip(settled).map(entry).collect() }
     }
 
-    /// Leaves out the markets without an entry in `hints`, and the sums of those whose logs do not show all moves.
+    /// Leaves out the markets without an entry in `hints`, and the sums of markets whose logs do not show all moves.
     #[must_use]
     pub(super) fn planned(mut self, markets: &[Market], hints: &AllHints) -> Self {
         for ((entry, market), hints) in self.entries.iter_mut().zip(markets).zip(hints.iter()) {
@@ -101,7 +101,7 @@ impl Ledger {
         self
     }
 
-    /// Follows by old state the markets that are read from their beginning and can change without a log.
+    /// Follows, by old state, the markets that are read from their beginning and can change without a log.
     #[must_use]
     pub(super) fn following(mut self, markets: &[Market]) -> Self {
         for (entry, market) in self.entries.iter_mut().zip(markets) {
@@ -123,7 +123,7 @@ impl Ledger {
         markets.iter().zip(&self.entries).map(|(market, entry)| entry.pool(chain, market, progress)).collect()
     }
 
-    /// The sums of all amounts, one entry per market; `None` where they are not known.
+    /// The sums of all amounts, one entry per market; `None` if unknown.
     pub(super) fn sums(&self) -> Vec<Option<Sums>> {
         let sums = |entry: &Entry| {
             let principal = entry.followed.map(|followed| followed.latest.principal);
@@ -132,7 +132,7 @@ impl Ledger {
         self.entries.iter().map(sums).collect()
     }
 
-    /// What was read before, for the next logs; nothing if no market's logs depend on it.
+    /// The amounts before the next logs; empty if no market's logs depend on them.
     pub(super) fn before(&self, markets: &[Market]) -> AllBefore {
         if !markets.iter().any(|market| market.protocol.has_aliases()) {
             return AllBefore::new();
@@ -165,7 +165,7 @@ impl Entry {
                 tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history counts as partial");
                 Coverage::Partial
             }
-            // A read up to the head did not reach the first block: the history there is not known to be empty.
+            // A read up to the head did not reach the first block, so the history there is not known to be empty.
             (Progress::Done, None) => {
                 let (from_block, market) = (market.config.from_block, market.config.address);
                 remark = Some("the chain has not reached from_block, so nothing was read; correct chains.markets");

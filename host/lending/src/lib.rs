@@ -1,5 +1,5 @@
-//! Lending: the events of a wallet in the markets of a chain, and its positions there. Each protocol has a folder,
-//! which implements the traits in `protocol`; the other modules serve all protocols.
+//! Lending: a wallet's events in the markets of a chain, and its positions there. Each protocol has a folder, which
+//! implements the traits in `protocol`; the other modules serve all protocols.
 
 mod aave;
 mod asset;
@@ -10,7 +10,6 @@ pub mod config;
 mod crosscheck;
 mod ctoken;
 mod doubts;
-mod entries;
 mod events;
 mod everyone;
 pub mod fuzz;
@@ -40,10 +39,9 @@ mod whole;
 pub use asset::Asset;
 pub use balance::Balance;
 pub use crosscheck::{AllSums, State, cross_check};
-pub use entries::{Entry, What};
 pub use everyone::{Everyone, Mark, WalletEntries};
 pub use hints::{AllHints, Hinted};
-pub use indexed::{Index, Indexed, IndexedMarket};
+pub use indexed::{Entry, Index, Indexed, IndexedMarket, What};
 pub use jobs::{History, Jobs, Rest, Stored};
 pub use ledger::failed_pool;
 pub use market::Market;

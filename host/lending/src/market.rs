@@ -30,8 +30,8 @@ impl Market {
         Self { config, protocol }
     }
 
-    /// Whether `log` is one of the market's own that names `wallet`. A query over several protocols also returns logs
-    /// with a meaning in another one.
+    /// Whether `log` is one of the market's own logs and names `wallet`. A query over several protocols also returns
+    /// logs that mean something only in another one.
     pub(crate) fn is_own(&self, log: &Log, wallet: B256) -> bool {
         let topics = log.topics();
         let names = |s: &Signature| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet);

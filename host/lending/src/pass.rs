@@ -1,5 +1,4 @@
-//! One pass over the blocks of a read: events are counted in the order of the chain, and settled history is saved at
-//! checkpoints.
+//! One pass over the blocks of a read: counts events in chain order, and saves settled history at checkpoints.
 
 mod count;
 mod follow;
@@ -29,7 +28,7 @@ use assay_evm::{
 };
 use assay_store::Batch;
 
-/// A long read saves settled history after so many ranges or so much time, which is what a crash can lose.
+/// A long read saves settled history after this many ranges or this much time, which is the most that a crash can lose.
 const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
 
@@ -37,7 +36,7 @@ pub(super) struct Pass<'a> {
     reader: &'a Reader,
     plan: Plan,
     head: Block,
-    /// Last block that is settled; `None` while the chain is shorter than its finality.
+    /// The last settled block; `None` while the chain is shorter than its finality.
     settled_to: Option<Block>,
     pub ledger: Ledger,
     /// The saved records, one entry per market.
@@ -46,11 +45,11 @@ pub(super) struct Pass<'a> {
     doubted: Vec<usize>,
     /// First block not yet read.
     at: u64,
-    /// The first block of a read of a whole history.
+    /// The first block, if a whole history is read.
     whole_from: Option<u64>,
-    /// It has found no log so far.
+    /// Whether no log has been found so far.
     is_empty: bool,
-    /// The logs that name parts of positions, by block and index.
+    /// The logs that name parts of positions, by block and log index.
     naming: HashSet<(Option<B256>, Option<u64>)>,
     saved: Saved,
 }
@@ -59,7 +58,7 @@ pub(super) struct Pass<'a> {
 struct Saved {
     when: Instant,
     ranges_since: u32,
-    /// All settled history is saved.
+    /// Whether all settled history is saved.
     all: bool,
 }
 
@@ -108,7 +107,7 @@ impl Pass<'_> {
             }
         }
         self.ask_another_endpoint(self.head.number).await?;
-        // Also where there was no new block to read. A market that begins above the head was not read.
+        // Also if there was no new block to read. A market that begins above the head was not read.
         let head = self.head.number;
         let begun = |entry: &&mut Entry| !entry.left_out && entry.next <= head.saturating_add(1);
         for entry in self.ledger.entries.iter_mut().filter(begun) {
@@ -117,7 +116,7 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Counts the next chunk. `Some` width where the following chunks are to be narrower.
+    /// Counts the next chunk. Returns a width if the following chunks must be narrower.
     async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
             let found: Found = chunk.found.into_iter().collect();
@@ -155,16 +154,16 @@ impl Pass<'_> {
         extract(markets, &self.plan, found, &self.ledger.before(markets))
     }
 
-    /// Whether the logs of this contract name the parts of a position.
+    /// Whether the logs of this contract name parts of a position.
     fn names_parts(&self, contract: Address) -> bool {
         let own = |market: &&Market| market.config.address == contract;
         self.reader.markets.iter().find(own).is_some_and(|market| market.protocol.names_its_parts())
     }
 
-    /// Before it is saved that a wallet has no history at all, asks another endpoint once, where there is one. Of a
-    /// wallet with a history it asks only for logs that name parts of positions, of which a position does not show each
-    /// one that is missing. Most wallets have none, so that an endpoint which does not answer for the whole span at
-    /// once is not asked for its parts.
+    /// Before saving that a wallet has no history at all, asks another endpoint once, if there is one. For a wallet
+    /// with a history, asks only for logs that name parts of positions, because the position does not show every
+    /// missing one. Most wallets have none, so an endpoint that does not answer for the whole span at once is not asked
+    /// for parts of it.
     async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
         let Some((from, other)) = self.whole_from.take().zip(self.reader.client.other_endpoints()) else {
             return Ok(());
@@ -179,7 +178,7 @@ impl Pass<'_> {
         }
         let span = Span { from, to: through };
         let asked = queries.iter().map(|query| other.believed_logs(query, span));
-        // A log of a part counts by those around it, and its amount is missed in the position.
+        // The other logs show the part, and its missing amount shows in the position.
         let (wallet, is_empty) = (self.plan.wallet.into_word(), self.is_empty);
         let is_own = |log: &Log| self.reader.markets.iter().any(|market| market.is_own(log, wallet));
         let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
@@ -217,7 +216,7 @@ impl Pass<'_> {
         let block =
             if through == settled_to.number { Ok(Some(settled_to)) } else { self.reader.client.block(through).await };
         let Ok(Some(block)) = block else {
-            // The next checkpoint, or the next read, saves it.
+            // The next checkpoint or the next read saves it.
             tracing::warn!(
                 chain = self.reader.chain,
                 block = through,

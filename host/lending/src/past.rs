@@ -1,6 +1,6 @@
 //! The newest events of a wallet in one market, each with the amount that it moved, and the amounts of all events by
-//! kind. Events and amounts come from different logs. An event has an amount only where its block shows without doubt
-//! which one.
+//! kind. Events and amounts come from different logs. An event has an amount only if its block leaves no doubt which
+//! one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -21,19 +21,19 @@ const DAY: u64 = 86_400;
 /// The asset of an amount, on its side of the position.
 type Held = (Side, Asset);
 
-/// The single events of each market; `None` where the record of a history is older than events in records.
+/// The single events of each market; `None` if the history's record is older than single events in records.
 pub type AllPasts = Vec<Option<Past>>;
 
 /// The single events of a wallet in some blocks of one market.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Past {
-    /// The newest events that have a time, in the order of the chain.
+    /// The newest events that have a time, in chain order.
     events: VecDeque<EventRecord>,
-    /// The sum of the known amounts, and the number of events in it.
+    /// The sum of the known amounts, and the number of events it covers.
     amounts: BTreeMap<(EventKind, Held), (U256, u64)>,
-    /// UTC days with a liquidation, since 1970.
+    /// UTC days with a liquidation, in days since 1970.
     days: BTreeSet<u64>,
-    /// The number of events without a time, and of liquidations among them.
+    /// The number of events without a time, and how many of them are liquidations.
     timeless: u64,
     timeless_liquidations: u64,
 }
@@ -58,7 +58,7 @@ impl Past {
         self.shorten();
     }
 
-    /// These events, and the later ones after them.
+    /// These events, followed by the `later` ones.
     #[must_use]
     pub(super) fn then(mut self, later: &Self) -> Self {
         self.events.extend(&later.events);
@@ -78,8 +78,8 @@ impl Past {
         self.events.drain(..over);
     }
 
-    /// The events as features have them. `asset` returns the class of an asset and the number of its smallest units in
-    /// one whole token. The history has this `coverage` and these `counts`.
+    /// The events in the form of features. `asset` returns the class of an asset and the number of its smallest units
+    /// in one whole token. The history has this `coverage` and these `counts`.
     pub fn resolved(
         &self,
         coverage: Coverage,
@@ -116,7 +116,7 @@ impl Past {
         }
     }
 
-    /// The dollars of all `count` events of one kind; `None` where the dollars of one of them are not known.
+    /// The dollars of all `count` events of one kind; `None` if those of one event are unknown.
     fn dollars(&self, kind: EventKind, count: Option<u64>, usd: impl Fn(Held, U256) -> Option<f64>) -> Option<f64> {
         let of_kind = self.amounts.iter().filter(|((of, _), _)| *of == kind);
         let (sum, paired) = of_kind.fold((Some(0.0), 0_u64), |(sum, paired), ((_, asset), (amount, events))| {
@@ -158,7 +158,7 @@ impl From<PastRecord> for Past {
     }
 }
 
-/// The amount of each of `events`, in their order. `None` where the block leaves a doubt: it has more or fewer amounts
+/// The amount of each of `events`, in the same order. `None` if the block is ambiguous: it has more or fewer amounts
 /// than events of this kind, or an event of another kind may have moved one of the amounts.
 pub(super) fn paired<'a>(events: &[Event], moves: &'a [Moved]) -> Vec<Option<&'a Move>> {
     let mut blocks = BTreeMap::<(usize, u64), BTreeMap<EventKind, OfKind<'a>>>::new();
@@ -191,15 +191,15 @@ pub(super) fn paired<'a>(events: &[Event], moves: &'a [Moved]) -> Vec<Option<&'a
 #[derive(Default)]
 struct OfKind<'a> {
     events: usize,
-    /// Amounts that such an event may have moved, in the order of the chain.
+    /// Amounts that such an event may have moved, in chain order.
     moves: VecDeque<&'a Move>,
-    /// An event of another kind may have moved one of them.
+    /// Whether an event of another kind may have moved one of them.
     is_doubted: bool,
 }
 
-/// Whether an event of this kind can move this amount. Shares say nothing of what they were worth.
+/// Whether an event of this kind can move this amount. Shares and scaled amounts do not show their value.
 fn fits(kind: EventKind, moved: &Move) -> bool {
-    if matches!(moved.asset, Asset::Shares(_)) {
+    if matches!(moved.asset, Asset::Shares(_) | Asset::Scaled(_)) {
         return false;
     }
     let (gains, loses) = (moved.amount.is_positive(), moved.amount.is_negative());

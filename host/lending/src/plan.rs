@@ -2,15 +2,15 @@
 //!
 //! One query serves all logs that name the wallet in the same topic, over the addresses and signatures of all protocols
 //! and their hints. It may also return logs that no market wants, which are dropped; every log that it returns names
-//! the wallet. Transfers between the wallet and a list of contracts are one more query for both directions: each side
+//! the wallet. Transfers between the wallet and a list of contracts take one more query for both directions: each side
 //! is the wallet or one of the list. A first read costs two queries for Comet, three for Aave, three for both together,
 //! and one more with Compound v2.
 //!
-//! Two queries continue a history, and three one with Morpho Blue, where the third topic names the owner in most
+//! Continuing a history takes two queries, or three with Morpho Blue, where the third topic names the owner in most
 //! events. In the other protocols only Aave's liquidations name the wallet there, and each comes with a log of an
 //! aToken that names it in one of the first two: the seized aTokens were burnt or transferred. No other log explains
-//! that one, so that its receipt is read, which has the liquidation. A first read also asks for the third topic, so as
-//! not to depend on the list of aTokens that a pool has today. Over a short span a wallet has few transfers with any
+//! that one, so its receipt is read, which has the liquidation. A first read also queries the third topic, to avoid
+//! depending on the list of aTokens that a pool has today. Over a short span a wallet has few transfers with any
 //! address: they are part of the queries of their topics, and those with contracts outside the list are dropped.
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
@@ -24,23 +24,23 @@ use assay_evm::logs::LogQuery;
 
 /// The topic in which only liquidations name the wallet.
 const RARE: usize = 3;
-/// The key of the query for transfers between the wallet and a list of contracts. It sorts last.
+/// The key of the query for transfers between the wallet and a list of contracts. Sorts last.
 const BOTH: usize = usize::MAX;
 
 /// The queries and hints of one read.
 #[derive(Clone)]
 pub(super) struct Plan {
     pub wallet: Address,
-    /// It continues an earlier read.
+    /// Whether it continues an earlier read.
     pub is_tail: bool,
-    /// It reads a history again that the position contradicted.
+    /// Whether it rereads a history that the position contradicted.
     pub is_doubted: bool,
     pub queries: Vec<LogQuery>,
     pub hints: AllHints,
 }
 
 impl Plan {
-    /// Finds every event, also where the hints are incomplete.
+    /// Finds every event, even if the hints are incomplete.
     pub(super) fn new(markets: &[Market], hints: AllHints, wallet: Address) -> Self {
         Self::of(markets, hints, wallet, false)
     }
@@ -52,7 +52,7 @@ impl Plan {
 
     fn of(markets: &[Market], hints: AllHints, wallet: Address, tail: bool) -> Self {
         let mut by_topic = BTreeMap::<usize, LogQuery>::new();
-        // `word` in one of `topics`, or in either of them with `peer` in the other.
+        // Looks for `word` in one of `topics`, or in either with `peer` in the other.
         let mut ask =
             |contract: Address, topic0: B256, topics: RangeInclusive<usize>, word: B256, peer: Option<B256>| {
                 // Every mint and burn names the zero address, which has no position.
@@ -77,13 +77,13 @@ impl Plan {
                 }
             }
             for hint in hints {
-                // Where the log of a move between vaults is missing, their amounts show it.
+                // If the log of a move between vaults is missing, their amounts show it.
                 if tail && matches!(hint.naming, Naming::Alias { topic: RARE, .. }) {
                     continue;
                 }
                 let own = wallet.into_word();
                 let (topics, word, peer) = match hint.naming {
-                    Naming::At(topic) => (topic..=topic, own, None),
+                    Naming::At(topic) | Naming::Balance { topic, .. } => (topic..=topic, own, None),
                     Naming::With(peer) => (1..=2, own, Some(peer).filter(|_| !tail)),
                     Naming::Holder(_) => (1..=2, own, None),
                     Naming::Alias { topic, word, .. } => (topic..=topic, word, None),
@@ -94,7 +94,7 @@ impl Plan {
         Self { wallet, is_tail: tail, is_doubted: false, queries: by_topic.into_values().collect(), hints }
     }
 
-    /// Whether `contract` is a market with hints, so that its logs in receipts count.
+    /// Whether `contract` is a market with hints, whose logs in receipts count.
     pub(super) fn reads_receipts_of(&self, markets: &[Market], contract: Address) -> bool {
         let hinted = |hints: &Option<Vec<_>>| hints.as_ref().is_some_and(|hints| !hints.is_empty());
         markets.iter().zip(self.hints.iter()).any(|(market, hints)| market.config.address == contract && hinted(hints))
@@ -115,7 +115,7 @@ mod tests {
 
     const WALLET: Address = Address::repeat_byte(0xaa);
 
-    /// How many values each topic may have, over how many addresses.
+    /// The number of values for each topic, and of addresses.
     fn asked(markets: &[Market], hints: Vec<Hint>, wallet: Address) -> Vec<([usize; 4], usize)> {
         let hints = markets.iter().map(|_| Some(hints.clone())).collect();
         let plan = Plan::new(markets, hints, wallet);

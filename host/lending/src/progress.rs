@@ -19,18 +19,19 @@ pub struct LendingProgress {
     pub last_event_at: Option<Time>,
     pub last_liquidation_at: Option<Time>,
     pub synced_to_block: u64,
-    /// Hash of that block. Another hash there means that the chain was reorganised or replaced.
+    /// Hash of that block. A different hash there means that the chain was reorganised or replaced.
     pub synced_block_hash: B256,
-    /// The sums of the amounts. Absent where they were not summed, and in records older than this field.
+    /// The sums of the amounts. Absent if they were not summed, and in records older than this field, whose `flows` had
+    /// no scaled amounts; the history of such a record is read once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flows: Option<Vec<FlowRecord>>,
+    pub sums: Option<Vec<FlowRecord>>,
     /// Single events. Absent in records older than this field; the history of such a record is read once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub past: Option<PastRecord>,
-    /// What old state shows. Absent where the history is not compared with old state.
+    /// The position in old state. Absent if the history is not compared with old state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<Shown>,
-    /// Absent where old state explains the history, or was not asked.
+    /// Absent if old state explains the history, or was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<Unexplained>,
 }
@@ -38,17 +39,17 @@ pub struct LendingProgress {
 /// The newest events, and the amounts of all events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PastRecord {
-    /// In the order of the chain.
+    /// In chain order.
     pub events: Vec<EventRecord>,
     pub amounts: Vec<AmountRecord>,
-    /// UTC days with a liquidation, since 1970.
+    /// UTC days with a liquidation, in days since 1970.
     pub days: Vec<u64>,
-    /// The number of events without a time, and of liquidations among them.
+    /// The number of events without a time, and how many of them are liquidations.
     pub timeless: u64,
     pub timeless_liquidations: u64,
 }
 
-/// One event, with the asset and the amount that it moved where they are known.
+/// One event, with the asset and amount that it moved, if known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventRecord {
     pub time: u64,
@@ -67,28 +68,28 @@ pub struct AmountRecord {
     pub events: u64,
 }
 
-/// What the state of a market after a block shows of a wallet.
+/// A wallet's position in the state of a market after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Shown {
     pub block: u64,
     /// The position without interest: a supply if positive, a debt if negative.
     pub principal: I256,
-    /// A number that grows with each change of the position while the market pays rewards, and stays otherwise. Anybody
-    /// can make it grow without a change.
+    /// A number that grows with each change of the position while the market pays rewards, and otherwise stays the
+    /// same. Anybody can make it grow without a change.
     pub touched: u64,
 }
 
-/// What old state leaves open about a history.
+/// What old state cannot explain about a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unexplained {
-    /// The endpoint does not return it.
+    /// The endpoint does not return old state.
     NoOldState,
-    /// It shows changes that come with logs, and these were not read.
+    /// Old state shows changes that come with logs, and these logs were not read.
     LogsMissing,
     /// There are too many changes to compare.
     TooMany,
-    /// Two changes of a debt that cancel each other would have left no trace. This is unlikely, and only said.
+    /// Two changes of a debt that cancel each other would have left no trace. This is unlikely, and only reported.
     Untraced,
 }
 
@@ -106,13 +107,13 @@ impl Unexplained {
         }
     }
 
-    /// Whether a history with this remark is not complete.
+    /// Whether this remark means that a history is not complete.
     pub fn is_lack(remark: &str) -> bool {
         remark != UNTRACED
     }
 }
 
-/// Which part of a position an amount belongs to.
+/// The part of a position that an amount belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -120,7 +121,7 @@ pub enum Side {
     Supply,
     /// Borrowed.
     Debt,
-    /// Supplied where positive, borrowed where negative.
+    /// Supplied if positive, borrowed if negative.
     Base,
     /// Supplied, without interest.
     Collateral,
@@ -136,7 +137,7 @@ pub struct FlowRecord {
     pub high: I256,
     pub low: I256,
     pub moves: u64,
-    /// Some of it was debt at a fixed rate.
+    /// Whether some of it was debt at a fixed rate.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fixed_rate: bool,
 }
@@ -153,7 +154,7 @@ mod tests {
             B256::repeat_byte(3)
         );
         let old: LendingProgress = serde_json::from_str(&text).unwrap();
-        assert_eq!((old.synced_to_block, &old.flows), (9, &None));
+        assert_eq!((old.synced_to_block, &old.sums), (9, &None));
         assert_eq!(serde_json::to_string(&old).unwrap(), text);
     }
 }

@@ -1,4 +1,4 @@
-//! What readers need of a lending protocol. Each protocol implements these two traits in its own folder.
+//! The traits that connect readers to a lending protocol. Each protocol implements both in its own folder.
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
@@ -12,8 +12,8 @@ use crate::{
     asset::Asset,
     balance::Balance,
     config::MarketConfig,
-    entries::Entry,
     hints::Hint,
+    indexed::Entry,
     progress::{Shown, Side, Unexplained},
     sums::{Move, Sums},
 };
@@ -29,19 +29,19 @@ pub(crate) struct Signature {
     pub wallet_at: usize,
 }
 
-/// The logs of a span of blocks that concern a wallet in one market, each list in the order of the chain.
+/// The logs of a span of blocks that concern a wallet in one market, each list in chain order.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence<'a> {
-    /// Logs of the market that name the wallet, by its protocol's signatures. Those in `receipts` are among them.
+    /// Logs of the market that name the wallet, by its protocol's signatures, including those in `receipts`.
     pub own: Vec<&'a Log>,
     /// Logs that match the market's hints.
     pub hints: Vec<&'a Log>,
-    /// All logs of the market in transactions that any market's hints point at. They may name other wallets, and
+    /// All logs of the market in transactions that any market's hints point to. They may name other wallets, and
     /// include those in `own`.
     pub receipts: Vec<&'a Log>,
     /// The market's hints.
     pub listed: &'a [Hint],
-    /// What was read before.
+    /// The amounts that were read before.
     pub before: Option<Before<'a>>,
 }
 
@@ -52,39 +52,39 @@ pub(crate) struct Before<'a> {
     pub sums: &'a Sums,
 }
 
-/// The terms of several markets, in their order; `None` for one that does not answer as its protocol should.
+/// The terms of several markets, in order; `None` for a market that does not answer as its protocol should.
 pub(crate) type FoundTerms<'a> = BoxFuture<'a, Result<Vec<Option<MarketTerms>>, Fault>>;
 
-/// The blocks in which changes without a log are sought, and what is known of them.
+/// The blocks to search for changes without a log, and what is known about them.
 pub(crate) struct Quest<'a> {
     pub client: &'a Client,
     pub market: Address,
     pub wallet: Address,
     pub span: Span,
-    /// What old state shows before `span`, where it is known.
+    /// The position in old state before `span`, if known.
     pub before: Option<Shown>,
     /// The amounts and the events that the logs of `span` show, by block.
     pub logged: Vec<(u64, Move)>,
     pub events: Vec<(u64, EventKind)>,
 }
 
-/// What old state adds to the logs of a span.
+/// The changes that old state adds to the logs of a span.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unlogged {
-    /// In the order of the chain. `None` where the logs show a part of the same event.
+    /// In chain order. The kind is `None` if the logs show a part of the same event.
     pub changes: Vec<(u64, Option<EventKind>, Move)>,
-    /// What old state shows after the span.
+    /// The position in old state after the span.
     pub after: Shown,
-    /// Changes that cancel each other would have left no trace.
+    /// Whether changes that cancel each other would have left no trace.
     pub is_untraced: bool,
 }
 
-/// Why it is not known.
+/// Why changes without a log are unknown.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Obstacle {
-    /// For now.
+    /// A later try may succeed.
     Unread(Fault),
-    /// Another try ends in the same way.
+    /// A later try would fail in the same way.
     Lasting(Unexplained),
 }
 
@@ -97,9 +97,9 @@ impl From<Fault> for Obstacle {
     }
 }
 
-/// How the history of a wallet is read in the markets of one protocol.
+/// Reads the history of a wallet in the markets of one protocol.
 pub(crate) trait LendingProtocol: Debug + Send + Sync {
-    /// Markets of one family are looked up together.
+    /// The family of the protocol. Markets of one family are looked up together.
     fn family(&self) -> &'static str;
 
     /// The terms of `markets`, all of this protocol's family, in the state after block `at`.
@@ -108,7 +108,7 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
     /// The logs of a market that name a wallet.
     fn signatures(&self) -> &'static [Signature];
 
-    /// The market's logs that count in a receipt and are not among [`signatures`](Self::signatures).
+    /// The market's logs that count in a receipt but are not among [`signatures`](Self::signatures).
     fn in_receipts(&self) -> &'static [B256] {
         &[]
     }
@@ -118,22 +118,22 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         EventCounts::ZERO
     }
 
-    /// The events of `wallet` in one market, in the order of the chain. Several logs of a transaction may be one event.
+    /// The events of `wallet` in one market, in chain order. Several logs of a transaction may be one event.
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)>;
 
-    /// The amounts by which the same logs changed `wallet`'s position, in the order of the chain.
+    /// The amounts by which the same logs changed `wallet`'s position, in chain order.
     fn moves<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<(Move, &'a Log)> {
         Vec::new()
     }
 
-    /// Whether `log`, which matches `hint`, needs no receipt: `own`, logs of the market that name the wallet in the
-    /// same transaction, and `hinting`, its logs that match hints, say enough.
+    /// Whether `log`, which matches `hint`, needs no receipt because other logs of the transaction are enough: `own`,
+    /// logs of the market that name the wallet, and `hinting`, logs that match its hints.
     fn is_explained(&self, hint: &Hint, _log: &Log, _wallet: B256, own: &[&Log], _hinting: &[&Log]) -> bool {
         hint.is_explained_by(own)
     }
 
-    /// The logs in `own`, logs of the market that name the wallet, that are one kind of event if a certain log follows
-    /// them and another if none does, and that none follows: only the receipt shows that none was left out.
+    /// The logs in `own`, logs of the market that name the wallet, whose kind of event depends on a certain log after
+    /// them, and which no such log follows. Only the receipt shows that none was left out.
     fn unsettled<'a>(&self, _own: &[&'a Log], _wallet: B256) -> Vec<&'a Log> {
         Vec::new()
     }
@@ -143,34 +143,35 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         false
     }
 
-    /// Whether the logs name the parts of a position, which does not show then that the only log of a part is missing.
+    /// Whether the parts of a position are known only from the logs. The position then does not show that the only log
+    /// of a part is missing.
     fn names_its_parts(&self) -> bool {
         false
     }
 
-    /// Whether the hints of a wallet name more than the wallet.
+    /// Whether the hints of a wallet contain words other than the wallet.
     fn has_aliases(&self) -> bool {
         false
     }
 
-    /// The entries of a wallet whose words in the logs of a market have these entries, by the wallet's hints. The
-    /// wallet itself is the first. `None` where the entries leave a doubt.
+    /// Joins the entries of the words that identify a wallet in the logs of a market, by the wallet's hints. The wallet
+    /// itself comes first. `None` if the entries leave a doubt.
     fn joined(&self, of_words: &[(B256, &[Entry])], _hints: &[Hint]) -> Option<Vec<Entry>> {
         of_words.first().map(|(_, entries)| entries.to_vec())
     }
 
-    /// Whether the logs show all that changes a position, so that amounts can be compared with it.
+    /// Whether the logs show everything that changes a position, so the amounts can be compared with it.
     fn adds_up(&self, _hints: &[Hint]) -> bool {
         false
     }
 
-    /// Whether a position can change without a log, which [`unlogged`](Self::unlogged) then finds.
+    /// Whether a position can change without a log. [`unlogged`](Self::unlogged) then finds the change.
     fn changes_without_logs(&self) -> bool {
         false
     }
 
-    /// The logs beside which the same transaction may have changed the position without a log, each with what the
-    /// wallet owned at least after it, in the market's only asset.
+    /// The logs whose transaction may also have changed the position without a log, each with the least that the wallet
+    /// owned after it, in the market's only asset.
     fn incomplete<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<(I256, &'a Log)> {
         Vec::new()
     }
@@ -180,7 +181,7 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         std::future::ready(Ok(Unlogged { after: quest.before.unwrap_or_default(), ..Unlogged::default() })).boxed()
     }
 
-    /// Whether a market's own logs are worth reading while its terms are not known.
+    /// Whether a market's own logs are worth reading while its terms are unknown.
     fn reads_without_terms(&self) -> bool {
         true
     }
@@ -194,23 +195,23 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
 /// The terms of one market: contracts and parameters that governance can change. They are looked up again every hour.
 pub type MarketTerms = Arc<dyn LendingTerms>;
 
-/// How the position of a wallet is read in one market, by the market's terms.
+/// Reads the position of a wallet in one market, by the market's terms.
 pub trait LendingTerms: Debug + Send + Sync {
     /// The calls that return a wallet's position.
     fn calls(&self, wallet: Address) -> Vec<Call>;
 
-    /// The position in the answers to [`calls`](Self::calls), where `quote_usd` is the price of
-    /// [`quoted_in`](Self::quoted_in); `None` where a balance, or a price that matters, is missing: a part of a
-    /// position is not a position.
+    /// The position in the answers to [`calls`](Self::calls). `quote_usd` is the price of
+    /// [`quoted_in`](Self::quoted_in). `None` if a balance, or a price that matters, is missing: part of a position is
+    /// not a position.
     fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held>;
 
-    /// As [`held`](Self::held), with the price that it needs from `prices`.
+    /// Like [`held`](Self::held), with the price taken from `prices`.
     fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         self.held(answers, self.quoted_in().and_then(|asset| prices.get(&Some(asset)).map(|price| price.usd)))
     }
 
-    /// The balance of each asset in the answers to [`calls`](Self::calls); `None` where one is missing, or where
-    /// amounts are not compared in this protocol.
+    /// The balance of each asset in the answers to [`calls`](Self::calls); `None` if one is missing, or if this
+    /// protocol does not compare amounts.
     fn balances(&self, _answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
         None
     }
@@ -223,25 +224,30 @@ pub trait LendingTerms: Debug + Send + Sync {
     /// The calls that show whether a wallet without any event ever had a position, as far as contracts keep a trace.
     fn traces(&self, wallet: Address) -> Vec<Call>;
 
-    /// Whether the answers to [`traces`](Self::traces) prove that it had.
+    /// Whether the answers to [`traces`](Self::traces) prove that it had one.
     fn ever_held(&self, answers: &[Option<Bytes>]) -> bool;
 
-    /// The storage slot with a trace that no call returns, where the answers to [`traces`](Self::traces) allow for one.
+    /// The balances that changed at least once, by the answers to [`traces`](Self::traces), with a log for each change.
+    fn touched(&self, _answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+        Vec::new()
+    }
+
+    /// The storage slot with a trace that no call returns, if the answers to [`traces`](Self::traces) allow for one.
     fn trace_slot(&self, _answers: &[Option<Bytes>], _wallet: Address) -> Option<(Address, U256)> {
         None
     }
 
-    /// Whether `value` of that slot proves that the wallet had a position.
+    /// Whether `value` in that slot proves that the wallet had a position.
     fn is_trace(&self, _value: U256) -> bool {
         false
     }
 
-    /// Why no history in this market can be complete, in words; `None` if it can.
+    /// Why no history in this market can be complete, in words; `None` if one can.
     fn lacks(&self) -> Option<&'static str> {
         None
     }
 
-    /// The logs beside those of the market that point at a transaction.
+    /// The logs, other than those of the market, that point to a transaction.
     fn hints(&self) -> Vec<Hint> {
         Vec::new()
     }
@@ -256,9 +262,9 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
-    /// Looks up the words that identify `wallet` in the logs, in the state after block `at`. The wallet once had the
-    /// `known` parts of a position. `None` for a market whose logs name only wallets; the future returns `None` if the
-    /// market does not answer.
+    /// Looks up the words that identify `wallet` in the logs, in the state after block `at`. `known` are the parts of a
+    /// position that the wallet once had. `None` for a market whose logs name only wallets; the future returns `None`
+    /// if the market does not answer.
     fn aliases<'a>(
         &'a self,
         _client: &'a Client,
@@ -269,9 +275,9 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
-    /// Reads the parts of a market in which a wallet did what `used` says, in the state after block `at`. They replace
-    /// these terms for the wallet. `None` for a market whose position is in the answers to [`calls`](Self::calls), and
-    /// in the future where the market does not answer for a part.
+    /// Reads the parts of a market that a wallet used, by its moves in `used`, in the state after block `at`. They
+    /// replace these terms for the wallet. `None` for a market whose position is in the answers to
+    /// [`calls`](Self::calls); the future returns `None` if the market does not answer for a part.
     fn parts<'a>(
         &'a self,
         _client: &'a Client,
@@ -286,7 +292,7 @@ pub trait LendingTerms: Debug + Send + Sync {
 /// The hints of a wallet, in addition to those of its market.
 pub type FoundAliases<'a> = BoxFuture<'a, Result<Option<Vec<Hint>>, Fault>>;
 
-/// What a wallet did in a market.
+/// A wallet's moves and hints in a market.
 #[derive(Debug, Clone, Copy)]
 pub struct Used<'a> {
     pub sums: &'a Sums,
@@ -294,15 +300,15 @@ pub struct Used<'a> {
     pub hints: &'a [Hint],
 }
 
-/// The parts of a market in which a wallet was.
+/// The parts of a market that a wallet used.
 pub type FoundParts<'a> = BoxFuture<'a, Result<Option<Box<dyn Parts>>, Fault>>;
 
-/// Markets in one contract, of which a wallet used some.
+/// Markets in one contract, some of which a wallet used.
 pub trait Parts: Send {
-    /// The tokens that the wallet has there, or owes.
+    /// The tokens that the wallet has or owes there.
     fn tokens(&self) -> BTreeSet<Address>;
 
-    /// Their terms for the wallet. `priced` says whether a token has a price in dollars, and its decimals if it is
+    /// Their terms for the wallet. `priced` returns whether a token has a price in dollars, and its decimals if it is
     /// configured.
     fn priced(self: Box<Self>, priced: &dyn Fn(Address) -> Option<Option<u8>>) -> MarketTerms;
 }
@@ -313,11 +319,11 @@ pub struct Held {
     pub supplied_usd: f64,
     pub borrowed_usd: f64,
     pub supplied_assets: u32,
-    /// The parts of the position, where the protocol shows them.
+    /// The parts of the position, if the protocol shows them.
     pub parts: HeldParts,
 }
 
-/// What a position consists of, in dollars by asset, and how far it is from a liquidation.
+/// The assets of a position, in dollars, and its distance to liquidation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HeldParts {
     /// The deposits that secure the debt.
@@ -327,14 +333,14 @@ pub struct HeldParts {
     pub threshold: Option<f64>,
     /// `None` without debt.
     pub health_factor: Option<f64>,
-    /// The market did not answer with threshold and health factor.
+    /// Whether the market failed to return threshold and health factor.
     pub lacking: bool,
-    /// Tokens without a price in dollars, of which there is a deposit that secures no debt. It is in no other figure.
+    /// Deposited tokens that have no price in dollars and secure no debt. No other figure includes them.
     pub unpriced: Vec<Address>,
 }
 
 impl HeldParts {
-    /// Sets threshold and health factor. `weighted` is the sum of the collateral, each asset times its own threshold.
+    /// Sets threshold and health factor. `weighted` is the sum of the collateral, each asset times its threshold.
     pub(crate) fn weigh(&mut self, weighted: f64) {
         let sum = |of: &[(Address, f64)]| of.iter().map(|(_, usd)| *usd).sum::<f64>();
         let (collateral, debt) = (sum(&self.collateral), sum(&self.debt));
@@ -343,7 +349,7 @@ impl HeldParts {
     }
 }
 
-/// Terms of a protocol as terms of any.
+/// Boxes the terms of one protocol as those of any.
 pub(crate) fn boxed<T: LendingTerms + 'static>(found: Vec<Option<T>>) -> Vec<Option<MarketTerms>> {
     found.into_iter().map(|terms| terms.map(|terms| Arc::new(terms) as MarketTerms)).collect()
 }

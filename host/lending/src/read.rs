@@ -1,5 +1,5 @@
 //! One read of a wallet's lending history: from the end of the last read to the head, over all markets together, after
-//! a check that the chain still has the blocks of the records.
+//! checking that the chain still has the blocks of the records.
 
 use futures::future::BoxFuture;
 use tokio::sync::watch;
@@ -18,23 +18,23 @@ use crate::{
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Fault, Span, logs::Chunk};
 
-/// Blocks in which a wallet has few logs, so that fewer queries with more results are cheaper: hours to days.
+/// Over at most this many blocks, hours to days, a wallet has few logs, so fewer queries with more results are cheaper.
 const TAIL: u64 = 20_000;
 
 /// Blocks that are requested by number, possibly in a batch with other requests.
 pub type Blocks = BoxFuture<'static, Result<Vec<Option<Block>>, Fault>>;
 
-/// What a read begins with.
+/// The data at the start of a read.
 pub(super) struct Start {
     pub wallet: Address,
     /// One entry per market.
     pub records: Vec<Option<Settled>>,
-    /// What an index has of the wallet.
+    /// The wallet's history in the index.
     pub indexed: Option<Indexed>,
     pub hints: Hinted,
-    /// The markets whose history the position contradicted not long ago.
+    /// The markets whose history the position contradicted recently.
     pub doubted: Vec<usize>,
-    /// Those of [`anchors`](Reader::anchors).
+    /// The blocks of [`anchors`](Reader::anchors).
     pub blocks: Blocks,
     pub head: Block,
 }
@@ -64,7 +64,7 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
     );
     let (records, settled_to, plan, first) = match checked {
         Ok((stale, settled_to)) if stale.is_empty() => (records, settled_to, plan, first),
-        // The read begins elsewhere now.
+        // The read now begins elsewhere.
         Ok((stale, settled_to)) => (reader.forget(wallet, records, &stale).await, settled_to, whole, None),
         Err(fault) => {
             tracing::warn!(chain = reader.chain, %fault, "lending history cannot be continued");
@@ -75,7 +75,7 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
     run(reader.chain, Pass::new(reader, plan, records, &doubted, head, settled_to), first, view).await
 }
 
-/// `records`, or those with which an index continues them.
+/// `records`, continued by the index if possible.
 async fn begin(
     reader: &Reader,
     wallet: Address,
@@ -121,8 +121,8 @@ async fn run(
     }
 }
 
-/// The records that cannot be continued, because they are `lacking` or end at a block that was replaced, and the block
-/// through which this read settles history. `anchors` are the numbers of [`anchors`](Reader::anchors) with their blocks.
+/// The records that cannot be continued, because they are `lacking` or end at a replaced block, and the block through
+/// which this read settles history. `anchors` are the numbers of [`anchors`](Reader::anchors) with their blocks.
 async fn check(
     reader: &Reader,
     records: &[Option<Settled>],
@@ -139,7 +139,7 @@ async fn check(
     for (index, record) in records.iter().enumerate() {
         let Some(record) = record.as_ref().filter(|_| !stale.contains(&index)) else { continue };
         if record.through > head.number {
-            // An endpoint that is behind says nothing about the blocks after its head.
+            // An endpoint that is behind knows nothing about the blocks after its head.
             let newer = reader.client.newer_than(head).is_some_and(|newer| newer.number >= record.through);
             if newer || reader.client.is_behind(head).await? {
                 return Err(Fault::UnknownBlock);
@@ -162,8 +162,8 @@ async fn check(
     Ok((stale, settles.transpose()?))
 }
 
-/// The records that lack amounts or single events. Their histories are read once more: without amounts a history cannot
-/// be compared with the position.
+/// The records that lack amounts or single events. Their histories are read once more, because without amounts a
+/// history cannot be compared with the position.
 fn lacking(reader: &Reader, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
     let markets = reader.markets.iter().zip(hints.iter());
     let lacks = |(record, (market, hints)): (&Option<Settled>, (&Market, &Option<Vec<Hint>>))| {

@@ -1,4 +1,4 @@
-//! What every read of lending history on one chain shares: the client, the markets, and the records of earlier reads.
+//! State shared by every read of lending history on one chain: the client, the markets, and earlier records.
 
 use std::sync::Arc;
 
@@ -15,28 +15,28 @@ use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Client, config::LogLimits};
 use assay_store::{Batch, Store, StoreError};
 
-/// What a read needs besides the wallet. Shared by all reads of a chain.
+/// The dependencies of a read, shared by all reads of a chain.
 pub struct Reader {
     pub chain: ChainId,
     pub client: Client,
     pub markets: Arc<[Market]>,
     pub store: Store,
-    /// Tasks of writes. They must end before the store is closed.
+    /// Tasks that write. They must end before the store is closed.
     pub tasks: TaskTracker,
     pub logs: LogLimits,
     pub finality: u64,
-    /// Where histories begin that it has.
+    /// An index in which histories can begin.
     pub index: Option<Arc<dyn Index>>,
-    /// A source of first histories where the endpoint answers for short ranges alone.
+    /// A source of first histories, for endpoints that answer only for short ranges.
     pub whole: Option<Arc<dyn WholeRange>>,
-    /// The newest records, also before they are on disk.
+    /// The newest records, even before they are on disk.
     pub recent: Recent,
 }
 
 /// Records by wallet, one entry per market.
 pub struct Recent(Cache<Address, Arc<[Option<Settled>]>>);
 
-/// Wallets whose records are cached.
+/// Number of wallets whose records are cached.
 const CACHED: u64 = 50_000;
 
 impl Default for Recent {
@@ -58,7 +58,7 @@ impl Reader {
     }
 
     /// Caches `records`, and writes `batch`, their changes, in the background. A response does not wait for the disk:
-    /// what a crash loses is read again.
+    /// records lost in a crash are read again.
     pub(super) async fn save(&self, wallet: Address, records: &[Option<Settled>], batch: Result<Batch, StoreError>) {
         self.recent.0.insert(wallet, records.into()).await;
         let (store, chain) = (self.store.clone(), self.chain);
@@ -76,7 +76,7 @@ impl Reader {
     }
 
     /// The blocks, in ascending order, by which `records` and an index that ends at block `indexed` are checked at
-    /// `head`, with the one through which history is settled then.
+    /// `head`, and the block through which history is then settled.
     pub(super) fn anchors(&self, records: &[Option<Settled>], indexed: Option<u64>, head: Block) -> Vec<u64> {
         let known = records.iter().flatten().map(|record| record.through).chain(indexed);
         let known = known.filter(|block| *block <= head.number);
@@ -86,9 +86,9 @@ impl Reader {
         numbers
     }
 
-    /// The block through which a read settles history. `None` while the chain is shorter than its finality, and where
-    /// all records end less than another finality before that block: a tail of twice the length costs nothing more, and
-    /// a new record costs a block and a write.
+    /// The block through which a read settles history. `None` while the chain is shorter than its finality, or if all
+    /// records end less than another finality before that block: a tail of twice the length costs nothing more, but a
+    /// new record costs a block and a write.
     pub(super) fn settles(&self, records: &[Option<Settled>], head: Block) -> Option<u64> {
         let deepest = head.number.checked_sub(self.finality)?;
         let due = |record: &Option<Settled>| {
@@ -97,8 +97,8 @@ impl Reader {
         records.iter().any(due).then_some(deepest)
     }
 
-    /// Removes the records of these markets. A write in the background may follow the removal: the cache counts until a
-    /// restart, and after that the record is doubted again.
+    /// Removes the records of these markets. A background write may follow the removal. The cache wins until a restart;
+    /// after that the record is doubted again.
     pub(super) async fn doubt(&self, wallet: Address, doubted: &[usize]) {
         let records = self.records(wallet).await;
         let records = self.forget(wallet, records, doubted).await;

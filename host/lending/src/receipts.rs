@@ -1,6 +1,6 @@
-//! The logs of a span of blocks with the receipts that hints point at, and those that tell an event's kind. Each receipt is read once for all markets, and
-//! is valid only if it is of that transaction and block and contains the logs that pointed at it. A span without its
-//! receipts counts as not read.
+//! The logs of a span of blocks, with the receipts that hints point to and those that decide an event's kind. Each
+//! receipt is read once for all markets. It is valid only if it belongs to that transaction and block and contains the
+//! logs that pointed to it. A span without its receipts counts as not read.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -15,25 +15,25 @@ use assay_evm::{
     logs::{Chunk, Receipt, Stop, chunk},
 };
 
-/// Receipts in one request. The receipt of a transaction that fills a block with logs has about eight megabytes.
+/// Receipts per request. The receipt of a transaction that fills a block with logs has about eight megabytes.
 pub(super) const AT_ONCE: usize = 20;
-/// Receipts of one span. A span with more is read in parts, so that checkpoints fall between them.
+/// Maximum receipts per span. A span with more is read in parts, with checkpoints between them.
 const MOST: usize = 500;
-/// Concurrent requests of one span.
+/// Concurrent requests per span.
 pub(super) const CONCURRENCY: usize = 2;
 
-/// First wait before logs are requested again from endpoints that are busy; doubled with each further one.
+/// First pause before logs are requested again from busy endpoints; doubled each time.
 const PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(4);
 
-/// A transaction whose receipt is needed, and the logs that point at it.
+/// A transaction whose receipt is needed, and the logs that point to it.
 pub(super) struct Wanted {
     pub transaction: B256,
     hints: Vec<Log>,
 }
 
 impl Reader {
-    /// The logs of `span`, in parts where it is dense.
+    /// The logs of `span`, in parts if it is dense.
     pub(super) async fn chunk(&self, plan: &Plan, span: Span) -> Chunk<Found> {
         let chunk = chunk(span, self.logs.range, |span| self.fetch_patiently(plan, span)).await;
         if let Some(Stop::Ceiling(width)) = chunk.stop {
@@ -42,9 +42,9 @@ impl Reader {
         chunk
     }
 
-    /// As [`fetch`](Self::fetch), and again after a failure for which a wait may help: all endpoints rest for a moment, as
-    /// after a request of another read that was not answered in time, or they answer other requests, and are busy and
-    /// not down. A slow machine leaves no gap.
+    /// Like [`fetch`](Self::fetch), but tries again after a failure that a pause may resolve: all endpoints are
+    /// resting, for example after another read's request timed out, or they answer other requests and are busy, not
+    /// down. A slow machine leaves no gap.
     async fn fetch_patiently(&self, plan: &Plan, span: Span) -> Result<Found, Fault> {
         let mut pause = PAUSE;
         loop {
@@ -73,10 +73,10 @@ impl Reader {
         Ok(Found { logs, receipts })
     }
 
-    /// The logs of markets with hints in the transactions that `logs`, all of a span, point at.
+    /// The logs of markets with hints in the transactions that `logs`, all of a span, point to.
     ///
     /// # Errors
-    /// [`Fault`], also where a receipt is missing or not valid.
+    /// [`Fault`], including for a missing or invalid receipt.
     pub(super) async fn receipts(&self, plan: &Plan, logs: &[Log]) -> Result<Vec<Log>, Fault> {
         let wanted = wanted(&self.markets, plan, logs)?;
         if wanted.is_empty() {
@@ -111,7 +111,7 @@ pub(super) fn unhinted(transaction: B256, answer: Value) -> Result<Vec<Log>, Fau
     checked(&Wanted { transaction, hints: Vec::new() }, answer)
 }
 
-/// Each transaction once, in the order of their hashes.
+/// Each transaction once, in order of hash.
 pub(super) fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, Fault> {
     let wallet = plan.wallet.into_word();
     let mut found = BTreeMap::<B256, Vec<Log>>::new();
@@ -131,8 +131,8 @@ pub(super) fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Ve
     Ok(found.into_iter().map(|(transaction, hints)| Wanted { transaction, hints }).collect())
 }
 
-/// The logs in `hinting`, which match the `hints` of `market`, that only their receipt explains, and those in `own`, the
-/// market's logs that name the wallet, whose kind only their receipt tells.
+/// The logs in `hinting`, which match the `hints` of `market`, that only their receipt explains; and the logs in `own`,
+/// the market's logs that name the wallet, whose kind only their receipt shows.
 pub(super) fn unexplained<'l>(
     market: &Market,
     hints: &[Hint],
@@ -151,7 +151,7 @@ pub(super) fn unexplained<'l>(
     pointing
 }
 
-/// One block may have any number: it cannot be read in parts.
+/// Whether to read the span in parts. A single block may have any number.
 fn too_many(wanted: &[Wanted]) -> bool {
     let block = |wanted: &Wanted| wanted.hints.first().and_then(|hint| hint.block_number);
     wanted.len() > MOST && wanted.windows(2).any(|pair| matches!(pair, [one, next] if block(one) != block(next)))
@@ -171,7 +171,7 @@ fn beside<'a, 'l>(logs: &'a [&'l Log], log: &Log) -> &'a [&'l Log] {
     rest.split_at(rest.partition_point(|other| self::place(other) == place)).0
 }
 
-/// Those of one transaction together, each transaction's in their order, and each once.
+/// The logs grouped by transaction, in order and without duplicates.
 fn by_transaction<'l>(logs: impl Iterator<Item = &'l Log>) -> Vec<&'l Log> {
     let mut logs: Vec<&Log> = logs.collect();
     logs.sort_by_key(|log| (place(log), log.log_index));
@@ -192,7 +192,7 @@ fn checked(wanted: &Wanted, answer: Value) -> Result<Vec<Log>, Fault> {
             return Err(refused("lacks a log of it"));
         }
     }
-    // Many nodes return the time with a log, fewer with a log of a receipt.
+    // Many nodes return the time with a log, fewer with a receipt's log.
     let time = wanted.hints.iter().find_map(|hint| hint.block_timestamp);
     receipt.logs.iter_mut().for_each(|log| log.block_timestamp = log.block_timestamp.or(time));
     Ok(receipt.logs)

@@ -16,25 +16,25 @@ use assay_store::{Batch, Store, StoreError};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Settled {
     pub tally: Tally,
-    /// `None` where the amounts are not known: the history can be continued, but not compared with the position.
+    /// `None` if the amounts are unknown: the history can be continued, but not compared with the position.
     pub sums: Option<Sums>,
     /// `None` in a record that is older than single events in records.
     pub past: Option<Past>,
     pub through: u64,
     pub hash: B256,
-    /// What old state shows, where the history is followed by it.
+    /// The position in old state, if the history is followed by it.
     pub shown: Option<Shown>,
     pub unexplained: Option<Unexplained>,
 }
 
 impl Settled {
-    /// It has no event and no amount.
+    /// Whether it has no event and no amount.
     pub(super) fn is_blank(&self) -> bool {
         self.tally.first.is_none() && self.sums.as_ref().is_none_or(Sums::is_empty)
     }
 
-    /// Single events are absent, or amounts are absent although `hints` make them known now. The record is of an older
-    /// version, or was read while the market did not return its tokens.
+    /// Whether single events are absent, or amounts are absent although `hints` would provide them now. The record is
+    /// of an older version, or was read while the market did not return its tokens.
     pub(super) fn lacks_part(&self, market: &Market, hints: Option<&[Hint]>) -> bool {
         self.past.is_none() || self.sums.is_none() && hints.is_some_and(|hints| market.protocol.adds_up(hints))
     }
@@ -45,7 +45,7 @@ impl From<LendingProgress> for Settled {
         let LendingProgress { counts, first_event_at: first, last_event_at: last, .. } = record;
         Self {
             tally: Tally { counts, first, last, last_liquidation: record.last_liquidation_at },
-            sums: record.flows.map(Sums::from_iter),
+            sums: record.sums.map(Sums::from_iter),
             past: record.past.map(Past::from),
             through: record.synced_to_block,
             hash: record.synced_block_hash,
@@ -55,7 +55,7 @@ impl From<LendingProgress> for Settled {
     }
 }
 
-/// The records of `markets`, in their order.
+/// The records of `markets`, in the same order.
 pub(super) async fn load(
     store: &Store,
     chain: ChainId,
@@ -67,7 +67,7 @@ pub(super) async fn load(
     Ok(found.into_iter().map(|record| record.map(Settled::from)).collect())
 }
 
-/// `batch` with the write of `settled`.
+/// Adds the write of `settled` to `batch`.
 pub(super) fn put(
     batch: Batch,
     chain: ChainId,
@@ -82,7 +82,7 @@ pub(super) fn put(
         last_liquidation_at: settled.tally.last_liquidation,
         synced_to_block: settled.through,
         synced_block_hash: settled.hash,
-        flows: settled.sums.as_ref().map(Sums::records),
+        sums: settled.sums.as_ref().map(Sums::records),
         past: settled.past.as_ref().map(Past::record),
         shown: settled.shown,
         unexplained: settled.unexplained,
@@ -90,7 +90,6 @@ pub(super) fn put(
     batch.put(&progress::lending(chain, market.config.address, wallet), &record)
 }
 
-/// Removes the record of a market.
 pub(super) async fn forget(store: &Store, chain: ChainId, wallet: Address, market: &Market) -> Result<(), StoreError> {
     store.remove(&progress::lending(chain, market.config.address, wallet)).await
 }

@@ -1,4 +1,4 @@
-//! A second opinion: where a position contradicts a history, another endpoint is asked for the same logs.
+//! A second opinion: if a position contradicts a history, the same logs are requested from another endpoint.
 
 use alloy::rpc::types::Log;
 use futures::future::try_join_all;
@@ -10,7 +10,7 @@ use assay_evm::{
     logs::{answers, differing, in_parts},
 };
 
-/// What another endpoint says.
+/// How another endpoint's answer compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opinion {
     Confirmed,
@@ -34,11 +34,11 @@ impl Reader {
         metrics::counter!("assay_second_opinions_total", &labels).increment(1);
     }
 
-    /// `logs`, the answer to a doubted `plan` over `span`, with what another endpoint has. Where the two answers differ,
-    /// the receipts of the transactions decide.
+    /// Combines `logs`, the answer to a doubted `plan` over `span`, with those of another endpoint. If the two answers
+    /// differ, the receipts of the transactions decide.
     ///
     /// # Errors
-    /// [`Fault`] where a receipt cannot be read. Without another answer, `logs` remain as they are.
+    /// [`Fault`] if a receipt cannot be read. Without another answer, `logs` are returned unchanged.
     pub(super) async fn compared(&self, plan: &Plan, span: Span, logs: Vec<Log>) -> Result<Vec<Log>, Fault> {
         let Some(other) = self.client.other_endpoints().filter(|_| plan.is_doubted) else { return Ok(logs) };
         let (client, queries) = (&other, &plan.queries);
@@ -75,8 +75,8 @@ impl Reader {
     }
 }
 
-/// The logs of `transactions`, from the first of `clients` that has their receipt. One without a receipt is not in the
-/// chain.
+/// The logs of `transactions`, from the first of `clients` that has their receipt. A transaction without a receipt is
+/// not in the chain.
 async fn logs_of(transactions: &[B256], clients: [&Client; 2]) -> Result<Vec<Log>, Fault> {
     let (mut found, mut missing) = (Vec::new(), transactions.to_vec());
     for client in clients {

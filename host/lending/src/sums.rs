@@ -19,9 +19,9 @@ use assay_domain::{Address, B256};
 pub struct Move {
     pub side: Side,
     pub asset: Asset,
-    /// Negative where it reduced the position.
+    /// Negative if it reduced the position.
     pub amount: I256,
-    /// It created debt at a fixed rate.
+    /// Whether it created debt at a fixed rate.
     pub fixed_rate: bool,
 }
 
@@ -39,7 +39,7 @@ impl Move {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Flow {
     pub net: I256,
-    /// The highest intermediate sum, at least zero: interest accrued on at most this and its interest.
+    /// The highest intermediate sum, at least zero: interest accrued on at most this sum and its interest.
     pub high: I256,
     /// The lowest intermediate sum, at most zero.
     pub low: I256,
@@ -48,7 +48,8 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Both, one after the other. No token has amounts at which this saturates, and a saturated sum fits no position.
+    /// Both flows, one after the other. No token has amounts at which this saturates, and a saturated sum fits no
+    /// position.
     fn then(self, later: Self) -> Self {
         Self {
             net: self.net.saturating_add(later.net),
@@ -85,13 +86,13 @@ impl Sums {
         self
     }
 
-    /// With the base position without interest to which old state shows that they led.
+    /// Adds the base position without interest to which these moves led, by old state.
     #[must_use]
     pub(super) fn with_principal(self, principal: Option<I256>) -> Self {
         Self { principal, ..self }
     }
 
-    /// `None` where old state was not compared.
+    /// `None` if old state was not compared.
     pub(super) fn principal(&self) -> Option<I256> {
         self.principal
     }
@@ -108,7 +109,7 @@ impl Sums {
     pub fn markets(&self) -> BTreeSet<B256> {
         let id = |(_, asset): &(Side, Asset)| match asset {
             Asset::Market(id) | Asset::Shares(id) => Some(*id),
-            Asset::Token(_) => None,
+            Asset::Token(_) | Asset::Scaled(_) => None,
         };
         self.flows.keys().filter_map(id).collect()
     }
@@ -130,7 +131,7 @@ impl FromIterator<FlowRecord> for Sums {
     }
 }
 
-/// The number at this place in a log's data.
+/// The number at this word of a log's data.
 pub(super) fn amount_at(log: &Log, place: usize) -> Option<U256> {
     let start = place.checked_mul(32)?;
     log.data().data.get(start..start.checked_add(32)?).and_then(U256::try_from_be_slice)
@@ -141,7 +142,7 @@ pub(super) fn address_at(log: &Log, topic: usize) -> Option<Address> {
     log.topics().get(topic).map(|word: &B256| Address::from_word(*word))
 }
 
-/// No token has an amount that is too large for a signed number.
+/// Converts to a signed number. No token has an amount too large for it.
 pub(super) fn signed(amount: U256) -> I256 {
     I256::try_from(amount).unwrap_or(I256::MAX)
 }

@@ -19,7 +19,7 @@ impl Tally {
         Self { counts, first: None, last: None, last_liquidation: None }
     }
 
-    /// Counts an event. Its time matters where [`untimed`] lists its block.
+    /// Counts an event. Its time matters only if [`untimed`] lists its block.
     pub(super) fn add(&mut self, kind: EventKind, time: Option<u64>) {
         let count = match kind {
             EventKind::Supply => &mut self.counts.supply,
@@ -51,8 +51,8 @@ impl Tally {
     }
 }
 
-/// Blocks whose time has to be looked up: those of the first event, the last event and the last liquidation of each
-/// market, where the node returned no time with the log. `events` are in the order of the chain.
+/// Blocks whose time must be looked up: those of the first event, the last event and the last liquidation of each
+/// market, if the node returned no time with the log. `events` are in chain order.
 pub(super) fn untimed<'a>(events: impl Iterator<Item = &'a Event>) -> BTreeSet<u64> {
     let mut ends = BTreeMap::<(usize, bool), (&Event, &Event)>::new();
     for event in events {

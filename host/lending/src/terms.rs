@@ -1,5 +1,5 @@
-//! The terms of every market of a chain, looked up at run time and again every hour: governance changes them. The
-//! watcher of the chain does that; meanwhile requests use the earlier terms.
+//! The terms of every market of a chain, looked up at run time and again every hour, because governance changes them.
+//! The chain's watcher does that; meanwhile requests use the earlier terms.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 /// A market that does not answer as its protocol should may answer later.
 const INCOMPLETE_LIFETIME: Duration = Duration::from_secs(60);
 
-/// One entry per market; `None` for one that does not answer as its protocol should.
+/// One entry per market; `None` for a market that does not answer as its protocol should.
 pub type AllTerms = Arc<Vec<Option<MarketTerms>>>;
 
 /// The newest terms of a chain's markets, shared by all requests.
@@ -33,10 +33,10 @@ pub struct TermsCache {
 }
 
 impl TermsCache {
-    /// The latest terms of `markets`, in their order. Only where there are none yet, they are looked up.
+    /// The latest terms of `markets`, in the same order. They are looked up here only if there are none yet.
     ///
     /// # Errors
-    /// [`Fault`] where no look-up ever succeeded.
+    /// [`Fault`] if no look-up ever succeeded.
     pub async fn current(&self, client: &Client, markets: &[Market], at: Block) -> Result<AllTerms, Fault> {
         if let Some((_, terms)) = self.latest() {
             return Ok(terms);
@@ -48,10 +48,10 @@ impl TermsCache {
         }
     }
 
-    /// Looks the terms up where they are old, or where one is missing.
+    /// Looks up the terms again if they are old or incomplete.
     ///
     /// # Errors
-    /// [`Fault`] where that fails; earlier terms remain in use.
+    /// [`Fault`] if that fails; earlier terms remain in use.
     pub async fn refresh(&self, client: &Client, markets: &[Market], at: Block) -> Result<(), Fault> {
         let _one_at_a_time = self.looking.lock().await;
         if self.latest().is_none_or(|(found, terms)| found.elapsed() >= lifetime(&terms)) {
@@ -84,10 +84,11 @@ pub fn hints(markets: &[Market], terms: Option<&AllTerms>) -> AllHints {
     markets.iter().enumerate().map(of).collect()
 }
 
-/// The hints of `markets` for `wallet`, with the words that identify it in their logs at block `at`. `known` has the
+/// The hints of `markets` for `wallet`, with the words that identify it in their logs at block `at`. `known` are the
 /// parts of positions that it once had, one entry per market. `None` for a market that does not answer.
 pub async fn wallet_hints(
-    (client, markets): (&Client, &[Market]),
+    client: &Client,
+    markets: &[Market],
     terms: Option<&AllTerms>,
     wallet: Address,
     known: &[BTreeSet<B256>],

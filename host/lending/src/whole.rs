@@ -1,6 +1,7 @@
-//! First histories from a source that answers for any range of blocks at once, such as an explorer, where the endpoint
-//! answers only for short ones. The source names transactions; their logs come from the node's receipts. So it can invent
-//! nothing, and what it leaves out is found as what a node leaves out is: by the comparison with the position.
+//! First histories from a source that answers for any range of blocks at once, such as an explorer, if the endpoint
+//! answers only for short ones. The source names transactions; their logs come from the node's receipts. So the source
+//! cannot invent logs, and logs that it leaves out are found like those that a node leaves out: by comparison with the
+//! position.
 
 use std::time::Duration;
 
@@ -25,12 +26,12 @@ use assay_evm::{
 
 /// A history of fewer ranges is read from the node.
 const RANGES: u64 = 8;
-/// Longest wait for the source.
+/// Maximum wait for the source.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Reader {
-    /// `first`, or in its place what the source has of a wallet without `records` through the block `settled_to`.
-    /// Markets that are `doubted` are read from the node.
+    /// `first`, or instead the source's history of a wallet without `records` through the block `settled_to`. Markets
+    /// that are `doubted` are read from the node.
     pub(super) async fn whole_range(
         &self,
         plan: &Plan,

@@ -1,4 +1,4 @@
-//! The active models at one moment. A request takes them once and uses them until its end, even if roles change.
+//! The active models at one moment. A request takes them once and uses them to its end, even if roles change.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,7 +16,7 @@ pub struct ActiveModels {
 pub(crate) struct KindModels {
     pub champion: Option<Arc<Model>>,
     pub challengers: Vec<Arc<Model>>,
-    /// Every loaded version, lowest first, also those out of service.
+    /// Every loaded version, lowest first, including those out of service.
     pub loaded: Vec<Arc<Model>>,
 }
 
@@ -29,7 +29,7 @@ impl ActiveModels {
         M::of(self.champion_of(M::KIND)?).ok_or(ScoreError::NoChampion(M::KIND))
     }
 
-    /// The champion of `kind`, for callers that need no answer from it.
+    /// The champion of `kind`, for callers that do not call it.
     ///
     /// # Errors
     /// [`ScoreError::NoChampion`].
@@ -42,7 +42,7 @@ impl ActiveModels {
         self.kinds.get(&M::KIND).map_or_else(Vec::new, |models| models.challengers.iter().filter_map(M::of).collect())
     }
 
-    /// A loaded version, with any role.
+    /// A loaded version, whatever its role.
     pub fn version(&self, kind: ModelKind, version: &ModelVersion) -> Option<&Arc<Model>> {
         self.loaded(kind).iter().find(|model| model.version() == version)
     }

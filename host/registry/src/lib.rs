@@ -1,16 +1,16 @@
 //! WebAssembly models: found on the shelf, checked, confined, published in one atomic store, and called.
 //!
-//! The only crate that uses wasmtime. It stores no roles and knows no requests; the owner of the stored roles watches
-//! [`Registry::watch_roles`].
+//! The only crate that uses wasmtime. It stores no roles and does not know requests; the owner of the stored roles
+//! watches [`Registry::watch_roles`].
 //!
 //! | folder | owns |
 //! |---|---|
 //! | `shelf` | the loaded models, and the threads that follow the files |
-//! | `examine` | from bytes to a model: what a file must be, and the self-test |
+//! | `examine` | from bytes to a model: the requirements for a file, and the self-test |
 //! | `compile` | compiled code, kept for the next start |
 //! | `call` | one call of a model, and the checks of its answer |
-//! | `confine` | the engines of each class, and what confines a call |
-//! | `author` | for authors of models, auditors and benchmarks |
+//! | `confine` | the engines of each class, and the confinement of a call |
+//! | `author` | tools for model authors, auditors and benchmarks |
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 #![deny(unsafe_code)]

@@ -5,7 +5,7 @@ use std::{io, path::PathBuf};
 use crate::{Class, EncodeError, PublicKey, ScoreError};
 use assay_domain::{Digest, ModelKind, ModelVersion};
 
-/// What the author of a file that is too large can do.
+/// Advice for the author of a file that is too large.
 pub(crate) const SMALLER: &str = "Build in release mode, with lto and strip";
 
 /// Why there is no registry.
@@ -21,7 +21,7 @@ pub enum OpenError {
     Thread(io::Error),
 }
 
-/// Why a file is not a model that can be served.
+/// Why a file cannot be served as a model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
     #[error("the file cannot be read: {0}")]
@@ -61,7 +61,7 @@ pub enum LoadError {
     CompilerStart(String),
     #[error("it could not be compiled: {0}. Try it again when this machine has free processor time and memory")]
     CompilerStopped(String),
-    /// The refusal of an earlier check.
+    /// The refusal by an earlier check.
     #[error("{message}")]
     Remembered { code: &'static str, message: String },
     #[error("other files are being checked, and the check of this one has not begun. Try it again in a moment")]
@@ -125,7 +125,7 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// A file of `size` bytes, of which `most` are allowed, that is refused before it is read.
+    /// The error for a file of `size` bytes that is refused before it is read, because only `most` are allowed.
     pub fn needs_large(size: &str, most: u64) -> Self {
         Self::NeedsLarge { has: format!("{size} bytes, and {most} are allowed"), advice: SMALLER }
     }
@@ -170,7 +170,7 @@ impl LoadError {
         }
     }
 
-    /// True if the file causes the error; false if this host does.
+    /// Whether the file causes the error; false if this host does.
     pub fn is_file_fault(&self) -> bool {
         let by_host = matches!(
             self,

@@ -1,4 +1,4 @@
-//! The registry: the handle through which others read models, change roles, and add or remove models.
+//! The registry: the handle to read models, change roles, and add or remove models.
 
 use std::{
     pin::pin,
@@ -32,11 +32,11 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Loads the shelf, and then watches it. Without [`Settings::patient`] it waits only for small files. This compiles
-    /// models, so it does not run on an async thread.
+    /// Loads the shelf, and then watches it. Without [`Settings::patient`] it waits only for small files. Compiles
+    /// models, so must not run on an async thread.
     ///
     /// # Errors
-    /// [`OpenError`]. A file that is not a model is no error: [`Registry::list`] lists it.
+    /// [`OpenError`]. A file that is not a model is not an error: [`Registry::list`] lists it.
     pub fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
         let (sender, out_of_service) = mpsc::channel();
         let shared = Shared::open(settings, sender)?;
@@ -50,7 +50,7 @@ impl Registry {
         self.shared.active()
     }
 
-    /// As [`Registry::active`], cheaper, for use without an await.
+    /// Like [`Registry::active`], but cheaper, for use without an await.
     pub fn active_guard(&self) -> Guard<Arc<ActiveModels>> {
         self.shared.active_guard()
     }
@@ -63,7 +63,7 @@ impl Registry {
         self.active_guard().champion()
     }
 
-    /// The champion of `kind`, for callers that need no answer from it.
+    /// The champion of `kind`, for callers that do not call it.
     ///
     /// # Errors
     /// [`ScoreError::NoChampion`].
@@ -71,12 +71,12 @@ impl Registry {
         self.active_guard().champion_of(kind).cloned()
     }
 
-    /// A loaded version of the kind `M`, with any role.
+    /// A loaded version of the kind `M`, whatever its role.
     pub fn version<M: OfKind>(&self, version: &ModelVersion) -> Option<M> {
         self.active_guard().version(M::KIND, version).and_then(M::of)
     }
 
-    /// As [`Registry::version`], for callers that need no answer from the model.
+    /// Like [`Registry::version`], for callers that do not call the model.
     pub fn version_of(&self, kind: ModelKind, version: &ModelVersion) -> Option<Arc<Model>> {
         self.active_guard().version(kind, version).cloned()
     }
@@ -92,12 +92,12 @@ impl Registry {
         M::of(&entry.model).ok_or_else(|| catalogue.absent(M::KIND, version))
     }
 
-    /// Why a version is not in service; `None` for one that is.
+    /// Why a version is not in service; `None` if it is.
     pub fn check_in_service(&self, kind: ModelKind, version: &ModelVersion) -> Option<RoleError> {
         self.shared.catalogue().in_service(kind, version).err()
     }
 
-    /// A loaded version, also one that is out of service.
+    /// A loaded version, even if out of service.
     ///
     /// # Errors
     /// [`RoleError::Unknown`] with the loaded versions.
@@ -105,13 +105,13 @@ impl Registry {
         self.shared.catalogue().entry(kind, version).map(|entry| Arc::clone(&entry.model))
     }
 
-    /// Models that went out of service since the last call. [`Registry::watch_roles`] signals when there are some.
+    /// Models that went out of service since the last call. [`Registry::watch_roles`] signals that there are some.
     pub fn out_of_service(&self) -> Vec<OutOfService> {
         self.out_of_service.lock().unwrap_or_else(PoisonError::into_inner).try_iter().collect()
     }
 
-    /// The same model on the shadow engine, which counts fuel and shares no instances with the serving engines.
-    /// The first call compiles it, so not on an async thread.
+    /// The same model on the shadow engine, which meters fuel and shares no instances with the serving engines. The
+    /// first call compiles it, so must not run on an async thread.
     ///
     /// # Errors
     /// Its file is gone from the shelf, or this machine has no room for another engine.
@@ -125,18 +125,18 @@ impl Registry {
         status::list(&self.shared.catalogue())
     }
 
-    /// The roles, to be stored.
+    /// The current roles, to be stored.
     pub fn roles(&self) -> Roles {
         self.shared.roles().borrow().clone()
     }
 
-    /// Signals every change of roles, also automatic ones: the first champion, and a return to an earlier champion.
-    /// The owner of the stored roles saves each change.
+    /// Signals every change of roles, including automatic ones: the first champion, and a return to an earlier
+    /// champion. The owner of the stored roles saves each change.
     pub fn watch_roles(&self) -> watch::Receiver<Roles> {
         self.shared.roles()
     }
 
-    /// The roles of `kind` with `version` as champion. Nothing changes before [`Registry::assign`].
+    /// The roles of `kind` with `version` as champion. They take effect only by [`Registry::assign`].
     ///
     /// # Errors
     /// [`RoleError::Unknown`].
@@ -167,7 +167,7 @@ impl Registry {
         self.loaded(kind, &version).ok().map(|model| model.reference().clone())
     }
 
-    /// The roles of `kind` with these challengers, instead of those before.
+    /// The roles of `kind` with these challengers instead of the current ones.
     ///
     /// # Errors
     /// [`RoleError::Unknown`], [`RoleError::ChallengesItself`].
@@ -179,8 +179,8 @@ impl Registry {
         Ok(roles.of(kind))
     }
 
-    /// Puts the roles of `kind` in force as they are; they may name absent versions. The versions in `again` get
-    /// another chance if they were out of service.
+    /// Puts the roles of `kind` into effect unchanged; they may name absent versions. The versions in `again` return to
+    /// service if they were out of service.
     pub fn assign(&self, kind: ModelKind, roles: KindRoles, again: &[ModelVersion], cause: &'static str) {
         let mut catalogue = self.shared.catalogue();
         for version in again {
@@ -196,7 +196,7 @@ impl Registry {
     /// Makes a loaded version champion at once, for a registry whose roles are not stored.
     ///
     /// # Errors
-    /// As [`Registry::with_champion`].
+    /// Those of [`Registry::with_champion`].
     pub fn set_champion(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), RoleError> {
         let roles = self.with_champion(kind, version)?;
         self.assign(kind, roles, std::slice::from_ref(version), "operator");
@@ -206,7 +206,7 @@ impl Registry {
     /// Makes loaded versions challengers at once, for a registry whose roles are not stored.
     ///
     /// # Errors
-    /// As [`Registry::with_challengers`].
+    /// Those of [`Registry::with_challengers`].
     pub fn set_challengers(&self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
         let roles = self.with_challengers(kind, versions)?;
         self.assign(kind, roles, versions, "operator");
@@ -222,10 +222,10 @@ impl Registry {
         self.ask(upload).await.unwrap_or(Err(LoadError::Closed))
     }
 
-    /// As [`Registry::add`], if the check begins within `patience`.
+    /// Like [`Registry::add`], if the check begins within `patience`.
     ///
     /// # Errors
-    /// As [`Registry::add`], or [`LoadError::Busy`].
+    /// Those of [`Registry::add`], or [`LoadError::Busy`].
     pub async fn add_within(&self, bytes: Vec<u8>, patience: Duration) -> Result<ModelRef, LoadError> {
         let turn = Turn::default();
         let upload = |reply| Command::Add(bytes, Upload { reply, turn: turn.clone() });
@@ -238,8 +238,8 @@ impl Registry {
         answer.unwrap_or(Err(LoadError::Closed))
     }
 
-    /// What [`Registry::add`] would say of `bytes`, with everything that is wrong and the cost of calls. The shelf does
-    /// not change. This compiles and measures, so it does not run on an async thread.
+    /// The result that [`Registry::add`] would have for `bytes`, with every problem and the cost of calls. The shelf
+    /// does not change. Compiles and measures, so must not run on an async thread.
     ///
     /// # Errors
     /// If this machine cannot run models at all.
@@ -255,7 +255,7 @@ impl Registry {
         Ok(report)
     }
 
-    /// Removes a version and its file. Running calls of it finish.
+    /// Removes a version and its file. Its running calls finish.
     ///
     /// # Errors
     /// [`RoleError::IsChampion`], [`RoleError::Unknown`], [`RoleError::Delete`].

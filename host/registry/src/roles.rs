@@ -15,7 +15,7 @@ pub struct Roles(BTreeMap<ModelKind, KindRoles>);
 pub struct KindRoles {
     /// The version that answers. `None` until the first model of this kind is loaded.
     pub champion: Option<ModelVersion>,
-    /// Earlier champions, the latest last: an automatic return restores one of them.
+    /// Earlier champions, latest last. An automatic return restores one of them.
     #[serde(default)]
     pub previous: Vec<ModelVersion>,
     /// Versions that score in the shadow.
@@ -24,7 +24,7 @@ pub struct KindRoles {
 }
 
 impl Roles {
-    /// The most earlier champions.
+    /// Maximum number of earlier champions.
     const HISTORY: usize = 8;
 
     /// The roles of `kind`; empty before the first decision.
@@ -77,7 +77,7 @@ impl Roles {
         }
     }
 
-    /// Removes a version that was deleted.
+    /// Removes a deleted version.
     pub fn forget(&mut self, kind: ModelKind, version: &ModelVersion) {
         if let Some(roles) = self.0.get_mut(&kind) {
             roles.previous.retain(|known| known != version);

@@ -1,4 +1,4 @@
-//! Errors of one call of a model, each with a stable code.
+//! Errors of one model call, each with a stable code.
 
 use std::time::Duration;
 
@@ -74,12 +74,12 @@ impl ScoreError {
         }
     }
 
-    /// True for a failure of the model. A refusal is an answer, and a busy host is not the model's failure.
+    /// Whether the model failed. A refusal is an answer, and a busy host is not the model's fault.
     pub fn is_fault(&self) -> bool {
         !matches!(self, Self::NoChampion(_) | Self::Busy { .. } | Self::Refused(_))
     }
 
-    /// `denied` is what the guest requested and did not get: a failed allocation alone is only an `unreachable`.
+    /// `denied` is the guest's request that was denied: on its own, a failed allocation is only an `unreachable`.
     pub(crate) fn of(error: &wasmtime::Error, denied: Option<Denied>, limits: &Limits) -> Self {
         if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {
             return Self::Busy { instances: limits.instances };
@@ -115,7 +115,7 @@ impl ScoreError {
     }
 }
 
-/// A script can reach functions of its language that ask the host; `assay model build` names these alone.
+/// A script can reach functions of its language that call the host; only `assay model build` names them.
 fn asked(host: &str) -> String {
     format!("it asked for {host}; a model has no clock, no randomness, no network and no files")
 }

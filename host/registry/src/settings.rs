@@ -13,16 +13,16 @@ pub struct Settings {
     /// The folder of compiled code; `None` compiles at every start. This process runs the code in it, so a folder that
     /// other users may write to is rejected.
     pub compiled: Option<PathBuf>,
-    /// The folder of notes about files that are being loaded, which no other server uses; `None` loads a file however
-    /// often it ended this server.
+    /// The folder of notes about files that are being loaded, not shared with other servers. With `None`, a file is
+    /// loaded however often it ended this server.
     pub attempts: Option<PathBuf>,
     /// The stored roles.
     pub roles: Roles,
-    /// The champion of a kind without a stored one. A kind that is not named, or whose version is not on the shelf,
+    /// The champion of a kind without a stored one. A kind that is not listed, or whose version is not on the shelf,
     /// gets its highest version.
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
-    /// [`crate::Registry::open`] returns when every file is loaded or listed with its error. If false, it waits only
-    /// for small files, and the others follow in the background.
+    /// Whether [`crate::Registry::open`] waits until every file is loaded or listed with its error. If false, it waits
+    /// only for small files; the others follow in the background.
     pub patient: bool,
     /// False for a registry that reads the shelf only on [`crate::Registry::rescan`].
     pub watch: bool,
@@ -45,33 +45,33 @@ impl Settings {
     }
 }
 
-/// The limits of a file, of a call and of an answer. Those of a class follow from these, which are of small models.
+/// The limits of a file, of a call and of an answer. These are for small models; those of other classes are derived.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// The largest file that is read, in bytes. 16 MiB.
+    /// Maximum size of a file, in bytes. 16 MiB.
     pub file: usize,
-    /// The most linear memory of an instance, in bytes. 2 MiB: thirty times the need of a good model.
+    /// Maximum linear memory of an instance, in bytes. 2 MiB, thirty times what a good model needs.
     pub memory: usize,
     /// Maximum number of elements in one table of a guest. 1024.
     pub table: usize,
-    /// The most stack of a guest, in bytes. 512 KiB, a quarter of the stack of a worker thread.
+    /// Maximum stack of a guest, in bytes. 512 KiB, a quarter of the stack of a worker thread.
     pub stack: usize,
-    /// The processor time of a call of a small model. 20 ms, a thousand times the need of a good one. On a busy machine
-    /// a call may last up to ten times as long.
+    /// Maximum CPU time of a call of a small model. 20 ms, a thousand times what a good one needs. On a busy machine a
+    /// call may last up to ten times as long.
     pub deadline: Duration,
-    /// The longest a whole self-test may take. 3 s.
+    /// Maximum time of a whole self-test. 3 s.
     pub self_test: Duration,
-    /// Maximum number of instances that run at the same time. 256.
+    /// Maximum number of concurrent instances. 256.
     pub instances: u32,
-    /// The engines of large models, 1 or 2; 0 refuses large models. 0.
+    /// The number of engines of large models, 1 or 2; 0 refuses large models. 0.
     pub large_lanes: u32,
-    /// The largest answer, in bytes. 1 MiB.
+    /// Maximum size of an answer, in bytes. 1 MiB.
     pub answer: usize,
-    /// Failures in a row after which a model goes out of service. 3.
+    /// Consecutive failures after which a model goes out of service. 3.
     pub failures: u32,
-    /// The keys by one of which a model must be signed; without keys, none needs a signature.
+    /// If there are keys, every model must be signed by one of them.
     pub trust: Vec<PublicKey>,
-    /// Where components are compiled; `None` compiles them in this process, without a limit.
+    /// Compiles components in a child process; `None` compiles them in this process, without a limit.
     pub compiler: Option<Compiler>,
 }
 

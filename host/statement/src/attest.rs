@@ -51,15 +51,15 @@ pub struct Domain {
     pub contract: Address,
 }
 
-/// When a statement holds, in Unix seconds.
+/// The validity of a statement, in Unix seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Term {
     pub issued: u64,
-    /// The first second in which it no longer holds.
+    /// The first second in which it is no longer valid.
     pub expires: u64,
 }
 
-/// A statement before it is signed, or as it was read.
+/// A statement, before it is signed or after it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
     pub domain: Domain,
@@ -67,7 +67,7 @@ pub struct Statement {
     pub recipient: Address,
     pub term: Term,
     pub content: Content,
-    /// Makes each statement another one.
+    /// Makes each statement unique.
     pub salt: B256,
 }
 
@@ -79,7 +79,7 @@ pub struct Signed {
     signer: Address,
 }
 
-/// Why a file is no statement of a score.
+/// Why a file is not a statement of a score.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct Unreadable {
@@ -88,7 +88,7 @@ pub struct Unreadable {
     pub reason: String,
 }
 
-/// Why a signature is not one of the statement's signer.
+/// Why a signature was not made by the statement's signer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotSigned {
     #[error("sig.signature: r, s and v are no valid signature")]
@@ -186,7 +186,7 @@ impl Statement {
     }
 
     /// # Errors
-    /// The signer's failure.
+    /// The signer's error.
     pub fn sign(self, key: &PrivateKeySigner) -> Result<Signed, alloy::signers::Error> {
         let signature = key.sign_hash_sync(&self.hash())?;
         let parts = Parts { v: 27 + u8::from(signature.v()), r: signature.r().into(), s: signature.s().into() };
@@ -250,7 +250,7 @@ impl Types {
 }
 
 impl Signed {
-    /// The account that is named as the signer.
+    /// The account named as the signer.
     pub fn signer(&self) -> Address {
         self.signer
     }
@@ -258,7 +258,7 @@ impl Signed {
     /// The statement, if every field is as this crate writes it.
     ///
     /// # Errors
-    /// [`Unreadable`] names the first field that is not.
+    /// [`Unreadable`] names the first field that differs.
     pub fn statement(&self) -> Result<Statement, Unreadable> {
         let Sig { version, uid, domain, primary_type, types, message, signature: _ } = &self.sig;
         let check = |field, is_right, reason: &str| {
@@ -299,7 +299,7 @@ impl Signed {
             return Err(NotSigned::Form);
         }
         let signature = Signature::new(r.into(), s.into(), v == 28);
-        // Of the two forms of a signature, contracts accept one.
+        // Contracts accept one of the two forms of a signature.
         if signature.normalize_s().is_some() {
             return Err(NotSigned::Form);
         }

@@ -1,5 +1,5 @@
 //! The root over the blocks of a score. The tree is OpenZeppelin's standard Merkle tree over
-//! `(uint256 chainId, uint256 number, bytes32 hash)`, so that a contract can check one block with `MerkleProof`.
+//! `(uint256 chainId, uint256 number, bytes32 hash)`, so a contract can check one block with `MerkleProof`.
 
 use alloy::{
     primitives::{U256, keccak256},
@@ -11,7 +11,7 @@ use assay_domain::{B256, ReadBlock};
 pub fn root(blocks: &[ReadBlock]) -> B256 {
     let mut leaves: Vec<B256> = blocks.iter().map(leaf).collect();
     leaves.sort_unstable();
-    // The leaves fill the end of the array from the back, and each parent stands before its children.
+    // The leaves fill the end of the array from the back; each parent comes before its children.
     let inner = leaves.len().saturating_sub(1);
     let mut tree: Vec<B256> = std::iter::repeat_n(B256::ZERO, inner).chain(leaves.into_iter().rev()).collect();
     for parent in (0..inner).rev() {

@@ -1,5 +1,5 @@
-//! The canonical text of features by RFC 8785, and its digest. Equal features have one text, however their JSON was
-//! written. The sign of a zero is not part of the text.
+//! The canonical JSON of features by RFC 8785, and its digest. Equal features have the same text, however their JSON
+//! was written. The sign of a zero is not part of the text.
 
 use assay_domain::{Digest, features::Features};
 use sha2::{Digest as _, Sha256};
@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 /// The canonical JSON of `features`.
 ///
 /// # Errors
-/// The serializer's failure; features of this crate have none.
+/// The serializer's error; features of this crate cause none.
 pub fn canonical(features: &Features) -> Result<Vec<u8>, serde_json::Error> {
     serde_json_canonicalizer::to_vec(features)
 }
@@ -15,7 +15,7 @@ pub fn canonical(features: &Features) -> Result<Vec<u8>, serde_json::Error> {
 /// The SHA-256 of the canonical text.
 ///
 /// # Errors
-/// As [`canonical`].
+/// Those of [`canonical`].
 pub fn digest(features: &Features) -> Result<Digest, serde_json::Error> {
     Ok(Digest(Sha256::digest(canonical(features)?).into()))
 }

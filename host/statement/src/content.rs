@@ -1,4 +1,4 @@
-//! What a statement says: the `data` of the attestation, ABI-encoded by a schema of EAS.
+//! The content of a statement: the `data` of the attestation, ABI-encoded by a schema of EAS.
 
 use alloy::{
     primitives::{Address, keccak256},
@@ -7,7 +7,7 @@ use alloy::{
 };
 use assay_domain::{B256, Decile, Digest, ModelVersion, Score};
 
-/// The text of the schema, as the schema registry of EAS keeps it.
+/// The text of the schema, as stored in the schema registry of EAS.
 ///
 /// `claimedRate` is in parts per million; without a claim it is 0 and `claimedPopulation` is empty.
 pub const SCHEMA: &str = "uint16 score,uint8 decile,uint64 asOf,string range,string model,string modelVersion,bytes32 modelDigest,\
@@ -34,12 +34,12 @@ sol! {
     }
 }
 
-/// The identity of the schema: without a resolver, not revocable.
+/// The UID of the schema, which has no resolver and is not revocable.
 pub fn schema_uid() -> B256 {
     keccak256([SCHEMA.as_bytes(), Address::ZERO.as_slice(), &[0]].concat())
 }
 
-/// What a statement says of its recipient.
+/// The content of a statement about its recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Content {
     pub score: Score,
@@ -54,11 +54,11 @@ pub struct Content {
     pub features: Digest,
     /// [`blocks_root`](crate::blocks_root) of the blocks that were read.
     pub blocks: B256,
-    /// What the model claims of such wallets, if one of its populations has the wallet.
+    /// The model's claim about such wallets, if one of its populations contains the wallet.
     pub claimed: Option<ClaimedRate>,
 }
 
-/// How often the outcome happens to wallets of the population and the score's range.
+/// How often the outcome happens to wallets of the population in the score's range.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimedRate {
     /// In parts per million.
@@ -69,16 +69,16 @@ pub struct ClaimedRate {
 }
 
 impl ClaimedRate {
-    /// A share of 0 to 1 as parts per million.
+    /// Converts a share of 0 to 1 to parts per million.
     pub fn per_million(share: f64) -> u32 {
         (share.clamp(0.0, 1.0) * 1e6).round() as u32
     }
 }
 
 impl Content {
-    /// Only a credit model makes statements.
+    /// Only credit models make statements.
     const MODEL: &str = "credit";
-    /// A provisional score makes none.
+    /// Provisional scores make no statements.
     const COVERAGE: &str = "complete";
 
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -108,7 +108,7 @@ impl Content {
     }
 
     /// # Errors
-    /// Words: what of `data` is not as the schema and this crate write it.
+    /// In words: the part of `data` that is not as the schema and this crate write it.
     pub(crate) fn decode(data: &[u8]) -> Result<Self, String> {
         let found =
             Encoded::abi_decode_params_validate(data).map_err(|error| format!("it is not by the schema: {error}"))?;
@@ -138,7 +138,7 @@ impl Content {
             blocks: found.blocksRoot,
             claimed,
         };
-        // A second encoding of the same content would be another statement with the same words.
+        // Another encoding of the same content would be another statement with the same meaning.
         if content.encode() == data { Ok(content) } else { Err("its encoding is not the canonical one".to_owned()) }
     }
 }

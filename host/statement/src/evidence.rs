@@ -1,4 +1,4 @@
-//! The evidence of a score: what a statement commits to.
+//! The evidence of a score: the data that a statement commits to.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Evidence {
     pub model: EvidenceModel,
     pub features: Features,
     pub blocks: Vec<ReadBlock>,
-    /// Where the features came from.
+    /// The origins of the features.
     #[serde(default)]
     pub sources: Vec<Source>,
 }
@@ -30,7 +30,7 @@ pub struct EvidenceModel {
     pub pin: ModelPin,
 }
 
-/// A field of the evidence that is not what the statement commits to.
+/// A field of the evidence that differs from the statement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {evidence} in the evidence and {statement} in the statement")]
 pub struct Difference {
@@ -40,7 +40,7 @@ pub struct Difference {
 }
 
 impl Evidence {
-    /// How the evidence differs from what `statement` commits to; empty if it is the evidence of it.
+    /// The differences between the evidence and `statement`; empty if the statement commits to this evidence.
     pub fn differences(&self, statement: &Statement) -> Vec<Difference> {
         let content = &statement.content;
         let mut found = Vec::new();

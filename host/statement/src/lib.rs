@@ -1,8 +1,8 @@
-//! Signed statements of scores, which a contract can accept and a stranger can recompute.
+//! Signed statements of scores, which a contract can accept and a third party can recompute.
 //!
 //! A statement is an off-chain attestation of the Ethereum Attestation Service, version 2: an EIP-712 signature over
 //! the recipient, the times, and the [`Content`]. The content commits to the model's bytes, the features and the
-//! blocks, which the evidence of a score shows. No I/O, and no model: `assay verify` runs the model and reads the
+//! blocks, which are in the evidence of a score. No I/O, and no model: `assay verify` runs the model and reads the
 //! chains.
 
 mod attest;

@@ -1,4 +1,4 @@
-//! The signers of a server and when each was one: the document at `/.well-known/assay-attestation.json`.
+//! The signers of a server, each with its period: the document at `/.well-known/assay-attestation.json`.
 
 use assay_domain::{Address, B256, ChainId, Time, time_from_unix};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct Signers {
     pub signers: Vec<Signer>,
 }
 
-/// The schema of a statement's content, as the schema registry of EAS keeps it.
+/// The schema of a statement's content, as stored in the schema registry of EAS.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     pub uid: B256,
@@ -29,20 +29,20 @@ pub struct Schema {
     pub revocable: bool,
 }
 
-/// One signer. Statements of its time stay valid after it.
+/// One signer. Its statements stay valid after its period.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signer {
     #[serde(serialize_with = "checksum")]
     pub address: Address,
-    /// The end of its time; absent for the present signer.
+    /// The end of its period; absent for the current signer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
-    /// Its key was lost to somebody else: no statement of it is valid.
+    /// Whether its key was compromised; then none of its statements is valid.
     #[serde(default)]
     pub revoked: bool,
 }
 
-/// Why a signer's statement is not one of the server.
+/// Why a signer's statement is not one of the server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("{0} is not a signer of this document")]

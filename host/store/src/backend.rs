@@ -49,12 +49,12 @@ impl Backend {
         either!(self, read(keys))
     }
 
-    /// Every record whose key begins with `prefix`, in the order of keys.
+    /// Every record whose key begins with `prefix`, in key order.
     pub(crate) async fn scan(&self, prefix: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         either!(self, scan(prefix.to_owned()))
     }
 
-    /// At most `most` records whose key begins with `prefix` and is greater than `after`, in the order of keys.
+    /// At most `most` records whose key begins with `prefix` and is greater than `after`, in key order.
     pub(crate) async fn page(
         &self,
         prefix: &str,

@@ -1,4 +1,4 @@
-//! Several writes that are committed as a whole or not at all.
+//! Several writes that are committed together or not at all.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ impl Revision {
     /// The revision of a record with this value.
     ///
     /// # Errors
-    /// As [`Batch::put`].
+    /// Those of [`Batch::put`].
     pub fn of<T: Serialize>(key: &Key<T>, value: &T) -> Result<Self, StoreError> {
         Ok(Self(Some(encode(key, value)?)))
     }
@@ -48,7 +48,7 @@ impl Batch {
         Self::default()
     }
 
-    /// The keys of its conditions and of its changes.
+    /// The keys of its conditions and changes.
     pub(super) fn keys(&self) -> impl Iterator<Item = &Name> {
         let conditions = self.conditions.iter().map(|condition| match condition {
             Condition::Unchanged { key, .. } | Condition::Leased { key, .. } => key,
@@ -67,10 +67,10 @@ impl Batch {
         self.put_for(key, value, None)
     }
 
-    /// As [`put`](Self::put), with an expiry after `ttl`.
+    /// Like [`put`](Self::put), with an expiry after `ttl`.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Those of [`put`](Self::put).
     pub fn put_expiring<T: Serialize>(self, key: &Key<T>, value: &T, ttl: Duration) -> Result<Self, StoreError> {
         self.put_for(key, value, Some(ttl))
     }
@@ -86,22 +86,22 @@ impl Batch {
         self
     }
 
-    /// The condition that the record still has the revision `seen`.
+    /// Requires that the record still has the revision `seen`.
     #[must_use]
     pub fn if_unchanged<T>(mut self, key: &Key<T>, seen: Revision) -> Self {
         self.conditions.push(Condition::Unchanged { key: key.name().clone(), seen });
         self
     }
 
-    /// The condition that no other holder has acquired the lease since, so that a stalled holder cannot overwrite the
-    /// records of its successor.
+    /// Requires that no other holder has acquired the lease since. A stalled holder then cannot overwrite the records
+    /// of its successor.
     #[must_use]
     pub fn if_leased(mut self, lease: &Lease) -> Self {
         self.conditions.push(Condition::Leased { key: lease.key().name().clone(), token: lease.token });
         self
     }
 
-    /// Adds `amount` to a counter, on the condition that the sum does not exceed `limit`. Once for each counter.
+    /// Adds `amount` to a counter, and requires that the sum does not exceed `limit`. Use it once per counter.
     #[must_use]
     pub fn take(mut self, key: &Key<u64>, amount: u64, limit: u64) -> Self {
         self.conditions.push(Condition::Left { key: key.clone(), amount, limit });

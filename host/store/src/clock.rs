@@ -24,7 +24,7 @@ impl Clock {
     }
 }
 
-/// Whole milliseconds, rounded up so that no lifetime is shorter than requested.
+/// Whole milliseconds, rounded up: no lifetime is shorter than requested.
 pub(super) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }

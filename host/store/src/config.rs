@@ -17,23 +17,23 @@ pub struct Store {
     pub path: PathBuf,
     /// URL of the Redis backend.
     pub url: Option<Secret>,
-    /// Prefix of every key in Redis: deployments with different prefixes share a server.
+    /// Prefix of every key in Redis. Deployments with different prefixes can share a server.
     pub prefix: String,
     /// Timeout of a connection to Redis.
     #[serde(rename = "connect_timeout_ms", deserialize_with = "settings::millis")]
     pub connect_timeout: Duration,
-    /// Timeout of one response of Redis.
+    /// Timeout of one response from Redis.
     #[serde(rename = "answer_timeout_ms", deserialize_with = "settings::millis")]
     pub answer_timeout: Duration,
     /// Timeout of one call with all its retries, if the connection to Redis breaks.
     #[serde(rename = "patience_ms", deserialize_with = "settings::millis")]
     pub call_timeout: Duration,
-    /// Timeout of counting a request against a rate that hosts share; after it, the host counts the request by itself.
+    /// Timeout for counting a request against a rate that hosts share; after it, the host counts the request itself.
     #[serde(rename = "count_timeout_ms", deserialize_with = "settings::millis")]
     pub count_timeout: Duration,
-    /// Replicas that must have a write of a batch before it counts; 0: the master alone.
+    /// Replicas that must have a write before it counts; 0 for only the master.
     pub wait_replicas: u32,
-    /// Timeout of one wait for them; the write then counts as unanswered, or waits again within `patience_ms`.
+    /// Timeout of one wait for replicas. The write then counts as unanswered, or waits again within `patience_ms`.
     #[serde(rename = "replica_timeout_ms", deserialize_with = "settings::millis")]
     pub replica_timeout: Duration,
 }

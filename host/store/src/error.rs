@@ -1,4 +1,4 @@
-//! Errors of the store, each with what the operator can do.
+//! Errors of the store, each with the operator's remedy.
 
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ pub enum StoreError {
     /// The server of the store cannot be reached.
     #[error("the store cannot be reached: {reason}; it is tried again until it can")]
     Away { reason: String },
-    /// The file takes no writes.
+    /// The file accepts no writes.
     #[error("the store cannot be written: {reason}; check the disk and its space. It is tried again until it can")]
     Unwritable { reason: String },
     /// A write was sent, and its outcome is unknown.

@@ -1,16 +1,16 @@
-//! Keys and their families. The crate that owns records declares their families beside them. Addresses in keys are
+//! Keys and their families. The crate that owns records declares their families next to them. Addresses in keys are
 //! lower-case hex with `0x`.
 
 use std::{fmt, marker::PhantomData};
 
 use serde::{Deserialize, Serialize};
 
-/// The placement of the records of a family in a shared store.
+/// Where a shared store places the records of a family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Placement {
-    /// On one node of a cluster, so that a batch of them is atomic.
+    /// On one node of a cluster, which makes a batch of them atomic.
     Together,
-    /// As [`Together`](Self::Together), and in a sorted set, for lists.
+    /// Like [`Together`](Self::Together), and in a sorted set for listing.
     Listed,
     /// On the node of the last part of the key.
     Spread,
@@ -23,7 +23,7 @@ pub(crate) struct Name {
     pub placement: Placement,
 }
 
-/// All keys with one prefix. Values are JSON; a later field must be optional, so that older records stay readable.
+/// All keys with one prefix. Values are JSON; later fields must be optional to keep older records readable.
 pub struct Family<T> {
     prefix: &'static str,
     placement: Placement,
@@ -36,14 +36,14 @@ impl<T> Family<T> {
         Self::placed(prefix, Placement::Together)
     }
 
-    /// As [`new`](Self::new), for a family that [`Store::list`](crate::Store::list) lists. It must be small:
-    /// not one record for each address.
+    /// Like [`new`](Self::new), for a family that [`Store::list`](crate::Store::list) lists. The family must be small:
+    /// not one record per address.
     pub const fn listed(prefix: &'static str) -> Self {
         Self::placed(prefix, Placement::Listed)
     }
 
-    /// Records of which there is one for each address, token, score or caller. They share a batch only with other
-    /// spread records; such a batch has no condition and is not atomic.
+    /// Records with one for each address, token, score or caller. They share a batch only with other spread records;
+    /// such a batch has no condition and is not atomic.
     pub const fn spread(prefix: &'static str) -> Self {
         Self::placed(prefix, Placement::Spread)
     }
@@ -105,14 +105,14 @@ impl<T> fmt::Debug for Key<T> {
     }
 }
 
-/// The leases: `lease/{name}`. They never expire, so that a token only grows.
+/// The leases: `lease/{name}`. They never expire, which keeps tokens growing.
 pub(crate) const LEASES: Family<LeaseRecord> = Family::new("lease/");
 
 /// The holder of a lease, and its expiry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LeaseRecord {
     pub holder: String,
-    /// One more for each acquisition, also after release and expiry.
+    /// One more for each acquisition, even after release and expiry.
     pub token: u64,
     /// Milliseconds since the Unix epoch; 0 once released.
     pub until: u64,

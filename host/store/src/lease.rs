@@ -1,4 +1,4 @@
-//! Leases: one process of a fleet at a time does the work.
+//! Leases: only one process of a fleet does the work at a time.
 
 use std::{pin::pin, time::Duration};
 
@@ -11,7 +11,7 @@ use crate::{
     keys::{LEASES, LeaseRecord},
 };
 
-/// A granted lease. It ends by [`Store::release`](crate::Store::release) or by expiry, not by a drop.
+/// A granted lease. It ends by [`Store::release`](crate::Store::release) or by expiry, not when dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
     pub(super) name: String,
@@ -47,8 +47,9 @@ impl Store {
         }
     }
 
-    /// Acquires the lease on `name` and does `work` with it, again and again, forever. After a crash of the holder the
-    /// lease lasts for `ttl`. `retry` is the wait after a failure and between attempts; `what` names the work in logs.
+    /// Acquires the lease on `name` and does `work` while holding it, repeatedly, forever. After a crash of the holder
+    /// the lease lasts for `ttl`. `retry` is the pause after a failure and between attempts; `what` names the work in
+    /// logs.
     pub async fn lead<W: Future<Output = Lost>>(
         &self,
         name: &str,

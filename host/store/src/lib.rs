@@ -49,7 +49,7 @@ pub struct Versioned<T> {
 /// A part of a family.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
-    /// Records with what follows the prefix in their keys, in the order of keys.
+    /// Records with the part of their key after the prefix, in key order.
     pub records: Vec<(String, T)>,
     /// The key after which the next page begins; `None` after the last record.
     pub next: Option<String>,
@@ -81,7 +81,7 @@ pub enum Admission {
     Refused { wait: Duration },
 }
 
-/// An amount to take from a counter, which has at most `limit` afterwards.
+/// An amount to take from a counter, which may not exceed `limit` afterwards.
 #[derive(Debug, Clone, Copy)]
 pub struct Withdrawal<'a> {
     pub counter: &'a Key<u64>,
@@ -97,10 +97,10 @@ pub struct RateLimit<'a> {
     pub window: Duration,
 }
 
-/// The result of [`Store::admit_and_take`]: the admission, and if it is allowed what became of the amount.
+/// The result of [`Store::admit_and_take`]: the admission and, if allowed, the result for the amount.
 pub type Metered = (Admission, Option<Take>);
 
-/// Called with a result, on the runtime.
+/// A callback for a result, called on the runtime.
 type Told<R> = Box<dyn FnOnce(R) + Send>;
 
 impl Store {
@@ -137,18 +137,18 @@ impl Store {
         embedded::backup::restore(backup, &config.path, aside)
     }
 
-    /// The last write failed in the backend.
+    /// Whether the backend's last write failed.
     pub fn is_failing(&self) -> bool {
         self.backend.is_failing()
     }
 
-    /// Other hosts use the same store.
+    /// Whether other hosts use the same store.
     pub fn is_shared(&self) -> bool {
         self.backend.is_shared()
     }
 
     /// # Errors
-    /// [`StoreError::Damaged`] if the record is not a `T`; otherwise the backend's failure.
+    /// [`StoreError::Damaged`] if the record is not a `T`; otherwise the backend's error.
     pub async fn get<T: DeserializeOwned>(&self, key: &Key<T>) -> Result<Option<T>, StoreError> {
         Ok(self.read(key).await?.value)
     }
@@ -156,7 +156,7 @@ impl Store {
     /// Several records in one round trip, in the order of `keys`.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Those of [`get`](Self::get).
     pub async fn get_many<T: DeserializeOwned>(&self, keys: &[Key<T>]) -> Result<Vec<Option<T>>, StoreError> {
         let texts = keys.iter().map(|key| key.name().clone()).collect();
         let found = self.backend.read(texts).await?;
@@ -166,17 +166,17 @@ impl Store {
     /// A record with its revision, for [`compare_and_swap`](Self::compare_and_swap).
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Those of [`get`](Self::get).
     pub async fn read<T: DeserializeOwned>(&self, key: &Key<T>) -> Result<Versioned<T>, StoreError> {
         let bytes = self.backend.read(vec![key.name().clone()]).await?.into_iter().next().flatten();
         let value = bytes.as_deref().map(|bytes| decode(key.as_str(), bytes)).transpose()?;
         Ok(Versioned { value, revision: Revision(bytes) })
     }
 
-    /// Every record of a family with what follows the prefix in its key, in the order of keys.
+    /// Every record of a family with the part of its key after the prefix, in key order.
     ///
     /// # Errors
-    /// As [`get`](Self::get), for any record of the family.
+    /// Those of [`get`](Self::get), for any record of the family.
     pub async fn list<T: DeserializeOwned>(&self, family: &Family<T>) -> Result<Vec<(String, T)>, StoreError> {
         let prefix = listed(family)?;
         let found = self.backend.scan(prefix).await?;
@@ -190,7 +190,7 @@ impl Store {
     /// [`list`](Self::list). Records written between two pages may be in neither.
     ///
     /// # Errors
-    /// As [`list`](Self::list).
+    /// Those of [`list`](Self::list).
     pub async fn page<T: DeserializeOwned>(
         &self,
         family: &Family<T>,
@@ -206,23 +206,23 @@ impl Store {
     }
 
     /// # Errors
-    /// As [`Batch::put`], or the backend's failure.
+    /// Those of [`Batch::put`], or the backend's error.
     pub async fn put<T: Serialize>(&self, key: &Key<T>, value: &T) -> Result<(), StoreError> {
         self.commit(Batch::new().put(key, value)?).await.map(drop)
     }
 
-    /// A record that is gone after `ttl`.
+    /// Writes a record that expires after `ttl`.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Those of [`put`](Self::put).
     pub async fn put_expiring<T: Serialize>(&self, key: &Key<T>, value: &T, ttl: Duration) -> Result<(), StoreError> {
         self.commit(Batch::new().put_expiring(key, value, ttl)?).await.map(drop)
     }
 
-    /// Removes a record, also one that does not exist.
+    /// Removes a record, whether or not it exists.
     ///
     /// # Errors
-    /// The backend's failure.
+    /// The backend's error.
     pub async fn remove<T>(&self, key: &Key<T>) -> Result<(), StoreError> {
         self.commit(Batch::new().remove(key)).await.map(drop)
     }
@@ -230,7 +230,7 @@ impl Store {
     /// Writes `new` if the record still has the revision `expected`; otherwise returns `false`.
     ///
     /// # Errors
-    /// As [`put`](Self::put).
+    /// Those of [`put`](Self::put).
     pub async fn compare_and_swap<T: Serialize>(
         &self,
         key: &Key<T>,
@@ -240,25 +240,25 @@ impl Store {
         self.commit(Batch::new().if_unchanged(key, expected.clone()).put(key, new)?).await
     }
 
-    /// Writes the whole batch, or nothing and returns `false` if a condition does not hold.
+    /// Writes the whole batch; if a condition does not hold, writes nothing and returns `false`.
     ///
     /// # Errors
-    /// The backend's failure.
+    /// The backend's error.
     pub async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
         self.backend.commit(batch).await
     }
 
-    /// Adds `amount` to a counter unless the sum exceeds `limit`. This holds for any number of concurrent callers.
+    /// Adds `amount` to a counter unless the sum exceeds `limit`, for any number of concurrent callers.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] if the record is not a counter; otherwise the backend's failure.
+    /// [`StoreError::Damaged`] if the record is not a counter; otherwise the backend's error.
     pub async fn take(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<Take, StoreError> {
         let (sender, taken) = oneshot::channel();
         self.take_then(Withdrawal { counter: key, amount, limit }, move |take| drop(sender.send(take)));
         taken.await.unwrap_or(Err(StoreError::Stopped))
     }
 
-    /// As [`take`](Self::take), but calls `told` with the outcome, on the runtime, even if the caller is gone.
+    /// Like [`take`](Self::take), but calls `told` with the outcome, on the runtime, even if the caller is gone.
     pub fn take_then(&self, withdrawal: Withdrawal<'_>, told: impl FnOnce(Result<Take, StoreError>) + Send + 'static) {
         self.backend.take(withdrawal, Box::new(told));
     }
@@ -266,21 +266,20 @@ impl Store {
     /// Subtracts `amount` from a counter, down to 0.
     ///
     /// # Errors
-    /// As [`take`](Self::take).
+    /// Those of [`take`](Self::take).
     pub async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
         self.backend.refund(key, amount).await
     }
 
-    /// Counts a request against `rate` per `window`, together with all hosts. Used requests return evenly over the
-    /// window. `None` if the caller must count by itself: in a store of one host, and while the servers do not
-    /// answer in time.
+    /// Counts a request against `rate` per `window`, across all hosts. Used requests return evenly over the window.
+    /// `None` if the caller must count by itself: in a store of one host, and while the servers do not answer in time.
     pub async fn admit(&self, key: &Key<u64>, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         self.backend.admit(key, rate, window).await
     }
 
-    /// Counts a request as [`admit`](Self::admit) does, and [takes](Self::take) an amount from a counter, in one write:
-    /// the key of the rate_limit and the counter must be able to share a batch. Nothing is taken for a refused request.
-    /// `None` if the caller must do both by itself. `told` is called as [`take_then`](Self::take_then) calls it.
+    /// Counts a request like [`admit`](Self::admit) and [takes](Self::take) an amount from a counter, in one write. The
+    /// key of the rate limit and the counter must be able to share a batch. Nothing is taken for a refused request.
+    /// `None` if the caller must do both by itself. `told` is called as in [`take_then`](Self::take_then).
     pub fn admit_and_take(
         &self,
         rate_limit: RateLimit<'_>,
@@ -293,7 +292,7 @@ impl Store {
     /// A lease on `name` for `ttl`; `None` while another holder has it. `name` comes from a small fixed set.
     ///
     /// # Errors
-    /// The backend's failure.
+    /// The backend's error.
     pub async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
         self.backend.acquire(name, holder, ttl).await
     }
@@ -301,15 +300,15 @@ impl Store {
     /// Extends a lease to `ttl` from now; `false` if it has ended.
     ///
     /// # Errors
-    /// The backend's failure.
+    /// The backend's error.
     pub async fn renew(&self, lease: &Lease, ttl: Duration) -> Result<bool, StoreError> {
         self.backend.renew(lease, Some(ttl)).await
     }
 
-    /// Ends a lease; no effect if it has ended.
+    /// Ends a lease. No effect if it has already ended.
     ///
     /// # Errors
-    /// The backend's failure.
+    /// The backend's error.
     pub async fn release(&self, lease: Lease) -> Result<(), StoreError> {
         self.backend.renew(&lease, None).await.map(drop)
     }

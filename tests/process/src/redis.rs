@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::{End, Guarded, Lines};
 
-/// Options with which no record is lost when Redis is killed.
+/// Options that keep every record when Redis is killed.
 pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
 /// Options with which records last as long as the process.
 pub const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
@@ -49,10 +49,10 @@ impl Redis {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// A replica of the server at `port`.
+    /// Starts a replica of the server at `port`.
     ///
     /// # Panics
-    /// As [`Redis::start`].
+    /// Like [`Redis::start`].
     pub fn replica_of(port: u16) -> Self {
         Self::start(&[&DURABLE[..], &["--replicaof", "127.0.0.1", &port.to_string()]].concat())
     }
@@ -63,14 +63,14 @@ impl Redis {
         self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
     }
 
-    /// The number of calls of scripts so far.
+    /// Returns how many scripts were called so far.
     pub fn scripts(&self) -> u64 {
         let stats = ask(self.port, &["info", "commandstats"]);
         let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
         line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
     }
 
-    /// Kills the server, and keeps its folder for another one.
+    /// Sends SIGKILL. Another server can start in the returned folder.
     pub fn kill(self) -> (TempDir, u16) {
         let Self { process, dir, port } = self;
         drop(process);
@@ -78,7 +78,7 @@ impl Redis {
     }
 }
 
-/// The output of redis-cli.
+/// Returns the output of redis-cli.
 pub fn ask(port: u16, command: &[&str]) -> String {
     let said = Command::new("redis-cli").args(["-p", &port.to_string()]).args(command).output();
     String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()

@@ -1,4 +1,4 @@
-//! One fuzz target under libFuzzer: `ASSAY_FUZZ_TARGET` names it. Built with coverage by `make fuzz`.
+//! Runs the fuzz target named by `ASSAY_FUZZ_TARGET` under libFuzzer. Built with coverage by `make fuzz`.
 #![no_main]
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What the pool itself says of an account.
+//! The pool's own view of an account.
 
 use alloy::primitives::{Address, Bytes, U256};
 use alloy::sol;
@@ -13,15 +13,15 @@ sol! {
         uint256 currentLiquidationThreshold, uint256 ltv, uint256 healthFactor);
 }
 
-/// Dollars, and shares of one.
+/// The state of an account, in dollars and in shares of one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Account {
     pub collateral: f64,
     pub debt: f64,
-    /// Dollars that it may still borrow.
+    /// Dollars that the account may still borrow.
     pub available: f64,
     pub threshold: f64,
-    /// Infinite without debt.
+    /// Infinite if there is no debt.
     pub health: f64,
 }
 
@@ -39,18 +39,18 @@ impl From<getUserAccountDataReturn> for Account {
 }
 
 impl Account {
-    /// The accounts of `wallets` at the newest block.
+    /// Returns the accounts of `wallets` at the newest block.
     ///
     /// # Errors
-    /// When the node does not answer.
+    /// If the node does not answer.
     pub async fn now(chain: &Chain, wallets: &[Address]) -> Result<Vec<Self>, Error> {
         Self::at(chain, wallets, chain.head().await?.0).await
     }
 
-    /// The accounts of `wallets` at the end of a block.
+    /// Returns the accounts of `wallets` at the end of a block.
     ///
     /// # Errors
-    /// When the node does not answer.
+    /// If the node does not answer.
     pub async fn at(chain: &Chain, wallets: &[Address], block: u64) -> Result<Vec<Self>, Error> {
         let ask = |user: &Address| {
             let data = Bytes::from(getUserAccountDataCall { user: *user }.abi_encode());

@@ -1,4 +1,4 @@
-//! A borrower: what it owes against what, how careful it is, and what it does in a week.
+//! A borrower: collateral and debt, how careful it is, and its actions in a week.
 
 use alloy::primitives::{Address, keccak256};
 
@@ -12,9 +12,9 @@ use crate::dice::Dice;
 const ARRIVALS: u64 = 40;
 /// A careful borrower repays below this health factor.
 const NERVOUS: f64 = 1.25;
-/// More than interest adds to a debt between two weeks.
+/// Upper bound of a debt's growth by interest in a week.
 const INTEREST: f64 = 1.01;
-/// A loan of fewer dollars is dust, of which nobody wants to know an outcome.
+/// A loan of fewer dollars is dust and gets no outcome.
 const DUST: f64 = 10.0;
 
 #[derive(Debug)]
@@ -22,21 +22,21 @@ pub struct Borrower {
     pub address: Address,
     pub collateral: Asset,
     pub debt: Asset,
-    /// Dollars of collateral of its first deposit.
+    /// Value of the first deposit of collateral, in dollars.
     dollars: f64,
-    /// The share of the collateral that it wants to owe.
+    /// The intended ratio of debt to collateral.
     leverage: f64,
     careful: bool,
     arrives: u64,
     dice: Dice,
 }
 
-/// `count` borrowers, the same for the same seed.
+/// Returns `count` borrowers, the same for the same seed.
 pub fn all(count: u64, seed: u64) -> Vec<Borrower> {
     (0..count).map(|number| Borrower::new(number, seed)).collect()
 }
 
-/// A share of the collateral; loans up to 0.8 are given.
+/// A ratio of debt to collateral. The pool allows up to 0.8.
 fn leverage(dice: &mut Dice) -> f64 {
     0.24 + 0.53 * dice.share()
 }
@@ -53,7 +53,7 @@ impl Borrower {
             _ => (volatile, stable),
         };
         let dust = number % 20 == 7;
-        // From two hundred dollars to a hundred thousand, as many of each magnitude.
+        // From two hundred to a hundred thousand dollars, log-uniform.
         let dollars = if dust { DUST } else { 200.0 * 500_f64.powf(dice.share()) };
         Self {
             address: Address::from_slice(&keccak256(format!("assay economy {number}"))[12..]),
@@ -62,13 +62,13 @@ impl Borrower {
             dollars,
             leverage: leverage(&mut dice),
             careful: dice.chance(20),
-            // Two of three are there from the first week on.
+            // Two of three arrive in the first week.
             arrives: dice.below(ARRIVALS * 3).saturating_sub(ARRIVALS * 2),
             dice,
         }
     }
 
-    /// The actions of a borrower in one week, by the state of its account.
+    /// Returns the actions of a borrower in one week, based on the state of its account.
     pub fn acts(&mut self, week: u64, account: Account, prices: Prices) -> Vec<Act> {
         if week < self.arrives {
             return Vec::new();
@@ -96,7 +96,7 @@ impl Borrower {
     fn opens(&mut self, prices: Prices) -> Vec<Act> {
         let price = prices.of(self.collateral.symbol);
         let (asset, owner) = (self.collateral, self.address);
-        // What is owed below the amount that was deposited, whose digits are cut off, is never too much.
+        // The deposit is rounded up and the loan down, so the loan is never too large.
         let amount = (self.dollars / price * 1000.0).ceil() / 1000.0;
         let deposit = [
             Act::Mint { asset, to: owner, amount },
@@ -107,7 +107,7 @@ impl Borrower {
         deposit.into_iter().chain(self.loan(amount * price * self.leverage, prices)).collect()
     }
 
-    /// Borrows against what is left of its collateral, or against a new deposit.
+    /// Borrows against the remaining collateral, or against a new deposit.
     fn reopens(&mut self, account: Account, prices: Prices) -> Vec<Act> {
         self.leverage = leverage(&mut self.dice);
         if account.collateral < DUST { self.opens(prices) } else { self.borrows(account, prices) }
@@ -121,7 +121,7 @@ impl Borrower {
         self.loan(wanted.min(account.available * 0.95), prices).into_iter().collect()
     }
 
-    /// A loan of so many dollars, where they are anything in tokens.
+    /// A loan of this many dollars, or `None` if that rounds to no tokens.
     fn loan(&self, dollars: f64, prices: Prices) -> Option<Act> {
         let amount = (dollars / prices.of(self.debt.symbol) * 1000.0).floor() / 1000.0;
         (amount > 0.0).then_some(Act::Borrow { asset: self.debt, amount, owner: self.address })
@@ -136,7 +136,7 @@ impl Borrower {
         vec![Act::Mint { asset, to: owner, amount }, Act::Repay { asset, amount, owner }]
     }
 
-    /// Repays everything. Every second one takes its collateral too.
+    /// Repays everything. Half of the borrowers also withdraw their collateral.
     fn closes(&mut self, account: Account, prices: Prices) -> Vec<Act> {
         let (asset, owner) = (self.debt, self.address);
         let amount = (account.debt / prices.of(asset.symbol) * INTEREST * 1000.0).ceil() / 1000.0;

@@ -1,4 +1,4 @@
-//! What happened on the chain by the receipts of every block: no query of logs, and no code of the server.
+//! The events on the chain, taken from the receipts of every block: without log queries and without code of the server.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -26,18 +26,18 @@ pub struct Event {
     /// Seconds since 1970.
     pub time: u64,
     pub kind: Kind,
-    /// The reserve, and how much of it; of a liquidation the debt.
+    /// The reserve and the amount; of the debt for a liquidation.
     pub asset: Address,
     pub amount: U256,
 }
 
-/// Everything up to the head.
+/// All events up to the head.
 #[derive(Debug)]
 pub struct Ledger {
-    /// Hash and time of each block, by its number.
+    /// Hash and time of each block, indexed by number.
     pub blocks: Vec<(B256, u64)>,
     pub events: HashMap<Address, Vec<Event>>,
-    /// The blocks of the transactions that each account sent.
+    /// For each account, the blocks of the transactions that it sent.
     pub sent: HashMap<Address, Vec<u64>>,
 }
 
@@ -62,7 +62,7 @@ struct Log {
 
 impl Ledger {
     /// # Errors
-    /// When the node does not answer.
+    /// If the node does not answer.
     pub async fn of(chain: &Chain) -> Result<Self, Error> {
         let numbers: Vec<String> = (0..=chain.head().await?.0).map(|number| format!("{number:#x}")).collect();
         let heads: Vec<_> = numbers.iter().map(|number| ("eth_getBlockByNumber", json!([number, false]))).collect();
@@ -85,35 +85,35 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// The last block before a moment.
+    /// Returns the last block before a time.
     pub fn before(&self, moment: u64) -> u64 {
         self.blocks.iter().take_while(|(_, time)| *time < moment).count().saturating_sub(1) as u64
     }
 
-    /// The events of a wallet up to a block.
+    /// Returns the events of a wallet up to a block.
     pub fn through(&self, wallet: Address, block: u64) -> Vec<Event> {
         let all = self.events.get(&wallet).into_iter().flatten();
         all.filter(|event| event.block <= block).copied().collect()
     }
 
-    /// The transactions of a wallet up to a block.
+    /// Returns the number of transactions of a wallet up to a block.
     pub fn nonce(&self, wallet: Address, block: u64) -> usize {
         self.sent.get(&wallet).into_iter().flatten().filter(|sent| **sent <= block).count()
     }
 
-    /// Whether a wallet was liquidated from a moment on and before another.
+    /// Whether a wallet was liquidated between `from`, inclusive, and `until`, exclusive.
     pub fn liquidated(&self, wallet: Address, from: u64, until: u64) -> bool {
         let all = self.events.get(&wallet).into_iter().flatten();
         all.into_iter().any(|event| event.kind == Kind::Liquidation && (from..until).contains(&event.time))
     }
 
-    /// Everybody with an event.
+    /// Returns all wallets with an event.
     pub fn wallets(&self) -> BTreeSet<Address> {
         self.events.keys().copied().collect()
     }
 
     fn add(&mut self, block: u64, log: &Log) {
-        // The topics of the wallet and of the reserve, and the word of the data with the amount.
+        // The topics with the wallet and the reserve, and the data word with the amount.
         let (kind, wallet, asset, word) = match log.topics.first() {
             Some(&Supply::SIGNATURE_HASH) => (Kind::Supply, 2, 1, 1),
             Some(&Withdraw::SIGNATURE_HASH) => (Kind::Withdraw, 2, 1, 0),

@@ -1,4 +1,4 @@
-//! The weeks of the economy: new prices at midnight, what borrowers do at noon, and the liquidator in the evening.
+//! The weeks of the economy: prices change at midnight, borrowers act at noon, and the liquidator acts in the evening.
 
 use alloy::primitives::Address;
 
@@ -16,10 +16,10 @@ use crate::devnet::{Chain, Error};
 const MORNING: u64 = 21_600;
 const NOON: u64 = 43_200;
 const EVENING: u64 = 72_000;
-/// Collateral below which nothing is left to take, in dollars.
+/// Collateral in dollars below which nothing can be liquidated.
 const NOTHING: f64 = 0.01;
 
-/// Lives through the week of each price, and returns the number of liquidations.
+/// Runs one week for each price and returns the number of liquidations.
 pub async fn run(chain: &Chain, sender: Sender, borrowers: Vec<Borrower>, path: Vec<Prices>) -> Result<usize, Error> {
     let wallets = borrowers.iter().map(|borrower| borrower.address).collect();
     let mut life = Life { chain, sender, borrowers, wallets };
@@ -41,7 +41,7 @@ struct Life<'a> {
 }
 
 impl Life<'_> {
-    /// The liquidator can pay any debt.
+    /// Gives the liquidator enough to pay any debt.
     async fn fund(&mut self) -> Result<(), Error> {
         let to = actors::address(LIQUIDATOR);
         for asset in ASSETS.into_iter().filter(|asset| asset.reserve) {
@@ -66,7 +66,7 @@ impl Life<'_> {
             let acts = borrower.acts(week, account, prices);
             all.extend(acts.into_iter().map(|act| (borrower.address, act)));
         }
-        // In a block of their own: a node orders only the transactions of one sender.
+        // Mint in a separate block: a node only orders transactions of the same sender.
         let (mints, others): (Vec<_>, Vec<_>) = all.iter().partition(|(_, act)| matches!(act, Act::Mint { .. }));
         for (_, act) in mints {
             self.queue(actors::address(FAUCET), act).await?;

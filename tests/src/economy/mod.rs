@@ -1,7 +1,7 @@
-//! An economy to fit models on: a chain with the real Aave v3 contracts, on which borrowers of different leverage and
-//! assets live through two falls of prices. They repay, borrow more, close and open loans; a liquidator takes what
-//! falls below the threshold. A seed repeats every event with its block and amount; the order within a block may
-//! differ.
+//! An economy to fit models on: a chain with the real Aave v3 contracts, on which borrowers with different leverage and
+//! assets go through two falls of prices. They repay, borrow more, and close and open loans; a liquidator liquidates
+//! accounts below the threshold. The same seed reproduces every event with its block and amount; only the order within
+//! a block may differ.
 
 mod account;
 mod borrower;
@@ -21,37 +21,37 @@ use crate::devnet::{Chain, ETHEREUM, Error, config, weather};
 
 const DAY: u64 = 86_400;
 const WEEK: u64 = 7 * DAY;
-/// Weeks that it lasts.
+/// Duration in weeks.
 const WEEKS: u64 = 70;
-/// 2025-06-30, its end. A fixed date, so that the same seed makes the same times.
+/// The end, 2025-06-30. The date is fixed to make the times reproducible.
 const END: u64 = 1_751_241_600;
-/// Its first price.
+/// The time of the first price.
 const START: u64 = END - WEEKS * WEEK;
-/// Final blocks of the configuration, and some more.
+/// Blocks until finality in the configuration, and some more.
 const SETTLING: u64 = 20;
 
-/// The chain, running, and who borrowed on it.
+/// The running chain and its borrowers.
 #[derive(Debug)]
 pub struct Economy {
     pub chain: Chain,
     pub borrowers: Vec<Address>,
-    /// Liquidations in all.
+    /// Total number of liquidations.
     pub liquidations: usize,
 }
 
 impl Economy {
-    /// Starts a node and makes everything happen.
+    /// Starts a node and runs the whole economy.
     ///
     /// # Errors
-    /// When a package is missing, or the node or a transaction fails.
+    /// If a package is missing, or the node or a transaction fails.
     pub async fn start(borrowers: u64, seed: u64) -> Result<Self, Error> {
         Self::along(borrowers, seed, prices::path(seed, false)).await
     }
 
-    /// As [`start`](Self::start), through the first fall only; or, if it is calm, without it.
+    /// Like [`start`](Self::start), only through the first fall; if `is_calm`, prices do not fall.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Those of [`start`](Self::start).
     pub async fn start_short(borrowers: u64, seed: u64, is_calm: bool) -> Result<Self, Error> {
         let [(first, fall), _] = prices::FALLS;
         let path = prices::path(seed, is_calm).into_iter().take(first as usize + fall.len()).collect();
@@ -69,17 +69,17 @@ impl Economy {
         Ok(Self { chain, borrowers: addresses, liquidations })
     }
 
-    /// Midnight this many days after the start, in Unix seconds.
+    /// Returns midnight this many days after the start, in Unix seconds.
     pub fn day(day: u64) -> u64 {
         START + day * DAY
     }
 
-    /// The day on which the prices of a fall, 0 or 1, begin to fall.
+    /// Returns the day on which a fall, 0 or 1, begins.
     pub fn fall(which: usize) -> u64 {
         prices::FALLS[which].0 * 7
     }
 
-    /// A configuration of its chain alone, with the index of markets in the server's folder.
+    /// Returns a configuration with only this chain, and with the market index in the server's folder.
     pub fn config_toml(&self, shelf: &Path, key: &str) -> String {
         let toml = config::toml(&[&self.chain], "127.0.0.1:0", shelf, Path::new("{dir}/assay.redb"), key);
         format!("{toml}\n[reading]\nindex = \"on\"\nindex_path = \"{{dir}}/index\"\nindex_per_second = 0\n")

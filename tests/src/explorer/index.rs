@@ -1,4 +1,4 @@
-//! The rows of every list, from the blocks and receipts of a node. After a reorganisation the index starts again.
+//! The rows of every list, built from a node's blocks and receipts. A reorganisation restarts the index.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ sol! {
 pub(super) struct Index {
     rpc: Rpc,
     next: u64,
-    /// Hash of the block before.
+    /// Hash of the previous block.
     last: Option<String>,
     lists: BTreeMap<&'static str, Vec<Value>>,
 }
@@ -43,7 +43,7 @@ impl Index {
         self.lists.get(list).map_or(&[], Vec::as_slice)
     }
 
-    /// Reads up to the newest block.
+    /// Indexes up to the newest block.
     pub(super) async fn catch_up(&mut self) -> Result<(), Error> {
         if let Some(last) = &self.last {
             let there: Value = self.rpc.request("eth_getBlockByNumber", json!([hex(self.next - 1), false])).await?;
@@ -97,7 +97,7 @@ impl Index {
                     let mut row = place(log);
                     row["contractAddress"] = json!(parsed.address);
                     row["logIndex"] = parsed.log_index.to_string().into();
-                    // Every token may have this name, so it proves nothing.
+                    // Any token can use this name, so it proves nothing.
                     (row["tokenName"], row["tokenSymbol"], row["tokenDecimal"]) =
                         ("Tether USD".into(), "USDT".into(), "6".into());
                     own.into_iter().for_each(|(key, value)| row[key] = value);
@@ -110,7 +110,7 @@ impl Index {
 
 type Own = Vec<(&'static str, Value)>;
 
-/// The transfers in a log, and the list that each belongs to.
+/// Returns the transfers in a log, each with its list.
 fn transfers(log: &Log) -> Vec<(&'static str, Own)> {
     let party = |at: usize| json!(log.topics.get(at).map(|topic| Address::from_word(*topic)));
     let between = |from, to| vec![("from", party(from)), ("to", party(to))];

@@ -1,15 +1,15 @@
-//! The list of logs: by contract and by topics, with the words of its own that explorers have for it.
+//! The list of logs by contract and topics, in the explorers' format.
 
 use serde_json::{Value, json};
 
 use super::{Asked, Flavour, MOST, Reply};
 
-/// The row of a log in a block with this time.
+/// Returns the row of a log in a block with this time.
 pub(super) fn row(log: &Value, time: &Value) -> Value {
     let mut row = log.clone();
     row["timeStamp"] = time.clone();
     (row["gasPrice"], row["gasUsed"]) = ("0x1".into(), "0x5208".into());
-    // Etherscan writes no digit for zero.
+    // Etherscan writes zero without a digit.
     for key in ["logIndex", "transactionIndex"] {
         if row[key] == "0x0" {
             row[key] = "0x".into();
@@ -18,7 +18,7 @@ pub(super) fn row(log: &Value, time: &Value) -> Value {
     row
 }
 
-/// The page of the list that answers `asked`, from all logs in the order of the chain.
+/// Returns the page requested by `asked` from all logs in chain order.
 pub(super) fn page(rows: &[Value], asked: &Asked, flavour: Flavour, reply: &Reply) -> Vec<Value> {
     let head = rows.last().and_then(block).unwrap_or_default();
     let to =

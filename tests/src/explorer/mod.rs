@@ -1,6 +1,5 @@
-//! A mock of a block explorer: it has the module/action API of Etherscan v2 and of a Blockscout instance over HTTP.
-//! It lists the data of a real node, which it indexes itself. Responses are wrong, or have invented rows, only where a
-//! test asks for that.
+//! A mock of a block explorer, with the module/action API of Etherscan v2 and of a Blockscout instance over HTTP. It
+//! indexes a real node and lists its data. Responses are wrong or contain made-up rows only if a test requests that.
 
 mod index;
 mod logs;
@@ -21,17 +20,17 @@ use index::Index;
 
 /// The only valid key.
 pub const KEY: &str = "a-key-of-the-explorer";
-/// Largest number of rows in a response, as on a free plan.
+/// Maximum rows per response, as on a free plan.
 const MOST: usize = 1_000;
-/// Largest number of rows that pages can reach.
+/// Maximum rows that pages can reach.
 const WINDOW: usize = 10_000;
 
 /// The kind of API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
-    /// One address for many chains, `chainid`, a key.
+    /// One address for many chains, with `chainid` and a key.
     Etherscan,
-    /// An instance of one chain. It repeats non-fungible transfers among the others, and names logs.
+    /// An instance for one chain. It also lists non-fungible transfers with the fungible ones, and returns log indexes.
     Blockscout,
 }
 
@@ -58,35 +57,35 @@ pub struct Asked {
     sort: String,
 }
 
-/// How a call is answered.
+/// The response to a call.
 #[derive(Debug, Clone)]
 pub enum Reply {
     Right,
-    /// Status 200, "NOTOK", and this text for a result.
+    /// Status 200 with "NOTOK" and this text as the result.
     No(&'static str),
-    /// This status and an HTML page.
+    /// This status with an HTML page.
     Status(u16),
     /// Never responds.
     Silence,
     /// Half of the correct response.
     Half,
-    /// Numbers as numbers.
+    /// JSON numbers instead of strings.
     Numbers,
     /// The first and the last row twice.
     Doubled,
-    /// Rows of another address among the right ones.
+    /// Includes a row of another address.
     Foreign,
-    /// The newest row first.
+    /// Newest row first.
     Backwards,
-    /// A row without its block.
+    /// A row with an invalid block number.
     Damaged,
-    /// This many rows, for every request.
+    /// At most this many rows per request.
     Capped(usize),
-    /// Nothing, as an indexer that is behind.
+    /// No rows, like an indexer that lags behind.
     Behind,
-    /// No logs of so many of the newest blocks.
+    /// No logs of this many of the newest blocks.
     Lags(u64),
-    /// No logs of the transactions whose hash starts so.
+    /// No logs of transactions whose hash has this prefix.
     Lacks(&'static str),
 }
 
@@ -111,7 +110,7 @@ struct Shared {
 
 impl Explorer {
     /// # Panics
-    /// When the node cannot be read, or no port can be bound.
+    /// If the node cannot be read, or no port can be bound.
     pub async fn start(flavour: Flavour, chain: u64, rpc: Rpc) -> Self {
         let mut index = Index::of(rpc);
         index.catch_up().await.unwrap_or_else(|e| panic!("the node cannot be indexed: {e}"));
@@ -135,17 +134,18 @@ impl Explorer {
         Self { url, shared, server }
     }
 
-    /// Sets the rule for every later call.
+    /// Sets the rule for all later calls.
     pub fn rule(&self, rule: impl FnMut(&Asked) -> Reply + Send + 'static) {
         *self.shared.rule.lock().unwrap_or_else(PoisonError::into_inner) = Box::new(rule);
     }
 
-    /// The calls since the last call of this function.
+    /// Returns the calls since the last `take`.
     pub fn take(&self) -> Vec<Asked> {
         std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Lists transactions that no chain has, one for each of `blocks` with its time, by `from` to a stranger each.
+    /// Lists transactions that are not on the chain: one for each block and time in `blocks`, from `from` to a
+    /// different stranger each.
     pub fn make_up(&self, from: Address, blocks: impl IntoIterator<Item = (u64, u64)>) {
         let row = |(i, (block, time)): (usize, (u64, u64))| {
             let n: U256 = U256::from(i + 1);
@@ -165,7 +165,7 @@ impl Drop for Explorer {
 }
 
 impl Shared {
-    /// Everything that the list has for the address, oldest first.
+    /// Returns all rows of the list for the address, oldest first.
     async fn listed(&self, asked: &Asked) -> Result<Vec<Value>, Error> {
         let mut index = self.index.lock().await;
         index.catch_up().await?;
@@ -252,7 +252,7 @@ async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -
     listed(page, none, &reply)
 }
 
-/// The response with a page, or with the word for an empty one.
+/// The response with a page, or with the message for an empty one.
 fn listed(page: Vec<Value>, none: &str, reply: &Reply) -> Response {
     let (status, message) = if page.is_empty() { ("0", none) } else { ("1", "OK") };
     let mut text = json!({ "status": status, "message": message, "result": page }).to_string();
@@ -262,7 +262,7 @@ fn listed(page: Vec<Value>, none: &str, reply: &Reply) -> Response {
     json_text(text)
 }
 
-/// The page after the misbehaviour `reply`.
+/// Applies the misbehaviour `reply` to a page.
 fn spoil(page: &mut Vec<Value>, reply: &Reply) {
     match reply {
         Reply::Numbers => {

@@ -1,4 +1,4 @@
-//! Addresses and names from clients: an accepted text always has the same value, in every case of its letters.
+//! Addresses and names from clients: every accepted text has one normal form, which parses to the same value.
 
 use assay_domain::Subject;
 

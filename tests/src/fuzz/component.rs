@@ -1,10 +1,10 @@
-//! Files on the shelf: any bytes are a model that keeps its limits, or they are refused.
+//! Files on the shelf: any bytes are either a model that stays within its limits, or refused.
 
 use assay_domain::features::Features;
 use assay_registry::{CreditModel, Limits, OfKind as _, standalone, to_component};
 
 pub fn run(input: &[u8]) {
-    // Bytes that are not a component are refused early, so that most time goes into later checks.
+    // Refuse non-components early, so most of the time goes into later checks.
     if to_component(input).is_err() {
         return;
     }

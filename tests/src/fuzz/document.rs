@@ -1,4 +1,4 @@
-//! Texts of agents' owners: the URI of a token, and its document.
+//! Texts by owners of agents: the URI of a token, and its document.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -6,7 +6,7 @@ use assay::agents::read_document;
 use assay_chain::{Documents, Located};
 use assay_evm::config::Outbound;
 
-/// Nothing is fetched: a URI has the address of its document, or the document itself.
+/// Fetches nothing: a URI is only resolved to an address or to an embedded document.
 static DOCUMENTS: LazyLock<Documents> = LazyLock::new(|| {
     Documents::new(
         &Outbound { allow: Vec::new(), timeout: Duration::from_millis(1), max_bytes: MOST, concurrency: 1 },

@@ -1,7 +1,7 @@
-//! Fuzz targets: input from strangers, and the rules that hold for every input. A target fails with a panic.
+//! Fuzz targets: untrusted input, and rules that hold for every input. A target fails by panicking.
 //!
-//! `make fuzz` runs each under libFuzzer, which looks for inputs that reach new code of the server. The seeds are in
-//! `tests/fuzz`, a folder for each target; a test runs every target on its seeds and on some changes of each.
+//! `make fuzz` runs each target under libFuzzer, which searches for inputs that reach new code of the server. The seeds
+//! are in `tests/fuzz`, one folder per target; a test runs every target on its seeds and on some mutations of each.
 
 mod address;
 mod component;
@@ -19,7 +19,7 @@ use std::{
 pub struct Target {
     pub name: &'static str,
     /// # Panics
-    /// Where the input breaks a rule.
+    /// If the input breaks a rule.
     pub run: fn(&[u8]),
     /// The folder of its seeds, relative to this crate.
     seeds: &'static str,
@@ -44,11 +44,11 @@ impl Target {
     }
 }
 
-/// The contents of the seeds, in the order of their names.
+/// Returns the contents of the seeds, ordered by file name.
 pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
     let mut files: Vec<_> =
         fs::read_dir(target.seeds()).expect("the seeds").map(|file| file.expect("a seed").path()).collect();
-    // Beside the components are the cards of models.
+    // The folder of components also contains the folder of model cards.
     files.retain(|file| file.is_file());
     files.sort();
     files.iter().map(|file| fs::read(file).expect("a seed")).collect()
@@ -58,7 +58,7 @@ pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
 mod tests {
     use super::*;
 
-    /// A change of `seed` that depends only on `number`: some bytes replaced, a part removed or repeated.
+    /// Returns a mutation of `seed` that depends only on `number`: some bytes replaced, a part removed or repeated.
     fn changed(seed: &[u8], number: usize) -> Vec<u8> {
         let mut bytes = seed.to_vec();
         let at = |step: usize| (number * 2_654_435_761 + step * 40_503) % seed.len().max(1);
@@ -76,7 +76,7 @@ mod tests {
         bytes
     }
 
-    /// Every target on every seed, and on so many changes of each.
+    /// Runs a target on every seed and on this many mutations of each.
     fn smoke(name: &str, changes: usize) {
         let target = Target::named(name).expect("a target");
         let seeds = seeds(target);

@@ -1,5 +1,4 @@
-//! Requests with a key of every scope: no path, query or body leads to an internal error, and every refusal has a
-//! reason.
+//! Requests with a key of every scope: no path, query or body causes an internal error, and every refusal has a reason.
 
 use std::sync::LazyLock;
 
@@ -18,8 +17,7 @@ use crate::service::plugins;
 const KEY: &str = "fuzz-key-0123456789";
 const ONE: &str = "0x0000000000000000000000000000000000000001";
 
-/// The first byte of an input says which of these it is for. What follows up to a line break stands for `{}`, the rest
-/// is the body.
+/// The first byte of an input selects the route. The bytes up to a line break replace `{}`, the rest is the body.
 const ROUTES: [(Method, &str); 14] = [
     (Method::GET, "/api/v2/score/address/{}"),
     (Method::POST, "/api/v2/score/address/{}"),
@@ -56,7 +54,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let config = config::load(Some(&file)).expect("a valid configuration");
     let assembled = runtime.block_on(app::assemble(&config)).expect("a server");
     let router = router(assembled.http.clone());
-    // The parts of the server stay until the process ends.
+    // Keep the server's parts until the process ends.
     std::mem::forget(assembled);
     Server { runtime, router, _folder: folder }
 });
@@ -76,7 +74,7 @@ pub fn run(input: &[u8]) {
         let status = answer.status();
         (status, to_bytes(answer.into_body(), 16 << 20).await.expect("a body"))
     });
-    // Parts that are not configured here answer 502.
+    // Parts that are not configured answer 502.
     assert!(!status.is_server_error() || status.as_u16() == 502, "{status}: {}", String::from_utf8_lossy(&text));
     if !status.is_success() {
         let words: serde_json::Value = serde_json::from_slice(&text).expect("a refusal is JSON");

@@ -1,4 +1,4 @@
-//! Features files from other programs, as tables or lines. Each record is read, or refused with its number.
+//! Features files from other programs, as tables or lines. Each record is either read, or refused with its number.
 
 use std::{cell::RefCell, fs, io::Write as _};
 

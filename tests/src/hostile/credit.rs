@@ -1,12 +1,12 @@
-//! The builder of a credit model in WebAssembly text: a correct one, and one for each misbehaviour.
+//! Builds credit models from WebAssembly text: a correct model, and one for each misbehaviour.
 
 use super::module::{CONTRACTS, Data, component, module};
 
-/// True for features from a chain today, false for those of a self-test, which are of June 2025. A model that misbehaves
-/// only then passes every check and fails in production.
+/// True for current features of a chain, false for self-test features, which date from June 2025. A model that
+/// misbehaves only under this condition passes all checks and fails in production.
 pub const IN_PRODUCTION: &str = "(i64.gt_u (local.get $as_of) (i64.const 1750000000))";
 
-/// True for every hundredth second. An instance keeps no state between calls, so only the input can select calls.
+/// True every hundredth second. An instance keeps no state between calls, so only the input can select calls.
 pub const EVERY_HUNDREDTH: &str = "(i64.eq (i64.rem_u (local.get $as_of) (i64.const 100)) (i64.const 99))";
 
 /// Misbehaviours of a guest, as WebAssembly text.
@@ -21,13 +21,13 @@ pub mod act {
     pub const LONG_TEXT: &str = "(i32.store (i32.const 1056) (i32.const 52428800))";
 }
 
-/// The builder of a credit model.
+/// Builds a credit model.
 pub struct Credit {
-    /// 1 or 2: the contract that it is built on.
+    /// The contract: `wit/v1` or `wit/v2`.
     generation: usize,
-    /// What `explain` of the second contract does first.
+    /// Instructions at the start of `explain` in `wit/v2`.
     explain: String,
-    /// The points in its answers; those of its words are 10.
+    /// The points in answers of `score`; `explain` always has 10.
     points: i32,
     version: String,
     says: u8,
@@ -45,7 +45,7 @@ pub struct Credit {
 }
 
 impl Credit {
-    /// Always answers 700 with one factor.
+    /// A model that always answers 700 with one factor.
     pub fn new(version: &str) -> Self {
         Self {
             generation: 1,
@@ -69,47 +69,47 @@ impl Credit {
         }
     }
 
-    /// The same on `wit/v2`, with its words in a function of their own.
+    /// The same model on `wit/v2`, with the texts in a separate function, `explain`.
     pub fn v2(version: &str) -> Self {
         Self { generation: 2, ..Self::new(version) }
     }
 
-    /// Does this before it explains, where `condition` is true.
+    /// Runs `instructions` at the start of `explain` if `condition` is true.
     #[must_use]
     pub fn explain_when(mut self, condition: &str, instructions: &str) -> Self {
         self.explain = format!("(if {condition} (then {instructions}))");
         self
     }
 
-    /// Answers that many points for each factor, and 10 in words.
+    /// Answers this many points for each factor. `explain` still answers 10.
     #[must_use]
     pub fn points(mut self, points: i32) -> Self {
         self.points = points;
         self
     }
 
-    /// Scores the value of this expression. It may read `$as_of`, and `$chains_len`, `$markets_len`, `$holdings_len`,
-    /// `$identity_len`.
+    /// Sets the score to the value of this expression. It may read `$as_of`, `$chains_len`, `$markets_len`,
+    /// `$holdings_len` and `$identity_len`.
     #[must_use]
     pub fn score(mut self, expression: &str) -> Self {
         expression.clone_into(&mut self.score);
         self
     }
 
-    /// Does this before it scores.
+    /// Runs `instructions` before scoring.
     #[must_use]
     pub fn act(mut self, instructions: &str) -> Self {
         instructions.clone_into(&mut self.act);
         self
     }
 
-    /// Does this where `condition` is true.
+    /// Runs `instructions` before scoring if `condition` is true.
     #[must_use]
     pub fn act_when(self, condition: &str, instructions: &str) -> Self {
         self.act(&format!("(if {condition} (then {instructions}))"))
     }
 
-    /// The decile of `$score`.
+    /// Sets the expression for the decile of `$score`.
     #[must_use]
     pub fn decile(mut self, expression: &str) -> Self {
         expression.clone_into(&mut self.decile);
@@ -129,35 +129,35 @@ impl Credit {
         self
     }
 
-    /// Answers that many factors, all with the same text.
+    /// Answers this many factors, all with the same text.
     #[must_use]
     pub fn factors(mut self, count: usize) -> Self {
         self.factors = count;
         self
     }
 
-    /// Further fields of the module, as text.
+    /// Adds fields to the module, as text.
     #[must_use]
     pub fn with(mut self, fields: &str) -> Self {
         fields.clone_into(&mut self.imports);
         self
     }
 
-    /// Elements in a table.
+    /// Sets the number of table elements.
     #[must_use]
     pub fn table(mut self, elements: u32) -> Self {
         self.table = elements;
         self
     }
 
-    /// Pages of 64 KiB that the memory may grow to.
+    /// Sets the maximum memory, in pages of 64 KiB.
     #[must_use]
     pub fn at_most_pages(mut self, pages: u32) -> Self {
         self.most_pages = pages.to_string();
         self
     }
 
-    /// Pages of 64 KiB to start with.
+    /// Sets the initial memory, in pages of 64 KiB.
     #[must_use]
     pub fn pages(mut self, pages: u32) -> Self {
         self.pages = pages;
@@ -179,17 +179,17 @@ impl Credit {
         self
     }
 
-    /// The core module, as cargo builds it; the server turns it into a component.
+    /// Returns the core module as cargo builds it. The server converts it into a component.
     pub fn module(&self) -> Vec<u8> {
         self.module_for(self.contract().0)
     }
 
-    /// The core module with other types: `edit` changes the text of `types.wit`.
+    /// Returns the core module with other types: `edit` changes the text of `types.wit`.
     pub fn module_on(&self, edit: impl FnOnce(&str) -> String) -> Vec<u8> {
         self.module_for(&edit(self.contract().0))
     }
 
-    /// The component.
+    /// Returns the component.
     pub fn build(&self) -> Vec<u8> {
         component(&self.module())
     }
@@ -203,8 +203,8 @@ impl Credit {
         module(&self.text(), (types, &worlds), "made-by-hand")
     }
 
-    /// Memory: the answer of `score` (20 bytes) at 1000, that of `explain` (12 bytes) at 1024, the factors from 1040 on,
-    /// after them the points of the second contract, and then everything else.
+    /// Memory layout: the answer of `score` (20 bytes) at 1000, the answer of `explain` (12 bytes) at 1024, the factors
+    /// from 1040, the points of `wit/v2`, and then everything else.
     fn text(&self) -> String {
         const ANSWER: usize = 1000;
         const WORDS: usize = 1024;
@@ -227,7 +227,7 @@ impl Credit {
         data.at += 8;
         data.words(authors, &[author as u32, author_len as u32]);
         let info = data.at;
-        // The second contract has an optional claim after these: none.
+        // In `wit/v2`, an optional claim follows: none.
         data.at += 72;
         let kind = u32::from(self.says);
         let none = authors as u32;

@@ -1,4 +1,4 @@
-//! Hostile files: some are no model, others make a compiler use far more time or memory than their size suggests.
+//! Hostile files: some are not models, others need far more compile time or memory than their size suggests.
 
 use super::{credit::Credit, module::component};
 
@@ -27,33 +27,33 @@ pub fn later_generation() -> Vec<u8> {
     .expect("a component")
 }
 
-/// A correct model without its last third.
+/// A correct model cut after two thirds.
 pub fn truncated(version: &str) -> Vec<u8> {
     let mut bytes = Credit::new(version).build();
     bytes.truncate(bytes.len() * 2 / 3);
     bytes
 }
 
-/// The component of `model` on features with one more field.
+/// The component of `model`, built for features with one additional field.
 pub fn extra_field(model: &Credit) -> Vec<u8> {
     let grown =
         |types: &str| types.replace("borrowed-usd: f64,", "borrowed-usd: f64,\n        favourite-colour: string,");
     component(&model.module_on(grown))
 }
 
-/// Small files that keep a compiler busy for minutes or take gigabytes of its memory, by name.
+/// Small files, by name, that keep a compiler busy for minutes or use gigabytes of its memory.
 pub fn bombs() -> Vec<(&'static str, Vec<u8>)> {
     let loops =
         format!("{}{}", "(loop (local.set 0 (i32.add (local.get 0) (i32.const 1)))".repeat(2_000), TURNS.repeat(2_000));
     vec![("nested-20000", nested(20_000)), ("nested-100000", nested(100_000)), ("loops-2000", in_component(&loops))]
 }
 
-/// A component within bounds whose compilation takes many seconds.
+/// A component within all limits that takes many seconds to compile.
 pub fn slow_to_compile() -> Vec<u8> {
     loops_after_each_other(40_000)
 }
 
-/// As [`slow_to_compile`], with other bytes for each number.
+/// Like [`slow_to_compile`], with different bytes for each number.
 pub fn slow_to_compile_too(n: usize) -> Vec<u8> {
     loops_after_each_other(40_001 + n)
 }
@@ -63,20 +63,20 @@ fn loops_after_each_other(count: usize) -> Vec<u8> {
     in_component(&turn.repeat(count))
 }
 
-/// The end of a loop that may start over.
+/// The end of a loop that may repeat.
 const TURNS: &str = "(br_if 0 (local.get 0)))";
 
-/// A component with one function of this body. It exports the name of a model, and nothing of it.
+/// A component with one function of this body. It exports the name of a model, but no functions.
 fn in_component(body: &str) -> Vec<u8> {
     let model = "(component $empty) (instance $model (instantiate $empty)) \
                  (export \"assay:model/credit@1.0.0\" (instance $model))";
     wat::parse_str(format!("(component (core module (func (param i32) {body})) {model})")).expect("a component")
 }
 
-/// A component that many levels deep.
+/// A component nested to this depth.
 fn nested(depth: usize) -> Vec<u8> {
     const PREAMBLE: [u8; 8] = *b"\0asm\x0d\0\x01\0";
-    // From the innermost to the outermost, backwards.
+    // Built backwards, from the innermost to the outermost component.
     let mut reversed: Vec<u8> = PREAMBLE.into_iter().rev().collect();
     for _ in 0..depth {
         let mut section = vec![4];

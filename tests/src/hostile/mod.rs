@@ -1,4 +1,4 @@
-//! Credit models in handwritten WebAssembly text, and files that a server must refuse. They need no guest toolchain.
+//! Credit models in handwritten WebAssembly text, and files that a server must refuse. No guest toolchain is needed.
 
 mod credit;
 mod files;

@@ -1,4 +1,4 @@
-//! Core modules from WebAssembly text, and the components of them.
+//! Core modules from WebAssembly text, and their components.
 
 use std::fmt::Write as _;
 
@@ -43,7 +43,7 @@ impl Data {
     }
 }
 
-/// Parses `text` as a core module, and stores in it that it implements `world` of the WIT files `types` and `worlds`.
+/// Parses `text` as a core module, and adds metadata that it implements `world` of the WIT files `types` and `worlds`.
 pub(crate) fn module(text: &str, (types, worlds): (&str, &str), world: &str) -> Vec<u8> {
     let mut module = wat::parse_str(text).expect("the text of the model");
     let mut resolve = Resolve::new();

@@ -1,11 +1,11 @@
-//! The files that a server refuses, with the code and the words of each refusal.
+//! Files that a server refuses, with the code and text of each refusal.
 
 use super::{
     credit::{Credit, act},
     files::{extra_field, later_generation, truncated, wrong_world},
 };
 
-/// A file that the server refuses: its name, its bytes and the code of the refusal.
+/// A file that a server must refuse.
 pub struct Refused {
     pub name: &'static str,
     pub bytes: Vec<u8>,
@@ -14,7 +14,7 @@ pub struct Refused {
     pub says: &'static str,
 }
 
-/// All files that the server must refuse.
+/// Returns all files that a server must refuse.
 pub fn refused() -> Vec<Refused> {
     let case = |name, bytes, code, says| Refused { name, bytes, code, says };
     let credit = || Credit::new("6.6");
@@ -24,7 +24,8 @@ pub fn refused() -> Vec<Refused> {
         case("deep-recursion", credit().act(act::RECURSE).build(), "self_test", "recurses too deeply"),
         case("trap", credit().act(act::TRAP).build(), "self_test", "unreachable"),
         case("score-1001", credit().score("(i32.const 1001)").build(), "self_test", "a score of 1001"),
-        // Answers that only one of the wallets shows which `check` prints: with two chains and no market.
+        // The bad score appears only with one of the wallets that `check` prints: the one with two chains and no
+        // market.
         case(
             "score-1001-of-a-sample",
             credit()
@@ -37,7 +38,7 @@ pub fn refused() -> Vec<Refused> {
             "new, a month old, old and active, never borrowed, rich, without a history: the model answered nonsense: a \
              score of 1001",
         ),
-        // `transfers` of the first chain is none, and the chain was read.
+        // The first chain was read, but has no `transfers`.
         case(
             "trap-without-transfers",
             credit()
@@ -115,7 +116,7 @@ pub fn refused() -> Vec<Refused> {
         ),
         case("too-much-memory", credit().pages(600).build(), "too_demanding", "-zstack-size"),
         case("large-without-consent", credit().pages(100).build(), "needs_large", "models.large_lanes = 1"),
-        // What is linked into one module, and declares less than its segments need.
+        // Linked into one module with less memory or a smaller table than its segments need.
         case(
             "data-beyond-memory",
             credit().with("(data (i32.const 9000000) \"x\")").build(),

@@ -1,5 +1,5 @@
-//! A stub of the service from which a registry sends its clients for a token. The registry is real, and checks the
-//! signature, the age and the scope of each token.
+//! A stub of the token service to which a registry sends its clients. The registry is real, and verifies the signature,
+//! age and scope of each token.
 
 use std::{
     fs,
@@ -37,7 +37,7 @@ pub struct Tokens {
 }
 
 struct Shared {
-    /// Has the key and the certificate.
+    /// Contains the key and the certificate.
     folder: TempDir,
     asked: Mutex<Vec<String>>,
 }
@@ -50,7 +50,7 @@ struct Asked {
 
 impl Tokens {
     /// # Panics
-    /// When no port can be bound, or there is no openssl.
+    /// If no port can be bound, or openssl is missing.
     pub async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"));
         let made =
@@ -65,7 +65,7 @@ impl Tokens {
         Self { url, shared, server }
     }
 
-    /// A registry that takes the tokens of this service.
+    /// Starts a registry that accepts the tokens of this service.
     pub fn registry(&self) -> Registry {
         let certificate = self.shared.folder.path().join("cert");
         Registry::asking(&format!(
@@ -75,7 +75,7 @@ impl Tokens {
         ))
     }
 
-    /// The scopes for which tokens were given out, since the last call.
+    /// Returns the scopes of the tokens issued since the last `take`.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -100,7 +100,7 @@ async fn token(
 }
 
 impl Shared {
-    /// A JSON web token with what was asked for.
+    /// Returns a JSON web token with the requested scope.
     fn signed(&self, asked: &Asked) -> String {
         let der = openssl(self.folder.path(), &["x509", "-in", "cert", "-outform", "DER"], b"");
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map(|age| age.as_secs()).unwrap_or_default();
@@ -117,7 +117,7 @@ impl Shared {
     }
 }
 
-/// What openssl answers about `input`, in `folder`.
+/// Returns the output of openssl for `input`, run in `folder`.
 fn openssl(folder: &Path, arguments: &[&str], input: &[u8]) -> Vec<u8> {
     let asked = || {
         let file = folder.join("input");

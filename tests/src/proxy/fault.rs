@@ -1,4 +1,4 @@
-//! Faults of a node's response: in its contents, and in its transport.
+//! Faults in a node's response: in its contents, and in its transport.
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -6,30 +6,30 @@ use axum::response::{IntoResponse, Response};
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
-/// A fault that is applied to the real node's response.
+/// A fault in the real node's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// Half of the body, with a correct length.
+    /// Half of the body, with a matching length.
     Half,
     /// Half of the declared body, then a reset of the connection.
     Reset,
     /// An HTML page with status 200.
     Page,
-    /// A response without an end.
+    /// An endless response.
     Endless,
     /// A redirect to another server, without TLS.
     Redirect,
     /// The id of another request.
     OtherId,
-    /// Every second response of a batch.
+    /// Only every second response of a batch.
     Partly,
-    /// A batch in the opposite order, as the protocol allows.
+    /// A batch in reverse order, as the protocol allows.
     Backwards,
-    /// Logs in the opposite order.
+    /// Logs in reverse order.
     Unordered,
     /// Each log twice.
     Twice,
-    /// More logs, of another contract, another wallet and another block.
+    /// Additional logs of another contract, another wallet and another block.
     Foreign,
     /// No logs.
     NoLogs,
@@ -40,7 +40,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Changes the contents of the responses.
+    /// Applies the fault to the contents of the responses.
     pub(super) fn spoil(self, answers: &mut Vec<Value>) {
         match self {
             Self::OtherId => answers
@@ -91,7 +91,7 @@ impl Fault {
         }
     }
 
-    /// Sends `body` to the client.
+    /// Sends `body` to the client, with the fault in its transport.
     pub(super) fn carry(self, body: String) -> Response {
         let kind = [(header::CONTENT_TYPE, "application/json")];
         let half = Bytes::copy_from_slice(&body.as_bytes()[..body.len() / 2]);

@@ -1,4 +1,4 @@
-//! A TCP forwarder that a test can interrupt: bytes pass in both directions, or wait until it is repaired. Then they
+//! A TCP forwarder that a test can interrupt. Bytes pass in both directions, or wait until it is repaired and then
 //! arrive late.
 
 use tokio::{
@@ -16,10 +16,10 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// Forwards to this port of this machine.
+    /// Forwards to this port on this machine.
     ///
     /// # Panics
-    /// When no port can be bound.
+    /// If no port can be bound.
     pub async fn to(port: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
         let own = listener.local_addr().map(|at| at.port()).unwrap_or_default();

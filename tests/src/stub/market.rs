@@ -1,4 +1,4 @@
-//! A made-up Aave v3 market: one event in each block, all of it a function of the block's number, so that ten million
+//! A made-up Aave v3 market with one event per block. Everything is a function of the block number, so ten million
 //! events need no memory.
 
 use std::io::Write;
@@ -7,13 +7,13 @@ use alloy::primitives::{Address, B256, Bloom, BloomInput, U256, b256};
 
 /// The first block with an event.
 pub const FROM: u64 = 1_000;
-/// Blocks without events at the end, all of them not final.
+/// Blocks without events at the end, none of them final.
 pub const FINALITY: u64 = 64;
-/// 2026-01-01, less than the time of any block.
+/// 2026-01-01, before the time of any block.
 const START: u64 = 1_767_225_600;
 
 pub const POOL: Address = Address::repeat_byte(0xa0);
-/// The assets, by index.
+/// Number of assets.
 pub const ASSETS: u8 = 4;
 
 const TRANSFER: B256 = b256!("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
@@ -22,7 +22,7 @@ const WITHDRAW: B256 = b256!("0x3115d1449a7b732c986cba18244e897a450f61e1bb8d589c
 const BORROW: B256 = b256!("0xb3d084820fb1a9decffb176436bd02558d15fac9b0ddfed8c465bc7359d7dce0");
 const REPAY: B256 = b256!("0xa534c8dbe71f871f9f3530e97a74601fea17b426cae02e1c5aee42c96c784051");
 
-/// How much has happened.
+/// The size of the market.
 #[derive(Debug, Clone, Copy)]
 pub struct Market {
     pub events: u64,
@@ -33,7 +33,7 @@ pub struct Market {
 pub struct Log {
     pub address: Address,
     pub topics: [B256; 4],
-    /// Topics that it has.
+    /// Number of topics.
     pub count: usize,
     data: [U256; 4],
     words: usize,
@@ -44,12 +44,12 @@ pub fn asset(index: u8) -> Address {
     Address::repeat_byte(0xb0 + index)
 }
 
-/// The token of a supply of an asset.
+/// Returns the token for supplies of an asset.
 pub fn token(index: u8) -> Address {
     Address::repeat_byte(0xc0 + index)
 }
 
-/// The wallet with this number.
+/// Returns the wallet with this number.
 pub fn wallet(number: u64) -> Address {
     Address::from_slice(&word(number, 7)[12..])
 }
@@ -83,7 +83,7 @@ impl Market {
         START + 12 * block
     }
 
-    /// The logs of one block: that of the pool, and the transfer of its token with a supply or a withdrawal.
+    /// Returns the logs of one block: the pool's, and the token transfer of a supply or withdrawal.
     pub fn logs(self, block: u64) -> (Option<Log>, Option<Log>) {
         if !(FROM..FROM + self.events).contains(&block) {
             return (None, None);
@@ -107,7 +107,7 @@ impl Market {
         }
     }
 
-    /// The bloom of a block's header.
+    /// Returns the bloom filter in a block's header.
     pub fn bloom(self, block: u64) -> Bloom {
         let mut bloom = Bloom::ZERO;
         let (one, other) = self.logs(block);
@@ -132,7 +132,7 @@ impl Log {
         &self.topics[..self.count]
     }
 
-    /// Writes it as a node does.
+    /// Writes the log as a node does.
     pub fn write(&self, market: Market, block: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(b"{\"address\":\"0x");
         digits(self.address.as_slice(), out);

@@ -1,5 +1,5 @@
-//! A stub of a node: no chain is behind it. It answers JSON-RPC about a made-up lending market of any size, within the
-//! limits of a provider, fast enough that it is not what a measurement shows.
+//! A stub of a node, with no chain behind it. It answers JSON-RPC about a made-up lending market of any size, within
+//! the limits of a provider, and fast enough not to distort measurements.
 
 mod market;
 mod state;
@@ -23,14 +23,14 @@ use crate::proxy::distant::{Bucket, Counted, Limit};
 
 pub use market::{FINALITY, FROM, Market, POOL, wallet};
 
-/// The id of its chain, which no configuration that is shipped has.
+/// The chain id, which no shipped configuration has.
 pub const CHAIN: u64 = 7_777_777;
-/// The address of its Multicall3.
+/// The address of Multicall3.
 pub const MULTICALL: Address = Address::repeat_byte(0xf0);
-/// Blocks and logs of one `eth_getLogs`.
+/// Maximum blocks and logs per `eth_getLogs`.
 const RANGE: u64 = 10_000;
 const MOST: usize = 10_000;
-/// Requests a second, where they are limited.
+/// Requests per second, if limited.
 const PER_SECOND: u32 = 25;
 
 struct Stub {
@@ -38,10 +38,10 @@ struct Stub {
     bucket: Option<Bucket>,
 }
 
-/// Serves the market of `market` until the process ends. `ready` gets the address.
+/// Serves `market` until the process ends. Calls `ready` with the address.
 ///
 /// # Errors
-/// Where no port can be bound.
+/// If no port can be bound.
 pub async fn serve(market: Market, limited: bool, ready: impl FnOnce(SocketAddr)) -> std::io::Result<()> {
     let limit = Limit { counted: Counted::Requests, per_second: PER_SECOND, retry_after: Some(1) };
     let stub = Arc::new(Stub { market, bucket: limited.then(|| Bucket::new(limit)) });
@@ -125,7 +125,7 @@ impl Stub {
         })
     }
 
-    /// Writes the logs of a filter, or says which limit it exceeds.
+    /// Writes the logs of a filter. The error names the exceeded limit.
     fn logs(&self, filter: &Value, out: &mut Vec<u8>) -> Result<(), String> {
         let from = number(&filter["fromBlock"]).unwrap_or(0);
         let to = number(&filter["toBlock"]).unwrap_or(u64::MAX).min(self.market.head());

@@ -1,4 +1,4 @@
-//! What the contracts of the made-up market return: its helpers, its reserves, and no position of any wallet.
+//! The answers of the made-up market's contracts: its helpers and its reserves. No wallet has a position.
 
 use alloy::{
     primitives::{Address, Bytes, U256},
@@ -27,7 +27,7 @@ sol! {
 
 const HELPER: Address = Address::repeat_byte(0xd0);
 
-/// The answer to a call; `None` where it reverts.
+/// Returns the answer to a call, or `None` if the call reverts.
 pub(super) fn answer(data: &[u8]) -> Option<Bytes> {
     let selector: [u8; 4] = data.get(..4)?.try_into().ok()?;
     let answer = match selector {

@@ -105,11 +105,11 @@ fn a_history_without_amounts_is_read_once_more() {
         let pool = reader.pool(wallet).await;
         let key = progress::lending(1, pool.market_address, wallet);
         // An older host stored this record without sums, after a node returned no events.
-        let older = |kept: LendingProgress| LendingProgress { counts: EventCounts::ZERO, flows: None, ..kept };
+        let older = |kept: LendingProgress| LendingProgress { counts: EventCounts::ZERO, sums: None, ..kept };
         reader
             .restart_after(async |store| {
                 let kept = store.get(&key).await.unwrap().unwrap();
-                assert!(kept.flows.as_ref().is_some_and(|flows| flows.len() == 2), "{kept:?}");
+                assert!(kept.sums.as_ref().is_some_and(|sums| sums.len() == 4), "{kept:?}");
                 store.put(&key, &older(kept)).await.unwrap();
             })
             .await;

@@ -15,7 +15,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
-use assay_lending::{AllPasts, AllTerms, Balance, Held, HeldParts, Market, MarketTerms, Parts};
+use assay_lending::{AllPasts, AllTerms, Asset, Balance, Held, HeldParts, Market, MarketTerms, Parts, progress::Side};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);
@@ -41,6 +41,8 @@ pub(crate) struct Account {
     markets: Vec<Option<(MarketTerms, Vec<Option<Bytes>>)>>,
     /// Whether the wallet ever had a position in each market, as far as that was asked.
     ever_held: Vec<bool>,
+    /// The balances in each market that changed, as far as that was asked.
+    touched: Vec<Vec<(Side, Asset)>>,
     /// Configured tokens that did not answer.
     pub silent: Vec<Address>,
 }
@@ -138,6 +140,7 @@ impl Account {
         for (index, (terms, count)) in terms.iter().zip(&questions.traces).enumerate() {
             let own = take(&mut rest, *count);
             account.ever_held.push(terms.as_ref().is_some_and(|terms| terms.ever_held(own)));
+            account.touched.push(terms.as_ref().map(|terms| terms.touched(own)).unwrap_or_default());
             let slot = terms.as_ref().and_then(|terms| terms.trace_slot(own, wallet));
             slots.extend(slot.map(|slot| TraceSlot { market: index, slot }));
         }
@@ -168,6 +171,11 @@ impl Account {
     /// Whether the wallet is known to have had a position in each market.
     pub(crate) fn ever_held(&self) -> &[bool] {
         &self.ever_held
+    }
+
+    /// The balances in each market that are known to have changed.
+    pub(crate) fn touched(&self) -> &[Vec<(Side, Asset)>] {
+        &self.touched
     }
 
     /// For each market, why no history in it can be complete; `None` if it can.

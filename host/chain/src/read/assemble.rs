@@ -76,8 +76,8 @@ pub(super) fn snapshot(
         pool.position = detail;
     }
     let (balances, lacks) = (account.amounts(), account.lacks());
-    let ever_held = account.ever_held();
-    let state = State { positions: &positions, balances: &balances, ever_held, lacks: &lacks, at: head.time };
+    let (ever_held, touched) = (account.ever_held(), account.touched());
+    let state = State { positions: &positions, balances: &balances, ever_held, touched, lacks: &lacks, at: head.time };
     let doubted = cross_check(&mut pools, markets, &sums, &state);
     let tokens = account.holdings(config, &quotes.prices);
     let mut unread = activity_unread;

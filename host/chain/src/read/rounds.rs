@@ -99,7 +99,7 @@ impl Chain {
         let (client, markets) = (self.client.clone(), self.lending.reader().markets.clone());
         let found = async move {
             let terms = terms.await.ok();
-            wallet_hints((&client, &markets), terms.as_ref(), wallet, &parts, head).await
+            wallet_hints(&client, &markets, terms.as_ref(), wallet, &parts, head).await
         };
         found.boxed().shared()
     }

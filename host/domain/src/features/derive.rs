@@ -140,7 +140,7 @@ mod tests {
         assert_eq!(chain.first_seen().map(unix), Some(700));
         chain.activity.first_transaction = Some(Seen { block: 5, time: time_from_unix(900) });
         assert_eq!(chain.first_seen().map(unix), Some(900));
-        // Somebody else may supply for a wallet that sends nothing.
+        // Another address may supply for a wallet that sends nothing.
         chain.activity = Activity::default();
         assert_eq!(chain.first_seen().map(unix), None);
     }

@@ -1,5 +1,5 @@
-//! Reads and writes numbers in JSON without loss of a bit. Numbers that JSON cannot represent are texts: `"inf"`,
-//! `"-inf"` and `"NaN"`. Any number may be a text, as in the oldest records.
+//! Reads and writes numbers in JSON exactly, bit for bit. Numbers that JSON cannot represent are strings: `"inf"`,
+//! `"-inf"` and `"NaN"`. Any number may be a string, as in the oldest records.
 
 use std::fmt;
 

@@ -1,22 +1,22 @@
-//! What a model may know of one lending market: counts, events, dollars and the position.
+//! The features of one lending market: counts, events, dollars and the position.
 
 use super::exact;
 use crate::{ChainId, Coverage, EventKind, ExposureClass};
 
-/// The most events of one market in the features.
+/// Maximum number of events per market in the features.
 pub const MOST_EVENTS: usize = 200;
 
-/// One lending market on one chain. A count is `None` where it is not collected.
+/// One lending market on one chain. A count is `None` if it is not collected.
 ///
-/// The fields after `borrowed_usd` may be absent in JSON: they are then unread.
+/// The fields after `borrowed_usd` may be absent in JSON, which means unread.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarketFeatures {
     pub chain_id: ChainId,
-    /// One of the names of [`crate::Protocol`], or any lender that a features file speaks of.
+    /// One of the names of [`crate::Protocol`], or any other lender in a features file.
     pub protocol: String,
     pub market: Option<String>,
-    /// Of the counts and times.
+    /// Coverage of the counts and times.
     pub coverage: Coverage,
     pub feeds_score: bool,
     pub supply: Option<u64>,
@@ -31,7 +31,7 @@ pub struct MarketFeatures {
     pub supplied_usd: f64,
     #[serde(with = "exact")]
     pub borrowed_usd: f64,
-    /// Of `events`, `dollars` and `liquidation_days`.
+    /// Coverage of `events`, `dollars` and `liquidation_days`.
     #[serde(default = "unread", skip_serializing_if = "is_unread")]
     pub events_coverage: Coverage,
     /// Newest first, at most [`MOST_EVENTS`].
@@ -52,14 +52,14 @@ pub struct MarketFeatures {
 pub struct LendingEvent {
     pub time: u64,
     pub kind: EventKind,
-    /// Dollars at that time; `None` for an asset that does not follow the dollar. Of a liquidation: the repaid debt.
+    /// Dollars at that time; `None` for an asset that does not follow the dollar. For a liquidation, the repaid debt.
     #[serde(with = "exact::optional", default)]
     pub usd: Option<f64>,
-    /// `None` where the asset is not known.
+    /// `None` if the asset is unknown.
     pub class: Option<ExposureClass>,
 }
 
-/// Dollars by kind of event; `None` where those of one event are not known.
+/// Dollars by kind of event; `None` if those of one event are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Dollars {
@@ -93,11 +93,11 @@ impl Dollars {
     }
 }
 
-/// What the wallet has in the market.
+/// The wallet's position in the market.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PositionFeatures {
-    /// `Partial` where a field that is `None` was not read.
+    /// `Partial` if a field that is `None` was not read.
     pub coverage: Coverage,
     /// The deposits that secure the debt, by class.
     pub collateral: Vec<Exposure>,
@@ -114,7 +114,7 @@ pub struct PositionFeatures {
 }
 
 impl PositionFeatures {
-    /// It could not be read.
+    /// A position that could not be read.
     pub const UNREAD: Self = Self {
         coverage: Coverage::Failed,
         collateral: Vec::new(),
@@ -135,7 +135,7 @@ pub struct Exposure {
 }
 
 impl MarketFeatures {
-    /// Every figure that is no whole number.
+    /// Every figure that is not a whole number.
     pub fn figures(&self) -> impl Iterator<Item = f64> + '_ {
         let Dollars { supply, withdraw, borrow, repay, liquidation } = self.dollars;
         let dollars = [supply, withdraw, borrow, repay, liquidation].into_iter().flatten();

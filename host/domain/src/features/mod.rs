@@ -1,7 +1,7 @@
 //! The features that a model receives about a subject, derived from a snapshot. Pure: no I/O, no clock, no address.
 //!
 //! In JSON, the names are those of the WIT record with underscores. An optional field that is absent or `null` is
-//! `None`, and an unknown name is an error.
+//! `None`. An unknown name is an error.
 
 mod derive;
 pub mod exact;

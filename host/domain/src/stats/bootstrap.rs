@@ -11,7 +11,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The most draws in all; they take some seconds.
+    /// Maximum number of draws in all, which take some seconds.
     const MOST_DRAWS: u64 = 200_000_000;
 
     /// 1,000 resamples of a sample of `count`; fewer if `count` is above 200,000, and never fewer than 100.
@@ -45,10 +45,10 @@ impl Resampled {
 
 impl Labelled {
     /// The 95 % percentile intervals of each of `figures` (Efron and Tibshirani, "An Introduction to the Bootstrap",
-    /// Chapman and Hall, 1993, chapter 13): as many subjects as there are, drawn with replacement, pairs of scores and
-    /// outcome together, so that the difference between the models has an interval of its own. Draw `d` of resample `r`
-    /// is number `r * count + d` of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) scaled to the subjects in the order
-    /// good before bad, then first score, then second.
+    /// Chapman and Hall, 1993, chapter 13). Each resample draws as many subjects as there are, with replacement,
+    /// keeping pairs of scores and outcome together, so the difference between the models also has an interval. Draw
+    /// `d` of resample `r` is number `r * count + d` of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014) scaled to the
+    /// subjects in the order good before bad, then first score, then second.
     pub fn resample<const N: usize>(&self, plan: Plan, figures: [fn(&Outcomes) -> Option<f64>; N]) -> [Resampled; N] {
         let (cells, ends) = self.cells_with_ends();
         let count = self.count();
@@ -98,8 +98,8 @@ impl Labelled {
     }
 }
 
-/// The interval that contains the middle 95 % of `values`, which are the figures of resamples. `estimate` is the figure of
-/// the sample itself. KS is larger in resamples than in the sample: where the interval does not contain `estimate`, it is
+/// The interval that contains the middle 95 % of `values`, the figures of resamples. `estimate` is the figure of the
+/// sample itself. KS is larger in resamples than in the sample: if the interval does not contain `estimate`, it is
 /// moved by the bias, which is the median minus `estimate`.
 pub fn middle(mut values: Vec<f64>, estimate: Option<f64>) -> Option<Interval> {
     values.sort_by(f64::total_cmp);

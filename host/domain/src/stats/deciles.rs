@@ -2,11 +2,11 @@
 
 use super::{Edges, Interval, Outcomes, wilson};
 
-/// One tenth of the sample, worst scores first. Equal scores stay together, so a tenth may be larger than another. An
-/// empty tenth is left out.
+/// One tenth of the sample, worst scores first. Equal scores stay together, so tenths may differ in size. An empty
+/// tenth is left out.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct DecileRow {
-    /// Lowest and highest score in it.
+    /// Lowest and highest score in the tenth.
     pub from: u32,
     pub to: u32,
     pub count: u64,

@@ -5,7 +5,7 @@ use super::Histogram;
 /// The two-sample Kolmogorov-Smirnov statistic: the largest difference of the two empirical distribution functions, 0
 /// to 1 (Smirnov, "Table for Estimating the Goodness of Fit of Empirical Distributions", Ann. Math. Statist. 19, 1948).
 ///
-/// `None` where a sample is empty.
+/// `None` if a sample is empty.
 pub fn ks(first: &Histogram, second: &Histogram) -> Option<f64> {
     Some(gaps(first, second)?.fold(0.0, f64::max))
 }
@@ -14,7 +14,7 @@ pub fn ks(first: &Histogram, second: &Histogram) -> Option<f64> {
 /// the other. In one dimension it is the area between the two distribution functions (Vallender, Theory Probab. Appl.
 /// 18, 1974).
 ///
-/// `None` where a sample is empty.
+/// `None` if a sample is empty.
 pub fn wasserstein(first: &Histogram, second: &Histogram) -> Option<f64> {
     Some(gaps(first, second)?.sum())
 }

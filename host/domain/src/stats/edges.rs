@@ -18,8 +18,8 @@ impl Edges {
         Self((1..20_u32).map(|bin| f64::from(300 + 35 * bin)).collect())
     }
 
-    /// Edges at the `bins`-quantiles of a reference sample. Equal edges are merged, so there are fewer bins where a
-    /// tenth of the sample has the same score.
+    /// Edges at the `bins`-quantiles of a reference sample. Equal edges are merged, so there are fewer bins if a tenth
+    /// of the sample has the same score.
     pub fn quantiles(reference: &Histogram, bins: u32) -> Self {
         let mut edges: Vec<f64> =
             (1..bins).filter_map(|bin| reference.quantile(f64::from(bin) / f64::from(bins))).collect();
@@ -36,7 +36,7 @@ impl Edges {
         self.0.partition_point(|edge| *edge < value)
     }
 
-    /// How many scores are in each bin.
+    /// The number of scores in each bin.
     pub fn counts(&self, scores: &Histogram) -> Vec<u64> {
         let mut counts = vec![0; self.0.len() + 1];
         for (score, count) in scores.given() {

@@ -1,4 +1,4 @@
-//! How often each score was given: 701 counts, so that every statistic of the scores is exact.
+//! Counts of each score: 701 counts, so every statistic of the scores is exact.
 
 use super::{NoSuchScore, quantile};
 use crate::Score;

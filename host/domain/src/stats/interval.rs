@@ -1,6 +1,6 @@
 //! Confidence intervals of figures.
 
-/// Two ends, the lower first.
+/// The two ends, lower first.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Interval {
     pub low: f64,
@@ -24,10 +24,10 @@ pub fn wilson(part: u64, of: u64) -> Interval {
     if of == 0 { Interval { low: 0.0, high: 1.0 } } else { of_size(of_share(of), of as f64) }
 }
 
-/// The 95 % interval of a share whose records belong to clusters, such as the dates of one wallet: Wilson's, for as
-/// many records as the spread between clusters supports, and at most one for each cluster (Dean and Pagano, "Evaluating
-/// Confidence Interval Methods for Binomial Proportions in Clustered Surveys", J. Surv. Stat. Methodol. 3, 2015).
-/// `clusters` has the part and the records of each. With one record for each cluster it is Wilson's own; without
+/// The 95 % interval of a share whose records belong to clusters, such as the dates of one wallet. It is Wilson's for
+/// as many records as the spread between clusters supports, and at most one for each cluster (Dean and Pagano,
+/// "Evaluating Confidence Interval Methods for Binomial Proportions in Clustered Surveys", J. Surv. Stat. Methodol. 3,
+/// 2015). `clusters` yields the part and the records of each. With one record per cluster it equals Wilson's; without
 /// records it is 0 to 1.
 pub fn clustered(clusters: impl Iterator<Item = (u64, u64)> + Clone) -> Interval {
     let (mut count, mut part, mut of) = (0.0, 0.0, 0.0);
@@ -41,7 +41,7 @@ pub fn clustered(clusters: impl Iterator<Item = (u64, u64)> + Clone) -> Interval
     let off = |(own, records): (u64, u64)| (own.min(records) as f64 - share * records as f64).powi(2);
     let variance = clusters.map(off).sum::<f64>() / (of * of);
     let supported = share * (1.0 - share) / variance;
-    // At a share of 0 or 1 nothing spreads.
+    // At a share of 0 or 1 there is no spread.
     of_size(share, if supported.is_finite() { supported.min(count) } else { count })
 }
 
@@ -64,11 +64,11 @@ mod tests {
     fn a_cluster_counts_at_most_once() {
         let once: Vec<_> = (0..40).map(|n| (u64::from(n < 10), 1)).collect();
         assert_eq!(clustered(once.iter().copied()), wilson(10, 40));
-        // Sixty copies of each wallet say no more than one.
+        // Sixty copies of each wallet add no information.
         let copies = once.iter().map(|(part, of)| (part * 60, of * 60));
         let near = |one: Interval, other: Interval| (one.low - other.low).abs() + (one.high - other.high).abs() < 1e-12;
         assert!(near(clustered(copies), wilson(10, 40)));
-        // Records that differ within a wallet say no more than as many wallets.
+        // Records that differ within each wallet count as one per wallet.
         assert!(near(clustered((0..40).map(|_| (15, 60))), wilson(10, 40)));
         // One wallet with most of the records counts less than the others together.
         let heavy = clustered(once.iter().copied().chain([(60, 60)]));

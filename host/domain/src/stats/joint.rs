@@ -44,14 +44,14 @@ impl Joint {
         self.cells.iter().map(|((first, second), count)| (*first, *second, *count))
     }
 
-    /// The reference model's scores alone.
+    /// The scores of the reference model only.
     pub fn first(&self) -> Histogram {
         let mut histogram = Histogram::default();
         self.cells().for_each(|(first, _, count)| histogram.add_many(first, count));
         histogram
     }
 
-    /// The other model's scores alone.
+    /// The scores of the other model only.
     pub fn second(&self) -> Histogram {
         let mut histogram = Histogram::default();
         self.cells().for_each(|(_, second, count)| histogram.add_many(second, count));

@@ -2,19 +2,20 @@
 
 use super::Outcomes;
 
-/// The odds of a bad outcome change by a constant factor per point: `ln(p / (1 - p)) = intercept + slope * score`. So
-/// scorecards are scaled, by "points to double the odds" (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 6).
+/// The odds of a bad outcome change by a constant factor per point: `ln(p / (1 - p)) = intercept + slope * score`.
+/// Scorecards are scaled in this way, by "points to double the odds" (Siddiqi, "Credit Risk Scorecards", Wiley, 2006,
+/// chapter 6).
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Logistic {
     pub intercept: f64,
-    /// Per point; negative where a higher score means fewer bad outcomes.
+    /// Per point; negative if a higher score means fewer bad outcomes.
     pub slope: f64,
 }
 
-/// Scores are scaled to `(score - MIDDLE) / HALF`, -1 to 1, so that the equations are well conditioned.
+/// Scores are scaled to `(score - MIDDLE) / HALF`, -1 to 1, to keep the equations well conditioned.
 const MIDDLE: f64 = 650.0;
 const HALF: f64 = 350.0;
-/// Newton's method doubles the digits with each step: if more steps are needed, there is no fit.
+/// Newton's method doubles the digits with each step; if more steps are needed, there is no fit.
 const STEPS: u32 = 60;
 /// Above this slope over half the scale, the score separates the outcomes completely, and there is no finite fit.
 const STEEPEST: f64 = 200.0;
@@ -25,16 +26,16 @@ impl Logistic {
         1.0 / (1.0 + (-(self.intercept + self.slope * score)).exp())
     }
 
-    /// Points that halve the odds of a bad outcome, where a higher score is better.
+    /// Points that halve the odds of a bad outcome, if a higher score is better.
     pub fn points_to_halve_odds(&self) -> Option<f64> {
         (self.slope < 0.0).then(|| std::f64::consts::LN_2 / -self.slope)
     }
 }
 
 impl Outcomes {
-    /// The maximum-likelihood fit of a logistic curve to the outcomes: logistic regression on the score alone (Cox,
-    /// "The Regression Analysis of Binary Sequences", J. R. Stat. Soc. B 20, 1958), as in Platt's scaling (1999)
-    /// without his prior. It uses Newton's method and halves a step that does not improve the likelihood.
+    /// The maximum-likelihood fit of a logistic curve to the outcomes: logistic regression on the score only (Cox, "The
+    /// Regression Analysis of Binary Sequences", J. R. Stat. Soc. B 20, 1958), as in Platt's scaling (1999) without his
+    /// prior. Uses Newton's method, and halves a step that does not improve the likelihood.
     ///
     /// `None` if one of the outcomes is missing, all scores are equal, or the scores separate the outcomes completely.
     pub fn logistic(&self) -> Option<Logistic> {
@@ -76,7 +77,7 @@ impl Outcomes {
     }
 }
 
-/// The step of Newton's method from `at`; `None` where the bins do not determine it.
+/// The step of Newton's method from `at`; `None` if the bins do not determine it.
 fn newton_step(bins: &[(f64, f64, f64)], at: (f64, f64)) -> Option<(f64, f64)> {
     let (mut g0, mut g1, mut h00, mut h01, mut h11) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for (x, good, bad) in bins {

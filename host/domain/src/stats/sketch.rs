@@ -1,4 +1,4 @@
-//! The distribution of a figure that is not negative, such as dollars, counts and seconds, in little memory.
+//! The distribution of a non-negative figure, such as dollars, counts and seconds, in little memory.
 
 use std::collections::BTreeMap;
 
@@ -95,7 +95,7 @@ impl Sketch {
     }
 
     /// Both samples in bins: one of absent values, one of zero, and `bins` bins of positive values with about equal
-    /// counts in this sample. There are fewer bins where many values are equal.
+    /// counts in this sample. There are fewer bins if many values are equal.
     pub fn bins(&self, actual: &Self, bins: u32) -> Vec<Band> {
         let mut found = vec![
             Band { figures: Figures::Absent, expected: self.missing, actual: actual.missing },
@@ -103,7 +103,7 @@ impl Sketch {
         ];
         let above: u64 = self.bands.values().sum();
         let most = above.div_ceil(u64::from(bins.max(1))).max(1);
-        // The first bin begins at zero, which it excludes.
+        // The first bin begins at zero, exclusive.
         let mut edges: Vec<u16> = vec![0];
         let mut seen = 0;
         for (band, count) in &self.bands {
@@ -113,7 +113,7 @@ impl Sketch {
                 seen = 0;
             }
         }
-        // No value of this sample is beyond the last edge, so values there belong to the last bin.
+        // No value of this sample is beyond the last edge, so larger values belong to the last bin.
         if seen == 0 && edges.len() > 1 {
             edges.pop();
         }

@@ -6,8 +6,8 @@ use crate::{Range, Score};
 /// Subjects by the range of the first model (row) and of the second (column), worst range first.
 pub type Migration = [[u64; 5]; 5];
 
-/// The effect for a lender with a cut-off (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 8). The swap set are
-/// the subjects that only one of the two models would accept.
+/// The effect for a lender with a cut-off (Siddiqi, "Credit Risk Scorecards", Wiley, 2006, chapter 8). The swap set
+/// consists of the subjects that only one of the two models would accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct SwapSet {
     /// A subject with at least this score is accepted.

@@ -1,4 +1,4 @@
-"""What NumPy, SciPy and scikit-learn say of the samples in figures.json, which main.rs holds assay::stats to.
+"""The figures of NumPy, SciPy and scikit-learn for the samples in figures.json, with which main.rs compares assay::stats.
 
 Run by hand when a figure is added; the tests need only its output:
 
@@ -126,10 +126,10 @@ def samples():
     latent = rng.normal(640, 130, n)
     outcome = (rng.random(n) < 1 / (1 + np.exp((latent - 470) / 60))).astype(int)
     yield sample("wallets", scores(latent + rng.normal(0, 70, n)), scores(latent * 0.8 + 170 + rng.normal(0, 40, n)), outcome, True)
-    # Nearly everybody has one of few scores: ties everywhere, and deciles that fall together.
+    # Nearly all subjects have one of few scores: ties everywhere, and deciles that coincide.
     few = rng.choice([300, 300, 300, 512, 513, 700, 1000], 120)
     yield sample("ties", few, scores(few + rng.choice([0, 0, 1, -50], 120)), (rng.random(120) < 0.4).astype(int), False)
-    # The two models disagree altogether.
+    # The two models rank in opposite order.
     up = np.arange(300, 1000, 23)
     yield sample("opposite", up, up[::-1].copy(), (rng.random(len(up)) < 0.5).astype(int), False)
 

@@ -1,5 +1,5 @@
 //! Compares `assay_domain::stats` with NumPy, SciPy and scikit-learn on the same samples. `figures.py` computes the
-//! expected values and names the versions; `figures.json` beside it stores them.
+//! expected values and names the versions; `figures.json` next to it stores them.
 
 #![expect(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ fn score(value: &Value) -> Score {
     Score::new(u32::try_from(value.as_u64().unwrap()).unwrap()).unwrap()
 }
 
-/// The sample, counted as by two hosts and merged.
+/// The sample, counted by two hosts and merged.
 fn labelled(sample: &Value) -> Labelled {
     let mut halves = [Labelled::default(), Labelled::default()];
     let rows = list(&sample["first"]).iter().zip(list(&sample["second"])).zip(list(&sample["outcome"]));
@@ -158,7 +158,7 @@ fn a_sketch_is_right_to_its_width_and_merges_without_loss() {
         let (own, exact) = (whole.quantile(at.as_f64().unwrap()).unwrap(), exact.as_f64().unwrap());
         assert!((own - exact).abs() <= exact * 0.016, "{at}: {own} for {exact}");
     }
-    // The bins count every figure once, and the index is that of their counts.
+    // The bins count every figure once, and the index is computed from these counts.
     let bins = whole.bins(&sketch(actual), 10);
     for band in &bins {
         let within = |value: Option<f64>| match (band.figures, value) {

@@ -15,7 +15,7 @@ use crate::{endpoint::Endpoint, fault::Fault, request::Ask};
 pub type Answers = Shared<BoxFuture<'static, Result<Arc<[Result<Value, Fault>]>, Fault>>>;
 
 impl Client {
-    /// Sends `asks` in as few round trips as the endpoint allows. The answers have the order of `asks`.
+    /// Sends `asks` in as few round trips as the endpoint allows. The answers are in the order of `asks`.
     pub async fn batch(&self, asks: Vec<Ask>) -> Result<Vec<Result<Value, Fault>>, Fault> {
         let mut answers = Vec::with_capacity(asks.len());
         let mut rest = asks.as_slice();
@@ -29,7 +29,7 @@ impl Client {
                     most = fewer.max(1);
                     continue;
                 }
-                // Some endpoints take fewer calls in a batch, some only one, and not every refusal names the reason.
+                // Some endpoints accept fewer calls per batch, some only one, and not every refusal names the reason.
                 Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::TooWide { .. }) if part.len() > 1 => {
                     if let Some(endpoint) = self.transport.current() {
                         endpoint.lower_batch_ceiling(part.len() / 2);
@@ -43,7 +43,7 @@ impl Client {
         Ok(answers)
     }
 
-    /// As [`shared_batch`](Self::shared_batch), for several readers.
+    /// Like [`shared_batch`](Self::shared_batch), for several readers.
     pub fn together(&self, asks: Vec<Ask>) -> Answers {
         let client = self.clone();
         async move { client.shared_batch(asks).await.map(Arc::from) }.boxed().shared()

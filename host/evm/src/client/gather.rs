@@ -1,5 +1,5 @@
-//! Questions of several readers that go out together: those that come within a moment are one list. A reader that asks
-//! several times is a [`Participant`]: a list goes out without a wait once all participants it can expect have asked.
+//! Batches requests of several readers: those that arrive within a moment form one list. A reader that asks repeatedly
+//! is a [`Participant`]: a list is sent without a pause once all expected participants have asked.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,16 +13,16 @@ use futures::{
 };
 use tokio::sync::Notify;
 
-/// A list waits in pauses of this length, until one brings no question. The first one has the question that opened it.
+/// A list waits in pauses of this length, until one brings no request. The first pause has the request that opened it.
 const PAUSE: Duration = Duration::from_millis(4);
-/// So many pauses are the longest wait, even if questions keep coming.
+/// Maximum number of pauses, even if requests keep arriving.
 const MOST_PAUSES: usize = 8;
-/// Most questions of one list. A question more opens the next list, which is asked while the readers of the first use
+/// Maximum requests per list. Further requests open the next list, which is sent while the readers of the first use
 /// their answers.
 const MOST_QUESTIONS: usize = 50;
 
-/// The lists of questions. It starts no task: whoever waits for an answer drives the list, so one who leaves does not
-/// end it for the others.
+/// The lists of requests. Starts no task: every caller that waits for an answer drives the list, so a caller that
+/// leaves does not end the list for the others.
 pub(super) struct Gather<Q, A> {
     state: Mutex<State<Q, A>>,
     pause: Duration,
@@ -30,23 +30,23 @@ pub(super) struct Gather<Q, A> {
 
 struct State<Q, A> {
     open: Vec<Open<Q, A>>,
-    /// By participant, the list that answered its last question. `None` once it has asked again.
+    /// By participant, the list that answered its last request; `None` once it has asked again.
     participants: BTreeMap<u64, Option<u64>>,
     next_number: u64,
 }
 
-/// A list that still takes questions.
+/// A list that still accepts requests.
 struct Open<Q, A> {
     number: u64,
-    /// The lists that answered those who ask here. The list expects everyone else whom they answered.
+    /// The lists that answered this list's callers. The list expects all other participants of those lists.
     after: BTreeSet<u64>,
-    /// Only participants who come from another list have asked, so it is known who else will.
+    /// Whether all requests so far came from participants of earlier lists, which shows who else will ask.
     expected: bool,
     questions: Vec<Q>,
     answers: WeakShared<BoxFuture<'static, Arc<[A]>>>,
-    /// The participants who asked.
+    /// The participants that asked.
     participants: Vec<u64>,
-    /// The list became whole.
+    /// Signals that the list is complete.
     whole: Arc<Notify>,
 }
 
@@ -71,7 +71,7 @@ impl<Q, A> State<Q, A> {
         self.next_number
     }
 
-    /// Whether the list takes no more questions, or expects nobody else.
+    /// Whether the list accepts no more requests, or expects no other participant.
     fn is_whole(&self, list: &Open<Q, A>) -> bool {
         list.is_full() || list.expected && !self.participants.values().flatten().any(|after| list.after.contains(after))
     }
@@ -93,7 +93,7 @@ impl<Q, A> Gather<Q, A> {
         Participant { gather: self, number }
     }
 
-    /// Changes the state, and sends the lists that are whole after the change.
+    /// Changes the state, and sends the lists that are complete after the change.
     fn change<T>(&self, change: impl FnOnce(&mut State<Q, A>) -> T) -> T {
         let mut state = self.lock();
         let changed = change(&mut state);
@@ -113,8 +113,8 @@ impl<Q, A> Drop for Participant<Q, A> {
 }
 
 impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
-    /// Answers `question`, which a `participant` or another reader asks. If it opens a list, `send` gets all
-    /// questions of the list and returns the answers in their order. `None` if an answer is missing.
+    /// Answers `question`, which a `participant` or another reader asks. If it opens a list, `send` gets all requests
+    /// of the list and returns the answers in the same order. `None` if an answer is missing.
     pub(crate) async fn ask<F>(
         self: Arc<Self>,
         question: Q,
@@ -140,7 +140,7 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
         F: Future<Output = Vec<A>> + Send,
     {
         let after = participant.and_then(|participant| state.participants.insert(participant, None)).flatten();
-        // Nobody drives a list that all who asked have left.
+        // A list that all its callers have left is no longer driven.
         state.open.retain(|list| list.answers.upgrade().is_some());
         if let Some(list) = state.open.iter_mut().find(|list| !list.is_full())
             && let Some(answers) = list.answers.upgrade()
@@ -166,7 +166,7 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
         (answers, 0)
     }
 
-    /// Sends a list. From its answer on, the participants who asked are expected to ask again.
+    /// Sends a list. After its answer, the participants are expected to ask again.
     async fn answered<F: Future<Output = Vec<A>>>(
         &self,
         number: u64,
@@ -191,7 +191,7 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
         answers
     }
 
-    /// Completes when no more questions come.
+    /// Completes when no more requests arrive.
     async fn pause(&self, number: u64) {
         let mut before = 0;
         for _ in 0..MOST_PAUSES {
@@ -255,7 +255,7 @@ mod tests {
         let gather = Arc::new(Gather { pause: Duration::from_secs(3_600), ..Gather::default() });
         let mut participants: Vec<_> = (0..2 * MOST_QUESTIONS).map(|_| gather.clone().participant()).collect();
         assert_eq!(ask_at_once(&participants).await, vec![Some((70, MOST_QUESTIONS)); 2 * MOST_QUESTIONS]);
-        // One reader of the first list leaves and the others ask again. Nobody of the second list asks.
+        // One reader of the first list leaves and the others ask again. No reader of the second list asks.
         participants.remove(0);
         let again = ask_at_once(&participants[..MOST_QUESTIONS - 1]).await;
         assert_eq!(again, vec![Some((70, MOST_QUESTIONS - 1)); MOST_QUESTIONS - 1]);

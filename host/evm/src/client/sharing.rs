@@ -1,6 +1,6 @@
 //! Concurrent reads share requests: contract calls at one block, the calls of one batch, and logs of several wallets
-//! over one span. Each read gets the answers that it would get alone. A shared request that fails because of its
-//! contents is sent again in parts, so that one read cannot fail another.
+//! over one span. Each read gets the same answers as without sharing. A shared request that fails because of its
+//! contents is sent again in parts, so one read cannot fail another.
 
 use std::{
     collections::HashMap,
@@ -28,14 +28,14 @@ use crate::{
 };
 use assay_domain::B256;
 
-/// Most questions in one request; several go out side by side.
+/// Maximum asks per request; several requests are sent concurrently.
 const MAX_ASKS: usize = 100;
 
 type CallsAnswer = Result<Vec<Option<Bytes>>, Fault>;
 type BatchAnswer = Result<Vec<Result<Value, Fault>>, Fault>;
 type LogsAnswer = Result<Vec<Log>, Fault>;
 
-/// What the reads of one client share while batches run.
+/// The state that the reads of one client share while batches run.
 #[derive(Default)]
 pub(super) struct Shared {
     batches: AtomicUsize,
@@ -44,7 +44,7 @@ pub(super) struct Shared {
     logs: Arc<Gather<(LogQuery, Span), LogsAnswer>>,
 }
 
-/// While it lives, the reads of a client share requests, and wait a moment for each other.
+/// While it lives, the reads of a client share requests, and wait briefly for each other.
 pub struct Sharing(Arc<Shared>);
 
 impl Clone for Sharing {
@@ -60,22 +60,22 @@ impl Drop for Sharing {
     }
 }
 
-/// The batches of one reader. Series whose batches were answered together wait for each other with the next one, so the
-/// reader drops its series after the last batch.
+/// The batches of one reader. Series whose batches were answered together wait for each other before the next one. Drop
+/// a series after its last batch.
 pub struct Series {
     client: Client,
     participant: Option<Participant<Vec<Ask>, BatchAnswer>>,
 }
 
 impl Series {
-    /// As [`Client::shared_batch`].
+    /// Like [`Client::shared_batch`].
     pub async fn batch(&mut self, asks: Vec<Ask>) -> BatchAnswer {
         self.client.gathered(asks, self.participant.as_ref()).await
     }
 }
 
 impl Client {
-    /// Makes reads share requests as long as the result lives.
+    /// Makes reads share requests while the returned value lives.
     pub fn share(&self) -> Sharing {
         self.shared.batches.fetch_add(1, Ordering::Relaxed);
         Sharing(self.shared.clone())
@@ -85,8 +85,8 @@ impl Client {
         self.shared.batches.load(Ordering::Relaxed) > 0
     }
 
-    /// As [`calls`](Self::calls). A call that several readers have is made once. Only for contracts that the
-    /// configuration names: one that uses up all gas leaves none to the calls of others.
+    /// Like [`calls`](Self::calls). A call that several readers have is made once. Only for contracts that the
+    /// configuration names: a contract that uses up all gas leaves none for other calls.
     pub async fn shared_calls(&self, calls: Vec<Call>, at: B256) -> CallsAnswer {
         if !self.shares() {
             return self.calls(&calls, at).await;
@@ -96,12 +96,12 @@ impl Client {
         answer.unwrap_or_else(unanswered)
     }
 
-    /// As [`batch`](Self::batch). A question that several readers have is asked once.
+    /// Like [`batch`](Self::batch). An ask that several readers have is sent once.
     pub async fn shared_batch(&self, asks: Vec<Ask>) -> BatchAnswer {
         self.gathered(asks, None).await
     }
 
-    /// For a reader of several batches, each asked once the one before is answered.
+    /// For a reader of several batches, each sent once the previous one is answered.
     pub fn series(&self) -> Series {
         Series { client: self.clone(), participant: self.shares().then(|| self.shared.asks.clone().participant()) }
     }
@@ -115,7 +115,7 @@ impl Client {
         answer.unwrap_or_else(unanswered)
     }
 
-    /// As [`own_logs`](Self::own_logs).
+    /// Like [`own_logs`](Self::own_logs).
     pub(super) async fn shared_logs(&self, query: &LogQuery, span: Span) -> LogsAnswer {
         if !self.shares() {
             return self.own_logs(query, span).await;
@@ -163,7 +163,7 @@ impl Client {
         }
     }
 
-    /// As [`batch`](Self::batch), in requests of at most [`MAX_ASKS`] questions.
+    /// Like [`batch`](Self::batch), in requests of at most [`MAX_ASKS`] asks.
     async fn batches(&self, asks: &[Ask]) -> BatchAnswer {
         let parts = asks.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()));
         Ok(try_join_all(parts).await?.into_iter().flatten().collect())
@@ -179,8 +179,8 @@ impl Client {
         in_order(join_all(groups).await)
     }
 
-    /// The logs of queries over one span that differ in their topics alone. If there are too many together, of the
-    /// two halves.
+    /// The logs of queries over one span that differ only in their topics. If they are too many together, splits the
+    /// queries in halves.
     async fn logs_alike(&self, asked: &[&(LogQuery, Span)]) -> Vec<LogsAnswer> {
         let Some((span, all)) = union(asked) else { return Vec::new() };
         match self.own_logs(&all, span).await {
@@ -198,13 +198,13 @@ impl Client {
     }
 }
 
-/// One query with the answers to all.
+/// One query whose answer contains the answers to all.
 fn union(asked: &[&(LogQuery, Span)]) -> Option<(Span, LogQuery)> {
     let ((first, span), rest) = asked.split_first()?;
     Some((*span, rest.iter().fold(first.clone(), |all, (query, _)| all.with(query))))
 }
 
-/// Whether parts of a request of `count` reads may be answered if the whole has this fault.
+/// Whether parts of a request of `count` reads may be answered although the whole has this fault.
 fn is_of_the_parts(fault: &Fault, count: usize) -> bool {
     let of_the_whole =
         matches!(fault, Fault::Refused { .. } | Fault::TooDense { .. } | Fault::Malformed(_) | Fault::TimedOut(_));
@@ -215,7 +215,7 @@ fn unanswered<T>() -> Result<T, Fault> {
     Err(Fault::Malformed("no answer to a part of a shared request".into()))
 }
 
-/// Every question once, and for each reader the places of its answers.
+/// Each ask once, and for each reader the positions of its answers.
 fn distinct<Q: Clone, K: Eq + Hash>(asked: &[impl AsRef<[Q]>], key: impl Fn(&Q) -> K) -> (Vec<Q>, Vec<Vec<usize>>) {
     let (mut distinct, mut places) = (Vec::new(), HashMap::new());
     let mut place = |question: &Q| {
@@ -228,7 +228,7 @@ fn distinct<Q: Clone, K: Eq + Hash>(asked: &[impl AsRef<[Q]>], key: impl Fn(&Q) 
     (distinct, wanted)
 }
 
-/// The places of equal keys.
+/// The positions of equal keys.
 fn in_groups<K: Eq + Hash>(keys: impl Iterator<Item = K>) -> HashMap<K, Vec<usize>> {
     let mut groups = HashMap::<K, Vec<usize>>::new();
     for (place, key) in keys.enumerate() {
@@ -237,7 +237,7 @@ fn in_groups<K: Eq + Hash>(keys: impl Iterator<Item = K>) -> HashMap<K, Vec<usiz
     groups
 }
 
-/// The answers of all groups by their places.
+/// The answers of all groups, ordered by position.
 fn in_order<A>(groups: Vec<(Vec<usize>, Vec<A>)>) -> Vec<A> {
     let mut placed: Vec<_> = groups.into_iter().flat_map(|(places, answers)| places.into_iter().zip(answers)).collect();
     placed.sort_unstable_by_key(|(place, _)| *place);

@@ -1,4 +1,4 @@
-//! The two forms of an answer: a packet of JSON texts, or one result that is decoded at once. Logs come in the second
+//! The two forms of an answer: a packet of JSON texts, or one result that is decoded directly. Logs use the second
 //! form, because a packet copies and scans their text, of up to many megabytes, once more.
 
 use std::collections::HashSet;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::fault::Fault;
 
-/// An answer of an endpoint. Its errors and ids are checked before its result is used.
+/// An endpoint's answer. Its errors and ids are checked before its result is used.
 pub trait Answer: DeserializeOwned + Send {
     fn errors(&self) -> impl Iterator<Item = &ErrorPayload>;
 
@@ -20,7 +20,7 @@ pub trait Answer: DeserializeOwned + Send {
     }
 
     /// # Errors
-    /// [`Fault`] if it does not belong to `request`: a proxy between this process and a node may mix answers up.
+    /// [`Fault`] if it does not belong to `request`: a proxy between this process and a node may mix up answers.
     fn belongs_to(&self, request: &RequestPacket) -> Result<(), Fault>;
 }
 

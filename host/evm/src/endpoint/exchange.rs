@@ -1,4 +1,4 @@
-//! One HTTP exchange with an endpoint: its timeout, the size of its answer, and what its status means.
+//! One HTTP exchange with an endpoint: its timeout, the size of its answer, and the meaning of its status.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -8,12 +8,12 @@ use tokio::time::{Instant, timeout};
 use super::{Answer, Endpoint};
 use crate::{fault::Fault, intake::Intake};
 
-/// Longest wait that a `Retry-After` header can cause.
+/// Maximum wait that a `Retry-After` header can cause.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
 
 impl Endpoint {
-    /// Waits `longest` for an answer, and as long again while the endpoint answers other requests, up to its timeout:
-    /// such an endpoint is busy and not down. Fails with the time that it waited.
+    /// Waits `longest` for an answer, and again while the endpoint answers other requests, up to its timeout: such an
+    /// endpoint is busy, not down. Fails with the time waited.
     pub(super) async fn within_timeout<T>(
         &self,
         longest: Duration,
@@ -61,7 +61,7 @@ impl Endpoint {
         self.meaning(status, after, answer.bytes(), is_batch)
     }
 
-    /// The answer, or the fault that its status and body stand for. `after` is its `Retry-After`.
+    /// The answer, or the fault that its status and body mean. `after` is its `Retry-After`.
     fn meaning<A: Answer>(
         &self,
         status: StatusCode,
@@ -85,7 +85,7 @@ impl Endpoint {
         }
     }
 
-    /// `answer` without the credentials of this endpoint in its errors, which are logged.
+    /// Removes the credentials of this endpoint from errors in `answer`, which are logged.
     fn redacted<A: Answer>(&self, mut answer: A) -> A {
         for error in answer.errors_mut() {
             if let Some(clean) = self.redact.text(&error.message) {
@@ -96,8 +96,8 @@ impl Endpoint {
     }
 }
 
-/// The fault of an answer that refuses the request for its rate, and for how long. Some endpoints refuse only some
-/// calls of a batch.
+/// The fault of an answer that refuses the request for its rate, and the requested pause. Some endpoints refuse only
+/// some calls of a batch.
 pub(super) fn refused(answer: &Result<impl Answer, Fault>) -> Option<(Fault, Option<Duration>)> {
     let limited = |fault: Fault| match fault {
         Fault::RateLimited { after, .. } => Some((fault, after)),
@@ -109,7 +109,7 @@ pub(super) fn refused(answer: &Result<impl Answer, Fault>) -> Option<(Fault, Opt
     }
 }
 
-/// The innermost cause of an error: the outer layers of a connection error repeat it.
+/// The innermost cause of an error; the outer layers of a connection error repeat it.
 pub fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {

@@ -1,5 +1,5 @@
-//! Health of an endpoint: whether it may be used now, by its last failures and by the chain that it serves. One that
-//! failed rests; the watcher asks it for its chain id when its pause ends, and puts it back into use.
+//! Health of an endpoint: whether it may be used now, by its last failures and the chain that it serves. An endpoint
+//! that failed rests; after a pause the watcher requests its chain id and puts it back into use.
 
 use std::{
     sync::{
@@ -22,12 +22,12 @@ use super::{Endpoint, Rank};
 use crate::{fault::Fault, single_flight::SingleFlight};
 use assay_domain::ChainId;
 
-/// First pause after a failure; doubled with each further one.
+/// First pause after a failure; doubled each time.
 const PAUSE: Duration = Duration::from_secs(1);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// An endpoint of another chain is checked again after this time: its operator may have corrected it.
+/// An endpoint of another chain is checked again after this time, as its operator may have corrected it.
 const WRONG_CHAIN_PAUSE: Duration = Duration::from_secs(60);
-/// Longest time in which the question for the chain id gets its turn.
+/// Maximum wait for the `eth_chainId` request.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 #[derive(Default)]
@@ -37,19 +37,19 @@ pub(super) struct Health {
     failures: AtomicU32,
     /// All failures so far.
     failed: AtomicU64,
-    /// A rest begins.
+    /// Signals that a rest begins.
     rests: Notify,
-    /// The question for the chain id that is in progress.
+    /// The `eth_chainId` request in progress.
     check: SingleFlight<(), Result<(), Fault>>,
 }
 
 #[derive(Debug, Clone, Default)]
 enum State {
-    /// Its chain id is to be checked before its first use.
+    /// Its chain id must be checked before its first use.
     #[default]
     Unchecked,
     Good,
-    /// It failed at `since` with `fault`, and rests until then at least.
+    /// It failed at `since` with `fault`, and rests at least until `until`.
     Rests {
         since: Instant,
         until: Instant,
@@ -78,7 +78,7 @@ impl Endpoint {
         }
     }
 
-    /// How long it still rests after a failure that costs callers their time; `None` while it may be used.
+    /// How long it still rests after a failure that costs callers time; `None` while it is usable.
     pub fn rest(&self) -> Option<Duration> {
         let Readiness::Unusable(_) = self.readiness() else { return None };
         match &*self.state() {
@@ -96,7 +96,7 @@ impl Endpoint {
         }
     }
 
-    /// Number of its failures so far; requests that fail together count once.
+    /// The number of its failures so far; requests that fail together count once.
     pub(super) fn failed(&self) -> u64 {
         self.health.failed.load(Ordering::Relaxed)
     }
@@ -146,7 +146,7 @@ impl Endpoint {
     }
 
     /// Checks that the endpoint serves the configured chain: before its first use, and after every failure. Concurrent
-    /// callers share the question.
+    /// callers share the request.
     ///
     /// # Errors
     /// [`Fault::WrongChain`] if it serves another one.
@@ -161,7 +161,7 @@ impl Endpoint {
         self.health.check.join((), ask).outcome.await
     }
 
-    /// Asks the endpoint for its chain id whenever a pause of it ends. Does not end.
+    /// Requests the endpoint's chain id whenever a pause ends. Runs forever.
     pub async fn watch(self: &Arc<Self>) {
         loop {
             let due = match &*self.state() {
@@ -171,7 +171,7 @@ impl Endpoint {
             let began = Instant::now();
             match due {
                 None => self.health.rests.notified().await,
-                // A request that tried it meanwhile may have made the pause longer.
+                // A request that tried it in the meantime may have extended the pause.
                 Some(due) if due > began => sleep_until(due).await,
                 Some(_) => {
                     if let Err(fault) = self.check_chain().await {

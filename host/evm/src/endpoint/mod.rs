@@ -1,5 +1,5 @@
 //! One JSON-RPC endpoint: requests within limits of time, size, concurrency and rate, its health, and the limits that
-//! it showed. Its URL may contain a credential and stays in here; logs and metrics name the host.
+//! it revealed. Its URL may contain a credential and stays private; logs and metrics show the host.
 
 mod answer;
 mod exchange;
@@ -34,17 +34,17 @@ pub use health::Readiness;
 pub use status::{EndpointPace, EndpointStatus};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum wait for the answer to a cheap request; a quarter of the timeout if that is longer. Every read begins with
-/// such a request, to move on to the next endpoint within the time of one request.
+/// Maximum wait for the answer to a cheap request, or a quarter of the timeout if that is longer. Every read begins
+/// with such a request, to move on to the next endpoint quickly.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
 const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
-/// The requests that every other request depends on. They have a permit of their own: at most one reader at a time asks
-/// for the chain id and for the newest block.
+/// The requests on which every other request depends. They have a separate permit: at most one reader at a time
+/// requests the chain id and the newest block.
 const FIRST: [(&str, &str); 2] = [("eth_chainId", ""), ("eth_getBlockByNumber", "\"latest\"")];
-/// Calls in one JSON-RPC batch, until an endpoint refuses that many.
+/// Calls per JSON-RPC batch, until an endpoint refuses that many.
 const MAX_BATCH: usize = 100;
 
-/// The HTTP client that all endpoints share, or why there is none.
+/// The HTTP client shared by all endpoints, or why there is none.
 pub type Http = Result<reqwest::Client, String>;
 
 /// A client for all endpoints.
@@ -61,7 +61,7 @@ pub struct Endpoint {
     redact: Redact,
     chain: ChainId,
     timeout: Duration,
-    /// Requests carry a `traceparent` header.
+    /// Whether requests carry a `traceparent` header.
     traceparent: bool,
     /// Requests that wait for a permit or for the rate limit.
     waiting: Gauge,
@@ -74,7 +74,7 @@ pub struct Endpoint {
     batch_ceiling: AtomicUsize,
 }
 
-/// Counts a waiting request until it goes on or is dropped.
+/// Counts a waiting request until it proceeds or is dropped.
 struct Waiting<'a>(&'a Gauge);
 
 impl<'a> Waiting<'a> {
@@ -96,7 +96,7 @@ impl Endpoint {
             (Some(host), Some(port)) => format!("{host}:{port}"),
             (host, _) => host.unwrap_or("?").to_owned(),
         };
-        // The client sends user and password of a URL as a header.
+        // The client sends the user and password of a URL as a header.
         let sample = http.as_ref().ok().and_then(|http| http.post(url.clone()).build().ok());
         let authorization = sample
             .and_then(|request| Some(request.headers().get(http::header::AUTHORIZATION)?.to_str().ok()?.to_owned()));
@@ -128,12 +128,12 @@ impl Endpoint {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// The widest span of blocks for which it answers logs, as far as known.
+    /// Maximum span of blocks in a log query, as far as it is known.
     pub fn log_ceiling(&self) -> u64 {
         self.log_ceiling.load(Ordering::Relaxed)
     }
 
-    /// Records for the lifetime of the process that it refuses spans wider than `width`.
+    /// Records, for the lifetime of the process, that it refuses spans wider than `width`.
     pub fn lower_log_ceiling(&self, width: u64) {
         let width = width.max(1);
         if self.log_ceiling.fetch_min(width, Ordering::Relaxed) > width {
@@ -141,7 +141,7 @@ impl Endpoint {
         }
     }
 
-    /// The largest batch that it accepts now, as far as known.
+    /// Maximum calls per batch at present, as far as it is known.
     pub fn batch_ceiling(&self) -> usize {
         self.batch_ceiling.load(Ordering::Relaxed).min(self.queue.ceiling())
     }
@@ -150,26 +150,26 @@ impl Endpoint {
         self.batch_ceiling.fetch_min(calls.max(1), Ordering::Relaxed);
     }
 
-    /// Whether it has a limit of rate, as far as known.
+    /// Whether it has a known rate limit.
     pub fn is_paced(&self) -> bool {
         self.queue.is_limited()
     }
 
-    /// The requests or calls a second that it takes, as far as known; `None` without a limit.
+    /// The requests or calls per second that it accepts; `None` without a known limit.
     pub fn rate(&self) -> Option<f64> {
         self.queue.rate()
     }
 
-    /// The calls a second that it takes, if each call of a batch counts; `None` if no such limit is known.
+    /// The calls per second that it accepts, if each call of a batch counts; `None` without such a known limit.
     pub fn call_rate(&self) -> Option<f64> {
         self.queue.call_rate()
     }
 
-    /// Sends `packet` in its turn by `rank`, and again after a refusal for rate. `patience` is the longest time for
-    /// turns.
+    /// Sends `packet` when its turn by `rank` comes, and again if the endpoint refuses because of its rate. `patience`
+    /// is the maximum time for all turns.
     ///
     /// # Errors
-    /// [`Fault`] if there is no JSON-RPC answer. An error in the answer is an answer, except about the rate.
+    /// [`Fault`] if there is no JSON-RPC answer. An error in the answer is an answer, unless it is about the rate.
     pub async fn post<A: Answer>(&self, packet: &RequestPacket, rank: Rank, patience: Duration) -> Result<A, Fault> {
         let body = serde_json::to_vec(packet).map_err(|error| Fault::Malformed(error.to_string()))?;
         let rank = if is_first(packet) { Rank::First } else { rank };
@@ -196,7 +196,7 @@ impl Endpoint {
         }
     }
 
-    /// Requests wait for permits first, and only those with a permit for their turn: the first ones have their own.
+    /// Requests first wait for permits, then for their turn. The most important requests have a separate permit.
     async fn permits(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
         let _waiting = Waiting::count(&self.waiting);
         self.permits.of(packet, rank).await

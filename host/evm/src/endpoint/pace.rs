@@ -1,5 +1,5 @@
-//! How fast an endpoint may be asked. No standard names its limit, so its refusals teach it: they lower the pace, and
-//! seconds in which the pace is used up raise it slowly. A pure state machine; the queue of the endpoint asks it.
+//! How fast an endpoint may be asked. No standard states its limit, so it is learned from refusals, which lower the
+//! pace; seconds in which the pace is used up raise it slowly. A pure state machine, driven by the endpoint's queue.
 
 mod window;
 
@@ -9,41 +9,40 @@ use tokio::time::Instant;
 
 use window::{Amount, MARGIN, Refused, Unit, WINDOW, Window};
 
-/// What every endpoint is expected to answer in one second. One that refuses so few requests refuses their calls.
+/// The load that every endpoint is expected to handle per second. If it refuses so few requests, it counts their calls.
 const EXPECTED: Amount = Amount { requests: 8, calls: 100 };
-/// Without a known limit, the most that an endpoint answered in one second is exceeded by this factor, so that the
-/// first refusal is one of few.
+/// Without a known limit, the highest load answered in one second may be exceeded by this factor, to keep refusals few.
 const UNTRIED: f64 = 1.25;
-/// The new pace, as a part of the one that was refused.
+/// The new pace, as a fraction of the refused one.
 const LOWER: f64 = 0.8;
-/// The next pace after a second in which the pace was used up; the second one near the pace that was refused last. Far
-/// below that one, it grows as if nothing was refused.
+/// Factors for the pace after a second in which it was used up; the second applies near the pace that was refused last.
+/// Far below that pace, it grows as if nothing was refused.
 const RAISE: f64 = 1.03;
 const CAREFUL: f64 = 1.005;
 const NEAR: f64 = 0.9;
 const FAR: f64 = 0.5;
-/// If calls are counted, a second has room for this many of the largest batches: the smaller they are, the less of
-/// the second stays empty.
+/// If calls are counted, a second has room for this many of the largest batches: the smaller they are, the less of the
+/// second stays empty.
 const BATCHES: f64 = 3.0;
-/// Wait after a refusal without `Retry-After`; doubled with each further one.
+/// Pause after a refusal without `Retry-After`; doubled each time.
 const HOLD: Duration = WINDOW;
 const MAX_HOLD: Duration = Duration::from_secs(8);
-/// A limit that refused nothing for so long may be gone.
+/// A limit that refused nothing for this long may be gone.
 const FORGET: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone, Copy)]
 struct Limit {
     unit: Unit,
-    /// In one [`WINDOW`].
+    /// Per [`WINDOW`].
     rate: f64,
     /// A rate that was refused.
     too_much: f64,
     raised: Instant,
-    /// The last refusal.
+    /// The time of the last refusal.
     refused: Instant,
 }
 
-/// After a refusal, one request goes alone, and the others follow when it is answered.
+/// After a refusal, a single request is sent, and the others follow once it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trial {
     None,
@@ -56,34 +55,34 @@ enum Trial {
 pub(super) struct Sent {
     at: Instant,
     calls: usize,
-    /// Everything that was sent in the window that ends with it.
+    /// Everything sent in the window that ends with this request.
     load: Amount,
 }
 
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Calls in one window that the configuration allows.
+    /// Calls per window that the configuration allows.
     bound: f64,
     limit: Option<Limit>,
     sent: Window,
     answered: Window,
-    /// The most that was answered in one window.
+    /// The highest load answered in one window.
     best: Amount,
     held_until: Option<Instant>,
-    /// Refusals since the last trial that was answered.
+    /// Refusals since the last answered trial.
     refusals: u32,
     trial: Trial,
-    /// A request waited since the pace was raised.
+    /// Whether a request waited since the pace was raised.
     is_used_up: bool,
     refused: Refused,
-    /// The limit before these.
+    /// The limit before these refusals.
     earlier: Option<Limit>,
-    /// The last request that was sent.
+    /// The last request sent.
     latest: Option<Sent>,
 }
 
 impl Pace {
-    /// Without a limit, or with at most `bound` calls a second.
+    /// Without a limit, or with at most `bound` calls per second.
     pub(crate) fn new(bound: Option<u32>) -> Self {
         Self {
             bound: bound.map_or(f64::INFINITY, f64::from),
@@ -101,25 +100,25 @@ impl Pace {
         }
     }
 
-    /// Whether the endpoint has a limit, as far as known.
+    /// Whether the endpoint has a known limit.
     pub(crate) fn is_limited(&self) -> bool {
         self.bound.is_finite() || self.limit.is_some() || self.refusals > 0
     }
 
-    /// The requests or calls a second that the endpoint takes, learned or configured; `None` without a limit.
+    /// The requests or calls per second that the endpoint accepts, learned or configured; `None` without a limit.
     pub(crate) fn rate(&self) -> Option<f64> {
         let learned = self.limit.map_or(f64::INFINITY, |limit| limit.rate);
         Some(learned.min(self.bound)).filter(|rate| rate.is_finite())
     }
 
-    /// The calls a second that the endpoint takes, if each call of a batch counts; `None` if it does not, or as
-    /// far as known.
+    /// The calls per second that the endpoint accepts, if each call of a batch counts; `None` if it does not, or this
+    /// is unknown.
     pub(crate) fn call_rate(&self) -> Option<f64> {
         let learned = self.limit.filter(|limit| matches!(limit.unit, Unit::Calls)).map_or(f64::INFINITY, |l| l.rate);
         Some(learned.min(self.bound)).filter(|rate| rate.is_finite())
     }
 
-    /// The learned requests or calls a second; `None` without a refusal.
+    /// The learned requests or calls per second; `None` without a refusal.
     pub(crate) fn learned(&self) -> Option<f64> {
         self.limit.map(|limit| limit.rate)
     }
@@ -130,7 +129,7 @@ impl Pace {
         (learned.min(self.bound) / BATCHES).max(1.0) as usize
     }
 
-    /// How long a request of `calls` calls has to wait; zero if it may go now. It is to ask again after that time, or
+    /// How long a request of `calls` calls must wait; zero if it may be sent now. Callers ask again after that time, or
     /// once another request is answered or refused.
     pub(crate) fn delay(&mut self, calls: usize, now: Instant) -> Duration {
         self.sent.drop_old(now);
@@ -140,7 +139,7 @@ impl Pace {
             return held;
         }
         if let Trial::Sent(at) = self.trial {
-            // Refusals come at once; an answer may take long.
+            // Refusals arrive at once; an answer may take long.
             let left = (at + HOLD).saturating_duration_since(now);
             if !left.is_zero() {
                 return left;
@@ -154,14 +153,14 @@ impl Pace {
         self.sent.until_oldest_leaves(now)
     }
 
-    /// Whether a request of `calls` calls still fits into the window. One always fits into an empty one.
+    /// Whether a request of `calls` calls fits into the window. An empty window fits any request.
     fn fits(&self, calls: usize) -> bool {
         let sent = self.sent.amount();
         let load = Amount { requests: sent.requests + 1, calls: sent.calls + calls };
         let within = |unit, rate| load.of(unit) <= rate;
         let learned = match self.limit {
             Some(limit) => within(limit.unit, limit.rate),
-            // A large batch may exceed it: the next such one would too.
+            // A large batch may exceed this, and so would the next one.
             None => [Unit::Requests, Unit::Calls]
                 .iter()
                 .all(|unit| sent.of(*unit) + 1.0 <= UNTRIED * self.best.of(*unit).max(EXPECTED.of(*unit))),
@@ -197,7 +196,7 @@ impl Pace {
         }
     }
 
-    /// `after` is how long the endpoint wants to be left alone.
+    /// `after` is the pause that the endpoint requests.
     pub(crate) fn on_refused(&mut self, sent: &Sent, after: Option<Duration>, now: Instant) {
         // Requests that were in progress at the first refusal are often refused too.
         let hold = if self.held_until.is_none_or(|until| sent.at >= until) {
@@ -214,7 +213,7 @@ impl Pace {
         self.lower(sent, now);
     }
 
-    /// The endpoint's own word counts, unless it has proved too short.
+    /// The endpoint's own pause counts, unless it proved too short.
     fn hold(&self, after: Option<Duration>) -> Duration {
         let own = |refusals: u32| HOLD.saturating_mul(1 << refusals.min(8)).min(MAX_HOLD);
         match (after, self.refusals.saturating_sub(1)) {
@@ -224,13 +223,13 @@ impl Pace {
         }
     }
 
-    /// Lowers the pace below what the endpoint answered of the requests that went together.
+    /// Lowers the pace below the load that the endpoint answered of the requests sent together.
     fn lower(&mut self, sent: &Sent, now: Instant) {
         let own = Amount { requests: 1, calls: sent.calls };
         self.refused.add(own, sent.load);
         let load = self.refused.load;
         if load.calls == 1 {
-            // The wait was too short; the pace cannot be too fast.
+            // The pause was too short; the pace cannot be too fast.
             return;
         }
         let were_counted = self.earlier.is_some_and(|limit| limit.unit == Unit::Calls);

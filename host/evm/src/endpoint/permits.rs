@@ -1,4 +1,4 @@
-//! Permits for requests in flight at one endpoint, with room kept for those that matter most.
+//! Permits for concurrent requests to one endpoint, with some reserved for the most important ones.
 
 use alloy::rpc::json_rpc::RequestPacket;
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -11,12 +11,12 @@ const HISTORY: [&str; 2] = ["eth_getLogs", "eth_getTransactionReceipt"];
 
 pub(super) struct Permits {
     all: Semaphore,
-    /// One of all, if there are several, for the requests that every other one depends on.
+    /// One of the permits, if there are several, for the requests on which every other one depends.
     first: Option<Semaphore>,
-    /// Log queries and receipts need one of these too: long histories in the background leave half of the permits to
+    /// Log queries and receipts also need one of these: long histories in the background leave half of the permits to
     /// other requests.
     history: Semaphore,
-    /// Requests that nobody waits for need one of these too, and none of `history`.
+    /// Requests without a waiting caller also need one of these, and none of `history`.
     last: Semaphore,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Permits {
 pub(super) type Held<'a> = (Option<SemaphorePermit<'a>>, SemaphorePermit<'a>);
 
 impl Permits {
-    /// For so many requests in flight.
+    /// Allows this many concurrent requests.
     pub(crate) fn new(concurrency: usize) -> Self {
         Self {
             all: Semaphore::new(concurrency.saturating_sub(1).max(1)),

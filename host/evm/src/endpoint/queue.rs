@@ -1,5 +1,5 @@
-//! The queue of one endpoint: at its pace, by rank, and first come, first served within a rank. A request that is
-//! dropped leaves it.
+//! The queue of one endpoint: sends at its pace, by rank, and first come, first served within a rank. A dropped request
+//! leaves the queue.
 
 use std::{
     sync::{
@@ -17,23 +17,23 @@ use tokio::{
 
 use super::pace::{Pace, Sent};
 
-/// Longest wait for a request of a higher rank to say that it went.
+/// Maximum wait for a request of a higher rank to report that it was sent.
 const YIELD: Duration = Duration::from_secs(1);
 
-/// Which of the waiting requests is the next one.
+/// The priority of a waiting request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rank {
     /// Every other request depends on it.
     First,
-    /// A caller may wait for it.
+    /// A caller may be waiting for it.
     Usual,
-    /// Nobody waits for it.
+    /// No caller is waiting for it.
     Last,
 }
 
 #[derive(Default)]
 struct Line {
-    /// Whoever has it is the next of its rank; others wait for it in the order of their arrival.
+    /// The holder is the next of its rank; others wait for the lock in order of arrival.
     next: tokio::sync::Mutex<()>,
     waiting: AtomicUsize,
 }
@@ -42,24 +42,24 @@ pub(super) struct Queue {
     pace: Mutex<Pace>,
     /// By rank.
     lines: [Line; 3],
-    /// An answer or a refusal changed the pace, or a request of a higher rank went.
+    /// Signals that an answer or a refusal changed the pace, or a request of a higher rank was sent.
     changed: Notify,
     learned: Gauge,
 }
 
-/// A request that was its turn. It is to say what came of it.
+/// A request whose turn has come. It must report its outcome.
 pub(super) struct Turn<'a> {
     queue: &'a Queue,
     sent: Sent,
 }
 
-/// The batch has more calls than the endpoint takes at its pace.
+/// The batch has more calls than the endpoint accepts at its pace.
 pub(super) struct TooManyCalls {
     pub most: usize,
 }
 
 impl Queue {
-    /// Of an endpoint that takes at most `bound` calls a second, if any. `learned` shows the pace.
+    /// The queue of an endpoint that accepts at most `bound` calls per second, if any. `learned` shows the pace.
     pub(crate) fn new(bound: Option<u32>, learned: Gauge) -> Self {
         Self { pace: Mutex::new(Pace::new(bound)), lines: Default::default(), changed: Notify::new(), learned }
     }
@@ -68,12 +68,12 @@ impl Queue {
         self.pace().is_limited()
     }
 
-    /// The requests or calls a second that the endpoint takes; `None` without a limit.
+    /// The requests or calls per second that the endpoint accepts; `None` without a limit.
     pub(crate) fn rate(&self) -> Option<f64> {
         self.pace().rate()
     }
 
-    /// The calls a second that the endpoint takes; `None` if no limit of calls is known.
+    /// The calls per second that the endpoint accepts; `None` if no limit of calls is known.
     pub(crate) fn call_rate(&self) -> Option<f64> {
         self.pace().call_rate()
     }
@@ -83,10 +83,10 @@ impl Queue {
         self.pace().ceiling()
     }
 
-    /// Waits until a request of `calls` calls may go.
+    /// Waits until a request of `calls` calls may be sent.
     ///
     /// # Errors
-    /// [`TooManyCalls`] if it has to be split, because calls are counted.
+    /// [`TooManyCalls`] if it must be split, because calls are counted.
     pub(crate) async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, TooManyCalls> {
         let [first, usual, last] = &self.lines;
         let (line, above): (_, &[Line]) = match rank {
@@ -102,7 +102,7 @@ impl Queue {
                 Ok(turn) => return Ok(turn),
                 Err(wait) => wait,
             };
-            // Whichever comes first: the next look decides.
+            // Whichever comes first; the next attempt decides.
             let _ = timeout(wait, changed).await;
         }
     }
@@ -131,7 +131,8 @@ impl Turn<'_> {
         self.tell(|pace| pace.on_answered(&self.sent, Instant::now()));
     }
 
-    /// `after` is how long the endpoint wants to be left alone. Whether this is the first sign of a limit.
+    /// Reports a refusal. `after` is the pause that the endpoint requests. Returns whether this is the first sign of a
+    /// limit.
     pub(crate) fn refused(&self, after: Option<Duration>) -> bool {
         self.tell(|pace| {
             let was_limited = pace.is_limited();
@@ -151,7 +152,7 @@ impl Turn<'_> {
     }
 }
 
-/// Counts a request of its line until it went or is dropped.
+/// Counts a request in its line until it is sent or dropped.
 struct Waiting<'a>(&'a Queue, &'a Line);
 
 impl<'a> Waiting<'a> {

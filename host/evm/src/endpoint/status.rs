@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use super::Endpoint;
 use crate::{fault::Fault, request::Block};
 
-/// The status of an endpoint. It names only the host, because the URL may contain a credential.
+/// The status of an endpoint. It shows only the host, because the URL may contain a credential.
 #[derive(Debug, Clone)]
 pub struct EndpointStatus {
     pub host: String,
-    /// It answered the last request of its chain.
+    /// Whether it answered the last request of its chain.
     pub is_current: bool,
     /// `unused` before its first use, `ready`, or `rests` after a failure.
     pub state: &'static str,
@@ -22,7 +22,7 @@ pub struct EndpointStatus {
     pub pace: Option<EndpointPace>,
     /// The widest span of blocks for which it answers logs; `None` without a known limit.
     pub log_range: Option<u64>,
-    /// The last head that it gave.
+    /// The last head that it returned.
     pub head: Option<Block>,
 }
 
@@ -30,7 +30,7 @@ pub struct EndpointStatus {
 #[derive(Debug, Clone, Copy)]
 pub struct EndpointPace {
     pub per_second: f64,
-    /// Each call of a batch counts.
+    /// Whether each call of a batch counts.
     pub counts_calls: bool,
 }
 

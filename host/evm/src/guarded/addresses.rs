@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether `address` is reachable over the internet only. An address that embeds one of version 4 counts as that.
+/// Whether `address` is reachable only over the internet. An address that embeds an IPv4 address counts as that one.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

@@ -1,5 +1,5 @@
-//! Looks up hosts for the guarded client and returns only addresses that it may connect to. The client connects to the
-//! checked addresses, so that a name that resolves differently the next time bypasses nothing.
+//! Looks up hosts for the guarded client and returns only addresses to which it may connect. The client connects to the
+//! checked addresses, so a name that later resolves differently bypasses nothing.
 
 use std::{io, net::SocketAddr, sync::Arc};
 

@@ -1,8 +1,8 @@
-//! Fetches from URLs that third parties publish: gateways of names, and documents of agents.
+//! Fetches from URLs that third parties publish: name gateways, and documents of agents.
 //!
-//! A fetch uses HTTPS, public addresses and web ports only, without credentials, cookies or a proxy; each redirect is
-//! checked like the first URL. `[outbound]` limits time, size and concurrency, and lists hosts that the operator allows
-//! in addition.
+//! A fetch uses only HTTPS, public addresses and web ports, without credentials, cookies or a proxy; each redirect is
+//! checked like the first URL. `[outbound]` limits time, size and concurrency, and lists additional hosts that the
+//! operator allows.
 
 mod addresses;
 mod dns;
@@ -23,9 +23,9 @@ use url::{Host, Url};
 use crate::config::Outbound;
 use assay_trace::TRACE;
 
-/// Redirects followed.
+/// Maximum redirects.
 const HOPS: usize = 3;
-/// Longest URL, in bytes: servers accept no longer one.
+/// Maximum URL length, in bytes; servers accept no longer ones.
 const MAX_URL: usize = 8_192;
 /// Web ports. Mail servers, databases and consoles listen on other ports.
 const PORTS: [u16; 2] = [443, 8443];
@@ -50,7 +50,7 @@ struct Allowed(Vec<(String, u16)>);
 
 impl Allowed {
     fn new(list: &[String]) -> Self {
-        // In the form of a URL, so that every spelling of an address is equal.
+        // In URL form, which makes every spelling of an address equal.
         let urls = list.iter().filter_map(|at| Url::parse(&format!("http://{at}/")).ok());
         Self(urls.filter_map(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?))).collect())
     }
@@ -65,7 +65,7 @@ impl Allowed {
     }
 }
 
-/// Why nothing was fetched. It never contains the URL, which may be any text.
+/// Why nothing was fetched. Never contains the URL, which may be any text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Barred {
     /// The URL is not allowed: no request was sent, or none after a redirect.
@@ -157,7 +157,7 @@ impl Guarded {
         Err(Barred::Refused("too many redirects"))
     }
 
-    /// Every check that needs no lookup of the host; [`dns`] checks the addresses.
+    /// Makes every check that needs no host lookup; [`dns`] checks the addresses.
     fn check(&self, url: &Url) -> Result<(), Barred> {
         if url.as_str().len() > MAX_URL {
             return Err(Barred::Refused("the URL is too long"));

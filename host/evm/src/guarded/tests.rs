@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A client that may fetch from these hosts and ports besides.
+/// A client that may also fetch from these hosts and ports.
 fn client(allow: &[String]) -> Guarded {
     Guarded::new(&Outbound { allow: allow.to_vec(), timeout: Duration::from_secs(5), max_bytes: 1_000, concurrency: 4 })
 }
@@ -23,7 +23,7 @@ fn local(port: u16) -> String {
     format!("127.0.0.1:{port}")
 }
 
-/// A server on a port of its own, and how many have connected to it. It answers a path with these bytes and hangs up.
+/// A server on its own port, and the number of connections to it. It answers a path with these bytes and hangs up.
 fn server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (port, connected, answer) =
@@ -90,7 +90,7 @@ async fn what_is_refused_is_never_connected_to() {
         assert!(matches!(closed.post(&url, &json!({})).await, Err(Barred::Refused(_))), "{url}");
     }
     assert_eq!(connected.load(Ordering::SeqCst), 0);
-    // If it is allowed, the very same is fetched, by address and by name; and nothing else there.
+    // If allowed, the same URL is fetched, by address and by name; and nothing else there.
     let fetched = client(&[local(port)]).get(&format!("http://127.0.0.1:{port}/")).await;
     assert_eq!((fetched, connected.load(Ordering::SeqCst)), (Ok(b"secret".to_vec()), 1));
     let named = client(&[format!("localhost:{port}")]);
@@ -112,7 +112,7 @@ async fn each_redirect_is_judged_like_the_first_url() {
         _ => "HTTP/1.1 302 Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".into(),
     });
     let url = |path: &str| format!("http://127.0.0.1:{outer}{path}");
-    // Outer and inner are local, but the operator allows the outer alone.
+    // Both are local, but the operator allows only the outer one.
     let outer_only = client(&[local(outer)]);
     for path in ["/on", "/post"] {
         assert!(matches!(outer_only.get(&url(path)).await, Err(Barred::Refused(_))), "{path}");
@@ -135,7 +135,7 @@ async fn size_and_time_are_bounded() {
     let (port, _) = server(|path| match path {
         "/fits" => ok(&"a".repeat(1_000)),
         "/large" => ok(&"a".repeat(1_001)),
-        // Sent again and again, without a length.
+        // Sent repeatedly, without a length.
         "/endless" => format!("HTTP/1.1 200 OK\r\n\r\n{}", "a".repeat(100)),
         _ => "HTTP/1.1 418 Teapot\r\ncontent-length: 0\r\nconnection: close\r\n\r\n".into(),
     });

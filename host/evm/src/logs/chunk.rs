@@ -3,9 +3,9 @@
 use super::range::{Reaction, reaction};
 use crate::{fault::Fault, span::Span};
 
-/// What was fetched of a span, and why it ended early.
+/// The results for a span, and why it ended early.
 pub struct Chunk<T> {
-    /// One item for each part that was fetched, in the order of the chain.
+    /// One item for each fetched part, in chain order.
     pub found: Vec<T>,
     /// Complete through this block; `None` if nothing was fetched.
     pub through: Option<u64>,
@@ -15,19 +15,19 @@ pub struct Chunk<T> {
 pub enum Stop {
     /// The endpoint answers no such query over a wider span.
     Ceiling(u64),
-    /// The remaining blocks are to be fetched in parts of this width.
+    /// The remaining blocks must be fetched in parts of this width.
     Narrow(u64),
     Gap(Fault),
 }
 
-/// What `fetch` finds in `span`, split if it is dense. `log_range` is the width to try after an endpoint refused a
-/// span without a limit in its message.
+/// Calls `fetch` for `span`, split if it is dense. `log_range` is the width to try after an endpoint refused a span
+/// without a limit in its message.
 pub async fn chunk<T, F>(span: Span, log_range: u64, fetch: impl Fn(Span) -> F) -> Chunk<T>
 where
     F: Future<Output = Result<T, Fault>>,
 {
     let mut chunk = Chunk { found: Vec::new(), through: None, stop: None };
-    // Spans still to fetch, the next one last, each with the number of its timeouts.
+    // Spans still to fetch, next one last, each with the number of its timeouts.
     let mut todo = vec![(span, 0)];
     while let Some((span, timeouts)) = todo.pop() {
         let fault = match fetch(span).await {
@@ -63,7 +63,7 @@ where
     chunk
 }
 
-/// All that `fetch` finds in `span`, in as many parts as the endpoint wants.
+/// Calls `fetch` for `span`, in as many parts as the endpoint requires.
 ///
 /// # Errors
 /// [`Fault`] of the first part that cannot be fetched.

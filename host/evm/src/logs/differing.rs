@@ -1,4 +1,4 @@
-//! The transactions in which two answers to the same queries of logs differ.
+//! The transactions in which two answers to the same log queries differ.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use alloy::rpc::types::Log;
 use crate::fault::Fault;
 use assay_domain::B256;
 
-/// The transactions of logs that only one of two answers has, or that differ in them.
+/// The transactions of logs that only one of two answers has, or that differ between them.
 ///
 /// # Errors
 /// [`Fault`] if such a log names no transaction.

@@ -1,5 +1,5 @@
-//! Logs of a span of blocks: queries, which logs of an answer are valid, their order, and how a span that an endpoint
-//! refuses is split; receipts with their logs.
+//! Logs of a span of blocks: queries, which logs of an answer are valid, their order, and how to split a span that an
+//! endpoint refuses; receipts with their logs.
 
 mod chunk;
 mod differing;
@@ -31,7 +31,7 @@ pub fn answers(log: &Log, query: &LogQuery, span: Span) -> bool {
 
 /// Removes duplicates and sorts by block and log index.
 pub fn in_order(logs: &mut Vec<Log>) {
-    // As most answers are.
+    // True for most answers.
     if logs.is_sorted_by(|one, next| (one.block_number, one.log_index) < (next.block_number, next.log_index)) {
         return;
     }

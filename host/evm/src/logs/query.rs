@@ -1,6 +1,5 @@
-//! Queries of logs, and the form in which an endpoint returns a log. Logs are most of the data of a long history, so
-//! each is parsed field by field in one pass: the client library keeps every log twice while it looks for unknown
-//! fields.
+//! Log queries, and the form in which an endpoint returns a log. Logs are most of the data of a long history, so each
+//! is parsed field by field in one pass: the client library keeps every log twice while it looks for unknown fields.
 
 use alloy::{
     primitives::{Bytes, LogData, U64},
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{request::hex, span::Span};
 use assay_domain::{Address, B256};
 
-/// Logs of some contracts (of all if the list is empty) with some topics.
+/// Logs of some contracts (all if the list is empty) with some topics.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LogQuery {
     pub addresses: Vec<Address>,
@@ -38,7 +37,7 @@ impl LogQuery {
     }
 }
 
-/// The contracts, signatures and places of wallets of a query. Queries of one form can share a request.
+/// The contracts, signatures and wallet topics of a query. Queries of one form can share a request.
 pub(crate) type Form = (Vec<Address>, Vec<B256>, [bool; 4]);
 
 impl LogQuery {
@@ -56,7 +55,7 @@ impl LogQuery {
         (self.addresses.clone(), signatures.clone(), self.topics.each_ref().map(Vec::is_empty))
     }
 
-    /// A query that the answers to this one and to `other`, of the same form, answer too.
+    /// A query whose answer contains the answers to this one and to `other`, of the same form.
     #[must_use]
     pub(crate) fn with(mut self, other: &Self) -> Self {
         for (values, more) in self.topics.iter_mut().zip(&other.topics) {
@@ -70,7 +69,7 @@ impl LogQuery {
     }
 }
 
-/// A log of an answer.
+/// A log in an answer.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "RawLog")]
 pub struct Received(pub Log);

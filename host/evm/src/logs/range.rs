@@ -1,12 +1,12 @@
-//! What to do with a span of blocks that an endpoint refused.
+//! How to react if an endpoint refuses a span of blocks.
 
 use crate::{fault::Fault, span::Span};
 
-/// Timeouts of one span, which is cut in eight after each, before it is a gap: an endpoint that does not answer must
-/// not cost one timeout per halving.
+/// Maximum timeouts of one span, which is cut in eight after each, before it is a gap. An endpoint that does not answer
+/// must not cost one timeout per halving.
 const TIMEOUTS: u32 = 3;
 
-/// What to do with a refused span.
+/// How to react to a refused span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// The endpoint answers no wider span than this.
@@ -17,7 +17,7 @@ pub enum Reaction {
     GiveUp,
 }
 
-/// What to do with `span`. `fallback` is the width to try after an endpoint refused a span without a limit in its
+/// The reaction for `span`. `fallback` is the width to try after an endpoint refused a span without a limit in its
 /// message; `timeouts` counts those of the span that this one was cut from.
 pub fn reaction(fault: &Fault, span: Span, fallback: u64, timeouts: u32) -> Reaction {
     let half = span.width() / 2;
@@ -25,7 +25,7 @@ pub fn reaction(fault: &Fault, span: Span, fallback: u64, timeouts: u32) -> Reac
         return Reaction::GiveUp;
     }
     match fault {
-        // A limit that the span is already within is not the reason.
+        // A limit that the span already meets is not the reason.
         Fault::TooWide { limit } => {
             Reaction::Ceiling(limit.filter(|limit| *limit < span.width()).unwrap_or(half.min(fallback)).max(1))
         }

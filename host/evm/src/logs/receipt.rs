@@ -1,5 +1,5 @@
-//! The receipt of a mined transaction: its block and its logs. It is valid only if it is of the transaction that was
-//! asked for and each of its logs is of that transaction and block.
+//! The receipt of a mined transaction: its block and its logs. It is valid only if it belongs to the requested
+//! transaction and each of its logs belongs to that transaction and block.
 
 use alloy::{primitives::U64, rpc::types::Log};
 use serde::Deserialize;
@@ -28,7 +28,7 @@ struct Answer {
 }
 
 impl Receipt {
-    /// The question for the receipt of `transaction`.
+    /// The request for the receipt of `transaction`.
     pub fn ask(transaction: B256) -> Ask {
         ("eth_getTransactionReceipt", json!([transaction]))
     }
@@ -36,7 +36,7 @@ impl Receipt {
     /// The receipt of `transaction` in `answer`; `None` if the endpoint has none.
     ///
     /// # Errors
-    /// [`Fault::Malformed`] if the answer is no receipt, or not a valid one of `transaction`.
+    /// [`Fault::Malformed`] if the answer is not a valid receipt of `transaction`.
     pub fn read(transaction: B256, answer: Value) -> Result<Option<Self>, Fault> {
         let answer: Option<Answer> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
         let Some(Answer { transaction_hash, block_hash, block_number, logs }) = answer else { return Ok(None) };
@@ -51,7 +51,7 @@ impl Receipt {
         Ok(Some(receipt))
     }
 
-    /// Whether `log` is of this transaction and block.
+    /// Whether `log` belongs to this transaction and block.
     pub fn holds(&self, log: &Log) -> bool {
         (log.block_hash, log.block_number, log.transaction_hash)
             == (Some(self.block_hash), Some(self.block), Some(self.transaction))

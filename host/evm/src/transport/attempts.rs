@@ -1,4 +1,4 @@
-//! The endpoints that a request may be sent to, in their order.
+//! The endpoints to which a request may be sent, in order.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,23 +7,23 @@ use crate::{
     fault::Fault,
 };
 
-/// Longest time in which an endpoint takes a request at its pace: if another one follows, and if none does.
+/// Maximum wait for a turn at an endpoint: if another one follows, and if none does.
 const PATIENCE: Duration = Duration::from_secs(2);
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
 
-/// One endpoint that a request may be sent to.
+/// An endpoint to which a request may be sent.
 pub(super) struct Attempt<'a> {
     pub index: usize,
     pub endpoint: &'a Arc<Endpoint>,
-    /// It failed, or its head is not believed; it is asked only if no other endpoint answers.
+    /// Whether it failed, or its head is not trusted; it is asked only if no other endpoint answers.
     pub rests: bool,
     pub retries: u32,
-    /// Longest time for the request's turn.
+    /// Maximum time for the request's turn.
     pub patience: Duration,
 }
 
-/// The `endpoints` that may be asked, or the reason why there are none. Resting endpoints follow ready ones; endpoints
-/// whose head `is_off` come last.
+/// The `endpoints` that may be asked, or why there are none. Resting endpoints follow ready ones; endpoints whose head
+/// `is_off` come last.
 pub(super) fn attempts(
     endpoints: &[Arc<Endpoint>],
     left_out: Option<usize>,

@@ -20,10 +20,10 @@ use crate::{
 
 /// Time between two comparisons of all endpoints.
 const COMPARISON: Duration = Duration::from_secs(10);
-/// Further questions for a head that is not believed. Behind one URL, the next node may be further.
+/// Additional requests for a head that is not trusted. Behind one URL, the next node may be further.
 const MORE: u32 = 3;
 
-/// What the endpoints of one chain said of their heads.
+/// The heads that the endpoints of one chain returned.
 pub(super) struct Heads {
     max_age: Option<Duration>,
     state: Mutex<State>,
@@ -32,14 +32,14 @@ pub(super) struct Heads {
 struct State {
     /// The last head of each endpoint.
     of: Vec<Option<Block>>,
-    /// The newest head seen, also by an earlier process.
+    /// The newest head seen, by this process or an earlier one.
     newest: Option<Block>,
     /// An early block of the chain.
     early: Option<Block>,
     compared: Option<Instant>,
 }
 
-/// How a head stands to the newest one and to the clock.
+/// How a head compares with the newest one and with the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Believed,
@@ -56,7 +56,7 @@ impl Heads {
         }
     }
 
-    /// The last head of the endpoint at `index` is not believed.
+    /// Whether the last head of the endpoint at `index` is not trusted.
     pub(super) fn is_off(&self, index: usize) -> bool {
         let state = self.state();
         let head = state.of.get(index).copied().flatten();
@@ -71,7 +71,7 @@ impl Heads {
         }
     }
 
-    /// Adds what an earlier process saw.
+    /// Adds the blocks that an earlier process saw.
     fn remember(&self, newest: Block, early: Option<Block>, now: u64) {
         let mut state = self.state();
         self.see(&mut state, newest, now);
@@ -83,7 +83,7 @@ impl Heads {
     }
 
     /// Records the head of the endpoint at `index`. A block ahead of the clock is never the newest one, or all others
-    /// would be behind it.
+    /// would count as behind.
     fn saw(&self, index: usize, head: Block, now: u64) {
         let mut state = self.state();
         self.see(&mut state, head, now);
@@ -118,7 +118,7 @@ impl Heads {
         self.of(index).is_some_and(|head| head.number >= block)
     }
 
-    /// Whether no comparison has ended yet; `None` if none is due.
+    /// Whether no comparison has completed yet; `None` if none is due.
     fn is_first_comparison(&self) -> Option<bool> {
         match self.state().compared {
             _ if self.max_age.is_none() => None,
@@ -133,8 +133,8 @@ impl Heads {
 }
 
 impl Failover {
-    /// The newest block. If the endpoint's head is not believed, others are asked and it is asked again; the result is
-    /// then the best of their answers.
+    /// The newest block. If the endpoint's head is not trusted, other endpoints are asked, and it is asked again; the
+    /// result is then the best of their answers.
     pub async fn head(&self) -> Result<Block, Fault> {
         let comparison = self.compare_if_due();
         let mut head = self.ask_head().await?;
@@ -159,7 +159,7 @@ impl Failover {
         self.inner.heads.newer_than(head)
     }
 
-    /// Adds what an earlier process saw of the chain: its newest head, and an early block.
+    /// Adds the blocks that an earlier process saw: the newest head, and an early block.
     pub fn remember(&self, newest: Block, early: Option<Block>) {
         self.inner.heads.remember(newest, early, now());
     }
@@ -169,7 +169,7 @@ impl Failover {
         self.inner.heads.state().newest
     }
 
-    /// The early block of the chain, if it is known.
+    /// The early block of the chain, if known.
     pub fn early(&self) -> Option<Block> {
         self.inner.heads.state().early
     }
@@ -179,7 +179,7 @@ impl Failover {
         self.inner.heads.max_age.is_some()
     }
 
-    /// Forgets the newest and the early block of a chain that was replaced.
+    /// Forgets the newest and the early block of a replaced chain.
     pub fn forget_blocks(&self) {
         let mut state = self.inner.heads.state();
         (state.newest, state.early) = (None, None);
@@ -190,7 +190,7 @@ impl Failover {
         self.saw(index, answer)
     }
 
-    /// Checks that the endpoint of `attempt` has `block`. If it is the only one, its head is the only one known.
+    /// Checks that the endpoint of `attempt` has `block`. If it is the only endpoint, no other head is known.
     pub(super) async fn check_reach(&self, attempt: &Attempt<'_>, block: u64) -> Result<(), Fault> {
         let heads = &self.inner.heads;
         if self.inner.endpoints.len() == 1 || heads.reaches(attempt.index, block) {
@@ -200,7 +200,7 @@ impl Failover {
         if heads.reaches(attempt.index, block) { Ok(()) } else { Err(Fault::UnknownBlock) }
     }
 
-    /// Starts to ask all endpoints for their heads, if it is time. The first comparison is to be waited for.
+    /// Requests the heads of all endpoints, if it is time. Callers must wait for the first comparison.
     fn compare_if_due(&self) -> Option<Outcome<()>> {
         if self.without_current || self.inner.endpoints.len() == 1 {
             return None;
@@ -214,7 +214,7 @@ impl Failover {
         is_first.then_some(work.outcome)
     }
 
-    /// Asks the endpoints that are ready, except the first one, which the reader asks.
+    /// Asks the ready endpoints, except the first one, which the reader asks.
     async fn compare(&self) {
         let (attempts, _) = self.attempts();
         let ready = attempts.into_iter().skip(1).filter(|attempt| attempt.endpoint.readiness() == Readiness::Ready);

@@ -1,4 +1,4 @@
-//! Messages that nodes and providers send, and the faults they are.
+//! Messages that nodes and providers send, and the faults that they mean.
 
 use super::*;
 

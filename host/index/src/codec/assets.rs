@@ -1,4 +1,4 @@
-//! The numbers that stand for the assets of a chain, in the order in which they were first seen.
+//! Numbers the assets of a chain in the order in which they first appear.
 
 use alloy::primitives::map::HashMap;
 use assay_lending::Asset;
@@ -15,7 +15,7 @@ impl Assets {
         Self { list, numbers }
     }
 
-    /// The number of `asset`, a new one where it has none.
+    /// Returns the number of `asset`, and assigns one if it has none.
     pub(super) fn number(&mut self, asset: Asset) -> u64 {
         let next = self.list.len() as u64;
         *self.numbers.entry(asset).or_insert_with(|| {

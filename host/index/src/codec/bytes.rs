@@ -1,8 +1,8 @@
-//! Numbers as few bytes.
+//! Numbers in few bytes.
 
 use alloy::primitives::{I256, Sign, U256};
 
-/// Seven bits a byte, the lowest first; the high bit says that another byte follows.
+/// Writes seven bits per byte, lowest first. The high bit marks that another byte follows.
 pub(super) fn put_number(to: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         to.push(number as u8 | 0x80);
@@ -11,7 +11,7 @@ pub(super) fn put_number(to: &mut Vec<u8>, mut number: u64) {
     to.push(number as u8);
 }
 
-/// The length, and the bytes without zeros in front.
+/// Writes the length, then the bytes without leading zeros.
 pub(super) fn put_magnitude(to: &mut Vec<u8>, magnitude: U256) {
     let bytes = magnitude.to_be_bytes::<32>();
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
@@ -19,7 +19,7 @@ pub(super) fn put_magnitude(to: &mut Vec<u8>, magnitude: U256) {
     to.extend(bytes.iter().skip(zeros));
 }
 
-/// Bytes that were not read yet. Each read is `None` if they are no such value.
+/// Unread bytes. A read returns `None` if they do not hold such a value.
 pub(super) struct Bytes<'a>(pub &'a [u8]);
 
 impl Bytes<'_> {

@@ -1,13 +1,13 @@
-//! The entries of a wallet in one market and one segment, in the order of their blocks. An event of the usual size
-//! takes 5 bytes and an amount 4 to 14.
+//! The entries of a wallet in one market and one segment, in block order. A typical event takes 5 bytes and an amount 4
+//! to 14.
 //!
-//! An entry begins with a tag. Its two lowest bits say what it is, the third that the block is another than before:
-//! the difference then follows. The other bits depend on what it is:
+//! An entry begins with a tag. The two lowest bits give the kind of entry. The third bit marks a new block; the
+//! difference from the last block then follows. The other bits depend on the kind:
 //!
 //! | entry | bits 3 to 7 | then |
 //! |---|---|---|
 //! | event | kind (3), form of the time (2) | the time |
-//! | move | side (2), at a fixed rate, negative, asset as before | asset, amount |
+//! | move | side (2), at a fixed rate, negative, same asset | asset, amount |
 //! | incomplete | bit 6: negative | amount |
 
 use alloy::primitives::I256;
@@ -26,23 +26,23 @@ const FIXED_RATE: u8 = 1 << 5;
 const NEGATIVE: u8 = 1 << 6;
 const SAME_ASSET: u8 = 1 << 7;
 
-/// Forms of a time: as before, later by a number, four bytes, eight bytes.
+/// Forms of a time: the same, a difference, four bytes, eight bytes.
 const TIME: [u8; 4] = [0, 1 << 6, 2 << 6, 3 << 6];
-/// A longer difference takes as many bytes as the time itself.
+/// A larger difference takes as many bytes as the time itself.
 const LATER: u64 = 1 << 21;
 
 const KINDS: [EventKind; 5] =
     [EventKind::Supply, EventKind::Withdraw, EventKind::Borrow, EventKind::Repay, EventKind::Liquidation];
 const SIDES: [Side; 4] = [Side::Supply, Side::Debt, Side::Base, Side::Collateral];
 
-/// What the last entries said, which the next one does not repeat.
+/// The values of the previous entries, which the next one does not repeat.
 struct Context {
     block: u64,
     time: Option<u64>,
     asset: Option<Asset>,
 }
 
-/// The bytes of `entries`, whose blocks do not fall. The first block is not among them: it is in the key.
+/// Encodes `entries`, which are in block order. The first block is in the key and is not encoded.
 pub(crate) fn encode(entries: &[Entry], assets: &mut Assets) -> Vec<u8> {
     let mut to = Vec::with_capacity(entries.len() * 12);
     let mut known = Context { block: entries.first().map_or(0, |entry| entry.block), time: None, asset: None };
@@ -116,7 +116,7 @@ fn put_amount(to: &mut Vec<u8>, amount: I256) -> u8 {
     if amount.is_negative() { NEGATIVE } else { 0 }
 }
 
-/// The entries in `bytes`, the first in block `first`; `None` if the bytes are damaged.
+/// Decodes the entries in `bytes`, the first of which is in block `first`. Returns `None` if the bytes are damaged.
 pub(crate) fn decode(bytes: &[u8], first: u64, assets: &Assets) -> Option<Vec<Entry>> {
     let mut from = Bytes(bytes);
     let mut known = Context { block: first, time: None, asset: None };

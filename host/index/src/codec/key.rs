@@ -1,11 +1,11 @@
 //! The key of a wallet's entries in one market and one segment: wallet, market, block of the first entry. A wallet's
-//! history is what begins with its address, in the order of markets and blocks.
+//! history is all keys that begin with its address, ordered by market and block.
 
 use assay_domain::Address;
 
-/// The highest block that fits: five bytes.
+/// Highest block number that fits into five bytes.
 pub(crate) const MOST_BLOCK: u64 = (1 << 40) - 1;
-/// Markets of one chain: two bytes.
+/// Maximum markets per chain: two bytes.
 pub(crate) const MOST_MARKETS: usize = 1 << 16;
 
 const BYTES: usize = 27;
@@ -27,7 +27,7 @@ impl Key {
         bytes
     }
 
-    /// `None` for bytes that are no key.
+    /// Returns `None` if `bytes` is not a key.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let (wallet, rest) = bytes.split_first_chunk::<20>()?;
         let (market, block) = rest.split_first_chunk::<2>()?;
@@ -39,7 +39,7 @@ impl Key {
         })
     }
 
-    /// A bound above all keys of a wallet.
+    /// Returns an upper bound of all keys of a wallet.
     pub(crate) fn after(wallet: Address) -> [u8; BYTES] {
         Self { wallet, market: u16::MAX, block: MOST_BLOCK }.bytes()
     }

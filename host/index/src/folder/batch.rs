@@ -1,5 +1,5 @@
-//! Changes of one chain that are committed together: a killed process has done all of them or none. Few are committed by
-//! the journal. Many become a sorted table at once, without the journal and the tables in memory.
+//! Changes of one chain, committed all or none even if the process is killed. A small batch is committed through the
+//! journal. A large one is written directly as a sorted table, which bypasses the journal and the tables in memory.
 
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{codec::Assets, progress::Progress};
 
-/// Fewer bytes are committed by the journal.
+/// Smaller batches are committed through the journal.
 const JOURNALED_BYTES: usize = 2 << 20;
 
 pub(crate) struct Batch {
@@ -45,7 +45,7 @@ impl Batch {
         self.put(ASSETS, &assets.list())
     }
 
-    /// A note of an import in progress, which has no meaning here.
+    /// Stores the state of an import, which this module does not interpret.
     pub(crate) fn put_import(&mut self, note: &impl Serialize) -> Result<(), Fault> {
         self.put(IMPORT, note)
     }
@@ -89,7 +89,7 @@ impl Database {
     fn as_table(&self, batch: Batch) -> Result<(), Fault> {
         let Batch { entries, mut changes, .. } = batch;
         changes.sort_by(|(one, _), (next, _)| one.cmp(next));
-        // A table has each key once: the last change counts.
+        // Each key occurs once in a table: the last change wins.
         changes.dedup_by(|(key, value), (before, kept)| {
             let same = key == before;
             if same {
@@ -97,7 +97,7 @@ impl Database {
             }
             same
         });
-        // What is in memory becomes a table first, if the database counts it as written.
+        // Flush the table in memory first, if the database counts it as written.
         entries.rotate_memtable()?;
         self.wait_for_room(&entries)?;
         let write = || {
@@ -110,7 +110,7 @@ impl Database {
             }
             table.finish()
         };
-        // A half written table is removed when the database is opened again.
+        // Reopening the database removes a half-written table.
         write().inspect_err(|_| self.stopped.store(true, Ordering::Relaxed)).map_err(Fault::from)
     }
 }

@@ -1,6 +1,6 @@
-//! The database: a keyspace for each chain, with its entries and two records: the progress and the assets. One keyspace
-//! has both, so that whatever is lost, the progress never says more than the entries. Memory is bounded: a chain that
-//! is written holds few tables of [`TABLE_BYTES`], and all share one cache.
+//! The database: one keyspace per chain, with its entries and two records, the progress and the assets. Since both are
+//! in one keyspace, the progress never claims more than the entries, whatever is lost. Memory is bounded: each chain
+//! being written holds few tables of [`TABLE_BYTES`], and all chains share one cache.
 
 use std::{
     fs,
@@ -24,29 +24,29 @@ use serde::de::DeserializeOwned;
 use super::fault::Fault;
 use crate::{codec::Assets, progress::Progress};
 
-/// Blocks that were read.
+/// Cache for blocks that were read.
 const CACHE_BYTES: u64 = 32 << 20;
-/// Entries of a chain that are in memory before they become a file.
+/// Entries of a chain in memory before they are written as a table.
 const TABLE_BYTES: u64 = 16 << 20;
-/// Most bytes of entries in memory, over all chains. Above it, a write closes the table of its chain early.
+/// Maximum entries in memory over all chains, in bytes. Above it, a write flushes its chain's table early.
 const MEMORY_BYTES: u64 = 64 << 20;
-/// The smallest table that is closed early.
+/// Minimum size of a table that is flushed early.
 const EARLY_BYTES: u64 = 2 << 20;
-/// Writes that are not in a table yet; a restart reads them.
+/// Maximum size of the journal, which holds writes not yet in a table. A restart replays it.
 const JOURNAL_BYTES: u64 = 128 << 20;
-/// A histories' block, before compression. One read decodes one block.
+/// Size of a data block before compression. A read decodes one block.
 const BLOCK_BYTES: u32 = 16 << 10;
-/// Open files.
+/// Maximum open files.
 const FILES: usize = 128;
-/// Young tables of a chain that are merged together. Each merge writes all entries of the chain again, and until then a
-/// history is read from each young table.
+/// Number of young tables that start a merge. Each merge writes all entries of the chain again; until then, reading a
+/// history looks into every young table.
 const MERGED_TABLES: u8 = 24;
-/// Young tables of a chain, at which a writer waits until they are merged.
+/// Number of young tables at which a writer waits for a merge.
 const YOUNG_TABLES: usize = 2 * MERGED_TABLES as usize;
-/// With fewer young tables the journal is written. From 30 on the database itself waits there, and without an end if
-/// a merge fails (fjall 3.1, `check_write_halt`).
+/// With fewer young tables, batches go through the journal. From 30 on, the database itself waits there, forever if a
+/// merge fails (fjall 3.1, `check_write_halt`).
 pub(super) const YOUNG_TABLES_BESIDE_JOURNAL: usize = 28;
-/// One thread writes tables and merges them: of two, one would take a whole core while it waits for the other's merge.
+/// Threads that write and merge tables. With two, one would use a whole core while waiting for the other's merge.
 const THREADS: usize = 1;
 
 /// The entries of one chain.
@@ -54,16 +54,16 @@ pub(crate) type Entries = Keyspace;
 
 pub(crate) struct Database {
     pub(super) inner: fjall::Database,
-    /// A write failed: it takes no more until it is opened again.
+    /// Whether a write failed. Then no write is accepted until the database is reopened.
     pub(super) stopped: AtomicBool,
 }
 
 impl Database {
-    /// Opens it, or creates it if it does not exist.
+    /// Opens the database, or creates it if it does not exist.
     pub(super) fn open(path: &Path) -> Result<Self, Fault> {
         let journal = |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "jnl");
         if path.exists() && !fs::read_dir(path)?.flatten().any(journal) {
-            // Without one the database shows none of its tables, as if it were new.
+            // Without its journal, the database would show no tables, as if it were new.
             return Err(Fault::Damaged("its journal is missing".into()));
         }
         let opened = panic::catch_unwind(AssertUnwindSafe(|| {
@@ -74,23 +74,23 @@ impl Database {
                 .worker_threads(THREADS)
                 .open()
         }));
-        // The database checks its bytes, and asserts what it then believes.
+        // The database verifies its bytes and then panics on contradictions.
         let inner = opened.map_err(|_| Fault::Damaged("its files contradict each other".into()))??;
         Ok(Self { inner, stopped: AtomicBool::new(false) })
     }
 
-    /// What was committed before now. Later commits do not change it.
+    /// Returns a snapshot, which later commits do not change.
     pub(crate) fn view(&self) -> View<'_> {
         View { database: self, snapshot: self.inner.snapshot() }
     }
 
-    /// The keyspace of a chain that has no progress yet, empty.
+    /// Creates an empty keyspace for a chain that has no progress yet.
     pub(crate) fn create(&self, chain: ChainId) -> Result<Entries, Fault> {
         self.remove(chain)?;
         Ok(self.inner.keyspace(&name(chain), options)?)
     }
 
-    /// Removes all of a chain.
+    /// Removes all data of a chain.
     pub(crate) fn remove(&self, chain: ChainId) -> Result<(), Fault> {
         match self.existing(chain) {
             Some(entries) => Ok(self.inner.delete_keyspace(entries)?),
@@ -103,10 +103,10 @@ impl Database {
         self.inner.keyspace_exists(&name).then(|| self.inner.keyspace(&name, options).ok()).flatten()
     }
 
-    /// Waits until earlier writes are in tables. The database itself waits without an end if a table cannot be
-    /// written, such as on a full disk.
+    /// Waits until earlier writes are in tables. The database's own wait would never end if a table cannot be written,
+    /// such as on a full disk.
     pub(super) fn wait_for_room(&self, entries: &Entries) -> Result<(), Fault> {
-        // While the thread merges, it closes no table.
+        // During a merge, the thread flushes no table.
         let open = entries.tree.active_memtable().size();
         if open > 2 * TABLE_BYTES || (open > EARLY_BYTES && self.inner.write_buffer_size() > MEMORY_BYTES) {
             entries.rotate_memtable()?;
@@ -118,7 +118,7 @@ impl Database {
         Ok(())
     }
 
-    /// Writes all entries of a chain into tables and merges them, for a measurement of their size.
+    /// Writes all entries of a chain into tables and merges them, to measure their size.
     #[cfg(test)]
     pub(crate) fn compact(&self, chain: ChainId) -> Result<(), Fault> {
         let Some(entries) = self.existing(chain) else { return Ok(()) };
@@ -127,7 +127,7 @@ impl Database {
     }
 }
 
-/// The database at one moment.
+/// A snapshot of the database.
 pub(crate) struct View<'a> {
     database: &'a Database,
     snapshot: Snapshot,
@@ -161,7 +161,7 @@ impl View<'_> {
         Ok(self.snapshot.get(entries, key)?)
     }
 
-    /// The keys and values that begin with `prefix`.
+    /// Returns the entries whose keys begin with `prefix`.
     pub(crate) fn prefix(
         &self,
         entries: &Entries,
@@ -170,7 +170,7 @@ impl View<'_> {
         self.snapshot.prefix(entries, prefix).map(|guard| Ok(guard.into_inner()?))
     }
 
-    /// The keys and values of entries after `key`, or all.
+    /// Returns the entries after `key`, or all.
     pub(crate) fn after(
         &self,
         entries: &Entries,
@@ -189,7 +189,7 @@ impl View<'_> {
     }
 }
 
-/// The keys of records, which are shorter than an address.
+/// Keys of records, shorter than an address.
 pub(super) const PROGRESS: &[u8] = b"p";
 pub(super) const ASSETS: &[u8] = b"a";
 pub(super) const IMPORT: &[u8] = b"i";
@@ -200,7 +200,7 @@ fn name(chain: ChainId) -> String {
     format!("{CHAIN}{chain}")
 }
 
-/// Keys are read in ranges only, for which a filter is of no use.
+/// Keys are only read in ranges, for which a filter is useless.
 fn options() -> KeyspaceCreateOptions {
     KeyspaceCreateOptions::default()
         .max_memtable_size(TABLE_BYTES)

@@ -1,21 +1,21 @@
-//! What can be wrong with the database: its bytes, or the machine.
+//! Faults of the database: damaged data, or a failing machine.
 
 use std::io;
 
 use fjall::Error;
 
-/// Why the database did not do what it was asked for.
+/// Why the database failed.
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// What is on the disk is not what was written.
+    /// The data on disk differs from what was written.
     Damaged(String),
-    /// A chain that has a progress has no entries.
+    /// A chain with progress has no entries.
     Gone,
-    /// A kept entry is none.
+    /// A stored entry cannot be decoded.
     Entry,
     /// A read or a write failed.
     Failed(String),
-    /// An earlier write failed, after which the database takes none until it is opened again.
+    /// An earlier write failed. The database accepts no more writes until it is reopened.
     Stopped,
 }
 

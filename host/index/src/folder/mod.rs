@@ -1,11 +1,11 @@
-//! The folder of the index: its lock, its format, its database, and what was set aside.
+//! The folder of the index: its lock, its format, its database, and databases that were set aside.
 //!
 //! | file | is |
 //! |---|---|
 //! | `lock` | locked by the process that has the index open |
 //! | `format` | the version of everything else, a decimal number |
 //! | `db` | the database |
-//! | `db.damaged-…` | a database that could not be read, and the time of that; nothing reads it |
+//! | `db.damaged-…` | a database that could not be read, named by the time; nothing reads it |
 
 mod batch;
 mod database;
@@ -29,10 +29,10 @@ use crate::IndexError;
 /// The format that this version reads and writes.
 const FORMAT: u64 = 1;
 
-/// The start of the name of a database that is set aside.
+/// Prefix of the name of a database that is set aside.
 const SET_ASIDE: &str = "db.damaged-";
 
-/// The folder of an index, which this process holds.
+/// The folder of an index, locked by this process.
 #[derive(Debug)]
 pub(crate) struct Folder {
     pub path: PathBuf,
@@ -41,7 +41,7 @@ pub(crate) struct Folder {
 
 impl Folder {
     /// # Errors
-    /// That another process holds it, or that a newer version wrote it.
+    /// If another process holds the folder, or a newer version wrote it.
     pub(crate) fn hold(path: &Path) -> Result<Self, IndexError> {
         let unusable = |error: io::Error| IndexError::Unusable { folder: path.to_owned(), reason: error.to_string() };
         fs::create_dir_all(path).map_err(unusable)?;
@@ -67,7 +67,7 @@ impl Folder {
         self.path.join("db")
     }
 
-    /// Opens the database. A damaged one is set aside, and an empty one takes its place.
+    /// Opens the database. A damaged one is set aside and replaced by an empty one.
     pub(crate) fn open(&self) -> Result<Database, IndexError> {
         let refused = |fault: Fault| match fault {
             Fault::Damaged(reason) | Fault::Failed(reason) => {
@@ -84,7 +84,7 @@ impl Folder {
         }
     }
 
-    /// Renames the database, which must be closed. Returns its new path.
+    /// Renames the database, which must be closed, and returns its new path.
     pub(crate) fn set_aside(&self, reason: &str) -> Result<PathBuf, IndexError> {
         let aside = self.path.join(format!("{SET_ASIDE}{}", Utc::now().format("%Y%m%dT%H%M%S%.3fZ")));
         fs::rename(self.database(), &aside)
@@ -105,13 +105,13 @@ impl Folder {
         File::open(&self.path)?.sync_all()
     }
 
-    /// The number of databases that were set aside and are still there.
+    /// The number of databases that were set aside and not removed.
     pub(crate) fn set_aside_so_far(&self) -> usize {
         let entries = fs::read_dir(&self.path).into_iter().flatten().flatten();
         entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(SET_ASIDE)).count()
     }
 
-    /// Bytes that the folder takes on the disk, without what was set aside.
+    /// The disk space that the database takes, in bytes, without databases that were set aside.
     pub(crate) fn bytes(&self) -> u64 {
         taken(&self.database())
     }
@@ -138,7 +138,7 @@ fn taken(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let size = |entry: fs::DirEntry| match entry.metadata() {
         Ok(metadata) if metadata.is_dir() => taken(&entry.path()),
-        // A journal reserves more than it takes.
+        // A journal reserves more bytes than it uses.
         Ok(metadata) => metadata.blocks().saturating_mul(512),
         Err(_) => 0,
     };

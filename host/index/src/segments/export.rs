@@ -1,4 +1,4 @@
-//! Writes the index of some chains as files.
+//! Writes the index of chains to files.
 
 use std::{
     fs, io,
@@ -15,14 +15,14 @@ use super::{
 };
 use crate::{Index, WalletEntries};
 
-/// A file ends with the first wallet after so many rows.
+/// A file ends with the first wallet after this many rows.
 const ROWS: u64 = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
-/// Writes the index of `chains` into `folder`, which is created. `done` is called with each file. The manifest comes last:
-/// without one, an export was interrupted, and the next one into the same folder begins again.
+/// Writes the index of `chains` into `folder`, which is created. Calls `done` with each file. The manifest is written
+/// last: a folder without one holds an interrupted export, and the next export into the folder starts over.
 ///
 /// # Errors
-/// [`SegmentsError::There`] if the folder has an export; that a chain is not indexed; that a file cannot be written.
+/// [`SegmentsError::There`] if the folder has an export; also if a chain is not indexed or a file cannot be written.
 pub fn export(
     index: &Index,
     chains: &[ChainId],
@@ -72,7 +72,7 @@ fn export_chain(
     Ok(ExportedChain { chain, index: progress, files })
 }
 
-/// A file that is being written.
+/// A file being written.
 struct Open {
     path: PathBuf,
     name: String,

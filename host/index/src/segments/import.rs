@@ -1,5 +1,5 @@
-//! Takes the files of an export into an index. Every file is compared with its digest before anything is taken. A chain
-//! is in the index with its last file; an interrupted import goes on with the next file.
+//! Imports the files of an export into an index. Every file is compared with its digest before anything is written. A
+//! chain appears in the index after its last file; an interrupted import continues with the next file.
 
 use std::path::Path;
 
@@ -15,19 +15,19 @@ use super::{
 };
 use crate::{Index, WalletEntries};
 
-/// What was taken.
+/// The result of an import.
 #[derive(Debug, Clone)]
 pub struct Import {
     pub manifest: Manifest,
-    /// The SHA-256 of the manifest, in hexadecimal: who has it from the exporting host knows that all is from there.
+    /// SHA-256 of the manifest, in hexadecimal. If the exporting host reports the same digest, all data is from there.
     pub digest: String,
 }
 
-/// Imports the export in `folder`. `done` is called with each file that was taken.
+/// Imports the export in `folder`. Calls `done` with each imported file.
 ///
 /// # Errors
-/// [`SegmentsError::Indexed`] if a chain is in the index and is not to be replaced; [`SegmentsError::Bad`] names the
-/// file that is not what was exported.
+/// [`SegmentsError::Indexed`] if a chain is in the index and `replace` is not set. [`SegmentsError::Bad`] names the
+/// file that differs from the export.
 pub fn import(
     index: &Index,
     folder: &Path,
@@ -37,7 +37,7 @@ pub fn import(
     let (manifest, digest) = Manifest::read(folder)?;
     for ExportedChain { chain, index: exported, files } in &manifest.chains {
         let there = index.progress(*chain)?;
-        // An import that ended, and one that does not replace, take nothing.
+        // A finished import, or an import without `replace`, must not change the chain.
         if let Some(there) = there.filter(|there| !replace && !there.is_same(exported)) {
             return Err(SegmentsError::Indexed {
                 chain: *chain,
@@ -100,7 +100,7 @@ fn take_file(taking: &mut Taking<'_>, path: &Path, chain: ChainId, file: &Export
     item.map_or(Ok(()), |last| Ok(taking.put(last)?))
 }
 
-/// Whether a row may follow `last`.
+/// Checks that a row may follow `last`.
 fn check(
     taking: &Taking<'_>,
     file: &ExportedFile,

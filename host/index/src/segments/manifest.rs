@@ -1,4 +1,4 @@
-//! What an export contains, and the digests of its files.
+//! The contents of an export, and the digests of its files.
 
 use std::{
     fs::File,
@@ -17,14 +17,14 @@ use crate::{
     codec::{MOST_BLOCK, MOST_MARKETS},
 };
 
-/// The name of the manifest. It is written last.
+/// The name of the manifest, which is written last.
 pub const MANIFEST: &str = "manifest.json";
 const FORMAT: u64 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     pub format: u64,
-    /// The version that wrote it.
+    /// The version of Assay that wrote the export.
     pub made_by: String,
     pub made_at: Time,
     pub chains: Vec<ExportedChain>,
@@ -42,7 +42,7 @@ pub struct ExportedChain {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExportedFile {
     pub name: String,
-    /// Of the whole file, in hexadecimal.
+    /// SHA-256 of the whole file, in hexadecimal.
     pub sha256: String,
     pub bytes: u64,
     pub rows: u64,
@@ -57,7 +57,7 @@ impl Manifest {
         Self { format: FORMAT, made_by, made_at: chrono::Utc::now(), chains }
     }
 
-    /// Writes it into `folder` as a whole or not at all.
+    /// Writes the manifest into `folder`, whole or not at all.
     pub(super) fn write(&self, folder: &Path) -> Result<(), SegmentsError> {
         let path = folder.join(MANIFEST);
         let write = || -> io::Result<()> {
@@ -72,7 +72,7 @@ impl Manifest {
         write().map_err(|error| SegmentsError::file(&path, &error))
     }
 
-    /// Reads the manifest of `folder` and checks what it says. Returns it with the digest of its bytes.
+    /// Reads and checks the manifest in `folder`. Returns it with the digest of its bytes.
     pub(super) fn read(folder: &Path) -> Result<(Self, String), SegmentsError> {
         let path = folder.join(MANIFEST);
         let text = std::fs::read(&path).map_err(|error| SegmentsError::file(&path, &error))?;
@@ -98,7 +98,7 @@ impl Manifest {
 
 impl ExportedChain {
     /// # Errors
-    /// What is missing or contradicts itself.
+    /// Says what is missing or contradictory.
     fn check(&self) -> Result<(), &'static str> {
         let Self { index, files, .. } = self;
         let last = index.through().ok_or("it has no block")?;
@@ -123,7 +123,7 @@ impl ExportedChain {
 }
 
 impl ExportedFile {
-    /// Compares the file with its digest. Returns its path.
+    /// Compares the file with its digest and returns its path.
     pub(super) fn check(&self, folder: &Path) -> Result<PathBuf, SegmentsError> {
         let path = folder.join(&self.name);
         let digest = || -> io::Result<(u64, String)> {

@@ -1,7 +1,7 @@
-//! The index as files: Parquet tables of entries, and a manifest with their digests. Another host takes them instead of
-//! reading the chains, and an analyst queries them with common tools.
+//! The index as files: Parquet tables of entries, and a manifest with their digests. Another host can import them
+//! instead of reading the chains, and an analyst can query them with common tools.
 //!
-//! A table has one row for each entry, in the order of wallets, markets and blocks:
+//! A table has one row per entry, ordered by wallet, market and block:
 //!
 //! | column | type | is |
 //! |---|---|---|

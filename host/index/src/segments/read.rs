@@ -1,4 +1,4 @@
-//! Reads the rows of a table, one row group after another. What is wrong with it is an error.
+//! Reads the rows of a table, one row group after another. Any defect is an error.
 
 use std::{
     fs::File,
@@ -19,7 +19,7 @@ use parquet::{
 use super::row::{INCOMPLETE, MOVED, Row, SCHEMA, event, side_of};
 use crate::IndexedMarket;
 
-/// The most rows of one group that are decoded at once.
+/// Maximum rows of a row group, which is decoded at once.
 const MOST_ROWS: i64 = 1 << 20;
 
 /// A table of one chain.
@@ -30,7 +30,7 @@ pub(super) struct Table {
 
 impl Table {
     /// # Errors
-    /// Why the file is no such table.
+    /// Says why the file is not such a table.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         let file = File::open(path).map_err(|error| error.to_string())?;
         let file = guarded(|| SerializedFileReader::new(file).map_err(|error| error.to_string()))?;
@@ -48,10 +48,10 @@ impl Table {
         u64::try_from(self.file.metadata().file_metadata().num_rows()).unwrap_or(0)
     }
 
-    /// The rows of the next group; `None` at the end.
+    /// Returns the rows of the next group, or `None` at the end.
     ///
     /// # Errors
-    /// What is wrong with a row.
+    /// Says what is wrong with a row.
     pub(super) fn group(&mut self, chain: ChainId, markets: &[IndexedMarket]) -> Result<Option<Vec<Row>>, String> {
         if self.next == self.file.num_row_groups() {
             return Ok(None);
@@ -131,7 +131,7 @@ fn address(column: &[Option<ByteArray>], row: usize) -> Option<Address> {
     text(column, row)?.parse().ok()
 }
 
-/// All values of a column, `None` for a null.
+/// Returns all values of a column, `None` for a null.
 fn column<T: DataType>(group: &dyn RowGroupReader, index: usize) -> Result<Vec<Option<T::T>>, String> {
     let said = |error: parquet::errors::ParquetError| error.to_string();
     let rows = usize::try_from(group.metadata().num_rows()).map_err(|error| error.to_string())?;
@@ -150,7 +150,7 @@ fn column<T: DataType>(group: &dyn RowGroupReader, index: usize) -> Result<Vec<O
     Ok(there.into_iter().map(|there| if there > 0 { values.next() } else { None }).collect())
 }
 
-/// The reader asserts what it believes of a file.
+/// Turns a panic into an error: the Parquet reader asserts what it expects of a file.
 fn guarded<T>(read: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| Err("its parts contradict each other".into()))
 }

@@ -1,4 +1,4 @@
-//! One row of a table, and the words in it.
+//! One row of a table, and its text values.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use parquet::data_type::ByteArray;
 
 use crate::IndexedMarket;
 
-/// An entry of a wallet in a market, by its index in the chain's list.
+/// An entry of a wallet in a market, given by its index in the chain's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub wallet: Address,
@@ -71,7 +71,7 @@ pub(super) fn side_of(word: &str) -> Option<Side> {
     [Side::Supply, Side::Debt, Side::Base, Side::Collateral].into_iter().find(|known| side(*known) == word)
 }
 
-/// Texts that many rows share.
+/// Texts shared by many rows.
 pub(super) struct Texts {
     markets: Vec<(ByteArray, ByteArray)>,
     assets: HashMap<Asset, ByteArray>,
@@ -84,12 +84,12 @@ impl Texts {
         Self { markets: markets.iter().map(market).collect(), assets: HashMap::new(), words: HashMap::new() }
     }
 
-    /// The protocol and the address of a market.
+    /// Returns the protocol and the address of a market.
     pub(super) fn market(&self, index: usize) -> (ByteArray, ByteArray) {
         self.markets.get(index).cloned().unwrap_or_default()
     }
 
-    /// The text of an asset, of which there are few.
+    /// Returns the text of an asset. There are few assets.
     pub(super) fn asset(&mut self, asset: Asset) -> ByteArray {
         self.assets.entry(asset).or_insert_with(|| asset.to_string().into_bytes().into()).clone()
     }

@@ -1,4 +1,4 @@
-//! Writes what an import reads. Until the end the chain has no progress, so that nobody takes a part for the whole.
+//! Writes imported rows. The chain has no progress until the end, so readers never see part of an import.
 
 use assay_domain::ChainId;
 use serde::{Deserialize, Serialize};
@@ -9,10 +9,10 @@ use crate::{
     items::{count, insert, pieces},
 };
 
-/// Segments in one write.
+/// Segments per write.
 const ITEMS: usize = 20_000;
 
-/// How far an import is.
+/// The progress of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Taken {
     /// The digest of the manifest.
@@ -32,7 +32,7 @@ pub(super) struct Taking<'a> {
 }
 
 impl<'a> Taking<'a> {
-    /// Goes on if an import of the same manifest was interrupted, or begins with an empty chain.
+    /// Continues an interrupted import of the same manifest, or begins with an empty chain.
     pub(super) fn new(
         index: &'a Index,
         chain: ChainId,
@@ -63,13 +63,13 @@ impl<'a> Taking<'a> {
         if self.waiting.len() >= ITEMS { self.write(false, None) } else { Ok(()) }
     }
 
-    /// Writes the rest of a file, with which the file is done.
+    /// Writes the rest of a file and marks the file as done.
     pub(super) fn end_file(&mut self) -> Result<(), IndexError> {
         self.taken.files += 1;
         self.write(true, None)
     }
 
-    /// From now on the chain is in the index.
+    /// Completes the import: the chain is in the index.
     pub(super) fn end(mut self) -> Result<(), IndexError> {
         let progress = Progress { rewinds: 0, rewinding: false, ..self.progress.clone() };
         self.write(false, Some(&progress))

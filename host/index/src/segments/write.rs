@@ -1,4 +1,4 @@
-//! Writes rows as a table, and computes its digest on the way.
+//! Writes rows as a table and computes its digest.
 
 use std::{
     fs::File,
@@ -23,7 +23,7 @@ use sha2::{Digest as _, Sha256};
 use super::row::{Row, SCHEMA, Texts, address, kind, side};
 use assay_domain::ChainId;
 
-/// Rows of a row group.
+/// Rows per row group.
 pub(super) const GROUP: usize = 1 << 16;
 
 /// An unfinished table.
@@ -84,7 +84,7 @@ impl Writer {
 
 type Group<'a> = SerializedRowGroupWriter<'a, Hashed>;
 
-/// A wallet's rows follow each other.
+/// Writes the wallet column. Rows of one wallet are adjacent, so its text is computed once.
 fn wallets(group: &mut Group<'_>, rows: &[Row]) -> Result<()> {
     let (mut last, mut text) = (None, ByteArray::default());
     required::<ByteArrayType>(group, rows, |row| {
@@ -95,7 +95,7 @@ fn wallets(group: &mut Group<'_>, rows: &[Row]) -> Result<()> {
     })
 }
 
-/// The columns that depend on what the entry is.
+/// Writes the columns that depend on the kind of entry.
 fn what(group: &mut Group<'_>, rows: &[Row], texts: &mut Texts) -> Result<()> {
     let moved = |row: &Row| if let What::Moved(moved) = row.entry.what { Some(moved) } else { None };
     optional::<Int64Type>(group, rows, |row| match row.entry.what {
@@ -131,7 +131,7 @@ fn put<T: DataType>(group: &mut Group<'_>, values: &[T::T], there: Option<&[i16]
     column.close()
 }
 
-/// A file, with the digest of what was written to it.
+/// A file, with the digest of the bytes written.
 struct Hashed {
     file: File,
     hasher: Sha256,

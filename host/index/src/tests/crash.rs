@@ -1,4 +1,4 @@
-//! A process that is killed while it appends has appended whole segments.
+//! A process killed during appends has appended whole segments.
 
 use std::{
     env,
@@ -11,14 +11,15 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// Set only in the process that is killed: the folder of its index.
+/// The index folder; set only in the process that is killed.
 const VICTIM: &str = "ASSAY_TEST_INDEX";
 const KILLS: u64 = 20;
 const BLOCKS: u64 = 10;
-/// So many wallets make a segment a table at once.
+/// With this many wallets, a segment is written directly as a table.
 const MANY: u64 = 60_000;
 
-/// The segment that begins at `from`: one wallet in every block, one in all of them, and in some segments many more.
+/// The segment that begins at `from`: a different wallet per block, one wallet in all blocks, and in some segments many
+/// more.
 fn nth(from: u64) -> Segment {
     let through = from + BLOCKS - 1;
     let each = (from..=through).map(|block| WalletEntries {
@@ -52,7 +53,7 @@ fn a_killed_process_has_appended_whole_segments() {
             .spawn()
             .unwrap();
         let mut acknowledged = 0;
-        // Killed after so many segments, at whatever the process does then.
+        // Kill after this many segments, whatever the process is doing.
         let mut left = 3 + round * 7 % 19;
         for line in BufReader::new(victim.stdout.take().unwrap()).lines() {
             let Some(number) = line.unwrap().strip_prefix("through ").map(|number| number.parse::<u64>().unwrap())
@@ -70,13 +71,13 @@ fn a_killed_process_has_appended_whole_segments() {
         let index = opened(folder.path());
         let found = progress(&index);
         assert!(found.next() > acknowledged, "{found:?}");
-        // What a truncation has left is removed before the next segment.
+        // Appending first removes what a truncation left.
         index.append(CHAIN, nth(found.next())).unwrap();
         undisturbed.assert_equals(&index, round);
     }
 }
 
-/// An index that is built without a kill, and grows from one comparison to the next.
+/// An index built without a kill, which grows from one comparison to the next.
 struct Undisturbed {
     index: Index,
     _folder: TempDir,
@@ -91,7 +92,7 @@ impl Undisturbed {
     fn assert_equals(&mut self, index: &Index, round: u64) {
         let found = progress(index);
         if progress(&self.index).next() > found.next() {
-            // The other one was truncated to a block below.
+            // The other index was truncated to a lower block.
             *self = Self::begun();
         }
         while progress(&self.index).next() < found.next() {
@@ -107,7 +108,7 @@ fn append_until_killed(folder: &Path) {
     let index = begun(folder);
     for round in 0_u64.. {
         let from = progress(&index).next();
-        // Now and then the last segments go, and come again.
+        // From time to time, remove the last segments and append them again.
         if round % 8 == 7 {
             let to = from - 1 - 2 * BLOCKS;
             writeln!(stdout(), "through {to}").unwrap();

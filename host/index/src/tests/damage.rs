@@ -6,7 +6,7 @@ use super::{opening::filled, *};
 
 const WALLETS: u64 = 3_000;
 
-/// A file of an index, without the hole at its end that a journal has.
+/// A file of an index, without the hole at the end of a journal.
 #[derive(Clone)]
 struct Copy {
     name: PathBuf,
@@ -44,7 +44,7 @@ impl Copy {
     }
 }
 
-/// All files below a folder.
+/// All files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
@@ -53,14 +53,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The names of what was set aside.
+/// The names of databases that were set aside.
 pub(super) fn aside(folder: &Path) -> Vec<String> {
     let names = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
     names.filter(|name| name.starts_with("db.damaged-")).collect()
 }
 
-/// A database with damage in one of its files is read as it was, or is empty. It is set aside, unless the damage makes it
-/// look new.
+/// A database with one damaged file is either read correctly or empty. It is set aside, unless the damage makes it look
+/// new.
 #[test]
 fn a_damaged_file_is_set_aside_and_an_empty_index_begins() {
     let whole = tempfile::tempdir().unwrap();
@@ -81,7 +81,7 @@ fn a_damaged_file_is_set_aside_and_an_empty_index_begins() {
     assert!(set_aside >= 10, "{set_aside}");
 }
 
-/// Opens and reads a damaged index.
+/// Opens and reads a damaged index. Returns whether it was set aside.
 fn is_set_aside(folder: &Path, name: &Path, expected: &BTreeMap<(usize, Address), Vec<Entry>>) -> bool {
     let index = opened(folder);
     let read = index.progress(CHAIN).and_then(|progress| match progress {

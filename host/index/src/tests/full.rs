@@ -1,4 +1,4 @@
-//! A disk that takes no more: a limit of the system on the size of files, which a process can set for itself.
+//! A full disk, simulated by the system's limit on file size, which a process can set for itself.
 
 use std::{
     env,
@@ -10,7 +10,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::*;
 
-/// Set only in the process whose files are limited: the folder of its index.
+/// The index folder; set only in the process with limited files.
 const LIMITED: &str = "ASSAY_TEST_INDEX_LIMITED";
 const NAME: &str = "tests::full::a_full_disk_is_said_and_nothing_is_half_written";
 
@@ -20,7 +20,7 @@ fn a_full_disk_is_said_and_nothing_is_half_written() {
         return fill(&PathBuf::from(folder));
     }
     let folder = tempfile::tempdir().unwrap();
-    // The signal of the limit is ignored, so that a write fails as it does on a full disk.
+    // Ignoring the limit's signal makes a write fail as on a full disk.
     let child = Command::new("sh")
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
         .arg(env::current_exe().unwrap())
@@ -34,7 +34,7 @@ fn a_full_disk_is_said_and_nothing_is_half_written() {
     assert!(child.status.success(), "{}\n{said}", String::from_utf8_lossy(&child.stdout));
 }
 
-/// Sets the limit; `None` lifts it.
+/// Sets the limit, or lifts it with `None`.
 fn limit(bytes: Option<u64>) {
     let maximum = getrlimit(Resource::Fsize).maximum;
     setrlimit(Resource::Fsize, Rlimit { current: bytes, maximum }).unwrap();
@@ -59,7 +59,7 @@ fn fill(folder: &Path) {
     let known = wallet(100_000_000);
     let before = index.history(CHAIN, known).unwrap();
 
-    // The journal takes no more.
+    // The journal cannot grow.
     limit(Some(1 << 20));
     for _ in 0..3 {
         let error = index.append(CHAIN, large(120, 1)).unwrap_err();
@@ -72,7 +72,7 @@ fn fill(folder: &Path) {
     appended.push(large(120, 1));
     index.append(CHAIN, large(120, 1)).unwrap();
 
-    // Tables take no more: the journal does, until they must be written.
+    // Tables cannot grow. The journal can, until tables must be written.
     limit(Some(96 << 20));
     index.append(CHAIN, large(130, 6)).unwrap();
     limit(Some(1 << 20));
@@ -97,14 +97,14 @@ fn fill(folder: &Path) {
     assert!(everything(&index) == expected);
 }
 
-/// Set only in the process that sees the small disk: the folder where it is mounted.
+/// The folder of the small disk; set only in the process that sees the disk.
 const SMALL: &str = "ASSAY_TEST_INDEX_SMALL";
 const ON_A_SMALL_DISK: &str = "tests::full::writes_resume_when_a_full_disk_has_space_again";
-/// A longer run sets it.
+/// Number of rounds, for a longer run.
 const ROUNDS: &str = "ASSAY_TEST_ROUNDS";
 
-/// On a tmpfs that only a child process sees. That needs `unshare` and the right to mount: root, or user namespaces.
-/// Elsewhere the limit on the size of files, above, is the full disk.
+/// Uses a tmpfs that only a child process sees. This needs `unshare` and the right to mount: root, or user namespaces.
+/// Without them, only the limit on file size above is tested.
 #[test]
 fn writes_resume_when_a_full_disk_has_space_again() {
     if let Some(folder) = env::var_os(SMALL) {
@@ -144,7 +144,7 @@ fn fill_disk(folder: &Path) {
         while file.write_all(&[1; 4096]).is_ok() {}
         let size = file.metadata().unwrap().len();
         file.set_len(size.saturating_sub(round % 4 * 200_000)).unwrap();
-        // An open file keeps its space after it is removed.
+        // A removed file keeps its space while it is open.
         drop(file);
         let (mut taken, mut refused) = (0, 0);
         while refused < 5 {
@@ -154,7 +154,7 @@ fn fill_disk(folder: &Path) {
                     taken += 1;
                     next += 10;
                 }
-                // A write that failed is there.
+                // The failed write was kept.
                 Err(IndexError::NotNext { next: from, .. }) if from == next + 10 => {
                     appended.push(next);
                     next += 10;
@@ -170,7 +170,7 @@ fn fill_disk(folder: &Path) {
             all_there(&index, &appended, true);
         }
         std::fs::remove_file(&ballast).unwrap();
-        // What was to be written may be there: the progress says so.
+        // The last write may have been kept, according to the progress.
         let mut asked = 0;
         loop {
             asked += 1;
@@ -190,7 +190,7 @@ fn fill_disk(folder: &Path) {
     all_there(&opened(&folder), &appended, false);
 }
 
-/// A segment of a few kilobytes.
+/// A segment of some kilobytes.
 fn small(from: u64) -> Segment {
     let item = |number| WalletEntries {
         wallet: wallet(from * 1_000 + number),
@@ -200,7 +200,7 @@ fn small(from: u64) -> Segment {
     segment(from, from + 9, (0..400).map(item).collect())
 }
 
-/// Each answer is as written; `full`: or says that the folder cannot be used now.
+/// Asserts that every answer is as written. If `full`, the folder may also be unusable.
 fn all_there(index: &Index, appended: &[u64], full: bool) {
     for from in appended {
         match index.history(CHAIN, wallet(from * 1_000)) {

@@ -28,7 +28,7 @@ fn asked() -> Bytes {
     Bytes::from_static(b"markets, signatures, hints")
 }
 
-/// The index in `folder`. A child process that another test starts holds its lock until it runs its own program.
+/// Opens the index in `folder`. Another test's child process inherits the lock until it executes its program.
 fn opened(folder: &Path) -> Index {
     loop {
         match Index::open(folder) {
@@ -45,7 +45,7 @@ fn begun(folder: &Path) -> Index {
 }
 
 fn wallet(number: u64) -> Address {
-    // Spread over all addresses, as real ones are.
+    // Spread over all addresses, like real wallets.
     Address::from_slice(&alloy::primitives::keccak256(number.to_be_bytes())[12..])
 }
 
@@ -76,7 +76,7 @@ fn progress(index: &Index) -> Progress {
     index.progress(CHAIN).unwrap().unwrap()
 }
 
-/// Everything in the index: the entries of each market and wallet.
+/// All entries of the index, by market and wallet.
 fn everything(index: &Index) -> BTreeMap<(usize, Address), Vec<Entry>> {
     let all = index.everything(CHAIN).unwrap().map(Result::unwrap);
     all.map(|item| ((item.market, item.wallet), item.entries)).collect()

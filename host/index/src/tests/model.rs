@@ -1,4 +1,4 @@
-//! What was appended is what is read.
+//! Reads return what was appended.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 
 type Everything = BTreeMap<(usize, Address), Vec<Entry>>;
 
-/// What some segments say, by market and wallet.
+/// The entries of some segments, by market and wallet.
 fn expected(segments: &[Segment]) -> Everything {
     let mut all = Everything::new();
     for WalletEntries { wallet, market, entries } in segments.iter().flat_map(|segment| &segment.wallets) {
@@ -36,10 +36,10 @@ fn assert_equal(index: &Index, segments: &[Segment]) {
     }
 }
 
-/// A wallet, a market, and borrowings at some distance from the segment's start.
+/// A wallet, a market, and borrowings with their distance from the segment's start.
 type Item = (u64, usize, Vec<(u64, i64)>);
 
-/// Segments of up to 10 blocks with entries of few wallets, so that several are of the same.
+/// Segments of up to 10 blocks. Few wallets, so several entries belong to the same one.
 fn segments() -> impl Strategy<Value = Vec<Segment>> {
     let item = (0..6_u64, 0..3_usize, prop::collection::vec((0..10_u64, any::<i64>()), 0..4));
     prop::collection::vec((1..=10_u64, prop::collection::vec(item, 0..8)), 1..12).prop_map(|parts| {
@@ -75,7 +75,7 @@ proptest! {
 
         let kept = &segments[..1 + cut % segments.len()];
         let last = kept.last().unwrap().through;
-        // A block within the next segment goes back to the same checkpoint.
+        // A block within the next segment truncates to the same checkpoint.
         prop_assert_eq!(index.truncate(CHAIN, last.number).unwrap(), Some(last));
         assert_equal(&index, kept);
         for segment in &segments[kept.len()..] {

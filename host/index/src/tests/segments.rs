@@ -1,4 +1,4 @@
-//! Exports that are imported, and some that are not.
+//! Exports that can be imported, and some that cannot.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use crate::segments::{ExportedFile, MANIFEST, Manifest, SegmentsError, export, i
 
 const OTHER: u64 = 8453;
 
-/// An index of two chains with entries of every kind, and an export of it.
+/// An index of two chains with entries of every kind, and its export.
 fn exported() -> (TempDir, Index, TempDir, Manifest) {
     let (folder, files) = (tempdir().unwrap(), tempdir().unwrap());
     let index = begun(folder.path());
@@ -33,7 +33,7 @@ fn exported() -> (TempDir, Index, TempDir, Manifest) {
     (folder, index, files, manifest)
 }
 
-/// Entries at the limits of their values.
+/// Entries with extreme values.
 fn strange(block: u64) -> Vec<Entry> {
     let moved = |side, amount, fixed_rate| What::Moved(Move { side, asset: Address::ZERO.into(), amount, fixed_rate });
     let whats = [
@@ -69,7 +69,7 @@ fn an_import_is_what_was_exported() {
     assert!(manifest.chains[0].files.len() > 2, "several files");
     let (_other, other) = imported(files.path());
     assert_equal(&index, &other);
-    // It goes on where the other index was, and back.
+    // Both indexes continue from here, and truncate, in the same way.
     for index in [&index, &other] {
         let item = WalletEntries { wallet: wallet(3), market: 1, entries: borrowed(185, 9) };
         index.append(CHAIN, segment(180, 189, vec![item])).unwrap();
@@ -184,7 +184,7 @@ fn what_is_not_the_export_is_refused_by_name_before_anything_is_taken() {
 fn a_table_that_its_manifest_confirms_and_that_is_wrong_is_refused() {
     let (_folder, _, files, manifest) = exported();
     let (chain, other) = (&manifest.chains[0], &manifest.chains[1]);
-    // The only file of one chain in the place of that of the other, with its digest.
+    // Replaces one chain's only file with the other chain's, with its digest.
     let file = ExportedFile { rows: other.files[0].rows, ..other.files[0].clone() };
     let mut wrong = manifest.clone();
     wrong.chains[1].chain = 10;

@@ -1,20 +1,22 @@
-//! How much the index takes. `ASSAY_INDEX_EVENTS=10000000 cargo test -p assay-index --release size -- --nocapture`
-//! measures what the issue on the index asks for.
+//! The size of the index. `ASSAY_INDEX_EVENTS=10000000 cargo test -p assay-index --release size -- --nocapture`
+//! measures ten million events.
 
 use std::{
     fs,
     time::{Duration, Instant},
 };
 
+use assay_lending::Asset;
+
 use super::*;
 
-/// Events of each wallet.
+/// Events per wallet.
 const EVENTS: u64 = 20;
-/// Events of a segment while a chain is read for the first time.
+/// Events per segment during the first read of a chain.
 const SEGMENT: u64 = 100_000;
 const BLOCKS: u64 = 10_000;
 
-/// Numbers without a pattern, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {
@@ -31,26 +33,30 @@ impl Random {
     }
 }
 
-/// An event with its amount, as a lending pool logs it: six of ten amounts have 18 decimals, the others 6.
+/// An event with its amount and the change of the stored balance, as Aave logs it. Six of ten amounts have 18 decimals,
+/// the others 6.
 fn event(random: &mut Random, wallets: &[Address], from: u64) -> WalletEntries {
     let block = from + random.below(BLOCKS);
     let kinds = [EventKind::Supply, EventKind::Withdraw, EventKind::Borrow, EventKind::Repay];
     let place = random.below(4) as usize;
     let most = 10_u64.pow(if random.below(10) < 6 { 12 + random.below(8) as u32 } else { 6 + random.below(6) as u32 });
     let amount = I256::try_from(1 + random.below(most)).unwrap();
+    let asset = Address::repeat_byte(random.below(30) as u8);
     let moved = Move {
         side: if place < 2 { Side::Supply } else { Side::Debt },
-        asset: Address::repeat_byte(random.below(30) as u8).into(),
+        asset: asset.into(),
         amount: if place.is_multiple_of(2) { amount } else { -amount },
         fixed_rate: false,
     };
+    let stored = I256::try_from(1 + random.below(most)).unwrap();
+    let scaled = Move { asset: Asset::Scaled(asset), amount: stored, ..moved };
     let event = What::Event { kind: kinds[place], time: 1_600_000_000 + block * 12 };
-    let entries = [event, What::Moved(moved)].map(|what| Entry { block, what }).to_vec();
+    let entries = [event, What::Moved(moved), What::Moved(scaled)].map(|what| Entry { block, what }).to_vec();
     let wallet = wallets[random.below(wallets.len() as u64) as usize];
     WalletEntries { wallet, market: random.below(3) as usize, entries }
 }
 
-/// The most memory that this process has had, in bytes.
+/// The peak memory of this process, in bytes.
 fn peak() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();

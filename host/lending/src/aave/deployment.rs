@@ -3,7 +3,10 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use super::positions::{Quote, Reserve, Terms};
+use super::{
+    Version,
+    positions::{Quote, Reserve, Terms},
+};
 use crate::{balance::Interest, config::MarketConfig};
 use assay_domain::{Address, B256, Protocol, U256};
 use assay_evm::{Block, Call, Client, Fault, returned};
@@ -42,28 +45,38 @@ type Helpers = (Option<Address>, Option<Address>);
 /// A pool's list of assets, and the unit of its oracle.
 type Listing = (Option<Vec<TokenData>>, Option<Quote>);
 
-/// Looks up all of `pools` together, in four round trips, and those of v2 in one more. `None` for one that does not
-/// answer like a pool of its version.
+/// Looks up the terms of `pools` together, in four round trips, plus one for pools of v2. `None` for a pool that does
+/// not answer like one of its version.
 ///
 /// # Errors
-/// [`Fault`] where the chain did not answer.
+/// [`Fault`] if the chain did not answer.
 pub(super) async fn look_up(client: &Client, pools: &[&MarketConfig], at: Block) -> Result<Vec<Option<Terms>>, Fault> {
-    let (at, now) = (at.hash, at.time);
-    let helpers = helpers(client, pools, at).await?;
-    let listings = listings(client, &helpers, at).await?;
-    let reserves = reserves(client, &helpers, &listings, (at, now)).await?;
+    let helpers = helpers(client, pools, at.hash).await?;
+    let listings = listings(client, &helpers, at.hash).await?;
+    let reserves = reserves(client, &helpers, &listings, at).await?;
     let parts = helpers.into_iter().zip(listings).zip(reserves).zip(pools);
     let whole = parts.map(|((((data_provider, oracle), (_, quote)), reserves), pool)| {
-        let pool = pool.address;
-        Some(Terms { pool, data_provider: data_provider?, oracle: oracle?, quote: quote?, reserves: reserves? })
+        let (pool, version) = (pool.address, version(pool));
+        Some(Terms {
+            version,
+            pool,
+            data_provider: data_provider?,
+            oracle: oracle?,
+            quote: quote?,
+            reserves: reserves?,
+        })
     });
     let mut found: Vec<_> = whole.collect();
-    add_rewards(client, pools, &mut found, at).await?;
+    add_rewards(client, pools, &mut found, at.hash).await?;
     Ok(found)
 }
 
 fn is_v2(pool: &MarketConfig) -> bool {
-    pool.protocol == Protocol::LenderAV2
+    version(pool) == Version::V2
+}
+
+fn version(pool: &MarketConfig) -> Version {
+    if pool.protocol == Protocol::LenderAV2 { Version::V2 } else { Version::V3 }
 }
 
 async fn helpers(client: &Client, pools: &[&MarketConfig], at: B256) -> Result<Vec<Helpers>, Fault> {
@@ -103,12 +116,12 @@ async fn listings(client: &Client, helpers: &[Helpers], at: B256) -> Result<Vec<
     Ok(answers.chunks(4).map(|four| (returned::<getAllReservesTokensCall>(four.first()), quote(four))).collect())
 }
 
-/// The reserves of each pool; `None` where its list, or one of them, is missing.
+/// The reserves of each pool; `None` if the list or one of its reserves is missing.
 async fn reserves(
     client: &Client,
     helpers: &[Helpers],
     listings: &[Listing],
-    (at, now): (B256, u64),
+    at: Block,
 ) -> Result<Vec<Option<Vec<Reserve>>>, Fault> {
     let three = |(data_provider, asset): (Address, Address)| {
         [
@@ -120,17 +133,17 @@ async fn reserves(
     let assets = listings.iter().zip(helpers).flat_map(|((tokens, _), (data_provider, _))| {
         tokens.iter().flatten().map(|token| (data_provider.unwrap_or_default(), token.tokenAddress))
     });
-    let answers = client.calls(&assets.flat_map(three).collect::<Vec<_>>(), at).await?;
+    let answers = client.calls(&assets.flat_map(three).collect::<Vec<_>>(), at.hash).await?;
     let mut answers = answers.chunks(3);
     let mut of_pool = |tokens: &Vec<TokenData>| {
-        // Every asset consumes its answers, also after one without.
-        let found: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?, now)).collect();
+        // Every asset consumes its answers, even after one that failed.
+        let found: Vec<_> = tokens.iter().map(|token| reserve(token.tokenAddress, answers.next()?, at.time)).collect();
         found.into_iter().collect()
     };
     Ok(listings.iter().map(|(tokens, _)| tokens.as_ref().and_then(&mut of_pool)).collect())
 }
 
-/// Adds the controllers of rewards to the reserves of v2.
+/// Adds the rewards controllers to the reserves of v2.
 async fn add_rewards(
     client: &Client,
     pools: &[&MarketConfig],
@@ -168,7 +181,7 @@ fn reserve(asset: Address, answers: &[Option<Bytes>], now: u64) -> Option<Reserv
     })
 }
 
-/// The growth of a reserve: its indexes, their time, and the rates a year of supply and debt since then.
+/// The growth of a reserve: its indexes, the time of their last update, and the yearly rates since then.
 #[derive(Debug, PartialEq, Eq)]
 struct Grown {
     supply: U256,
@@ -178,7 +191,7 @@ struct Grown {
 }
 
 impl Grown {
-    /// The last numbers of a reserve's data, which are the same in both versions.
+    /// Reads the last words of a reserve's data, which are the same in both versions.
     fn of(data: &[u8]) -> Option<Self> {
         let words: Vec<U256> = data.rchunks_exact(32).take(7).filter_map(U256::try_from_be_slice).collect();
         let [touched, debt, supply, _, _, borrow_rate, supply_rate] = words.try_into().ok()?;
@@ -186,7 +199,7 @@ impl Grown {
     }
 }
 
-/// The unit of an oracle's prices: dollars where it names no asset, and ether where it is too old to name one.
+/// The unit of an oracle's prices: dollars if it names no asset, ether if it is too old to name one.
 fn quote(answers: &[Option<Bytes>]) -> Option<Quote> {
     let (base, unit) =
         (returned::<BASE_CURRENCYCall>(answers.get(1)), returned::<BASE_CURRENCY_UNITCall>(answers.get(2)));

@@ -1,22 +1,26 @@
-//! Aave v2 and v3: five pool events, in which the position's owner is always indexed, so that few queries find a
-//! wallet's history in all pools of a chain. Most events are the same in both versions; the pool's address shows the
+//! Aave v2 and v3: five pool events, in which the position's owner is always indexed. A few queries therefore find a
+//! wallet's history in all pools of a chain. Most events are the same in both versions; the pool's address tells the
 //! version.
 //!
-//! A supply is a balance of aTokens, which can be transferred without the pool. Their transfers are read beside the
-//! pool's events ([`tokens`]):
+//! A supply is a balance of aTokens, which can be transferred without the pool. Their transfers are read together with
+//! the pool's events ([`tokens`]):
 //! - For a withdrawal through a gateway or an adapter, the wallet first transfers its aTokens there, and the pool then
 //!   names the gateway. It counts as a withdrawal of the wallet, found in the transaction's receipt.
-//! - A repayment out of aTokens is a repayment, and reduces the supply by the same amount. It counts as no withdrawal:
-//!   nothing left the pool.
-//! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply and is no event of either side:
-//!   the pool had no part in it, and any sender can send dust.
-//! - An unbacked mint of a bridge is a supply.
+//! - A repayment out of aTokens is a repayment, and reduces the supply by the same amount. It does not count as a
+//!   withdrawal, because nothing left the pool.
+//! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply but is not an event for either
+//!   side: the pool had no part in it, and any sender can send dust.
+//! - An unbacked mint by a bridge is a supply.
 //!
-//! The logs do not show: debt that changes by other means than borrowing, repaying, liquidating and writing off (there
-//! is none today), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
+//! The logs of aTokens and debt tokens also show the stored balances ([`scaled`]), which interest does not change. The
+//! sum of the logged changes must equal the stored balance, apart from rounding.
+//!
+//! Not shown by the logs: debt that changes other than by borrowing, repaying, liquidating and writing off (today there
+//! is none), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
 
 mod deployment;
 mod positions;
+mod scaled;
 mod tokens;
 
 use alloy::{
@@ -27,24 +31,29 @@ use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    hints::{Hint, Naming},
+    hints::{Hint, Naming, TRANSFER},
     progress::Side,
     protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
     sums::{Move, address_at, amount_at},
 };
-use assay_domain::B256;
+use assay_domain::{Address, B256};
 use assay_evm::{Block, Client};
 
 /// One version of the protocol.
 #[derive(Debug)]
 pub(crate) struct Aave {
+    version: Version,
     signatures: &'static [Signature],
-    logs_its_traces: bool,
 }
 
-/// A wallet without any supply can ask for rewards of v2, which leaves a trace and no log.
-pub(crate) static V2: Aave = Aave { signatures: SIGNATURES_V2, logs_its_traces: false };
-pub(crate) static V3: Aave = Aave { signatures: SIGNATURES_V3, logs_its_traces: true };
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V2,
+    V3,
+}
+
+pub(crate) static V2: Aave = Aave { version: Version::V2, signatures: SIGNATURES_V2 };
+pub(crate) static V3: Aave = Aave { version: Version::V3, signatures: SIGNATURES_V3 };
 
 impl LendingProtocol for Aave {
     fn family(&self) -> &'static str {
@@ -59,7 +68,7 @@ impl LendingProtocol for Aave {
         self.signatures
     }
 
-    /// Those in which the pool names the wallet, and withdrawals by a receiver of its aTokens.
+    /// Events in which the pool names the wallet, and withdrawals by a receiver of its aTokens.
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
         let own = &evidence.own;
         let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
@@ -73,22 +82,27 @@ impl LendingProtocol for Aave {
         let mut moves: Vec<_> = evidence.own.iter().flat_map(|log| moved(log)).collect();
         moves
             .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
+        moves.extend(scaled::moves(&evidence.hints, evidence.listed, wallet));
         moves.sort_by_key(|(_, log)| order(log));
         moves
     }
 
     fn is_explained(&self, hint: &Hint, log: &Log, wallet: B256, own: &[&Log], hinting: &[&Log]) -> bool {
         match hint.naming {
-            Naming::Holder(asset) => tokens::is_explained(log, asset, wallet, own, hinting),
+            Naming::Holder(asset) if hint.topic0 == TRANSFER => tokens::is_explained(log, asset, wallet, own, hinting),
+            // The transfer next to it decides whether a receipt is needed.
+            Naming::Holder(_) | Naming::Balance { side: Side::Supply, .. } => tokens::is_beside(log, hinting),
+            Naming::Balance { asset, .. } => own.iter().any(|own| changes_debt(own, asset)),
             Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
         }
     }
 
+    /// In v2 a wallet without any supply can claim rewards, which leaves a trace but no log.
     fn logs_its_traces(&self) -> bool {
-        self.logs_its_traces
+        self.version == Version::V3
     }
 
-    /// Only where the pool's aTokens are known.
+    /// Only if the pool's aTokens are known.
     fn adds_up(&self, hints: &[Hint]) -> bool {
         !hints.is_empty()
     }
@@ -102,12 +116,12 @@ const BORROW_V3: B256 = b256!("0xb3d084820fb1a9decffb176436bd02558d15fac9b0ddfed
 const REPAY_V3: B256 = b256!("0xa534c8dbe71f871f9f3530e97a74601fea17b426cae02e1c5aee42c96c784051");
 const WITHDRAW: B256 = b256!("0x3115d1449a7b732c986cba18244e897a450f61e1bb8d589cd2e69e6c8924f9f7");
 const LIQUIDATION: B256 = b256!("0xe413a321e8681d831f4dbccbca790d2952b56f977908e45be37335533e005286");
-/// Supply that a bridge backs later.
+/// Supply that a bridge will back later.
 const MINT_UNBACKED: B256 = b256!("0xf25af37b3d3ec226063dc9bdc103ece7eb110a50f340fe854bb7bc1b0676d7d0");
-/// Debt without any collateral left, written off in a liquidation.
+/// Debt left without collateral, written off in a liquidation.
 const DEFICIT: B256 = b256!("0x2bccfb3fad376d59d7accf970515eb77b2f27b082c90ed0fb15583dd5a942699");
 
-/// The rate mode of debt whose rate is fixed when it is made.
+/// The rate mode of debt at a fixed rate.
 const STABLE: U256 = U256::from_limbs([1, 0, 0, 0]);
 
 /// The owner is `onBehalfOf` of a deposit or borrow, `user` of the others.
@@ -145,8 +159,18 @@ fn event(log: &Log) -> Option<EventKind> {
     }
 }
 
-/// The amounts that a log of the pool moved. Collateral that a liquidator takes as aTokens is in a transfer of these,
-/// and so is the protocol's fee.
+/// Whether a log of the pool changes a debt in `asset`.
+fn changes_debt(log: &Log, asset: Address) -> bool {
+    let names = |topic| address_at(log, topic) == Some(asset);
+    match log.topic0() {
+        Some(&(BORROW_V2 | BORROW_V3 | REPAY_V2 | REPAY_V3)) => names(1),
+        Some(&(LIQUIDATION | DEFICIT)) => names(2),
+        _ => false,
+    }
+}
+
+/// The amounts that a log of the pool moved. Collateral that a liquidator takes as aTokens, and the protocol's fee, are
+/// in transfers of aTokens instead.
 fn moved(log: &Log) -> Option<Vec<Move>> {
     let flag = |place| Some(!amount_at(log, place)?.is_zero());
     Some(match *log.topic0()? {

@@ -1,8 +1,9 @@
 //! A wallet's position in an Aave pool: aToken and debt balances from the pool's data provider, times the prices of the
-//! pool's oracle, in integers until the last step.
+//! pool's oracle. Arithmetic is in integers until the last step.
 
 use alloy::{primitives::Bytes, sol};
 
+use super::{Version, scaled};
 use crate::{
     asset::Asset,
     balance::{Balance, Interest},
@@ -10,16 +11,19 @@ use crate::{
     progress::Side,
     protocol::{Held, HeldParts, LendingTerms},
 };
-use assay_domain::{Address, U256, address};
+use assay_domain::{Address, U256};
 use assay_evm::{Call, returned};
 
 sol! {
     function getUserReserveData(address asset, address user) external view returns (
         uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
         uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateral);
-    /// Of aTokens and debt tokens of v3: not zero for a wallet that ever received one.
+    /// On aTokens and debt tokens of v3: not zero for a wallet that ever received one.
     function getPreviousIndex(address user) external view returns (uint256 index);
-    /// Of a controller of rewards of v2: the index at the last change of a balance, not zero for a wallet that had one.
+    /// On aTokens: the stored balance, which is the balance divided by the index.
+    function scaledBalanceOf(address user) external view returns (uint256 amount);
+    /// On a rewards controller of v2: the index at the last change of a balance; not zero for a wallet that ever had
+    /// one.
     function getUserAssetData(address user, address asset) external view returns (uint256 index);
     function getUserAccountData(address user) external view returns (
         uint256 totalCollateral, uint256 totalDebt, uint256 availableBorrows, uint256 currentLiquidationThreshold,
@@ -30,6 +34,7 @@ sol! {
 /// The terms of a pool: its helper contracts, and its reserves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Terms {
+    pub version: Version,
     pub pool: Address,
     pub data_provider: Address,
     pub oracle: Address,
@@ -42,7 +47,7 @@ pub(super) struct Terms {
 pub(super) struct Quote {
     /// `None` for the dollar.
     pub asset: Option<Address>,
-    /// The oracle's number for one of it, never zero.
+    /// The oracle's number for one unit; never zero.
     pub unit: U256,
 }
 
@@ -54,23 +59,18 @@ pub(super) struct Reserve {
     pub token: Address,
     /// The token of debt at the variable rate.
     pub debt_token: Address,
-    /// The controller of rewards of a token of v2, if any.
+    /// The rewards controller of a v2 token, if any.
     pub rewards: Option<Address>,
     /// The growth of supplies and of debts at the variable rate.
     pub supply: Interest,
     pub debt: Interest,
 }
 
-/// Scale of sums: dollars, or the quoted asset, times this.
+/// Scale of sums, in dollars or the quoted asset.
 const SCALE: u64 = 1_000_000_000_000_000_000;
 
-/// Basis points of a whole.
+/// Basis points in a whole.
 const BASIS: f64 = 10_000.0;
-
-/// Rebasing tokens, whose balances change without transfers, and with them those of their aTokens: stETH and AMPL, both
-/// in v2 on Ethereum. The sum of supplies does not show their balance.
-const REBASING: [Address; 2] =
-    [address!("0xae7ab96520DE3A18E5e111B5EaAb095312D7fE84"), address!("0xD46bA6D942050d489DBd938a2C909A5d5039A161")];
 
 impl LendingTerms for Terms {
     fn calls(&self, user: Address) -> Vec<Call> {
@@ -78,29 +78,36 @@ impl LendingTerms for Terms {
         let balances =
             assets.iter().map(|asset| Call::new(self.data_provider, &getUserReserveDataCall { asset: *asset, user }));
         let prices = Call::new(self.oracle, &getAssetsPricesCall { assets: assets.clone() });
-        balances.chain([prices, Call::new(self.pool, &getUserAccountDataCall { user })]).collect()
+        let account = Call::new(self.pool, &getUserAccountDataCall { user });
+        let scaled = self.scaled_supplies().map(|reserve| Call::new(reserve.token, &scaledBalanceOfCall { user }));
+        balances.chain([prices, account]).chain(scaled).collect()
     }
 
-    /// Tokens of v2 keep no trace, and do not answer. Their controller of rewards has one of each change of a balance
+    /// Tokens of v2 keep no trace, and do not answer. Their rewards controller has one for each change of a balance
     /// since it began to pay rewards (April 2021 on Ethereum).
     fn traces(&self, user: Address) -> Vec<Call> {
-        let tokens = self
-            .reserves
-            .iter()
-            .flat_map(|reserve| [(reserve.token, reserve.rewards), (reserve.debt_token, reserve.rewards)]);
-        let call = |(token, rewards): (Address, Option<Address>)| match rewards {
+        let call = |(token, _, reserve): (Address, Side, &Reserve)| match reserve.rewards {
             Some(controller) => Call::new(controller, &getUserAssetDataCall { user, asset: token }),
             None => Call::new(token, &getPreviousIndexCall { user }),
         };
-        tokens.filter(|(token, _)| !token.is_zero()).map(call).collect()
+        self.tokens().map(call).collect()
     }
 
-    /// Each change of a balance leaves a trace, and emits a transfer; in v2 a request for the rewards of a token leaves
-    /// one too, which only the wallet itself can send.
+    /// Each change of a balance leaves a trace and emits a transfer. In v2 claiming a token's rewards also leaves a
+    /// trace; only the wallet itself can claim.
     fn ever_held(&self, answers: &[Option<Bytes>]) -> bool {
         answers
             .iter()
             .any(|answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero()))
+    }
+
+    /// Empty for v2, in which a claim of rewards leaves a trace too.
+    fn touched(&self, answers: &[Option<Bytes>]) -> Vec<(Side, Asset)> {
+        let is_touched = |answer| returned::<getPreviousIndexCall>(Some(answer)).is_some_and(|index| !index.is_zero());
+        let touched = self.tokens().zip(answers).filter(|(_, answer)| is_touched(answer));
+        let shown = touched.filter(|((_, side, reserve), _)| scaled::is_shown(*side, reserve.asset));
+        let balances = shown.map(|((_, side, reserve), _)| (side, Asset::Scaled(reserve.asset)));
+        balances.filter(|_| self.version == Version::V3).collect()
     }
 
     fn held(&self, answers: &[Option<Bytes>], quote_usd: Option<f64>) -> Option<Held> {
@@ -142,23 +149,36 @@ impl LendingTerms for Terms {
         Some(Held { supplied_usd, borrowed_usd, supplied_assets: assets, parts })
     }
 
-    /// Transfers of each aToken: its holder owns the supply.
+    /// Transfers of each aToken, whose holder owns the supply, and changes of the stored balances.
     fn hints(&self) -> Vec<Hint> {
-        let hint = |reserve: &Reserve| Hint {
+        let transfers = |reserve: &Reserve| Hint {
             contract: reserve.token,
             topic0: TRANSFER,
             naming: Naming::Holder(reserve.asset),
             explained_by: &[],
         };
-        self.reserves.iter().map(hint).collect()
+        let changes = self
+            .reserves
+            .iter()
+            .flat_map(|reserve| scaled::hints(self.version, reserve.asset, reserve.token, reserve.debt_token));
+        self.reserves.iter().map(transfers).chain(changes).collect()
     }
 
     fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
+        let still = |side, asset, amount| Balance::still(side, Asset::Scaled(asset), amount);
         let mut balances = Vec::new();
+        // These answers follow those of the reserves, the prices and the account.
+        for (reserve, i) in self.scaled_supplies().zip(self.reserves.len().saturating_add(2)..) {
+            let amount = returned::<scaledBalanceOfCall>(answers.get(i))?;
+            balances.push(still(Side::Supply, reserve.asset, amount));
+        }
         for (i, reserve) in self.reserves.iter().enumerate() {
             let data = returned::<getUserReserveDataCall>(answers.get(i))?;
             let debt = data.stableDebt.checked_add(data.variableDebt)?;
-            let (asset, rebasing) = (reserve.asset, REBASING.contains(&reserve.asset));
+            let (asset, rebasing) = (reserve.asset, scaled::is_rebasing(reserve.asset));
+            if scaled::is_shown(Side::Debt, asset) {
+                balances.push(still(Side::Debt, asset, data.scaledVariableDebt));
+            }
             let balance = |side, amount, interest| Balance {
                 gains: Some(interest),
                 rebasing,
@@ -186,19 +206,32 @@ impl LendingTerms for Terms {
     }
 }
 
-/// The pool answers in basis points, and with zero without collateral.
+/// The pool returns basis points, and zero without collateral.
 fn threshold(data: &getUserAccountDataReturn) -> Option<f64> {
     let points = data.currentLiquidationThreshold;
     (!points.is_zero()).then(|| f64::from(points) / BASIS)
 }
 
-/// The pool answers with the largest number without debt.
+/// The pool returns the largest number if there is no debt.
 fn health_factor(data: &getUserAccountDataReturn) -> Option<f64> {
     (data.healthFactor != U256::MAX).then(|| f64::from(data.healthFactor) / SCALE as f64)
 }
 
 impl Terms {
-    /// What the wallet owns and owes of a reserve, scaled.
+    /// The reserves whose stored supply is requested.
+    fn scaled_supplies(&self) -> impl Iterator<Item = &Reserve> {
+        self.reserves.iter().filter(|reserve| scaled::is_shown(Side::Supply, reserve.asset))
+    }
+
+    /// The tokens of the reserves.
+    fn tokens(&self) -> impl Iterator<Item = (Address, Side, &Reserve)> {
+        self.reserves
+            .iter()
+            .flat_map(|reserve| [(reserve.token, Side::Supply, reserve), (reserve.debt_token, Side::Debt, reserve)])
+            .filter(|(token, ..)| !token.is_zero())
+    }
+
+    /// The wallet's supply and debt in a reserve, scaled.
     fn worth(&self, data: &getUserReserveDataReturn, price: U256, decimals: u8) -> Option<(U256, U256)> {
         let debt = data.stableDebt.checked_add(data.variableDebt)?;
         Some((self.scaled(data.aTokenBalance, price, decimals)?, self.scaled(debt, price, decimals)?))
@@ -208,7 +241,7 @@ impl Terms {
         if amount.is_zero() {
             return Some(U256::ZERO);
         }
-        // An oracle returns 0 where it has no price.
+        // An oracle returns 0 if it has no price.
         let price = Some(price).filter(|price| !price.is_zero())?;
         let divisor = U256::from(10).checked_pow(U256::from(decimals))?.checked_mul(self.quote.unit)?;
         amount.checked_mul(price)?.checked_mul(U256::from(SCALE))?.checked_div(divisor)

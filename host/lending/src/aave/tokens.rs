@@ -1,7 +1,7 @@
-//! Transfers of aTokens, which move supplies without the pool: which of them belong to a pool event that names another
-//! address, and the amounts that they moved.
+//! Transfers of aTokens, which move supplies without the pool: matches them with pool events that name another address,
+//! and reads their amounts.
 //!
-//! No receipt is read for a transfer to the wallet, so that dust from other senders costs only its log.
+//! A transfer to the wallet never needs a receipt, so dust from other senders costs only its log.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,15 +9,15 @@ use alloy::rpc::types::Log;
 
 use super::{LIQUIDATION, REPAY_V3, WITHDRAW};
 use crate::{
-    hints::{Hint, Naming},
+    hints::{Hint, Naming, TRANSFER},
     progress::Side,
     protocol::Evidence,
     sums::{Move, amount_at},
 };
 use assay_domain::{Address, B256};
 
-/// Whether no receipt is needed for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are logs of
-/// the same transaction in which the pool names the wallet, `transfers` all transfers of aTokens from or to it.
+/// Whether no receipt is needed for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are the
+/// logs of the same transaction in which the pool names the wallet; `transfers` are all its transfers of aTokens.
 pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log], transfers: &[&Log]) -> bool {
     let [_, from, to, ..] = *log.topics() else { return true };
     let about = asset.into_word();
@@ -27,13 +27,15 @@ pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log]
         })
     };
     if from == wallet {
-        // The pool burnt it and logs why; or it was transferred, which the pool does only to seize it.
+        // The pool burnt it and logs why, or it was transferred, which the pool does only to seize it.
         to == wallet
             || if to.is_zero() { explains(&[WITHDRAW, REPAY_V3, LIQUIDATION]) } else { explains(&[LIQUIDATION]) }
     } else if from.is_zero() {
-        // The pool minted it; or it is the interest that is minted with any other change, also with a smaller seizure.
+        // The pool minted it, or it is interest minted along with another change, such as a smaller seizure.
         let beside = |other: &&&Log| {
-            other.address() == log.address() && other.topics().get(1).is_some_and(|from| !from.is_zero())
+            other.topic0() == Some(&TRANSFER)
+                && other.address() == log.address()
+                && other.topics().get(1).is_some_and(|from| !from.is_zero())
         };
         own.iter().any(|own| own.topics().get(1) == Some(&about)) || transfers.iter().any(|other| beside(&other))
     } else {
@@ -41,8 +43,13 @@ pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log]
     }
 }
 
-/// The amount of a transfer. The pool's own logs have the amounts of mints and burns, without the interest that the
-/// token adds.
+/// Whether `hinting`, logs of the same transaction, has a transfer of the same token as `log`.
+pub(super) fn is_beside(log: &Log, hinting: &[&Log]) -> bool {
+    hinting.iter().any(|other| other.address() == log.address() && other.topic0() == Some(&TRANSFER))
+}
+
+/// The amount of a transfer. Mints and burns are left to the pool's own logs, whose amounts exclude the interest that
+/// the token adds.
 pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
     let [_, from, to, ..] = *log.topics() else { return None };
     if from == to || from.is_zero() || to.is_zero() {
@@ -52,13 +59,13 @@ pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
     Some(if from == wallet { Move::loss(Side::Supply, asset, amount) } else { Move::gain(Side::Supply, asset, amount) })
 }
 
-/// Withdrawals by receivers of the wallet's aTokens in the same transaction: gateways and adapters. `own` are the
-/// pool's logs that name the wallet. A liquidator withdraws seized aTokens for itself.
+/// Withdrawals in the same transaction by receivers of the wallet's aTokens: gateways and adapters. `own` are the
+/// pool's logs that name the wallet. A liquidator who withdraws seized aTokens does so for itself.
 pub(super) fn withdrawals<'a>(evidence: &Evidence<'a>, wallet: B256, own: &[&'a Log]) -> Vec<&'a Log> {
     let seized: HashSet<_> =
         own.iter().filter(|log| log.topic0() == Some(&LIQUIDATION)).map(|log| key(log, log.topics().get(1))).collect();
     let mut withdrawn = HashMap::<_, Vec<&Log>>::new();
-    // From the last to the first, so that `pop` returns the first.
+    // Last to first, because `pop` takes from the end.
     for log in evidence.receipts.iter().filter(|log| log.topic0() == Some(&WITHDRAW)).rev() {
         withdrawn.entry((key(log, log.topics().get(1)), log.topics().get(2).copied())).or_default().push(log);
     }
@@ -70,7 +77,7 @@ pub(super) fn withdrawals<'a>(evidence: &Evidence<'a>, wallet: B256, own: &[&'a 
             continue;
         }
         let Some(candidates) = withdrawn.get_mut(&(about, Some(*to))) else { continue };
-        // A withdrawal before the transfer was of other aTokens.
+        // A withdrawal before the transfer used other aTokens.
         while let Some(candidate) = candidates.pop() {
             if candidate.log_index > log.log_index {
                 found.push(candidate);
@@ -86,10 +93,13 @@ fn key(log: &Log, reserve: Option<&B256>) -> (Option<B256>, Option<B256>, Option
     (log.block_hash, log.transaction_hash, reserve.copied())
 }
 
+/// The asset that the transferred aTokens represent; `None` if the log is not a transfer of aTokens.
 fn asset(log: &Log, listed: &[Hint]) -> Option<Address> {
-    listed.iter().find(|hint| hint.contract == log.address()).and_then(|hint| match hint.naming {
-        Naming::Holder(asset) => Some(asset),
-        Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => None,
+    let is_transfer = log.topic0() == Some(&TRANSFER);
+    let mut own = listed.iter().filter(|hint| is_transfer && hint.contract == log.address());
+    own.find_map(|hint| match hint.naming {
+        Naming::Holder(asset) if hint.topic0 == TRANSFER => Some(asset),
+        _ => None,
     })
 }
 

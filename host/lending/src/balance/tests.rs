@@ -1,4 +1,4 @@
-//! Balances that moves allow, and balances that they do not.
+//! Balances that the moves allow, and balances that they do not.
 
 use super::*;
 use crate::sums::{Move, Sums};
@@ -48,7 +48,7 @@ fn interest_explains_no_more_than_the_index_grew() {
     }
     assert_eq!(differs(&[100_000], 105_100), Some(Difference::Unexplained));
     assert_eq!(differs(&[100_000], 99_900), Some(Difference::Missing));
-    // It is paid on what was there before, too.
+    // Interest is also paid on earlier balances.
     assert_eq!(differs(&[100_000, -90_000], 15_000), None);
     assert_eq!(differs(&[100_000, -104_000], 1_000), None);
     assert_eq!(differs(&[100_000, -90_000], 15_100), Some(Difference::Unexplained));
@@ -130,7 +130,7 @@ fn a_market_that_nobody_used_for_years_explains_no_borrowing() {
         ..Balance::still(Side::Debt, Address::ZERO, U256::ZERO)
     };
     let differs = |held: i64| owed(held).differs(flow(&[100_000]), None, NOW + years(5));
-    // A tenth of interest in five years at 2%.
+    // Five years at 2% make a tenth of interest.
     assert_eq!((differs(110_000), differs(110_400)), (None, None));
     assert_eq!(differs(112_000), Some(Difference::Unexplained));
     assert_eq!(differs(1_500_000), Some(Difference::Unexplained));

@@ -1,10 +1,10 @@
 //! Comet (Compound v3): one borrowable asset per market, and no events for borrowing and repaying it. A market logs the
 //! supply or withdrawal of an amount of the base asset, and in the next log how much of it changed the supply; the rest
-//! changed the debt. Where no such log follows, the receipt shows that none was left out.
+//! changed the debt. If no such log follows, the receipt proves that none was left out.
 //!
 //! A transfer of a position counts as a withdrawal by the sender and a supply by the receiver. No log shows debt that a
-//! transfer of the base asset makes or repays. The other wallet's log beside it often tells ([`transfers`]). Where it does
-//! not, the amounts do not add up to the position, which lowers the coverage until old state shows the borrowing or the
+//! transfer of the base asset creates or repays. The other wallet's log next to it often does ([`transfers`]). If not,
+//! the amounts do not add up to the position, which lowers the coverage until old state shows the borrowing or the
 //! repayment ([`unlogged`]).
 
 mod positions;
@@ -64,7 +64,7 @@ impl LendingProtocol for Comet {
         !transfers::is_transfer(log, own)
     }
 
-    /// Supplies that seem to repay and withdrawals that seem to borrow, because no log of supply follows.
+    /// Supplies that look like repayments and withdrawals that look like borrowings, because no log of supply follows.
     fn unsettled<'a>(&self, own: &[&'a Log], wallet: B256) -> Vec<&'a Log> {
         read(own, wallet).into_iter().filter(|read| read.lacks_a_part).map(|read| read.log).collect()
     }
@@ -99,7 +99,7 @@ const ABSORB_DEBT: B256 = b256!("0x1547a878dc89ad3c367b6338b4be6a65a5dd74fb77ae0
 const ABSORB_COLLATERAL: B256 = b256!("0x9850ab1af75177e4a9201c65a2cf7976d5d28e40ef63494b44366f86b2f9412e");
 
 /// The owner is `dst` of a supply, `src` of a withdrawal, `borrower` of an absorption, and either side of a transfer.
-/// The collateral that an absorption seizes has separate logs, which are amounts and no events.
+/// The collateral that an absorption seizes has separate logs, which count as amounts but not as events.
 const SIGNATURES: &[Signature] = &[
     Signature { topic0: SUPPLY, wallet_at: 2 },
     Signature { topic0: SUPPLY_COLLATERAL, wallet_at: 2 },
@@ -113,35 +113,35 @@ const SIGNATURES: &[Signature] = &[
     Signature { topic0: TRANSFER_COLLATERAL, wallet_at: 1 },
 ];
 
-/// What a log shows of the wallet.
+/// What a log shows about the wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
     Supply(U256),
     Withdraw(U256),
     SupplyCollateral(U256),
     WithdrawCollateral(U256),
-    /// Debt that the market paid completely.
+    /// Debt that the market absorbed completely.
     Absorbed(U256),
-    /// Collateral that the market took for it.
+    /// Collateral that the market took in return.
     Seized(U256),
-    /// New base supply: the part of a supply that is no repayment.
+    /// New base supply: the part of a supply that does not repay.
     Minted(U256),
-    /// Removed base supply: the part of a withdrawal that is no borrowing.
+    /// Removed base supply: the part of a withdrawal that is not borrowed.
     Burnt(U256),
 }
 
-/// The events and the amount of a log and the next one.
+/// The events and the amount in a log, or in a log and the next one.
 struct Reading<'a> {
     log: &'a Log,
     kinds: [Option<EventKind>; 2],
     moved: Option<Move>,
-    /// It is debt because no log of supply follows it.
+    /// It counts as debt only because no log of supply follows it.
     lacks_a_part: bool,
 }
 
-/// The events and amounts of `wallet` in `logs`, checked logs of one market in the order of the chain. A supply that
-/// also repays is two events, and so is a withdrawal that also borrows; either is one amount of the base asset. An
-/// amount of zero is no event.
+/// The events and amounts of `wallet` in `logs`, checked logs of one market in chain order. A supply that also repays
+/// is two events, and so is a withdrawal that also borrows; either is one amount of the base asset. An amount of zero
+/// is not an event.
 fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
     let mut found = Vec::new();
     let mut logs = logs.iter().filter_map(|log| Some((action(log, wallet)?, *log))).peekable();
@@ -171,7 +171,8 @@ fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
                 (parts.supply.then_some(EventKind::Withdraw), parts.debt.then_some(EventKind::Borrow))
             }
             Action::Absorbed(amount) => {
-                // The market returns the rest of the collateral as base supply, which is no supply of the wallet.
+                // The market returns the rest of the collateral as base supply, which does not count as a supply by the
+                // wallet.
                 neighbour(amount, minted);
                 (None, Some(EventKind::Liquidation))
             }
@@ -190,7 +191,7 @@ fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
 
 impl Action {
     fn moved(self, log: &Log) -> Option<Move> {
-        // A market has one base asset, so that no address is needed.
+        // A market has one base asset, so no address is needed.
         let base = Address::ZERO;
         Some(match self {
             Self::Supply(amount) | Self::Minted(amount) | Self::Absorbed(amount) => {
@@ -215,7 +216,7 @@ fn action(log: &Log, wallet: B256) -> Option<Action> {
         WITHDRAW_COLLATERAL => Some(Action::WithdrawCollateral(amount(0)?)),
         ABSORB_DEBT => Some(Action::Absorbed(amount(0)?)),
         ABSORB_COLLATERAL => Some(Action::Seized(amount(0)?)),
-        // To the sender itself: the market refuses it, and it would move nothing.
+        // The market refuses transfers to the sender itself; they would move nothing.
         TRANSFER_COLLATERAL if from == to => None,
         TRANSFER_COLLATERAL if from == wallet => Some(Action::WithdrawCollateral(amount(0)?)),
         TRANSFER_COLLATERAL => Some(Action::SupplyCollateral(amount(0)?)),
@@ -225,7 +226,7 @@ fn action(log: &Log, wallet: B256) -> Option<Action> {
     }
 }
 
-/// The hints of a market: its own logs of supply that appears or disappears, which may be of a transfer.
+/// The hints of a market: its own logs of supply that appears or disappears, which may belong to a transfer.
 fn hints(market: Address) -> Vec<Hint> {
     [1, 2].map(|topic| Hint { contract: market, topic0: TRANSFER, naming: Naming::At(topic), explained_by: &[] }).into()
 }

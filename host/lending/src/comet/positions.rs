@@ -1,6 +1,6 @@
 //! A wallet's position in a Comet market: base supply or debt, and collateral. The market's own feeds price one in the
-//! other; the price of the base asset in dollars is one of the chain's prices, because some markets quote everything in
-//! the base asset.
+//! other. The dollar price of the base asset is one of the chain's prices, because some markets quote everything in the
+//! base asset.
 
 use alloy::{
     primitives::{Bytes, I256},
@@ -44,19 +44,19 @@ sol! {
     function getPrice(address priceFeed) external view returns (uint256 price);
 }
 
-/// Place of the first answer about collateral.
+/// Position of the first answer about collateral.
 const COLLATERAL: usize = 4;
 
-/// Every price of a market is a multiple of 10^-8, of dollars or of the base asset.
+/// Every price of a market is a multiple of 10^-8, in dollars or in the base asset.
 const ONE: u64 = 100_000_000;
 
 /// Factors are multiples of 10^-18.
 const FACTOR: f64 = 1e18;
 
-/// Indexes of a market are multiples of 10^-15, and those of [`Interest`] of 10^-27.
+/// Indexes of a market are multiples of 10^-15; those of [`Interest`], of 10^-27.
 const INDEX: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
 const INDEX_SCALE: u64 = 1_000_000_000_000_000;
-/// A position of fewer of the smallest units says little of the index.
+/// Positions smaller than this, in the smallest unit, are too rounded to show the index.
 const SMALL: u64 = 1_000_000;
 
 /// The terms of a market.
@@ -66,7 +66,7 @@ pub(super) struct Terms {
     base: Address,
     base_feed: Address,
     base_scale: U256,
-    /// The growth of supplies and of debts. `None` where the market does not return it.
+    /// The growth of supplies and of debts; `None` if the market does not return it.
     interest: Option<(Interest, Interest)>,
     assets: Vec<Asset>,
 }
@@ -78,12 +78,13 @@ struct Asset {
     feed: Address,
     /// One whole token.
     scale: U256,
-    /// The share of its value that a debt may reach before a liquidation, times 10^18.
+    /// The share of its value that a debt may reach before liquidation, times 10^18.
     factor: u64,
 }
 
 impl Terms {
-    /// Looks up all of `markets` together, in two round trips. `None` for one that does not answer like a Comet.
+    /// Looks up the terms of `markets` together, in two round trips. `None` for a contract that does not answer like a
+    /// Comet.
     pub(super) async fn look_up(client: &Client, markets: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
         let five = |market: &Address| {
             [
@@ -107,7 +108,7 @@ impl Terms {
         let mut infos = infos.iter();
         let whole = found.into_iter().map(|found| {
             let (terms, count) = found?;
-            // Every asset consumes its answer, also after one without.
+            // Every asset consumes its answer, even after one that failed.
             let assets: Vec<_> = infos.by_ref().take(usize::from(count)).map(asset).collect();
             let assets: Vec<Asset> = assets.into_iter().collect::<Option<_>>()?;
             (assets.len() == usize::from(count)).then_some(Self { assets, ..terms })
@@ -148,8 +149,8 @@ impl LendingTerms for Terms {
         vec![Call::new(self.market, &userBasicCall { account })]
     }
 
-    /// A wallet keeps its accrued rewards here also after it claimed them, and they accrue on a base position only. The
-    /// index beside them proves nothing: any sender can have it set for any wallet.
+    /// Rewards accrue only on a base position, and a wallet keeps the accrued amount even after it claimed them. The
+    /// index next to it proves nothing, because any sender can set it for any wallet.
     fn ever_held(&self, answers: &[Option<Bytes>]) -> bool {
         returned::<userBasicCall>(answers.first()).is_some_and(|basic| basic.baseTrackingAccrued > 0)
     }
@@ -235,7 +236,7 @@ impl Terms {
     }
 }
 
-/// The growth of supplies, or of debts, that a position shows. A small one is too much rounded.
+/// The growth of supplies or debts as the position shows it; `None` for a position too small to show it.
 fn own_index(amount: I256, principal: I256) -> Option<Interest> {
     let (amount, principal) = (amount.unsigned_abs(), principal.unsigned_abs());
     let ray = INDEX.checked_mul(U256::from(INDEX_SCALE))?;

@@ -1,4 +1,4 @@
-//! What the principals of a wallet before and after a block say of the changes in it.
+//! The changes of a position within a block, from the wallet's principals before and after it.
 
 use alloy::primitives::I256;
 
@@ -12,10 +12,10 @@ use assay_domain::{Address, U256};
 
 /// The unit of a market's indexes.
 const INDEX: u64 = 1_000_000_000_000_000;
-/// Each change is rounded to a principal and back, which differs by less than this many of the smallest units.
+/// Each change is rounded to a principal and back, an error of less than this many of the smallest units.
 const ROUNDED: u64 = 4;
 
-/// What a block's logs show of the base position.
+/// The changes of the base position that a block's logs show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Logged {
     pub gained: I256,
@@ -34,7 +34,7 @@ impl Logged {
         self.gained.saturating_sub(self.lost)
     }
 
-    /// What rounding can make of it.
+    /// The possible rounding error.
     fn slack(self) -> I256 {
         signed(ROUNDING.saturating_add(U256::from(self.moves.saturating_mul(ROUNDED))))
     }
@@ -48,20 +48,20 @@ pub(super) struct Indexes {
 }
 
 impl Indexes {
-    /// The amount of a principal, which is a supply where positive and a debt where negative.
+    /// The amount of a principal: a supply if positive, a debt if negative.
     fn amount(self, principal: I256) -> I256 {
         let index = if principal.is_negative() { self.borrow } else { self.supply };
         let product = principal.saturating_mul(signed(U256::from(index)));
         product.checked_div(signed(U256::from(INDEX))).unwrap_or_default()
     }
 
-    /// The kinds of events of each of which there must be one, for the parts of the position that changed from one
-    /// principal to the other.
+    /// For each part of the position that changed between the two principals, the kinds of events that can have changed
+    /// it. The block must have one of them.
     pub(super) fn needed(self, before: I256, after: I256, logged: Logged) -> Vec<&'static [EventKind]> {
         let (before, after, slack) = (self.amount(before), self.amount(after), logged.slack());
         let supplied = after.max(I256::ZERO).saturating_sub(before.max(I256::ZERO));
         let owed = before.min(I256::ZERO).saturating_sub(after.min(I256::ZERO));
-        // The rest of a liquidation is supply.
+        // The rest of a liquidation becomes supply.
         let parts: [(I256, &'static [EventKind], &'static [EventKind]); 2] = [
             (supplied, &[EventKind::Supply, EventKind::Liquidation], &[EventKind::Withdraw]),
             (owed, &[EventKind::Borrow], &[EventKind::Repay, EventKind::Liquidation]),
@@ -70,16 +70,16 @@ impl Indexes {
         changed.map(|(change, grown, shrunk)| if change.is_negative() { shrunk } else { grown }).collect()
     }
 
-    /// The change between two principals that `logged` does not show; `None` where there is no more than rounding.
+    /// The change between two principals that `logged` does not show; `None` if it is within rounding.
     ///
     /// # Errors
-    /// [`Unexplained`] where supply changed, which the market always logs.
+    /// [`Unexplained`] if supply changed, which the market always logs.
     pub(super) fn hidden(self, before: I256, after: I256, logged: Logged) -> Result<Option<I256>, Unexplained> {
         let (before, after) = (self.amount(before), self.amount(after));
         let hidden = after.saturating_sub(before).saturating_sub(logged.net());
         let slack = logged.slack();
         let debt = |amount: I256| amount.min(I256::ZERO).saturating_abs();
-        // More than this cannot be repaid, or borrowed, in the block.
+        // No more than this can be repaid or borrowed in the block.
         let most = match hidden.is_negative() {
             true => debt(after).saturating_add(logged.gained),
             false => debt(before).saturating_add(logged.lost),
@@ -146,19 +146,19 @@ mod tests {
         assert_eq!(hidden(0, 1_000, &[1_040]), Ok(None));
         assert_eq!(hidden(-1_000, 0, &[600, 500]), Ok(None));
         assert_eq!(hidden(-1_000, -1_000, &[]), Ok(None));
-        // A transfer that repays a debt and leaves a supply, and one that uses a supply up and makes a debt.
+        // A transfer that repays a debt and leaves a supply, and one that uses up a supply and creates a debt.
         assert_eq!(hidden(-1_000, 500, &[520]), Ok(Some(1_100)));
         assert_eq!(hidden(500, -1_000, &[-520]), Ok(Some(-1_100)));
-        // A repayment beside a larger borrowing in the same block.
+        // A repayment together with a larger borrowing in the same block.
         assert_eq!(hidden(0, -1_000, &[-2_200]), Ok(Some(1_100)));
         assert_eq!(hidden(0, 1_000, &[-10]), Err(Unexplained::LogsMissing));
     }
 
     proptest! {
-        /// A wallet's balance goes through any changes in one block, of which one is hidden.
+        /// A wallet's balance goes through any changes in one block, one of them hidden.
         #[test]
         fn one_hidden_change_of_debt_is_found(start in -1_000_000i64..0, amount in 20i64..1_000_000, repaid: bool) {
-            // A repayment is no larger than the debt.
+            // A repayment is at most the debt.
             let amount = if repaid { amount.min(-start) } else { -amount };
             prop_assume!(amount.abs() >= 20);
             let worth = |principal: i64| principal * 110 / 100;

@@ -1,9 +1,9 @@
-//! Which part of a base amount moved supply, and which moved debt.
+//! Splits a base amount into the part that moved supply and the part that moved debt.
 
 use assay_domain::U256;
 
 /// The market computes the supplied part from its rounded-down principal, which may differ by a few of the smallest
-/// units. An amount of debt below this is taken for rounding and not for a borrowing or repayment.
+/// units. An amount of debt below this is rounding, not a borrowing or repayment.
 pub(super) const ROUNDING: U256 = U256::from_limbs([10, 0, 0, 0]);
 
 /// Whether `supply`, which the market logs right after `amount`, can be the part of it that moved supply. A larger one
@@ -12,7 +12,7 @@ pub(super) fn is_part(amount: U256, supply: U256) -> bool {
     supply.saturating_sub(amount) < ROUNDING
 }
 
-/// What an amount changed.
+/// The parts of a position that an amount changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Parts {
     /// It increased or reduced the supply.
@@ -21,10 +21,10 @@ pub(super) struct Parts {
     pub debt: bool,
 }
 
-/// Splits `amount`, of which the market logs `supply` as supply (zero where it logs nothing).
+/// Splits `amount`, of which the market logged `supply` as supply (zero if it logged nothing).
 pub(super) fn split(amount: U256, supply: U256) -> Parts {
     let debt = amount.saturating_sub(supply) >= ROUNDING;
-    // Beside debt, a few units of supply are the rounding of a complete repayment.
+    // If there is debt, a few units of supply are the rounding of a complete repayment.
     Parts { supply: if debt { supply >= ROUNDING } else { !supply.is_zero() }, debt }
 }
 
@@ -55,16 +55,16 @@ mod tests {
     #[test]
     fn an_amount_is_supply_debt_or_both() {
         for (amount, supply, expected) in [
-            // Nothing, and dust without a log of what it changed.
+            // Nothing, and dust without a log of supply.
             (0, 0, (false, false)),
             (9, 0, (false, false)),
-            // Only supply, exact, and off by rounding to either side.
+            // Only supply: exact, and off by rounding in either direction.
             (1_000, 1_000, (true, false)),
             (1_000, 991, (true, false)),
             (1_000, 1_003, (true, false)),
             (5, 5, (true, false)),
             (5, 4, (true, false)),
-            // Only debt, and a debt whose end left dust.
+            // Only debt, and a debt whose repayment left dust.
             (10, 0, (false, true)),
             (1_000, 0, (false, true)),
             (1_000, 1, (false, true)),

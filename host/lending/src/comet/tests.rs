@@ -1,4 +1,4 @@
-//! Lists of logs as markets emit them, and the events they are.
+//! Logs as markets emit them, and the events they become.
 
 use alloy::primitives::{Address, Bytes, LogData, keccak256};
 
@@ -47,7 +47,7 @@ fn the_log_right_after_splits_supply_from_repayment() {
     assert_eq!(told_by(&[supply(4), mint(5, 998)]), [EventKind::Supply]);
     assert_eq!(told_by(&[supply(4)]), [EventKind::Repay]);
     assert_eq!(told_by(&[supply(4), mint(5, 400)]), [EventKind::Repay, EventKind::Supply]);
-    // Not right after: a repayment, and supply that came from another wallet.
+    // Not right after: a repayment, and supply from another wallet.
     assert_eq!(told_by(&[supply(4), mint(6, 998)]), [EventKind::Repay, EventKind::Supply]);
 }
 
@@ -58,7 +58,7 @@ fn the_log_right_after_splits_withdrawal_from_borrowing() {
     assert_eq!(told_by(&[withdraw(4), burn(5, 1_001)]), [EventKind::Withdraw]);
     assert_eq!(told_by(&[withdraw(4)]), [EventKind::Borrow]);
     assert_eq!(told_by(&[withdraw(4), burn(5, 400)]), [EventKind::Borrow, EventKind::Withdraw]);
-    // A neighbour takes part in one split only.
+    // A neighbour is part of only one split.
     assert_eq!(told_by(&[withdraw(4), withdraw(5), burn(6, 1_000)]), [EventKind::Borrow, EventKind::Withdraw]);
 }
 

@@ -1,6 +1,6 @@
-//! Transfers of the base asset between two wallets. The market logs the supply that one lost, and in the next log the
-//! supply that the other got. Where these differ, the rest was debt: of the sender, who borrowed it, or of the receiver,
-//! whom it repaid. The receipt shows both logs. Where a transfer moved debt of both, or no supply of one, it shows less.
+//! Transfers of the base asset between two wallets. The market logs the supply that the sender lost, and in the next
+//! log the supply that the receiver got. If these differ, the rest was debt: borrowed by the sender, or repaid for the
+//! receiver. The receipt shows both logs. If a transfer moved debt of both, or no supply of one, it shows less.
 
 use alloy::{primitives::I256, rpc::types::Log};
 
@@ -16,7 +16,7 @@ use crate::{
 };
 use assay_domain::{B256, U256};
 
-/// A change of supply in a log of its own.
+/// A change of supply in a separate log.
 #[derive(Clone, Copy)]
 enum Change {
     /// A wallet lost it.
@@ -34,7 +34,7 @@ fn change(log: &Log) -> Option<Change> {
     }
 }
 
-/// Whether `log`, a change of supply, is the part of a supply, a withdrawal or an absorption in the log before it.
+/// Whether `log`, a change of supply, is part of the supply, withdrawal or absorption in the log before it.
 pub(super) fn belongs_to(before: &Log, log: &Log) -> bool {
     let amount = |log| amount_at(log, 0).unwrap_or_default();
     let owner = match (before.topic0().copied(), change(log)) {
@@ -45,7 +45,7 @@ pub(super) fn belongs_to(before: &Log, log: &Log) -> bool {
     owner && follows(before, log) && is_part(amount(before), amount(log))
 }
 
-/// Whether `log` shows a transfer whose receipt can tell of debt. `own` are logs of the market that name the same wallet
+/// Whether `log` shows a transfer whose receipt can reveal debt. `own` are logs of the market that name the same wallet
 /// in the same transaction.
 pub(super) fn is_transfer(log: &Log, own: &[&Log]) -> bool {
     change(log).is_some() && !own.iter().any(|before| belongs_to(before, log))
@@ -61,7 +61,7 @@ struct Transfer<'a> {
     got: U256,
 }
 
-/// The transfers with two sides in `logs`, all logs of one market in some transactions, in the order of the chain.
+/// The two-sided transfers in `logs`, which are all logs of one market in some transactions, in chain order.
 fn transfers<'a>(logs: &[&'a Log]) -> Vec<Transfer<'a>> {
     let pairs = logs.windows(2).enumerate().filter_map(|(index, pair)| {
         let [sent, received] = *pair else { return None };
@@ -91,8 +91,8 @@ pub(super) fn debts<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, Move,
     debts.collect()
 }
 
-/// The logs in `logs` of transfers of `wallet` that may have moved more of its debt than they show: the market logged
-/// nothing of the other side, or another amount. After supply that appeared, the wallet owned at least that.
+/// The logs of transfers of `wallet` that may have moved more of its debt than they show: the market logged nothing for
+/// the other side, or another amount. After supply that appeared, the wallet owned at least that amount.
 pub(super) fn incomplete<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(I256, &'a Log)> {
     let plain = transfers(logs).into_iter().filter(|transfer| transfer.lost.abs_diff(transfer.got) < ROUNDING);
     let plain: Vec<_> = plain.flat_map(|transfer| [transfer.sent, transfer.received]).collect();

@@ -1,19 +1,19 @@
-//! Changes of a base position that no log shows, found in old state.
+//! Finds changes of a base position that no log shows, in old state.
 //!
-//! A transfer of the base asset is logged as far as it moves supply. What it moves of a debt is in no log, and where it
-//! moves nothing else, neither is the wallet. The market keeps a principal for each wallet, which changes with its base
-//! position and not with interest: it is the same from one block with logs to the next, unless a change between them
-//! came without a log. A search then finds its block, and so does a comparison of the amounts within each block with
-//! logs. An unlogged change of debt is one borrowing or one repayment. It is believed where the market logged no change
-//! of the wallet in the block beside those that were read.
+//! A transfer of the base asset is logged only as far as it moves supply. The debt that it moves is in no log; if it
+//! moves nothing else, the log does not name the wallet either. The market keeps a principal for each wallet, which
+//! changes with its base position but not with interest: it is the same from one block with logs to the next, unless a
+//! change between them was not logged. A search then finds its block, and so does a comparison of the amounts within
+//! each block with logs. An unlogged change of debt is one borrowing or one repayment. It is accepted if the market
+//! logged no other change of the wallet in the block than those that were read.
 //!
-//! Two such changes of a debt between two blocks with logs may cancel each other. Beside the principal, the market keeps
-//! the index of its rewards at the last change. Where this index differs and the principal does not, the same search
-//! finds the blocks. A market that pays borrowers no rewards keeps no such trace, which is then said. Two changes in one
-//! block that cancel each other are not found.
+//! Two such changes of a debt between two blocks with logs may cancel each other. Besides the principal, the market
+//! keeps the index of its rewards at the last change. If this index differs and the principal does not, the same search
+//! finds the blocks. A market that pays borrowers no rewards keeps no such trace, which is then reported. Two changes
+//! in one block that cancel each other are not found.
 //!
-//! The same comparison finds logs that are missing: each block's amounts must lead from one principal to the next, and
-//! each part of the position must have changed by an event of its kind.
+//! The same comparison finds missing logs: each block's amounts must lead from one principal to the next, and each part
+//! of the position must have changed by an event of its kind.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,17 +40,17 @@ use assay_evm::{
     logs::{LogQuery, in_order},
 };
 
-/// Parts of a span in one round of the search: with sixteen, seven rounds find a block among 25 million.
+/// Parts into which each round of the search divides a span: with sixteen, seven rounds find a block among 25 million.
 const PARTS: u64 = 16;
-/// Blocks with logs in one quest, which cost three calls each.
+/// Maximum number of blocks with logs in one quest; each costs three calls.
 const MOST_LOGGED: usize = 2_000;
-/// Unlogged changes in one quest.
+/// Maximum number of unlogged changes in one quest.
 const MOST_FOUND: usize = 64;
-/// Spans of one quest in which only the index of rewards changed. Most such changes are claims of rewards, and each costs
-/// a search.
+/// Maximum number of spans in one quest in which only the index of rewards changed. Most such changes are claims of
+/// rewards, and each costs a search.
 const MOST_TOUCHED: usize = 8;
 
-/// The changes that `quest` asks for.
+/// Finds the unlogged changes that `quest` is looking for.
 pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
     let mut logged = BTreeMap::<u64, Logged>::new();
     quest.logged.iter().for_each(|(block, moved)| logged.entry(*block).or_default().add(moved.amount));
@@ -87,7 +87,7 @@ pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
     Ok(Unlogged { changes, after: Shown { block: span.to, principal, touched }, is_untraced })
 }
 
-/// The spans of `span` between these blocks, which are in order.
+/// The parts of `span` between these blocks, which are in order.
 fn between(span: Span, blocks: impl Iterator<Item = u64>) -> Vec<Span> {
     let (mut spans, mut from) = (Vec::new(), span.from);
     for block in blocks.chain([span.to.saturating_add(1)]) {
@@ -106,12 +106,12 @@ struct OldState<'a> {
     known: BTreeMap<u64, (I256, u64)>,
 }
 
-/// The change of a position in a block, beside its logs.
+/// The change of a position in a block, compared with its logs.
 struct Compared {
     block: u64,
     /// The change that the logs do not show.
     hidden: Option<I256>,
-    /// The block must have an event of one of each of these kinds.
+    /// For each entry, the block must have an event of one of these kinds.
     needed: Vec<&'static [EventKind]>,
 }
 
@@ -124,19 +124,19 @@ impl OldState<'_> {
         self.at(block).0
     }
 
-    /// Whether the principal changed in this block, before and after which it is known.
+    /// Whether the principal changed in this block; it must be known before and after.
     fn moved(&self, block: u64) -> bool {
         self.principal(block.saturating_sub(1)) != self.principal(block)
     }
 
-    /// Whether a change of debt in `span` is possible: one of supply has a log.
+    /// Whether debt can have changed in `span`; changes of supply have logs.
     fn changed(&self, span: Span) -> bool {
         let (before, touched) = self.at(span.from.saturating_sub(1));
         let (after, touched_after) = self.at(span.to);
         before != after || (!before.is_positive() && touched != touched_after)
     }
 
-    /// Those of `spans`, which have no log, with a change, and whether changes in the others would have left no trace.
+    /// The `spans`, none of which has logs, with a change, and whether a change in the others could have left no trace.
     fn to_search(&self, spans: Vec<Span>) -> (Vec<Span>, bool) {
         let is_owing = |span: &Span| self.principal(span.to).is_negative();
         let is_untraced = |span: &Span| is_owing(span) && !self.changed(*span) && self.at(span.to).1 == 0;
@@ -190,7 +190,7 @@ impl OldState<'_> {
         }
     }
 
-    /// What the logs of `blocks` do not show, in the order of the chain.
+    /// The changes in `blocks` that the logs do not show, in chain order.
     async fn compared(
         &self,
         blocks: &BTreeSet<u64>,
@@ -211,9 +211,9 @@ impl OldState<'_> {
         Ok(found)
     }
 
-    /// Checks that the market logged nothing else of the wallet in `block`: a query over one block may return what one
-    /// over many left out. A seizure shows that a log of the debt is missing. Returns the events that transfers in the
-    /// block tell of in part.
+    /// Checks that the market logged nothing else about the wallet in `block`: a query over one block may return a log
+    /// that a query over many left out. A seizure means that a log of the debt is missing. Returns the events that
+    /// transfers in the block show in part.
     async fn verify(&self, block: u64, logged: Logged) -> Result<Vec<EventKind>, Obstacle> {
         let query = LogQuery { addresses: vec![self.quest.market], ..LogQuery::default() };
         let mut logs = self.quest.client.believed_logs(&query, Span { from: block, to: block }).await?;
@@ -236,7 +236,7 @@ impl OldState<'_> {
     }
 }
 
-/// What a view returned; `None` where there was no contract.
+/// The value that a view returned; `None` if there was no contract.
 fn returned<C: SolCall>(answer: Result<Value, Fault>) -> Result<Option<C::Return>, Fault> {
     let data: Bytes = serde_json::from_value(answer?).map_err(|error| Fault::unreadable(&error))?;
     if data.is_empty() {

@@ -1,5 +1,5 @@
-//! The names of rewards in forks of Compound v2. Each borrowing and repayment by any payer comes with the Comptroller's
-//! distribution to the borrower, and writes the borrower's index.
+//! The names of rewards in forks of Compound v2. With each borrowing and repayment, whoever pays it, the Comptroller
+//! logs a distribution to the borrower and writes the borrower's index.
 
 use alloy::{primitives::Bytes, sol, sol_types::SolEvent};
 
@@ -29,13 +29,13 @@ pub(super) struct Rewards {
     pub borrower_at: usize,
 }
 
-/// The symbols of the markets of native currencies, which name no underlying token.
+/// Symbols of the markets of native currencies, which have no underlying token.
 const NATIVE: [&str; 3] = ["cETH", "vBNB", "qiAVAX"];
 
 impl Dialect {
     pub(super) const ALL: [Self; 4] = [Self::Compound, Self::Venus, Self::Benqi, Self::Moonwell];
 
-    /// As `chains.markets.dialect` names it.
+    /// The name of the dialect in `chains.markets.dialect`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Compound => "compound",
@@ -45,22 +45,22 @@ impl Dialect {
         }
     }
 
-    /// Whether a market with this symbol is that of a native currency, which names no underlying token.
+    /// Whether a market with this symbol is that of a native currency, which has no underlying token.
     pub fn is_native(symbol: &str) -> bool {
         NATIVE.contains(&symbol)
     }
 
-    /// The dialect of the market at `comptroller`; `None` where it is not a known one.
+    /// The dialect of the market at `comptroller`; `None` if unknown.
     ///
     /// # Errors
-    /// [`Fault`] where the endpoint does not answer.
+    /// [`Fault`] if the endpoint does not answer.
     pub async fn find(client: &Client, comptroller: Address, market: Address, at: B256) -> Result<Option<Self>, Fault> {
         let calls = Self::ALL.map(|dialect| dialect.ask_index(comptroller, market, market));
         Ok(Self::answering(&client.calls(&calls, at).await?))
     }
 
-    /// The logs of distributions to borrowers, where the Comptroller is `comptroller` and gave these `answers` to the
-    /// calls of [`ALL`](Self::ALL). `None` without a distributor.
+    /// The logs of distributions to borrowers, given the Comptroller and its `answers` to the calls of
+    /// [`ALL`](Self::ALL). `None` without a distributor.
     pub(super) fn rewards(self, comptroller: Address, answers: &[Option<Bytes>]) -> Option<Rewards> {
         let (topic0, borrower_at) = match self {
             Self::Compound => (DistributedBorrowerComp::SIGNATURE_HASH, 2),
@@ -73,7 +73,7 @@ impl Dialect {
         Some(Rewards { contract, topic0, borrower_at })
     }
 
-    /// The call that tells the dialect, and but for Moonwell the index of the debt of `account` at `comptroller`.
+    /// The call that detects the dialect and, except for Moonwell, returns the index of the debt of `account`.
     pub(super) fn ask_index(self, comptroller: Address, market: Address, account: Address) -> Call {
         match self {
             Self::Compound => Call::new(comptroller, &compBorrowerIndexCall { cToken: market, account }),
@@ -89,7 +89,7 @@ impl Dialect {
         self != Self::Moonwell && index().is_some_and(|index| !index.is_zero())
     }
 
-    /// The dialect whose call a Comptroller answers; `answers` are those for [`ALL`](Self::ALL), in their order.
+    /// The dialect whose call a Comptroller answers; `answers` are those to [`ALL`](Self::ALL), in the same order.
     pub(super) fn answering(answers: &[Option<Bytes>]) -> Option<Self> {
         let is_number = |answer: &Option<Bytes>| answer.as_ref().is_some_and(|answer| answer.len() == 32);
         Self::ALL.into_iter().zip(answers).find(|(_, answer)| is_number(answer)).map(|(dialect, _)| dialect)

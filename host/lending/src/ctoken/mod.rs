@@ -1,21 +1,21 @@
-//! Compound v2, one market per cToken. None of its events about debt names a wallet in a topic, so that no query finds
-//! a wallet's borrowings. Queries find other logs of the same transactions; the receipts of these then have the events:
+//! Compound v2, one market per cToken. None of its events about debt names a wallet in a topic, so no query finds a
+//! wallet's borrowings. Queries find other logs of the same transactions, whose receipts then have the events:
 //!
-//! - the cToken's own transfers: a mint, a redemption, and the seizure that a liquidation of the wallet ends with;
-//! - transfers of the underlying token between the wallet and the cToken: its borrowings, and its own repayments;
+//! - the cToken's own transfers: a mint, a redemption, and the seizure at the end of a liquidation of the wallet;
+//! - transfers of the underlying token between the wallet and the cToken: its borrowings and its own repayments;
 //! - the Comptroller's distributions to borrowers, one with every borrowing and repayment by any payer: they find debt
-//!   in ETH, which has no token to transfer, and repayments by others. Each of its distributions to suppliers comes
-//!   with a transfer of the cToken and adds nothing. Forks give them names of their own ([`dialect`]); a market whose
-//!   names are not known is partial.
+//!   in ETH, which has no token to transfer, and repayments by others. Its distributions to suppliers are ignored: each
+//!   comes with a transfer of the cToken. Forks name the distributions differently ([`dialect`]); a market whose names
+//!   are unknown is partial.
 //!
 //! The logs show a wallet's deposits as well, but the API has no count for them in this protocol.
 //!
-//! Not found, and said in the `remarks` of reports: before the first distribution (block 10,228,864, June 2020), debt
-//! in ETH and repayments by others, unless another log of the transaction is a hint; and until the autumn of 2021, when
-//! the Comptroller was replaced, the first borrowing of ETH by a wallet, for which it emitted no log. Where such a debt
-//! still exists, or a repayment or liquidation is found and no borrowing, the market's coverage is partial. A repaid
-//! debt leaves a trace in the cToken's storage, which makes a history without any event partial ([`positions`]). That
-//! slot is not read for a wallet that left the market again before the distributions began.
+//! Not found, as the `remarks` of reports say: before the first distribution (block 10,228,864, June 2020), debt in ETH
+//! and repayments by others, unless another log of the transaction is a hint; and until the Comptroller was replaced in
+//! the autumn of 2021, a wallet's first borrowing of ETH, for which it emitted no log. If such a debt still exists, or
+//! a repayment or liquidation is found without a borrowing, the market's coverage is partial. A repaid debt leaves a
+//! trace in the cToken's storage, which makes a history without any event partial ([`positions`]). That slot is not
+//! read for a wallet that left the market before the distributions began.
 
 mod dialect;
 mod positions;
@@ -74,7 +74,7 @@ impl LendingProtocol for CompoundV2 {
         evidence.receipts.iter().filter_map(|log| Some((moved(log, wallet)?, *log))).collect()
     }
 
-    /// Each change of a debt has a log. Supplies are not followed.
+    /// Each change of a debt has a log. Supplies are not tracked.
     fn adds_up(&self, _: &[Hint]) -> bool {
         true
     }
@@ -92,8 +92,8 @@ const BORROW: B256 = b256!("0x13ed6866d4e1ee6da46f845c46d7e54120883d75c5ea9a2dac
 const REPAY_BORROW: B256 = b256!("0x1a2a22cb034d26d1854bdc6666a5b91fe25efbbb5dcad3b0355478d6f5c362a1");
 const LIQUIDATE_BORROW: B256 = b256!("0x298637f684da70674f26509b10f07ec2fbc77a335ab1e7d6215a4b2484d8bb52");
 
-/// The hints of `ctoken`. The native currency has no contract; `rewards` are the distributions to borrowers, where
-/// their name is known.
+/// The hints of `ctoken`. The native currency has no contract; `rewards` are the distributions to borrowers, if their
+/// name is known.
 fn hints(ctoken: Address, underlying: Option<Address>, rewards: Option<Rewards>) -> Vec<Hint> {
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
     let mut hints = vec![hint(ctoken, TRANSFER, Naming::At(1)), hint(ctoken, TRANSFER, Naming::At(2))];
@@ -115,11 +115,11 @@ struct Repayment {
     transaction: Option<B256>,
 }
 
-/// The events of `wallet` in `logs`, all logs of one cToken in some transactions, in the order of the chain. An amount
-/// of zero is no event.
+/// The events of `wallet` in `logs`, all logs of one cToken in some transactions, in chain order. An amount of zero is
+/// not an event.
 ///
 /// A liquidation first emits a repayment: the last one before it in its transaction with the same payer and amount.
-/// That one does not count as a repayment; others in the transaction do.
+/// This repayment is not counted; others in the transaction are.
 fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
     let mut found: Vec<(EventKind, &Log, Option<Repayment>)> = Vec::new();
     for log in logs {

@@ -1,9 +1,9 @@
-//! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both at the market's
-//! last use, priced by the Comptroller's oracle.
+//! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both as of the
+//! market's last use, priced by the Comptroller's oracle.
 //!
-//! And whether it ever had a debt there, for histories that show none. Each borrowing and repayment writes the market's
-//! index beside the debt, also where no debt is left. No call returns it, so that it is read from the cToken's storage:
-//! for wallets that entered the market, as borrowers must, and for those with an index of their debt in the
+//! Also detects whether the wallet ever had a debt, for histories that show none. Each borrowing and repayment writes
+//! the market's index next to the debt, even if no debt is left. No call returns it, so it is read from the cToken's
+//! storage: for wallets that entered the market, as borrowers must, and for those with an index of their debt in the
 //! Comptroller. Neither proves a debt, because any sender can cause both.
 
 use alloy::{
@@ -37,16 +37,15 @@ sol! {
 
 /// Exchange rates are multiples of 10^-18 of the smallest unit.
 const RATE: u64 = 1_000_000_000_000_000_000;
-/// The storage slot of a cToken's index of debts. In those of May 2019, whose decimals take a slot, it is the next
-/// one.
+/// The storage slot of a cToken's borrow index. cTokens of May 2019, whose decimals take a slot, use the next one.
 const INDEX_AT: u64 = 10;
-/// The distance from that slot to the one of its debts.
+/// The distance from that slot to the slot of its debts.
 const DEBTS_AFTER: u64 = 6;
 /// The first value of an index.
 const FIRST_INDEX: u64 = 1_000_000_000_000_000_000;
 /// The unit of an index, in ray.
 const INDEX_IN_RAY: u64 = 1_000_000_000;
-/// A price is dollars per smallest unit, times this.
+/// Scale of prices, in dollars per smallest unit.
 const PRICE: f64 = 1e36;
 
 /// The terms of a market.
@@ -59,12 +58,13 @@ pub(super) struct Terms {
     oracle: Address,
     dialect: Option<Dialect>,
     rewards: Option<Rewards>,
-    /// The storage slot of its debts; `None` where that is not known.
+    /// The storage slot of its debts; `None` if unknown.
     debts_at: Option<u64>,
 }
 
 impl Terms {
-    /// Looks up all of `ctokens` together, in two round trips. `None` for one that does not answer like a cToken.
+    /// Looks up the terms of `ctokens` together, in two round trips. `None` for a contract that does not answer like a
+    /// cToken.
     pub(super) async fn look_up(
         client: &Client,
         ctokens: &[(Address, Option<Dialect>)],
@@ -98,7 +98,7 @@ impl Terms {
         Ok(found.into_iter().zip(each).map(|(terms, (answers, (_, said)))| terms?.whole(answers, *said)).collect())
     }
 
-    /// With what the Comptroller answers: its oracle, and an index in each dialect.
+    /// Adds the Comptroller's answers: its oracle, and an index in each dialect.
     fn whole(self, answers: &[Option<Bytes>], said: Option<Dialect>) -> Option<Self> {
         let (oracle, indexes) = answers.split_first()?;
         let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
@@ -107,7 +107,7 @@ impl Terms {
         Some(Self { oracle, dialect, rewards, ..self })
     }
 
-    /// `stored` are the values of the slots that may have the index.
+    /// `stored` are the values of the slots that may hold the index.
     fn bare(ctoken: Address, answers: &[Option<Bytes>], stored: &[Option<U256>]) -> Option<Self> {
         let comptroller = returned::<comptrollerCall>(answers.first()).filter(|comptroller| !comptroller.is_zero())?;
         let underlying = returned::<underlyingCall>(answers.get(1)).filter(|token| !token.is_zero());
@@ -144,7 +144,7 @@ impl LendingTerms for Terms {
         std::iter::once(entered).chain(index).collect()
     }
 
-    /// The debt alone, as of the market's last use, to which its index belongs.
+    /// Only the debt, as of the market's last use, to which its index belongs.
     fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
         let has = returned::<getAccountSnapshotCall>(answers.first()).filter(|snapshot| snapshot.error.is_zero())?;
         let index = returned::<borrowIndexCall>(answers.get(2))?.checked_mul(U256::from(INDEX_IN_RAY))?;
@@ -162,7 +162,7 @@ impl LendingTerms for Terms {
         let indexed = self.dialect.is_some_and(|dialect| dialect.is_indexed(answers.get(1)));
         let debts = U256::from(self.debts_at.filter(|_| entered || indexed)?);
         let debt = keccak256((account, debts).abi_encode());
-        // The first slot has the debt, the next one its index.
+        // The first slot holds the debt, the next one its index.
         Some((self.ctoken, U256::from_be_bytes(debt.0).wrapping_add(U256::ONE)))
     }
 
@@ -183,7 +183,7 @@ impl LendingTerms for Terms {
         if supplied.is_zero() && borrowed.is_zero() {
             return Some(Held::default());
         }
-        // An oracle returns 0 where it has no price.
+        // An oracle returns 0 if it has no price.
         let price = returned::<getUnderlyingPriceCall>(answers.get(1)).filter(|price| !price.is_zero())?;
         let dollars = |amount: U256| amount.checked_mul(price).map(|scaled| f64::from(scaled) / PRICE);
         Some(Held {

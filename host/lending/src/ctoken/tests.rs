@@ -68,7 +68,7 @@ fn events_belong_to_the_borrower() {
 #[test]
 fn a_liquidation_is_not_also_its_repayment() {
     assert_eq!(found(&[repay(OTHER, ME, 5, 1), liquidate(OTHER, ME, 5, 2)]), [(EventKind::Liquidation, 2)]);
-    // Repayments of other amounts, by others, before and after it are repayments.
+    // Repayments of other amounts, by other payers, and before or after it stay repayments.
     let logs = [
         repay(ME, ME, 5, 1),
         repay(OTHER, ME, 4, 2),
@@ -78,7 +78,7 @@ fn a_liquidation_is_not_also_its_repayment() {
     ];
     let repaid = |index| (EventKind::Repay, index);
     assert_eq!(found(&logs), [repaid(1), repaid(2), (EventKind::Liquidation, 4), repaid(5)]);
-    // Of two alike, the liquidation's is the one right before it.
+    // Of two equal repayments, the one right before the liquidation belongs to it.
     let logs = [repay(OTHER, ME, 5, 1), repay(OTHER, ME, 5, 2), liquidate(OTHER, ME, 5, 3)];
     assert_eq!(found(&logs), [repaid(1), (EventKind::Liquidation, 3)]);
     let logs = [repay(OTHER, ME, 5, 1), liquidate(OTHER, ME, 5, 2), repay(OTHER, ME, 5, 3), liquidate(OTHER, ME, 5, 4)];

@@ -1,5 +1,5 @@
-//! The marks of logs that the queries for all wallets find: a block's bloom has all parts of a mark where the block has
-//! such a log.
+//! The marks of logs that the queries for all wallets find. The bloom of a block with such a log contains all parts of
+//! its mark.
 
 use std::collections::HashSet;
 

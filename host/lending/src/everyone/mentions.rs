@@ -1,4 +1,4 @@
-//! Which wallets a log names, for which market, and whether as the market's own log or as a hint.
+//! The wallets that a log names, for which market, and whether the log is the market's own or a hint.
 
 use alloy::{primitives::map::HashMap, rpc::types::Log};
 
@@ -9,7 +9,7 @@ use crate::{
 };
 use assay_domain::{Address, B256};
 
-/// A wallet in a log. Ordered by wallet, market and kind, and then as the logs are.
+/// A wallet in a log. Ordered by wallet, market and kind, then by log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Mention {
     pub wallet: Address,
@@ -20,7 +20,7 @@ pub(super) struct Mention {
     pub log: usize,
 }
 
-/// What a log of some contract with some signature is for a market.
+/// The role of a contract's logs with one signature in a market.
 #[derive(Debug, Clone, Copy)]
 struct Role {
     market: usize,
@@ -52,7 +52,7 @@ impl Roles {
         self.0.entry((contract, topic0)).or_default().push(role);
     }
 
-    /// Not in order, and some more than once.
+    /// Unordered, with duplicates.
     pub fn mentions(&self, markets: &[Market], logs: &[Log]) -> Vec<Mention> {
         let mut found = Vec::with_capacity(logs.len().saturating_mul(2));
         for (index, log) in logs.iter().enumerate() {
@@ -71,7 +71,7 @@ impl Roles {
 fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
     let topic = |at: usize| topics.get(at).copied();
     match naming {
-        Naming::At(at) => [topic(at), None],
+        Naming::At(at) | Naming::Balance { topic: at, .. } => [topic(at), None],
         Naming::Holder(_) => [topic(1), topic(2)],
         Naming::Alias { .. } => [None, None],
         Naming::With(peer) => match (topic(1), topic(2)) {
@@ -81,7 +81,7 @@ fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
     }
 }
 
-/// The address in a topic; `None` where it is another value.
+/// The address in a topic; `None` if it holds another value.
 fn address(word: B256) -> Option<Address> {
     let address = Address::from_word(word);
     (address.into_word() == word).then_some(address)

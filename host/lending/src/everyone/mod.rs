@@ -1,6 +1,6 @@
-//! What the logs of some blocks say of all wallets at once: the queries that find these logs, and the entries of each
-//! wallet in them. Each wallet is read by the functions that read the logs of one wallet. Because all logs of a market
-//! are there, no receipt is requested.
+//! Reads some blocks for all wallets at once: the queries that find the logs, and each wallet's entries in them. Each
+//! wallet is read by the functions that read the logs of one wallet. All logs of a market are there, so no receipt is
+//! requested.
 //!
 //! The zero address, which every mint and burn names, and the markets themselves are not read as wallets.
 
@@ -16,9 +16,9 @@ use std::{
 use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
-    entries::Entry,
     events::Extract,
     hints::{AllHints, Hint},
+    indexed::Entry,
     market::Market,
     protocol::Evidence,
     receipts::{Place, place, unexplained},
@@ -32,10 +32,10 @@ use mentions::{Mention, Roles};
 
 pub use marks::Mark;
 
-/// Changes with what is made of the same logs, so that an index of an earlier server is not used.
+/// Changes when the entries derived from the same logs change; an index of an earlier server is then not used.
 const VERSION: u8 = 1;
 
-/// The reading of all wallets in the markets whose hints are known.
+/// Reads all wallets in the markets whose hints are known.
 #[derive(Debug)]
 pub struct Everyone {
     markets: Arc<[Market]>,
@@ -45,25 +45,25 @@ pub struct Everyone {
     roles: Roles,
 }
 
-/// What the logs say of a wallet in one market.
+/// A wallet's entries in one market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalletEntries {
     pub wallet: Address,
     /// Index of the market in the chain's list.
     pub market: usize,
-    /// In the order of the chain; not empty.
+    /// In chain order; not empty.
     pub entries: Vec<Entry>,
 }
 
 impl Everyone {
-    /// `hints` has one entry per market; one without an entry is not read.
+    /// `hints` has one entry per market; a market with `None` is not read.
     pub fn new(markets: Arc<[Market]>, hints: AllHints) -> Self {
         let (queries, marks, roles) =
             (queries::of(&markets, &hints), marks::of(&markets, &hints), Roles::of(&markets, &hints));
         Self { markets, hints, queries, marks, roles }
     }
 
-    /// The same without the hints of some `contracts`.
+    /// The same without the hints of these `contracts`.
     #[must_use]
     pub fn without(&self, contracts: &BTreeSet<Address>) -> Self {
         let others =
@@ -77,7 +77,7 @@ impl Everyone {
         &self.queries
     }
 
-    /// What a block with a log that the queries find has in the bloom of its header.
+    /// The marks that the header's bloom has, for a block with a log that the queries find.
     pub fn marks(&self) -> &HashSet<Mark> {
         &self.marks
     }
@@ -92,8 +92,8 @@ impl Everyone {
         !wallet.is_zero() && !markets.iter().any(|market| market.config.address == wallet)
     }
 
-    /// A digest of what is asked for the market at `index`; `None` where it is not read. Entries that were read with
-    /// another digest may lack something.
+    /// A digest of the queries for the market at `index`; `None` if it is not read. Entries that were read with another
+    /// digest may be incomplete.
     pub fn asked(&self, index: usize) -> Option<B256> {
         Some(asked(self.markets.get(index)?, self.hints.get(index)?.as_ref()?))
     }
@@ -111,10 +111,10 @@ impl Everyone {
         logs.iter().filter(untimed).filter_map(|log| log.block_number).collect()
     }
 
-    /// The entries of every wallet in `logs`, all answers to the queries over some whole blocks, by wallet and market.
+    /// The entries of every wallet, by wallet and market. `logs` are all answers to the queries over some whole blocks.
     ///
     /// # Errors
-    /// [`Fault`] where the block of an event has no time.
+    /// [`Fault`] if the block of an event has no time.
     pub fn entries(&self, mut logs: Vec<Log>) -> Result<Vec<WalletEntries>, Fault> {
         in_order(&mut logs);
         let mut mentions = self.roles.mentions(&self.markets, &logs);
@@ -127,7 +127,7 @@ impl Everyone {
         Ok(found)
     }
 
-    /// The logs of the transaction at `place` in `block` that are of markets with hints, each with its market's index.
+    /// The logs of markets with hints in the transaction at `place` in `block`, each with its market's index.
     fn receipt<'l>(&self, block: Option<u64>, place: Place, logs: &'l [Log]) -> impl Iterator<Item = (usize, &'l Log)> {
         let (_, from_block) = logs.split_at(logs.partition_point(|log| log.block_number < block));
         let in_block = from_block.iter().take_while(move |log| log.block_number == block);
@@ -138,7 +138,7 @@ impl Everyone {
         })
     }
 
-    /// Adds the entries of one wallet, which `mentions` name, to `found`.
+    /// Adds the entries of the wallet that `mentions` name to `found`.
     fn of_wallet(&self, mentions: &[Mention], logs: &[Log], found: &mut Vec<WalletEntries>) -> Result<(), Fault> {
         let Some(wallet) = mentions.first().map(|mention| mention.wallet) else { return Ok(()) };
         let mut evidence = BTreeMap::<usize, Evidence<'_>>::new();
@@ -175,13 +175,13 @@ impl Everyone {
     }
 }
 
-/// The logs that `mentions` of one wallet and market name, in the order of the chain.
+/// The logs that `mentions` of one wallet and market name, in chain order.
 fn of<'l>(mentions: &[Mention], is_hint: bool, logs: &'l [Log]) -> Vec<&'l Log> {
     let wanted = mentions.iter().filter(|mention| mention.is_hint == is_hint);
     wanted.filter_map(|mention| logs.get(mention.log)).collect()
 }
 
-/// A digest of what is asked of all wallets for `market` by its `hints`.
+/// A digest of the queries for `market` that its `hints` make for all wallets.
 pub(super) fn asked(market: &Market, hints: &[Hint]) -> B256 {
     let of_all = hints.iter().filter(|hint| !hint.is_alias());
     let mut parts: Vec<String> =

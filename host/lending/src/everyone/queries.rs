@@ -1,5 +1,5 @@
-//! The queries that find the logs of all wallets: one for the markets and the contracts of their hints together, and two
-//! for transfers from and to a list of contracts, whose tokens have too many other transfers.
+//! The queries that find the logs of all wallets: one for the markets and the contracts of their hints together, and
+//! two for transfers from and to a list of contracts, whose tokens have too many other transfers.
 
 use crate::{
     hints::{AllHints, Naming},
@@ -19,8 +19,8 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
         }
         for hint in hints {
             match hint.naming {
-                Naming::At(_) | Naming::Holder(_) => ask(&mut all, hint.contract, hint.topic0),
-                // The word is read as a wallet.
+                Naming::At(_) | Naming::Holder(_) | Naming::Balance { .. } => ask(&mut all, hint.contract, hint.topic0),
+                // Its word is read like a wallet.
                 Naming::Alias { .. } => {}
                 Naming::With(peer) => {
                     for (query, topic) in [(&mut from, 1), (&mut to, 2)] {

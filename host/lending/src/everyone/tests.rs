@@ -1,4 +1,4 @@
-//! All wallets at once are what each is alone, over all protocols.
+//! Reading all wallets at once finds the same as reading each separately, for all protocols.
 
 use alloy::primitives::{Bytes, LogData, U256};
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn markets() -> Arc<[Market]> {
     PROTOCOLS.iter().enumerate().map(|at| Market::new(config(at))).collect()
 }
 
-/// An aToken and its asset for each pool; for each cToken its own transfers, its token's and its Comptroller's logs.
+/// For each pool an aToken and its asset; for each cToken its own transfers, its token's, and its Comptroller's logs.
 fn hints(markets: &[Market]) -> AllHints {
     let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
     let of = |market: &Market| {
@@ -82,7 +82,7 @@ fn wallets() -> [Address; 3] {
     [address(0xaa), address(0xab), address(0xac)]
 }
 
-/// Everything that a word of a log may be.
+/// Every value that a word of a log may have.
 fn words() -> Vec<B256> {
     let addresses = wallets().into_iter().chain([Address::ZERO, address(3), address(0x30), address(4)]);
     addresses.map(|address| address.into_word()).chain([B256::repeat_byte(0xaa)]).collect()
@@ -109,7 +109,7 @@ prop_compose! {
         data in prop::collection::vec(prop_oneof![prop::sample::select(words()), (0u64..3_000).prop_map(|n| U256::from(n).into())], 0..10),
         joined in prop::bool::weighted(0.7),
     ) -> (Log, bool) {
-        // Logs of cTokens have no topics beside their signature.
+        // Logs of cTokens have no topics besides their signature.
         let is_bare = [3, 4].map(address).contains(&contract) && topic0 != TRANSFER;
         let topics = std::iter::once(topic0).chain(topics.into_iter().filter(|_| !is_bare)).collect();
         let data: Bytes = data.iter().flat_map(|word: &B256| word.0).collect::<Vec<_>>().into();
@@ -134,7 +134,7 @@ fn placed(logs: Vec<(Log, bool)>) -> Vec<Log> {
     logs.into_iter().enumerate().map(place).collect()
 }
 
-/// What the queries for one wallet alone find, by market.
+/// The entries that the queries for one wallet find, by market.
 fn alone(markets: &[Market], hints: &AllHints, wallet: Address, chain: &[Log]) -> Vec<WalletEntries> {
     let plan = Plan::new(markets, hints.clone(), wallet);
     let asked = |log: &&Log| plan.queries.iter().any(|query| answers(log, query, SPAN));

@@ -1,4 +1,4 @@
-//! The contracts, which the ChainLog names.
+//! The contracts that the ChainLog lists.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -20,7 +20,7 @@ pub(super) struct Contracts {
     pub lists: Address,
     pub spotter: Address,
     pub jug: Address,
-    /// Knows the tokens of each kind of collateral.
+    /// Has the token of each kind of collateral.
     pub kinds: Address,
     pub dai: Address,
 }
@@ -29,7 +29,7 @@ const NAMES: [&str; 8] =
     ["MCD_VAT", "CDP_MANAGER", "PROXY_REGISTRY", "GET_CDPS", "MCD_SPOT", "MCD_JUG", "ILK_REGISTRY", "MCD_DAI"];
 
 impl Contracts {
-    /// Looks up all of `markets` together. `None` if the ChainLog lacks a contract or has another Vat.
+    /// Looks up the contracts of `markets` together. `None` if the ChainLog lacks a contract or has another Vat.
     pub(super) async fn look_up(
         client: &Client,
         markets: &[&MarketConfig],

@@ -1,5 +1,5 @@
-//! What the logs say. Those of calls begin with the selector in the place of a signature and have up to three arguments
-//! as topics and the call itself as data.
+//! Decodes the logs. Logs of calls begin with the selector instead of a signature, and have up to three arguments as
+//! topics and the call itself as data.
 
 use alloy::{
     primitives::{I256, U256, b256},
@@ -18,10 +18,10 @@ pub(super) const GIVE: B256 = b256!("0xfcafcc68000000000000000000000000000000000
 /// An event of the vault manager.
 pub(super) const NEW_VAULT: B256 = b256!("0xd6be0bc178658a382ff4f91c8c68b542aa6b71685b8fe427966b87745c3ea7a2");
 
-/// In the data: the place and the length of the call, and its selector.
+/// Offset of the arguments in the data, after the offset and length of the call and its selector.
 const ARGUMENTS: usize = 68;
 
-/// What a log of the Vat did to an urn.
+/// The change of an urn in a log of the Vat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Change {
     pub collateral: I256,
@@ -30,7 +30,7 @@ pub(super) struct Change {
     pub kinds: [Option<EventKind>; 2],
 }
 
-/// The kind of collateral, and what happened to `urn`.
+/// The kind of collateral, and the change of `urn`.
 pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, Change)> {
     let [topic0, ilk, one, other] = *log.topics() else { return None };
     let (collateral, debt) = match topic0 {
@@ -44,7 +44,7 @@ pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, Change)> {
     let of = |amount: I256, gain, loss| (!amount.is_zero()).then(|| if amount.is_positive() { gain } else { loss });
     let kinds = match topic0 {
         FROB => [of(collateral, EventKind::Supply, EventKind::Withdraw), of(debt, EventKind::Borrow, EventKind::Repay)],
-        // Without debt, what was left of the collateral after a shutdown.
+        // Without debt: collateral left after a shutdown.
         GRAB if debt.is_zero() => [of(collateral, EventKind::Supply, EventKind::Withdraw), None],
         GRAB => [Some(EventKind::Liquidation), None],
         _ => [None, None],
@@ -52,7 +52,7 @@ pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, Change)> {
     Some((ilk, Change { collateral, debt, kinds }))
 }
 
-/// The argument at this place of the call in a log.
+/// The argument at this position of the call in a log.
 fn argument(log: &Log, place: usize) -> Option<I256> {
     let start = ARGUMENTS.checked_add(place.checked_mul(32)?)?;
     let word = log.data().data.get(start..start.checked_add(32)?)?;

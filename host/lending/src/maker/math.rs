@@ -6,12 +6,12 @@ use alloy::primitives::U256;
 pub(super) const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
 pub(super) const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
 
-/// The rate of a kind of collateral with the fee of `seconds`, at `fee` a second.
+/// The rate of a kind of collateral after `seconds`, at a `fee` per second.
 pub(super) fn accrued(rate: U256, fee: U256, seconds: u64) -> Option<U256> {
     power(fee, seconds)?.checked_mul(rate)?.checked_div(RAY)
 }
 
-/// `base` multiplied with itself so many times, each product rounded to the nearest.
+/// `base` to the power of `times`, each product rounded to the nearest.
 fn power(mut base: U256, mut times: u64) -> Option<U256> {
     let half = RAY >> 1_usize;
     let product = |one: U256, other: U256| one.checked_mul(other)?.checked_add(half)?.checked_div(RAY);
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn fees_are_compound_interest_by_the_second() {
-        // 5 % a year, as governance sets it.
+        // 5 % a year, the way governance sets it.
         let fee = "1000000001547125957863212448".parse::<U256>().unwrap();
         let year = accrued(RAY, fee, 31_536_000).unwrap();
         let expected = RAY / U256::from(100) * U256::from(105);

@@ -1,12 +1,12 @@
 //! The vaults of Maker, now Sky. A vault has a number, and an urn under which the Vat keeps its collateral and debt.
 //! The vault manager knows the owner: the wallet or its proxy. A wallet's vaults are looked up first, and the Vat's
 //! logs are read by their urns. A log of the Vat is the call itself, with the collateral and the debt that it moved.
-//! Debt is in units that grow with the stability fee, so the sum of a vault's changes is its state, to the last unit.
+//! Debt is in units that grow with the stability fee, so the sum of a vault's changes is exactly its state.
 //!
-//! A vault can be given away. All its changes count as moves, and as events of the wallet that had it after their
-//! block. The manager's logs tell the owner, and the state must agree with them.
+//! A vault can be given away. All its changes count as moves, and as events of the wallet that owned it after their
+//! block. The manager's logs show the owner, and the state must agree with them.
 //!
-//! A wallet may also have collateral and debt in the Vat without a vault, in its own name.
+//! A wallet may also have collateral and debt in the Vat without a vault, under its own address.
 
 mod contracts;
 mod logs;
@@ -21,8 +21,8 @@ use futures::FutureExt;
 use crate::{
     asset::Asset,
     config::MarketConfig,
-    entries::Entry,
     hints::{Hint, Naming},
+    indexed::Entry,
     progress::Side,
     protocol::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
     sums::Move,
@@ -36,7 +36,7 @@ use owners::{Names, Owners};
 #[derive(Debug)]
 pub(crate) struct MakerVaults;
 
-/// The urn. A topic of a transfer between urns names each.
+/// Each names the urn. A move between urns names one in each of two topics.
 const SIGNATURES: &[Signature] = &[
     Signature { topic0: FROB, wallet_at: 2 },
     Signature { topic0: GRAB, wallet_at: 2 },
@@ -83,7 +83,7 @@ impl LendingProtocol for MakerVaults {
         found
     }
 
-    /// A log names its urn or its vault.
+    /// Every log names its urn or its vault.
     fn is_explained(&self, _: &Hint, _: &Log, _: B256, _: &[&Log], _: &[&Log]) -> bool {
         true
     }
@@ -96,7 +96,7 @@ impl LendingProtocol for MakerVaults {
         owners::joined(of_words, hints)
     }
 
-    /// The manager names the vaults, but nothing the collateral that a wallet has without one.
+    /// The manager names the vaults, but nothing names the collateral that a wallet has without one.
     fn names_its_parts(&self) -> bool {
         true
     }
@@ -106,7 +106,7 @@ impl LendingProtocol for MakerVaults {
     }
 }
 
-/// Changes to the wallet's positions with their vault, in the order of the chain.
+/// Changes of the wallet's positions with their vault, in chain order.
 fn changes<'a>(names: &Names, evidence: &Evidence<'a>) -> Vec<(&'a Log, B256, Change)> {
     let mut logs: Vec<&Log> = evidence.own.iter().chain(&evidence.hints).copied().collect();
     logs.sort_by_key(|log| place(log));
@@ -126,7 +126,7 @@ fn place(log: &Log) -> (Option<u64>, Option<u64>) {
     (log.block_number, log.log_index)
 }
 
-/// The word for which a hint of a wallet stands, if it is one.
+/// The word that identifies a wallet in a hint, if there is one.
 fn alias(hint: &Hint) -> Option<(B256, crate::hints::Alias)> {
     match hint.naming {
         Naming::Alias { word, of, .. } => Some((word, of)),

@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{
     asset::Asset,
-    entries::{Entry, What},
     hints::{Alias, Hint},
+    indexed::{Entry, What},
     progress::Side,
     protocol::Evidence,
     sums::{Move, Sums},
@@ -37,7 +37,7 @@ pub(super) struct Names {
     /// The wallet and its proxy.
     accounts: BTreeSet<B256>,
     pub vaults: Vec<Vault>,
-    /// The wallet has aliases, so that its vaults are known.
+    /// Whether the wallet has aliases, which make its vaults known.
     is_known: bool,
 }
 
@@ -61,15 +61,15 @@ impl Names {
     }
 }
 
-/// Changes of the share of a wallet in each vault.
+/// Changes of the wallet's share in each vault.
 type Changes<'a> = BTreeMap<B256, Vec<(u64, I256, Option<&'a Log>)>>;
 
-/// The times at which a wallet owned each vault.
+/// The periods in which a wallet owned each vault.
 #[derive(Debug, Default)]
 pub(super) struct Owners<'a> {
     /// The shares before.
     first: BTreeMap<B256, I256>,
-    /// Their changes, in the order of the chain.
+    /// Their changes, in chain order.
     changes: Changes<'a>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Owners<'a> {
         for log in logs.into_iter().filter(|log| log.block_number.unwrap_or_default() >= from) {
             let Some(Given { id, to, is_new }) = given(log) else { continue };
             let block = log.block_number.unwrap_or_default();
-            // Of all wallets at once, a vault is one of them.
+            // When all wallets are read at once, a vault counts as a wallet.
             let (gains, loses) = (names.accounts.contains(&to), !is_new && (names.is_known || id == names.wallet));
             owners.first.entry(id).or_insert_with(|| evidence.before.map_or(I256::ZERO, |known| share(known.sums, id)));
             for (amount, _) in [(I256::MINUS_ONE, loses), (I256::ONE, gains)].iter().filter(|(_, is)| *is) {
@@ -99,7 +99,7 @@ impl<'a> Owners<'a> {
         owners
     }
 
-    /// Adds a change. Unless it is `raw`, a vault that the wallet does not have is not lost.
+    /// Adds a change. Unless it is `raw`, losing a vault that the wallet does not have is ignored.
     fn add(&mut self, id: B256, block: u64, amount: I256, log: Option<&'a Log>, raw: bool) {
         let had = self.share(id, u64::MAX);
         if raw || (amount.is_positive() != had.is_positive()) {
@@ -134,8 +134,8 @@ fn moved(id: B256, amount: I256) -> Move {
     Move { side: Side::Supply, asset: Asset::Shares(id), amount, fixed_rate: false }
 }
 
-/// The entries of a wallet, from those of its accounts, urns and vaults. `None` if an urn holds collateral of another
-/// kind than its vault: anyone can add that.
+/// The entries of a wallet, joined from those of its accounts, urns and vaults. `None` if an urn holds collateral of
+/// another kind than its vault, which anyone can add.
 pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>> {
     let ((wallet, own), rest) = of_words.split_first()?;
     let names = Names::of(hints, *wallet);
@@ -180,7 +180,7 @@ fn given_of(entry: &Entry) -> Option<(u64, B256, I256)> {
 }
 
 impl Vault {
-    /// What its urn moved, as a part of the wallet's position.
+    /// A move of the vault's urn, as part of the wallet's position.
     fn renamed(&self, moved: Move) -> Option<Move> {
         let asset = match moved.asset {
             Asset::Market(ilk) if ilk == self.ilk => Asset::Market(self.id),

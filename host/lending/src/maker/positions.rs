@@ -1,5 +1,5 @@
-//! The collateral and the debt of a wallet's vaults. Debt has the stability fee until now, and collateral the price of
-//! the protocol's own oracle, by which it also liquidates.
+//! The collateral and the debt of a wallet's vaults. Debt includes the stability fee until now. Collateral has the
+//! price of the protocol's own oracle, by which it also liquidates.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -44,16 +44,16 @@ sol! {
     function gem(bytes32 ilk) external view returns (address token);
 }
 
-/// Each unit of collateral and debt in the Vat has 18 decimals.
+/// Units of collateral and debt in the Vat have 18 decimals.
 const DECIMALS: f64 = 1e18;
 const LOST: &str = "the wallet's proxy belongs to another wallet now, and what the wallet did with it is not known";
 
-/// What is to be read of a wallet.
+/// The state to read for a wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Asked {
     /// Part of the position, kind of collateral and urn.
     urns: Vec<(B256, B256, Address)>,
-    /// Every vault of which anything is known, and whether the wallet has it.
+    /// Every known vault, and whether the wallet has it.
     vaults: BTreeMap<B256, bool>,
     is_lost: bool,
 }
@@ -61,9 +61,9 @@ pub(super) struct Asked {
 /// A kind of collateral.
 #[derive(Debug, Clone, Copy)]
 struct Kind {
-    /// What one unit of debt is worth, with the fee until now.
+    /// The value of one unit of debt, with the fee until now.
     rate: U256,
-    /// How much debt a unit of collateral allows for, in ray.
+    /// The debt that a unit of collateral allows, in ray.
     spot: U256,
     /// The collateral that a debt needs, as a multiple of it, in ray.
     ratio: U256,
@@ -84,7 +84,7 @@ pub(super) struct Holdings {
     holdings: Vec<Holding>,
     vaults: BTreeMap<B256, bool>,
     is_lost: bool,
-    /// The dollars for which the protocol aims with one DAI, in ray.
+    /// The dollars at which the protocol aims for one DAI, in ray.
     par: U256,
     dai: Address,
 }
@@ -167,7 +167,7 @@ impl Kind {
 }
 
 impl Holding {
-    /// In ray of a unit of DAI, as the contract compares it.
+    /// In ray of a unit of DAI, the unit in which the contract compares it.
     fn owed(&self) -> Option<U256> {
         self.debt.checked_mul(self.kind.rate)
     }
@@ -176,14 +176,14 @@ impl Holding {
         self.collateral.checked_mul(self.kind.spot)
     }
 
-    /// What a unit of collateral is worth in dollars by the oracle.
+    /// The oracle's price of a unit of collateral, in dollars.
     fn price(&self, par: U256) -> Option<f64> {
         let price =
             self.kind.spot.checked_mul(self.kind.ratio)?.checked_div(RAY)?.checked_mul(par)?.checked_div(RAY)?;
         (!price.is_zero()).then(|| f64::from(price) / f64::from(RAY))
     }
 
-    /// Adds it to `held`, and to `weighted` its collateral in dollars times its threshold.
+    /// Adds the holding to `held`, and its collateral in dollars times its threshold to `weighted`.
     fn add(&self, par: U256, dai: (Address, Option<f64>), (held, weighted): (&mut Held, &mut f64)) -> Option<()> {
         let (owed, token) = (self.owed()?, self.kind.token);
         if !owed.is_zero() {
@@ -203,7 +203,7 @@ impl Holding {
                 *weighted += usd * f64::from(RAY) / f64::from(self.kind.ratio);
                 held.parts.collateral.push((token, usd));
             }
-            // A debt without its collateral would say less than nothing.
+            // A debt without its collateral would be misleading.
             None if !owed.is_zero() => return None,
             None => held.parts.unpriced.push(token),
         }
@@ -231,7 +231,7 @@ impl LendingTerms for Holdings {
         self.held_at(answers, &Prices::default())
     }
 
-    /// The health factor is that of the vault that is nearest to a liquidation: one secures no debt of another.
+    /// The health factor is that of the vault nearest to liquidation: no vault secures another's debt.
     fn held_at(&self, _: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let (mut held, mut weighted) = (Held::default(), 0.0);
         let dai = (self.dai, prices.get(&Some(self.dai)).map(|price| price.usd));

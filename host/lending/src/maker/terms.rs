@@ -1,4 +1,4 @@
-//! The contracts as terms of a market, and the vaults of a wallet.
+//! Implements the terms of a market for its contracts, and looks up the vaults of a wallet.
 
 use std::collections::BTreeSet;
 
@@ -68,7 +68,7 @@ impl Contracts {
         Ok(once.map(|_| hints))
     }
 
-    /// The logs by which `account` gets a vault.
+    /// The logs in which `account` receives a vault.
     fn account(&self, account: Address, of: Alias) -> [Hint; 2] {
         let alias = Naming::Alias { topic: 2, word: account.into_word(), of };
         [NEW_VAULT, GIVE].map(|topic0| hint(self.manager, topic0, alias))
@@ -106,7 +106,7 @@ fn listed(list: &getCdpsAscReturn) -> Vec<Found> {
     vaults.map(|((id, urn), ilk)| (B256::from(*id), *urn, *ilk)).collect()
 }
 
-/// The vault of this number, in the answers to the calls for it.
+/// The vault with this number, read from the answers to the calls for it.
 fn numbered(id: B256, answers: &[Option<Bytes>]) -> Option<Found> {
     Some((id, returned::<urnsCall>(answers.first())?, returned::<ilksCall>(answers.get(1))?))
 }
@@ -116,7 +116,7 @@ impl LendingTerms for Contracts {
         Vec::new()
     }
 
-    /// A wallet without any vault.
+    /// The position of a wallet without any vault.
     fn held(&self, _: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
         Some(Held::default())
     }
@@ -125,7 +125,7 @@ impl LendingTerms for Contracts {
         Some(Vec::new())
     }
 
-    /// A wallet keeps its empty vaults.
+    /// Not needed: a wallet keeps its empty vaults.
     fn traces(&self, _: Address) -> Vec<Call> {
         Vec::new()
     }
@@ -134,7 +134,7 @@ impl LendingTerms for Contracts {
         false
     }
 
-    /// The logs by which a wallet receives a vault, and by which a vault changes its owner.
+    /// The logs in which a wallet receives a vault, and in which a vault changes its owner.
     fn hints(&self) -> Vec<Hint> {
         let at = |topic0, topic| hint(self.manager, topic0, Naming::At(topic));
         vec![at(NEW_VAULT, 2), at(GIVE, 2), at(GIVE, 1)]

@@ -1,4 +1,4 @@
-//! Which logs are which events, whose they are, and that an index says the same.
+//! Which logs become which events, whose events they are, and that an index agrees.
 
 use alloy::primitives::{Bytes, I256, LogData, address, b256, keccak256};
 
@@ -6,7 +6,7 @@ use super::{
     logs::{GIVE, NEW_VAULT},
     *,
 };
-use crate::{entries::What, hints::Alias, protocol::Before, sums::Sums};
+use crate::{hints::Alias, indexed::What, protocol::Before, sums::Sums};
 use assay_domain::{Address, U256};
 
 const ME: B256 = B256::new(word(0xaa));
@@ -18,7 +18,7 @@ const VAULT: B256 = B256::with_last_byte(7);
 const MANAGER: Address = Address::repeat_byte(0x30);
 const VAT: Address = Address::repeat_byte(0x20);
 
-/// The word of an address.
+/// An address as a word.
 const fn word(byte: u8) -> [u8; 32] {
     let mut bytes = [0; 32];
     let mut at = 12;
@@ -87,7 +87,7 @@ fn aliases(is_owned: bool) -> Vec<Hint> {
     ]
 }
 
-/// The kinds of a wallet's events with their blocks, and its amounts.
+/// The kinds and blocks of a wallet's events, and its amounts.
 fn read(logs: &[Log], listed: &[Hint], before: Option<Before<'_>>) -> (Vec<(EventKind, u64)>, Sums) {
     let own = logs.iter().filter(|log| log.address() == VAT && log.topics()[2..].contains(&ME)).collect();
     let evidence = Evidence { own, hints: logs.iter().collect(), listed, before, ..Evidence::default() };
@@ -121,7 +121,7 @@ fn one_call_can_be_two_events_and_a_seizure_is_one() {
         frob(2, URN, -10, -5),
         frob(3, URN, 0, 0),
         grab(4, URN, -30, -20),
-        // What a shutdown leaves.
+        // Collateral left by a shutdown.
         grab(5, URN, -60, 0),
         frob(6, OTHER, 5, 5),
     ];
@@ -158,7 +158,7 @@ fn events_are_of_the_owner_after_their_block() {
     let (events, sums) = read(&logs, &aliases(false), None);
     assert_eq!(events, [(Supply, 4), (Supply, 6)]);
     assert_eq!(net(&sums, Side::Supply, Asset::Shares(VAULT)), 0);
-    // In parts, of which a later one knows what was before.
+    // In parts: the later one knows the amounts before it.
     let (first, sums) = read(&logs[..4], &aliases(false), None);
     let (second, rest) = read(&logs[4..], &aliases(false), Some(Before { next: 5, sums: &sums }));
     assert_eq!([first, second].concat(), events);
@@ -169,7 +169,7 @@ fn events_are_of_the_owner_after_their_block() {
     assert_eq!(net(&sums.clone().then(&rest), Side::Supply, Asset::Shares(VAULT)), 0);
 }
 
-/// What an index has of each word in `logs`.
+/// The index's entries for a word in `logs`.
 fn indexed(logs: &[Log], word: B256) -> Vec<Entry> {
     let (own, hints): (Vec<&Log>, Vec<&Log>) = logs.iter().partition(|log| log.address() == VAT);
     let named = |log: &&&Log| log.topics()[1..].contains(&word);
@@ -219,14 +219,14 @@ fn an_index_says_the_same() {
     }
     assert_eq!(told, events);
     assert_eq!(added, sums);
-    // Anybody can give an urn collateral of another kind.
+    // Anybody can add collateral of another kind to an urn.
     let foreign = call(13, [FROB, B256::repeat_byte(b'W'), URN, URN], 4, 1, 0);
     let entries = indexed(&[foreign], URN);
     let of_words = [(ME, &[][..]), (PROXY, &[][..]), (URN, entries.as_slice()), (VAULT, &[][..])];
     assert_eq!(MakerVaults.joined(&of_words, &aliases(true)), None);
 }
 
-/// A repayment on Ethereum in the kind YFI-A, of an urn without a vault.
+/// A repayment on Ethereum in the kind YFI-A, for an urn without a vault.
 #[test]
 fn a_log_of_the_real_contract_is_read() {
     let urn = address!("0x0abb839063ef747c8432b2acc60bf8f70ec09a45").into_word();

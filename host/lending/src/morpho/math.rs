@@ -1,13 +1,13 @@
-//! The arithmetic of a market: interest since its last use, and what shares are worth. Each function rounds as the
-//! contract does, and is `None` if the contract would revert.
+//! The arithmetic of a market: interest since its last use, and the value of shares. Each function rounds as the
+//! contract does, and returns `None` if the contract would revert.
 
 use alloy::primitives::U256;
 
 /// One, in rates, fees and thresholds.
 pub(super) const WAD: U256 = U256::from_limbs([1_000_000_000_000_000_000, 0, 0, 0]);
-/// A price is this many of the smallest unit of the borrowed token for one of the collateral.
+/// The unit of prices: smallest units of the borrowed token per smallest unit of the collateral.
 pub(super) const ORACLE_SCALE: U256 = U256::from_limbs([0xb34b9f1000000000, 0xc097ce7bc90715, 0, 0]);
-/// Shares and assets that nobody owns, so that no market begins with a price of choice.
+/// Shares and assets without an owner, which keep the first supplier of a market from choosing the price of a share.
 const VIRTUAL_SHARES: U256 = U256::from_limbs([1_000_000, 0, 0, 0]);
 const VIRTUAL_ASSETS: U256 = U256::ONE;
 
@@ -23,7 +23,7 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// The totals with the interest of `seconds` at `rate` a second.
+    /// The totals after `seconds` of interest at a `rate` per second.
     pub(super) fn after(self, rate: U256, seconds: u64) -> Option<Self> {
         let interest = wad_down(self.borrow_assets, growth(rate, U256::from(seconds))?)?;
         let borrow_assets = self.borrow_assets.checked_add(interest)?;
@@ -36,13 +36,13 @@ impl Totals {
         Some(Self { supply_assets, supply_shares, borrow_assets, ..self })
     }
 
-    /// What these shares of the deposits are worth.
+    /// The value of these shares of the deposits.
     pub(super) fn supplied(&self, shares: U256) -> Option<U256> {
         let (assets, all) = (self.supply_assets.checked_add(VIRTUAL_ASSETS)?, self.supply_shares);
         down(shares, assets, all.checked_add(VIRTUAL_SHARES)?)
     }
 
-    /// What these shares of the debts come to.
+    /// The amount of these shares of the debts.
     pub(super) fn borrowed(&self, shares: U256) -> Option<U256> {
         let (assets, all) = (self.borrow_assets.checked_add(VIRTUAL_ASSETS)?, self.borrow_shares);
         let all = all.checked_add(VIRTUAL_SHARES)?;
@@ -55,7 +55,7 @@ pub(super) fn most_debt(collateral: U256, price: U256, lltv: U256) -> Option<U25
     wad_down(down(collateral, price, ORACLE_SCALE)?, lltv)
 }
 
-/// Compound interest on one, by the first three terms of its series.
+/// Compound interest on one unit, by the first three terms of its series.
 fn growth(rate: U256, seconds: U256) -> Option<U256> {
     let first = rate.checked_mul(seconds)?;
     let second = down(first, first, WAD.checked_mul(U256::from(2))?)?;
@@ -98,7 +98,7 @@ mod tests {
         let after = totals.after(WAD / number(1_000), 100).unwrap();
         assert_eq!((after.borrow_assets, after.supply_assets), (number(1_105_166), number(2_105_166)));
         assert!(after.supply_shares > totals.supply_shares && after.borrow_shares == totals.borrow_shares);
-        // Nobody gets what the fee takes.
+        // The fee goes to none of the suppliers.
         let (all, fee) = (after.supplied(totals.supply_shares).unwrap(), number(10_516));
         assert!(all.abs_diff(number(2_105_166) - fee) <= number(3), "{all}");
         assert_eq!(totals.after(number(0), 100), Some(totals));

@@ -1,10 +1,11 @@
-//! Morpho Blue: one contract with many markets, which anybody can create and which are known by their ids. A market
-//! lends one token against one other. The markets of a wallet are those that its logs name; each log that changes a
-//! position names its owner, and says how many shares of the deposits or debts it moved. So the sum of a wallet's
-//! shares is its position, to the last share, and its position shows each missing log but one: that of a market which
-//! no other log of the wallet names. Another endpoint is asked for that one where there is one.
+//! Morpho Blue: one contract with many markets, each identified by an id. Anybody can create one. A market lends one
+//! token against another. The markets of a wallet are those that its logs name. Each log that changes a position names
+//! its owner and the number of shares of the deposits or debts that it moved. So the sum of a wallet's shares is
+//! exactly its position, and the position shows every missing log except one: the only log of the wallet in a market.
+//! This log is requested from another endpoint, if there is one.
 //!
-//! A liquidation may also write off what the collateral does not cover. It is one event, of the debt that was repaid.
+//! A liquidation may also write off debt that the collateral does not cover. It is one event, for the debt that was
+//! repaid.
 
 mod math;
 mod positions;
@@ -83,26 +84,26 @@ const SIGNATURES: &[Signature] = &[
     Signature { topic0: LIQUIDATE, wallet_at: 3 },
 ];
 
-/// Whether `log` changes a position of `wallet`. A receipt also has logs of others.
+/// Whether `log` changes a position of `wallet`. A receipt also has logs of other wallets.
 fn is_own(log: &Log, wallet: B256) -> bool {
     let topics = log.topics();
     SIGNATURES.iter().any(|s| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet))
 }
 
-/// What a log says of its owner's position in one market.
+/// The change of its owner's position in one market that a log shows.
 #[derive(Debug, PartialEq, Eq)]
 struct Reading {
-    /// `None` for an amount of zero, as of a share that is worth less than the smallest unit.
+    /// `None` for an amount of zero, such as shares worth less than the smallest unit.
     kind: Option<EventKind>,
     moves: Vec<Move>,
 }
 
-/// `None` for another log, and for one without its amounts.
+/// `None` for any other log, and for one without its amounts.
 fn read(log: &Log) -> Option<Reading> {
     let [topic0, id, ..] = *log.topics() else { return None };
     let amount = |place| amount_at(log, place);
     let moved = |side, asset, amount: I256| Move { side, asset, amount, fixed_rate: false };
-    // The amount of the token and the shares of the market's total.
+    // The amount of the token, and the shares of the market's total.
     let both = |kind, side, sign: fn(U256) -> I256, place: usize| {
         let (assets, shares) = (amount(place)?, amount(place + 1)?);
         let moves = vec![moved(side, Asset::Market(id), sign(assets)), moved(side, Asset::Shares(id), sign(shares))];

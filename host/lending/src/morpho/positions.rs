@@ -1,8 +1,8 @@
-//! A wallet's positions in the markets that it used. The state of the markets and its shares are read first; then the
-//! rates, by which interest since the last use of a market is added as the contract would; the price of the collateral
-//! where it secures a debt; and the decimals of tokens that have a price in dollars. Anybody can create a market with
-//! any token and any oracle, and supply to it for any wallet: no other function of these contracts is called, and
-//! dollars come from the chain's own sources of prices and never from a market's oracle.
+//! A wallet's positions in the markets that it used. The state of the markets and the wallet's shares are read first.
+//! Then come the rates, by which interest since the last use of a market is added as the contract would; the price of
+//! the collateral, if it secures a debt; and the decimals of tokens that have a price in dollars. Anybody can create a
+//! market with any token and any oracle, and supply to it for any wallet: no other function of these contracts is
+//! called, and dollar prices come only from the chain's own sources, never from a market's oracle.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -56,16 +56,16 @@ pub(super) struct Used {
     positions: Vec<Position>,
     /// Time of the block, in seconds since 1970.
     now: u64,
-    /// Tokens that have a price, with their decimals where these are configured.
+    /// Tokens that have a price, with their decimals if configured.
     priced: BTreeMap<Address, Option<u8>>,
 }
 
-/// A question about the state that [`Used`] does not have.
+/// A question about state that [`Used`] does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Question {
-    /// The rate of the market at this place.
+    /// The rate of the market at this index.
     Rate(usize),
-    /// The price of the collateral of the market at this place.
+    /// The price of the collateral of the market at this index.
     Price(usize),
     Decimals(Address),
 }
@@ -73,7 +73,7 @@ enum Question {
 type Answers<'a> = BTreeMap<Question, Option<&'a Option<Bytes>>>;
 
 impl Used {
-    /// The positions of `wallet` in the markets `ids`. `None` where the contract does not answer for one of them.
+    /// The positions of `wallet` in the markets `ids`. `None` if the contract does not answer for one of them.
     pub(super) async fn look_up(
         client: &Client,
         contract: Address,
@@ -117,7 +117,7 @@ impl Used {
         asked.into_iter().collect()
     }
 
-    /// The number of smallest units in one whole token; `None` for one without a price.
+    /// The number of smallest units in one whole token; `None` for a token without a price.
     fn unit(&self, token: Address, answers: &Answers<'_>) -> Option<f64> {
         let decimals = match self.priced.get(&token)? {
             Some(configured) => *configured,
@@ -126,14 +126,15 @@ impl Used {
         Some(10_f64.powi(decimals.into()))
     }
 
-    /// Adds the position at `place` to `held`, and to `weighted` its collateral in dollars times its threshold.
+    /// Adds the position at `place` to `held`, and returns its collateral in dollars times its threshold.
     fn add(
         &self,
-        (place, position): (usize, &Position),
+        place: usize,
+        position: &Position,
         answers: &Answers<'_>,
         prices: &Prices,
-        (held, weighted): (&mut Held, &mut f64),
-    ) -> Option<()> {
+        held: &mut Held,
+    ) -> Option<f64> {
         let Position { params, collateral, .. } = position;
         let totals = position.totals(self.now, answers.get(&Question::Rate(place)).copied().flatten())?;
         let (supplied, borrowed) = (totals.supplied(position.supply_shares)?, totals.borrowed(position.borrow_shares)?);
@@ -160,19 +161,20 @@ impl Used {
                 None => held.parts.unpriced.push(params.loanToken),
             }
         }
+        let mut weighted = 0.0;
         if !collateral.is_zero() {
             match usd(params.collateralToken, *collateral) {
                 Some(usd) => {
                     held.supplied_usd += usd;
-                    *weighted += usd * (f64::from(params.lltv) / f64::from(WAD));
+                    weighted = usd * (f64::from(params.lltv) / f64::from(WAD));
                     held.parts.collateral.push((params.collateralToken, usd));
                 }
-                // A debt without its collateral would say less than nothing.
+                // A debt without its collateral would be misleading.
                 None if !borrowed.is_zero() => return None,
                 None => held.parts.unpriced.push(params.collateralToken),
             }
         }
-        Some(())
+        Some(weighted)
     }
 }
 
@@ -198,16 +200,16 @@ impl LendingTerms for Used {
         self.held_at(answers, &Prices::default())
     }
 
-    /// The health factor is that of the market that is nearest to a liquidation: one secures no debt of another.
+    /// The health factor is that of the market nearest to liquidation: no market secures another's debt.
     fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let questions = self.questions().into_iter().map(|(question, _)| question).enumerate();
         let answers: Answers<'_> = questions.map(|(place, question)| (question, answers.get(place))).collect();
         let (mut held, mut weighted) = (Held::default(), 0.0);
-        for position in self.positions.iter().enumerate() {
-            self.add(position, &answers, prices, (&mut held, &mut weighted))?;
+        for (place, position) in self.positions.iter().enumerate() {
+            weighted += self.add(place, position, &answers, prices, &mut held)?;
         }
         if held.parts.lacking {
-            // Another market may be nearer.
+            // The market that did not answer may be nearer.
             held.parts.health_factor = None;
         }
         let HeldParts { collateral, threshold, .. } = &mut held.parts;
@@ -266,7 +268,7 @@ impl Position {
         !self.supply_shares.is_zero() || !self.borrow_shares.is_zero()
     }
 
-    /// The tokens of which the wallet has something, or owes it.
+    /// The tokens that the wallet has or owes.
     fn tokens(&self) -> impl Iterator<Item = Address> + use<> {
         let loan = self.is_lent().then_some(self.params.loanToken);
         loan.into_iter().chain((!self.collateral.is_zero()).then_some(self.params.collateralToken))
@@ -281,13 +283,13 @@ impl Position {
         now.saturating_sub(u64::try_from(self.market.lastUpdate).unwrap_or(u64::MAX))
     }
 
-    /// Whether interest that matters here was added since the last use of the market.
+    /// Whether interest that matters to this position was added since the last use of the market.
     fn accrues(&self, now: u64) -> bool {
         let Self { params, market, .. } = self;
         self.is_lent() && self.seconds(now) > 0 && market.totalBorrowAssets > 0 && !params.irm.is_zero()
     }
 
-    /// The totals of the market with the interest until `now`, at the `rate` that was asked for.
+    /// The totals of the market with the interest until `now`, at the requested `rate`.
     fn totals(&self, now: u64, rate: Option<&Option<Bytes>>) -> Option<Totals> {
         let market = &self.market;
         let totals = Totals {

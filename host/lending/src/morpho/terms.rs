@@ -1,4 +1,4 @@
-//! The contract, before it is known which of its markets a wallet used.
+//! The terms of the contract, before it is known which markets a wallet used.
 
 use alloy::{primitives::Bytes, sol};
 use futures::FutureExt;
@@ -19,12 +19,12 @@ sol! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Terms {
     contract: Address,
-    /// Who gets shares of the fees, of which no log names the owner.
+    /// Receives shares as fees, for which no log names the owner.
     recipient: Address,
 }
 
 impl Terms {
-    /// Looks up all of `contracts` together. `None` for one that does not answer like Morpho Blue.
+    /// Looks up `contracts` together. `None` for a contract that does not answer like Morpho Blue.
     pub(super) async fn look_up(client: &Client, contracts: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
         let both =
             |contract: &Address| [Call::new(*contract, &ownerCall {}), Call::new(*contract, &feeRecipientCall {})];
@@ -42,7 +42,7 @@ impl LendingTerms for Terms {
         Vec::new()
     }
 
-    /// A wallet without any market.
+    /// The position of a wallet without any market.
     fn held(&self, _: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
         Some(Held::default())
     }
@@ -51,7 +51,7 @@ impl LendingTerms for Terms {
         Some(Vec::new())
     }
 
-    /// A wallet that left a market has no trace there.
+    /// None: a wallet that left a market has no trace there.
     fn traces(&self, _: Address) -> Vec<Call> {
         Vec::new()
     }

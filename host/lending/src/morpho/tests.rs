@@ -1,4 +1,4 @@
-//! Which logs are which events, and what they move.
+//! Which logs become which events, and the amounts they move.
 
 use alloy::primitives::{Bytes, LogData, keccak256};
 
@@ -15,7 +15,7 @@ fn log(topic0: B256, topics: [B256; 2], words: &[u64]) -> Log {
     Log { inner: alloy::primitives::Log { data, ..Default::default() }, ..Log::default() }
 }
 
-/// One log of each kind, with me as the owner.
+/// One log of each kind, with `ME` as the owner.
 fn each() -> Vec<Log> {
     vec![
         log(SUPPLY, [OTHER, ME], &[100, 7_000]),
@@ -61,7 +61,7 @@ fn shares_and_collateral_add_up_to_the_position() {
     MorphoBlue.moves(&evidence, ME).iter().for_each(|(moved, _)| sums.add(moved));
     let net = |side, asset| i64::try_from(sums.of(side, asset).net).unwrap();
     assert_eq!(net(Side::Supply, Asset::Shares(ID)), 4_000);
-    // A debt that was written off is gone as one that was repaid.
+    // Debt that was written off is gone, like debt that was repaid.
     assert_eq!(net(Side::Debt, Asset::Shares(ID)), 0);
     assert_eq!(net(Side::Collateral, Asset::Market(ID)), 0);
     assert_eq!(net(Side::Debt, Asset::Market(ID)), 10, "and was not repaid");

@@ -1,4 +1,4 @@
-//! Adds events and amounts to the ledger: those that the logs of a span show, and those that an index has.
+//! Adds events and amounts from logs or from an index to the ledger.
 
 use super::Pass;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 use assay_evm::Fault;
 
 impl Pass<'_> {
-    /// The records with `found`, which logs through the settled block `through` show, instead of a chunk.
+    /// The records after adding `found`, from logs through the settled block `through`, instead of a chunk.
     pub(crate) async fn counted(mut self, mut found: Extract, through: u64) -> Result<Vec<Option<Settled>>, Fault> {
         self.follow(&mut found, through).await?;
         self.count(found).await?;
@@ -19,7 +19,7 @@ impl Pass<'_> {
         Ok(self.records)
     }
 
-    /// Adds what is new, with the times of its blocks.
+    /// Adds the new events and amounts, with the times of their blocks.
     pub(super) async fn count(&mut self, found: Extract) -> Result<(), Fault> {
         let mut events = found.events;
         let settled_to = self.settled_to.map(|block| block.number);

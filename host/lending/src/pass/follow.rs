@@ -1,6 +1,6 @@
-//! Changes that no log shows, and logs that are missing: what old state shows of a position is compared with what its logs
-//! do, in each block with a log and between them. A history that is not followed so from its beginning, because the
-//! endpoint keeps no old state, has only the blocks compared in which the logs may not show everything.
+//! Finds changes that no log shows, and missing logs: compares the position in old state with the logs, in each block
+//! with a log and between them. A history that is not followed from its beginning, because the endpoint keeps no old
+//! state, is compared only in blocks in which the logs may not show everything.
 
 use alloy::primitives::I256;
 
@@ -15,21 +15,21 @@ use crate::{
 };
 use assay_evm::{Fault, Span};
 
-/// Blocks of one span that are looked up where the history is not followed.
+/// Maximum number of blocks per span that are looked up if the history is not followed.
 const MOST_INCOMPLETE: usize = 100;
 
-/// What old state adds to the logs of one market.
+/// The changes that old state adds to the logs of one market.
 type Changes = Vec<(u64, Option<EventKind>, Move)>;
 
-/// What was found of one market.
+/// The result for one market.
 enum Outcome {
-    /// And whether changes that cancel each other would have left no trace.
+    /// The flag is set if changes that cancel each other would have left no trace.
     Followed(Changes, Followed, bool),
     Looked(Changes),
     Unexplained(Unexplained),
 }
 
-/// What the logs of some blocks show of a wallet in one market.
+/// A wallet's events and amounts in the logs of some blocks of one market.
 struct Logged<'a> {
     market: &'a Market,
     amounts: Vec<(u64, Move)>,
@@ -46,10 +46,10 @@ impl<'a> Logged<'a> {
 }
 
 impl Pass<'_> {
-    /// Adds to `found`, which the logs through block `through` show, what they do not show.
+    /// Adds to `found`, from the logs through block `through`, the changes that these logs do not show.
     ///
     /// # Errors
-    /// [`Fault`] where old state cannot be read now. The ledger then remains as it was.
+    /// [`Fault`] if old state cannot be read now. The ledger is then unchanged.
     pub(super) async fn follow(&mut self, found: &mut Extract, through: u64) -> Result<(), Fault> {
         let mut outcomes = Vec::new();
         for (index, (market, entry)) in self.reader.markets.iter().zip(&self.ledger.entries).enumerate() {
@@ -62,7 +62,7 @@ impl Pass<'_> {
                 Some(followed) => Some(self.steps(&logged, followed, through).await?),
                 None => None,
             };
-            // Without a doubt, the bounds of interest are enough where old state does not tell.
+            // Unless the history is doubted, the bounds of interest are enough if old state is unavailable.
             let is_doubted = self.doubted.contains(&index);
             let is_weak = |outcome: &Outcome| {
                 matches!(outcome, Outcome::Unexplained(Unexplained::NoOldState | Unexplained::TooMany)) && !is_doubted
@@ -82,8 +82,8 @@ impl Pass<'_> {
         Ok(())
     }
 
-    /// Whether a followed history is compared with old state through this block: where there are logs, and at the end of
-    /// a read, where the wallet ever had a base position.
+    /// Whether a followed history is compared with old state through this block: if it has logs, or at the end of a
+    /// read if the wallet ever had a base position.
     fn is_to_compare(&self, index: usize, followed: Followed, logged: &Logged<'_>, through: u64) -> bool {
         let Shown { principal, touched, block } = followed.latest;
         let is_known = !principal.is_zero() || touched > 0 || self.doubted.contains(&index);
@@ -109,7 +109,7 @@ impl Pass<'_> {
             }
         };
         for (block, kind, amount) in changes {
-            // One before the read, where no log was, counts from its beginning.
+            // A change before the read, with no log in its block, counts from the read's beginning.
             let block = block.max(entry.next);
             found.events.extend(kind.map(|kind| Event { market: index, kind, block, time: None }));
             found.moves.push(Moved { market: index, block, amount });
@@ -118,8 +118,8 @@ impl Pass<'_> {
         found.moves.sort_by_key(|moved| moved.block);
     }
 
-    /// The changes after the blocks that were compared: first in settled blocks, then in the others, so that what is saved
-    /// ends between them.
+    /// The changes after the blocks that were already compared: first in settled blocks, then in the others, because
+    /// saved state ends between them.
     async fn steps(&self, logged: &Logged<'_>, mut followed: Followed, through: u64) -> Result<Outcome, Fault> {
         let (mut changes, mut is_untraced) = (Vec::new(), false);
         let settled_to = self.settled_to.map(|block| block.number);
@@ -141,8 +141,8 @@ impl Pass<'_> {
         Ok(Outcome::Followed(changes, followed, is_untraced))
     }
 
-    /// The changes in each of `blocks`. Where old state does not tell, something is missing if all amounts, of which
-    /// those before are `base`, are less than the wallet owned at least: it owed the rest and repaid it.
+    /// The changes in each of `blocks`. If old state is unavailable, something is missing if the sum of all amounts
+    /// (`base` before these) is less than the least that the wallet owned: it owed the rest and repaid it.
     async fn look(&self, base: I256, logged: &Logged<'_>, blocks: &[(u64, I256)]) -> Result<Outcome, Fault> {
         let mut changes: Changes = Vec::new();
         for (block, owned) in blocks {
@@ -175,7 +175,7 @@ impl Pass<'_> {
     }
 }
 
-/// The settled part of `span` and the other one, where there is one.
+/// The settled part of `span`, and the rest if there is one.
 fn parts(span: Span, settled_to: Option<u64>) -> impl Iterator<Item = Span> {
     let settled = settled_to.filter(|to| *to >= span.from).map(|to| Span { to: to.min(span.to), ..span });
     let from = settled.map_or(span.from, |settled| settled.to.saturating_add(1));

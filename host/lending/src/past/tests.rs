@@ -1,4 +1,4 @@
-//! Which events have an amount, and what a history says where an amount or a time is not known.
+//! Which events have an amount, and how a history shows an unknown amount or time.
 
 use super::*;
 use assay_domain::Address;
@@ -75,10 +75,10 @@ fn dollars_are_known_of_stablecoins_alone_and_only_where_every_amount_is() {
     );
     let Dollars { supply, withdraw, borrow, repay, .. } = found.dollars;
     assert_eq!((supply, withdraw, borrow, repay), (None, Some(0.0), Some(3.0), Some(0.0)));
-    // The amount of one more event is not known.
+    // The amount of one more event is unknown.
     let more = EventCounts { borrow: Some(2), ..counts };
     assert_eq!(past.resolved(Coverage::Complete, &more, known).dollars.borrow, None);
-    // Nothing is known of the assets.
+    // The assets are unknown.
     let unknown = past.resolved(Coverage::Complete, &counts, |_, _| None);
     assert_eq!((unknown.dollars.borrow, unknown.events[1].class), (None, None));
     assert_eq!(past.resolved(Coverage::Failed, &counts, known), PoolEvents::UNREAD);

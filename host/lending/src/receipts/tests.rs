@@ -105,7 +105,7 @@ fn what_the_market_tells_itself_needs_no_receipt() {
     assert!(wanted(&markets, &plan, &[nameless]).is_err());
 }
 
-/// The receipt of transaction 5, with `change` made to it.
+/// The receipt of transaction 5, with `change` applied.
 fn receipt(change: impl FnOnce(&mut Value)) -> Value {
     let logs = [transfer(WALLET, MARKET, 5, 1), pool_log(5, 2)];
     let mut receipt =

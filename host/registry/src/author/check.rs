@@ -24,41 +24,41 @@ use assay_domain::{Digest, ModelInfo, ModelKind};
 /// The result of a check. `Display` is for people, `Serialize` for machines.
 #[derive(Debug, Clone, Serialize)]
 pub struct CheckReport {
-    /// True if this host would serve the file.
+    /// Whether this host would serve the file.
     pub ok: bool,
     /// In the order of the steps.
     pub problems: Vec<Problem>,
     /// SHA-256 of the file.
     #[serde(serialize_with = "display")]
     pub digest: Digest,
-    /// The key whose signature the file has; absent if it has none that holds.
+    /// The key that signed the file; absent without a valid signature.
     pub signed_by: Option<PublicKey>,
     /// The size of the file.
     pub bytes: usize,
-    /// True for a core module, as cargo builds it; the host encodes it as a component.
+    /// Whether it is a core module, as cargo builds it; the host encodes it as a component.
     pub core_module: bool,
     /// The size of the component.
     pub component_bytes: usize,
-    /// What it may use of this host; absent if no class holds it.
+    /// The class of the model, which limits its resources; absent if it fits no class.
     pub class: Option<Class>,
-    /// The engines that would be made for it, each with its own memory; absent if there is a problem.
+    /// The number of engines created for it, each with separate memory; absent if there is a problem.
     pub lanes: Option<usize>,
-    /// The compiled code of all lanes, in bytes, if the server does not share it between them.
+    /// The compiled code of all lanes, in bytes, unless the server shares it between them.
     pub code_bytes: Option<usize>,
-    /// Milliseconds.
+    /// Time to compile, in milliseconds.
     pub compile_ms: u64,
     /// The model's own description, if `describe` was reached.
     #[serde(serialize_with = "described")]
     pub model: Option<ModelInfo>,
     /// The cost of its calls, if there is no problem.
     pub costs: Vec<Cost>,
-    /// What a credit model answers about sample wallets.
+    /// A credit model's answers for sample wallets.
     pub scores: Vec<SampleScore>,
-    /// What is no problem and can be better.
+    /// Hints: the component loads, but could be improved.
     pub hints: Vec<String>,
 }
 
-/// What a credit model answers about one sample wallet.
+/// A credit model's answer for one sample wallet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SampleScore {
     pub wallet: &'static str,
@@ -75,25 +75,25 @@ pub struct Problem {
     pub message: String,
 }
 
-/// The cost of one call, with the start of its instance.
+/// The cost of one call, including the start of its instance.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cost {
     pub input: String,
     /// Approximately the number of instructions; equal on every machine.
     pub fuel: u64,
-    /// The most linear memory of the instance, in bytes.
+    /// The peak linear memory of the instance, in bytes.
     pub memory: usize,
-    /// On one core of this machine.
+    /// Measured on one core of this machine.
     pub calls_per_second: u64,
 }
 
-/// Examines `bytes` as the shelf does. It compiles them twice.
+/// Examines `bytes` as the shelf does. Compiles them twice.
 ///
 /// # Errors
 /// If this machine cannot run models at all.
 pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenError> {
     let refused = examine::class(bytes, limits).err().filter(|error| matches!(error, LoadError::NeedsLarge { .. }));
-    // An author wants to know what else is wrong with a model that this host refuses for its class.
+    // If this host refuses a model for its class, its author still wants to know the other problems.
     let limits = Limits { large_lanes: limits.large_lanes.max(u32::from(refused.is_some())), ..limits.clone() };
     let engines =
         |purpose| Engines::new(&limits, purpose).map_err(|error| crate::OpenError::Engine(format!("{error:#}")));
@@ -101,7 +101,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
     let good = found.model.as_ref().filter(|_| found.problems.is_empty());
     let price = good.map(|model| model.price());
     let costs = match good {
-        // Counting slows every call, so it uses a second engine.
+        // Metering slows every call, so it uses a second engine.
         Some(model) => costs(model, examine::examine(bytes, &engines(Purpose::COUNT)?, None).model.as_ref()),
         None => Vec::new(),
     };
@@ -127,7 +127,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
     })
 }
 
-/// The sample wallets, scored. Also used for a champion that a new model is compared with.
+/// Scores the sample wallets. Also used for a champion to which a new model is compared.
 fn scores(model: &CreditModel) -> Vec<SampleScore> {
     let score = |Sample { name, features, .. }| match model.score(&features) {
         Ok(answer) => SampleScore { wallet: name, score: Some(answer.score.get()), why: None },
@@ -136,7 +136,7 @@ fn scores(model: &CreditModel) -> Vec<SampleScore> {
     samples::wallets().into_iter().map(score).collect()
 }
 
-/// A hint if all sample wallets get the same score.
+/// Returns a hint if all sample wallets get the same score.
 fn constant(scores: &[SampleScore]) -> Option<String> {
     let first = scores.iter().find_map(|sample| sample.score)?;
     let all = scores.iter().filter_map(|sample| sample.score).all(|score| score == first);
@@ -149,7 +149,7 @@ fn costs(served: &Arc<Model>, counted: Option<&Arc<Model>>) -> Vec<Cost> {
     let mut counted_calls = counted.map(calls).unwrap_or_default().into_iter();
     let cost = |(input, ask): (String, Ask)| {
         let (fuel, memory) = counted.zip(counted_calls.next()).map_or((0, 0), |(model, (_, ask))| {
-            // A refused subject has a cost too.
+            // A refusal has a cost too.
             let _ = ask();
             model.tally.last_cost()
         });

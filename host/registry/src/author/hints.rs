@@ -1,11 +1,11 @@
-//! What a file shows about how it was built: no problem, and it can be better.
+//! Hints about how a file was built: the component loads, but could be improved.
 
 use wasmparser::{Parser, Payload};
 
-/// What the standard library of Rust says where printing fails; only a guest that prints has it.
+/// The message of Rust's standard library if printing fails; only a guest that prints contains it.
 const PRINTS: &[u8] = b"failed printing to";
 
-/// Hints about a file that was walked before.
+/// Returns hints about a file whose sections are known to be valid.
 pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     if is_script(bytes) {
         return Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     hints
 }
 
-/// Whether a model in Rust prints, which nobody sees. An interpreter may be in Rust too.
+/// Whether a Rust model prints, which has no visible effect. An interpreter may be written in Rust too.
 pub(crate) fn prints(bytes: &[u8]) -> bool {
     !is_script(bytes) && bytes.windows(PRINTS.len()).any(|part| part == PRINTS)
 }
@@ -61,7 +61,8 @@ fn parts(bytes: &[u8]) -> Vec<String> {
     hints
 }
 
-/// A model in `JavaScript` or Python, whose engine is as the toolchain made it. Only these export what they print.
+/// Whether the model is in `JavaScript` or Python, whose engine comes from the toolchain. Only these export printed
+/// text.
 fn is_script(bytes: &[u8]) -> bool {
     Parser::new(0).parse_all(bytes).any(|payload| match payload {
         Ok(Payload::ComponentExportSection(exports)) => {

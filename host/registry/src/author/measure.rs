@@ -1,5 +1,4 @@
-//! What only benchmarks need: one model on engines with different features, and an instance that is used more than
-//! once.
+//! For benchmarks only: one model on engines with different features, and an instance that is used more than once.
 
 use super::standalone;
 use crate::{
@@ -19,17 +18,17 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// As on a server.
+    /// The features on a server.
     pub const SERVED: Self = Self { pool: true, scan: true, epoch: true, fuel: false };
 }
 
-/// The credit model in `bytes` on its own engine.
+/// Loads the credit model in `bytes` on its own engine.
 ///
 /// # Errors
-/// As [`crate::metered`].
+/// Those of [`crate::metered`].
 pub fn model(bytes: &[u8], setup: Setup) -> Result<CreditModel, StandaloneError> {
     let Setup { pool, scan, epoch, fuel } = setup;
-    // A model of any class, on as many lanes as the class may have.
+    // Allows a model of any class, on as many lanes as the class may have.
     let limits = Limits { large_lanes: 2, ..Limits::default() };
     standalone::load_credit(bytes, &limits, Purpose { pool, scan, epoch, fuel, dump: false })
 }
@@ -39,8 +38,8 @@ pub fn typical() -> Features {
     samples::typical()
 }
 
-/// One instance that answers every call of a measurement, as the lower bound of its time. A server uses a fresh
-/// instance for each call.
+/// One instance that answers every call of a measurement, for a lower bound of the time. A server uses a fresh instance
+/// for each call.
 pub struct Reused<'a> {
     model: &'a CreditModel,
     call: Call<'a>,
@@ -55,10 +54,10 @@ impl<'a> Reused<'a> {
         Ok(Self { model, call, abi })
     }
 
-    /// As [`CreditModel::score`], in the one instance.
+    /// Like [`CreditModel::score`], in this one instance.
     ///
     /// # Errors
-    /// As [`CreditModel::score`].
+    /// Those of [`CreditModel::score`].
     pub fn score(&mut self, features: &Features) -> Result<Assessment, ScoreError> {
         self.call.rewind();
         let raw = self.abi.score(&mut self.call, features);

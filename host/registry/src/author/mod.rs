@@ -1,4 +1,4 @@
-//! For authors of models, auditors and benchmarks: every problem of a file, single calls and their cost.
+//! For model authors, auditors and benchmarks: all problems of a file, single calls and their cost.
 
 pub(crate) mod check;
 pub(crate) mod hints;

@@ -1,4 +1,4 @@
-//! A model outside any registry, as a backtest loads it.
+//! A model outside any registry, for example in a backtest.
 
 use std::sync::Arc;
 
@@ -28,10 +28,10 @@ pub fn standalone(bytes: &[u8], limits: &Limits) -> Result<Arc<Model>, Standalon
     load(bytes, limits, Purpose::SERVE)
 }
 
-/// Loads the credit model in `bytes` on an engine that counts fuel. Counting slows every call.
+/// Loads the credit model in `bytes` on an engine that meters fuel, which slows every call.
 ///
 /// # Errors
-/// As [`standalone`], and for a model of another kind.
+/// Those of [`standalone`], and an error for a model of another kind.
 pub fn metered(bytes: &[u8], limits: &Limits) -> Result<MeteredModel, StandaloneError> {
     load_credit(bytes, limits, Purpose::COUNT).map(MeteredModel)
 }
@@ -39,20 +39,20 @@ pub fn metered(bytes: &[u8], limits: &Limits) -> Result<MeteredModel, Standalone
 /// A credit model that measures the cost of its calls, one call at a time.
 pub struct MeteredModel(CreditModel);
 
-/// The cost of a call. Equal on every machine.
+/// The cost of a call, equal on every machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fuel {
     /// Approximately the number of instructions.
     pub fuel: u64,
-    /// The most linear memory of the instance, in bytes.
+    /// The peak linear memory of the instance, in bytes.
     pub memory: usize,
 }
 
 impl MeteredModel {
-    /// The cost of scoring `features`, with the start of an instance.
+    /// The cost of scoring `features`, including the start of an instance.
     ///
     /// # Errors
-    /// As [`CreditModel::score`]. A failed call has no cost.
+    /// Those of [`CreditModel::score`]. A failed call has no cost.
     pub fn cost(&mut self, features: &Features) -> Result<Fuel, ScoreError> {
         self.0.score(features)?;
         let (fuel, memory) = self.0.tally.last_cost();

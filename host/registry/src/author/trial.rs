@@ -1,5 +1,5 @@
-//! One call after the other, as an author looks at them: the answer or why there is none, what it costs, what it
-//! printed, and what a panic said.
+//! Single calls for an author to inspect: the answer or why there is none, its cost, the model's prints, and the
+//! message of a panic.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -21,16 +21,16 @@ use crate::{
     examine,
 };
 
-/// A model on an engine that counts, and keeps what a stopped instance leaves behind.
+/// A model on an engine that meters fuel and keeps the memory of a stopped instance.
 pub struct Trials {
     model: Arc<Model>,
-    /// Looks which pages a call wrote, which takes longer than the call.
+    /// Records the pages that a call wrote, which takes longer than the call.
     watches_pages: bool,
     prints: bool,
 }
 
-/// What a model is asked: a credit or sybil model about a wallet, a boost model about figures, a sandbox generator
-/// about an address.
+/// The input of a call: a wallet for a credit or sybil model, figures for a boost model, an address for a sandbox
+/// generator.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Question {
     Wallet(Features),
@@ -43,28 +43,28 @@ pub enum Question {
 pub struct Trial<T = Answer> {
     pub answer: Result<T, ScoreError>,
     pub spent: Spent,
-    /// What the model printed, if its language has a `print`.
+    /// The model's prints, if its language has a `print`.
     pub printed: String,
-    /// The pages of 4 KiB of its memory that a script wrote, for [`Trials::written`]. Empty if the system does not
-    /// say, and after a mistake.
+    /// The 4 KiB pages of its memory that a script wrote, for [`Trials::written`]. Empty if the system does not report
+    /// them, and after a failed call.
     written: BTreeSet<u32>,
 }
 
-/// Scores that models of boosts and functions of deciles are asked about.
+/// Scores for which boost models and decile functions are called.
 const SCORES: [Score; 2] = [Score::MIN, Score::MAX];
 
-/// What a model of any kind answers.
+/// The answer of a model of any kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// The score; of a sybil model, the risk.
+    /// The score; for a sybil model, the risk.
     pub figure: u32,
-    /// Of a credit score.
+    /// The decile, for a credit score.
     pub decile: Option<Decile>,
     pub factors: Vec<Factor>,
 }
 
 impl Trials {
-    /// Loads the model in `bytes`, also one that fails the self-test.
+    /// Loads the model in `bytes`, even if it fails the self-test.
     ///
     /// # Errors
     /// The first problem of the file or of the machine.
@@ -81,12 +81,12 @@ impl Trials {
         self.model.info()
     }
 
-    /// Whether it is in Rust and prints, which no call shows.
+    /// Whether it is a Rust model that prints, which no call shows.
     pub fn prints_unseen(&self) -> bool {
         self.prints
     }
 
-    /// The pages of 4 KiB of its memory that a script writes when it is asked about the samples.
+    /// The 4 KiB pages of its memory that a script writes when called with the samples.
     pub fn written(&self) -> BTreeSet<u32> {
         let watching = Self { model: self.model.clone(), watches_pages: true, prints: self.prints };
         watching.pages()
@@ -111,8 +111,8 @@ impl Trials {
         pages
     }
 
-    /// Asks for an answer, and for its words if the model gives them apart. The cost is that of the answer. A
-    /// question for another kind of model is an error.
+    /// Calls the model, and calls it again for the words if it provides them separately. The cost is that of the first
+    /// call. Input for another kind of model is an error.
     pub fn ask(&self, question: &Question) -> Trial {
         match (AnyKind::from(&self.model), question) {
             (AnyKind::Credit(model), Question::Wallet(wallet)) => {
@@ -134,7 +134,7 @@ impl Trials {
         }
     }
 
-    /// The same with the words of its factors, by a second call if the model gives them apart.
+    /// Adds the words of the factors, by a second call if the model provides them separately.
     fn worded(
         &self,
         trial: Trial,

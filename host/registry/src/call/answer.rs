@@ -10,13 +10,13 @@ use assay_domain::{
 
 pub(crate) use sandbox::{behaviour, portfolio, report, scenarios};
 
-/// The longest `label`, `title` and name, in characters.
+/// Maximum length of a `label`, `title` or name, in characters.
 const NAME: usize = 80;
-/// The longest `description`, in characters.
+/// Maximum length of a `description`, in characters.
 const DESCRIPTION: usize = 500;
 /// Maximum number of factors, authors and chains.
 const FEW: usize = 32;
-/// Maximum number of entries of any other list.
+/// Maximum number of entries in any other list.
 const MANY: usize = 256;
 
 type Checked<T> = Result<T, ScoreError>;
@@ -34,7 +34,7 @@ pub(crate) fn info(raw: raw::ModelInfo) -> Result<ModelInfo, String> {
     Ok(ModelInfo { kind: kind(raw.kind), version, title: raw.title, authors: raw.authors, reads: raw.reads, claims })
 }
 
-/// What a model claims of the future.
+/// Checks a model's claims about the future.
 fn claims(raw: raw::Claims) -> Checked<Claims> {
     let raw::Claims { outcome, horizon_days, population, rates } = raw;
     check_text("claimed outcome", &outcome, NAME)?;
@@ -47,7 +47,7 @@ fn claims(raw: raw::Claims) -> Checked<Claims> {
     }
 }
 
-/// `labels` are those of the factors, for an answer that has points only.
+/// `labels` name the factors of an answer that has only points.
 pub(crate) fn assessment(
     raw: Result<raw::Verdict, raw::Refusal>,
     labels: &[String],
@@ -78,7 +78,7 @@ pub(crate) fn explanation(raw: Result<Vec<raw::Factor>, raw::Refusal>) -> Checke
     factors(raw.map_err(refused)?)
 }
 
-/// The words of the factors `scored`, which must be the same in all but words.
+/// The words of the factors `scored`, whose labels and points must not change.
 pub(crate) fn explained(raw: Result<Vec<raw::Factor>, raw::Refusal>, scored: &[Factor]) -> Checked<Vec<Factor>> {
     let factors = match explanation(raw) {
         Err(ScoreError::Refused(why)) => {

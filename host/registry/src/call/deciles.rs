@@ -2,7 +2,7 @@
 
 use assay_domain::{Decile, Score};
 
-/// A decile never falls as the score rises, so the table stores only the scores at which it rises.
+/// A table of deciles. A decile never falls as the score rises, so only the scores at which it rises are stored.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Deciles {
     rises: Vec<(Score, Decile)>,

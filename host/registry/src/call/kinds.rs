@@ -65,7 +65,7 @@ kind!(
     Sandbox
 );
 
-/// A model with its kind known.
+/// A model whose kind is known.
 pub(crate) enum AnyKind {
     Credit(CreditModel),
     Boost(BoostModel),
@@ -86,8 +86,8 @@ impl From<&Arc<Model>> for AnyKind {
 }
 
 impl CreditModel {
-    /// A credit score. Its factors have words if the contract of the model gives them with the score; otherwise
-    /// [`Self::explain`] does.
+    /// Scores `features`. The factors have words if the model's interface returns them with the score; otherwise
+    /// [`Self::explain`] adds them.
     ///
     /// # Errors
     /// [`ScoreError::Refused`] if the model does not score this subject; otherwise a failure of the model.
@@ -95,10 +95,10 @@ impl CreditModel {
         self.ask(|call, abi| abi.score(call, features), |raw| self.checked(raw))
     }
 
-    /// `scored`, the answer to `features`, with the words of its factors. Asks the model only if they are missing.
+    /// Adds words to the factors of `scored`, the answer to `features`. Calls the model only if they are missing.
     ///
     /// # Errors
-    /// A failure of the model, also if its words do not agree with the answer.
+    /// A failure of the model, or words that do not agree with the answer.
     pub fn explain(&self, features: &Features, scored: &Assessment) -> Result<Assessment, ScoreError> {
         if scored.is_explained() {
             return Ok(scored.clone());
@@ -108,10 +108,10 @@ impl CreditModel {
         Ok(Assessment { factors, ..scored.clone() })
     }
 
-    /// A credit score with the words of its factors.
+    /// Scores `features`, with words for the factors.
     ///
     /// # Errors
-    /// As [`Self::score`] and [`Self::explain`].
+    /// Those of [`Self::score`] and [`Self::explain`].
     pub fn explained(&self, features: &Features) -> Result<Assessment, ScoreError> {
         self.explain(features, &self.score(features)?)
     }
@@ -121,17 +121,17 @@ impl CreditModel {
         self.deciles.of(score)
     }
 
-    /// As [`Self::score`], with its cost. Fuel and memory are 0 except on the shadow engine.
+    /// Like [`Self::score`], with the cost. Fuel and memory are 0 except on the shadow engine.
     pub fn score_with_cost(&self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
         self.score_on(self, features)
     }
 
-    /// As [`Self::score_with_cost`], without counting the call or its failure.
+    /// Like [`Self::score_with_cost`], without counting the call or its failure.
     pub fn score_uncounted(&self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
         self.unrecorded(|call, abi| abi.score(call, features), |raw| self.checked(raw))
     }
 
-    /// A score by `copy`, the same model on the shadow engine. The call and its failure count as those of this model.
+    /// Scores with `copy`, the same model on the shadow engine. The call and its failure count for this model.
     pub fn score_on(&self, copy: &Self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
         let (answer, spent) = copy.score_uncounted(features);
         self.record(spent.took, answer.as_ref().err());
@@ -144,7 +144,7 @@ impl CreditModel {
 }
 
 impl BoostModel {
-    /// `score` raised by off-chain assets of this many dollars: at least `score`.
+    /// Raises `score` for off-chain assets of this many dollars. The result is at least `score`.
     ///
     /// # Errors
     /// A failure of the model.
@@ -162,10 +162,10 @@ impl SybilModel {
         self.ask(|call, abi| abi.risk(call, features), |raw| answer::risk(raw, &self.labels))
     }
 
-    /// `judged`, the answer to `features`, with the words of its factors.
+    /// Adds words to the factors of `judged`, the answer to `features`.
     ///
     /// # Errors
-    /// A failure of the model, also if its words do not agree with the answer.
+    /// A failure of the model, or words that do not agree with the answer.
     pub fn explain(&self, features: &Features, judged: &RiskAssessment) -> Result<RiskAssessment, ScoreError> {
         let explain = |raw| answer::explained(Ok(raw), &judged.factors);
         let factors = self.ask(|call, abi| abi.explain_risk(call, features), explain)?;
@@ -177,7 +177,7 @@ impl SandboxModel {
     /// The mock score of an address.
     ///
     /// # Errors
-    /// A failure of the model, as in every function below.
+    /// A failure of the model, as for every function below.
     pub fn score(&self, address: &Address) -> Result<Score, ScoreError> {
         self.ask(|call, abi| abi.mock_score(call, address), answer::score)
     }
@@ -185,7 +185,7 @@ impl SandboxModel {
     /// The mock score of an address with off-chain assets of this many dollars.
     ///
     /// # Errors
-    /// As [`Self::score`].
+    /// Those of [`Self::score`].
     pub fn boosted(&self, address: &Address, total_asset_usd: f64) -> Result<Score, ScoreError> {
         self.ask(|call, abi| abi.mock_boosted(call, address, total_asset_usd), answer::score)
     }
@@ -193,7 +193,7 @@ impl SandboxModel {
     /// Mock factors of the score.
     ///
     /// # Errors
-    /// As [`Self::score`].
+    /// Those of [`Self::score`].
     pub fn factors(&self, address: &Address) -> Result<Vec<Factor>, ScoreError> {
         self.ask(|call, abi| abi.mock_factors(call, address), answer::factors)
     }
@@ -201,7 +201,7 @@ impl SandboxModel {
     /// The mock report on an address.
     ///
     /// # Errors
-    /// As [`Self::score`].
+    /// Those of [`Self::score`].
     pub fn report(&self, address: &Address) -> Result<MockReport, ScoreError> {
         self.ask(|call, abi| abi.mock_report(call, address), answer::report)
     }
@@ -209,23 +209,23 @@ impl SandboxModel {
     /// The mock value of an address on each chain. A chain that is not listed has no value.
     ///
     /// # Errors
-    /// As [`Self::score`].
+    /// Those of [`Self::score`].
     pub fn portfolio(&self, address: &Address) -> Result<Vec<ChainValue>, ScoreError> {
         self.ask(|call, abi| abi.mock_portfolio(call, address), answer::portfolio)
     }
 
-    /// The subjects that behave as production does in one condition; none for a model of `wit/v1`.
+    /// The subjects that each behave as production does in one condition; none for a model of `wit/v1`.
     ///
     /// # Errors
-    /// As [`Self::score`].
+    /// Those of [`Self::score`].
     pub fn scenarios(&self) -> Result<Vec<Scenario>, ScoreError> {
         self.ask(|call, abi| abi.mock_scenarios(call), answer::scenarios)
     }
 
-    /// What the host does about `subject` instead of a plain answer.
+    /// The host's behaviour for `subject`, if it is not a plain answer.
     ///
     /// # Errors
-    /// As [`Self::score`].
+    /// Those of [`Self::score`].
     pub fn behaviour(&self, subject: &MockSubject) -> Result<Option<Behaviour>, ScoreError> {
         self.ask(|call, abi| abi.mock_behaviour(call, subject), answer::behaviour)
     }

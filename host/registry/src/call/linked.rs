@@ -1,4 +1,4 @@
-//! A component that is linked in every shard, and the start of a call on it.
+//! A component linked in every shard, and the start of a call on it.
 
 use wasmtime::component::{Component, InstancePre};
 
@@ -25,7 +25,7 @@ impl Linked {
     /// Links `component`, which the first engine loaded from `code`.
     ///
     /// # Errors
-    /// Why it cannot be linked.
+    /// The reason, if it cannot be linked.
     pub(crate) fn new(component: &Component, code: &Code, world: &World, runtime: &Runtime) -> Result<Self, String> {
         let mut shards = Vec::new();
         for (index, shard) in runtime.shards().enumerate() {
@@ -37,10 +37,10 @@ impl Linked {
         Ok(Self(shards))
     }
 
-    /// A fresh instance that no other call uses, and its functions.
+    /// Starts a fresh instance, and returns it with its functions.
     ///
     /// # Errors
-    /// [`ScoreError::Busy`], or what a start function did wrong.
+    /// [`ScoreError::Busy`], or the failure of a start function.
     pub(crate) fn start<'a>(&'a self, runtime: &'a Runtime) -> Result<(Call<'a>, &'a dyn Abi), ScoreError> {
         let busy = || ScoreError::Busy { instances: runtime.limits.instances };
         let slot = runtime.take_slot().ok_or_else(busy)?;

@@ -74,7 +74,7 @@ pub struct ChainValue {
     pub total_asset_usd: f64,
 }
 
-/// What a request is about.
+/// The subject of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum MockSubject {
     Address(Address),
@@ -82,18 +82,18 @@ pub enum MockSubject {
     Agent(u64),
 }
 
-/// A subject that behaves as production does in one condition, for a tester to try.
+/// A subject that behaves as production does in one condition, for testers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scenario {
-    /// Distinct among the scenarios of a model.
+    /// Unique among the scenarios of a model.
     pub id: String,
     pub title: String,
     pub subject: MockSubject,
-    /// What a client sees.
+    /// The behaviour that a client sees.
     pub description: String,
 }
 
-/// What the host does on the production paths instead of a plain answer.
+/// The host's behaviour on the production paths, instead of a plain answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Behaviour {
     /// Complete at the n-th request.

@@ -1,4 +1,4 @@
-//! How one call is confined: a fresh instance with bounded memory, stack, time and answer.
+//! The confinement of one call: a fresh instance with bounded memory, stack, time and answer.
 
 pub(crate) mod abi;
 pub(crate) mod answer;
@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// More fuel than any call can use before its deadline; the difference afterwards is the cost.
+/// More fuel than any call can use before its deadline; the fuel used is the cost.
 const FUEL: u64 = u64::MAX / 2;
 
 /// One running instance.
@@ -41,10 +41,10 @@ pub(crate) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// A fresh instance in a slot.
+    /// Starts a fresh instance in a slot.
     ///
     /// # Errors
-    /// What a start function did wrong.
+    /// The failure of a start function.
     pub(crate) fn start(runtime: &'a Runtime, pre: &InstancePre<Guest>, slot: Slot<'a>) -> Result<Self, ScoreError> {
         let mut store = Store::new(&slot.shard.engine, Guest::new(&runtime.limits));
         store.limiter(|guest| guest);
@@ -77,7 +77,7 @@ impl<'a> Call<'a> {
     /// Checks that the instance has this function with these types.
     ///
     /// # Errors
-    /// What is different.
+    /// The difference.
     pub(crate) fn offers<P, R>(&mut self, function: &ComponentExportIndex) -> wasmtime::Result<()>
     where
         P: ComponentNamedList + Lower,
@@ -102,12 +102,12 @@ impl<'a> Call<'a> {
             self.store.set_epoch_deadline(ticks);
         }
         if self.runtime.purpose.fuel {
-            // This engine counts fuel, so fuel can be set.
+            // This engine meters fuel, so setting it cannot fail.
             let _ = self.store.set_fuel(FUEL);
         }
     }
 
-    /// Fuel used since the last [`Call::rewind`]; 0 if the engine counts none.
+    /// Fuel used since the last [`Call::rewind`]; 0 if the engine does not meter it.
     pub(crate) fn fuel(&self) -> u64 {
         if !self.runtime.purpose.fuel {
             return 0;
@@ -115,12 +115,12 @@ impl<'a> Call<'a> {
         self.store.get_fuel().map_or(0, |left| FUEL.saturating_sub(left))
     }
 
-    /// The most linear memory that the instance has had, in bytes.
+    /// The peak linear memory of the instance, in bytes.
     pub(crate) fn peak_memory(&self) -> usize {
         self.store.data().peak
     }
 
-    /// What a model whose language has a `print` printed in this instance, which `error` may have stopped.
+    /// The prints of this instance, if its language has a `print`. `error` may have stopped it.
     pub(crate) fn printed(&mut self, error: Option<&wasmtime::Error>) -> Option<String> {
         let printed = match error {
             Some(error) => dump::printed(error, &self.store),
@@ -132,21 +132,21 @@ impl<'a> Call<'a> {
         printed.map(|text| dump::harmless(&text))
     }
 
-    /// The pages of memory that a script wrote in this instance, which stops with that. Empty if the engine counts
-    /// no fuel or keeps no dump.
+    /// The pages of memory that a script wrote in this instance; reading them stops it. Empty if the engine does not
+    /// meter fuel or keeps no dump.
     pub(crate) fn written(&mut self) -> BTreeSet<u32> {
         let Some(function) = self.prints() else { return BTreeSet::new() };
-        // Without fuel a call stops before its first step, and the error has the memory.
+        // Without fuel a call stops before its first step, and the error contains the memory.
         let stopped = self.store.set_fuel(0).and_then(|()| self.invoke::<(), String>(&function, ()));
         stopped.err().map(|error| dump::written(&error, &self.store)).unwrap_or_default()
     }
 
-    /// The function by which a script says what it printed.
+    /// The function by which a script returns its prints.
     fn prints(&mut self) -> Option<ComponentExportIndex> {
         self.instance?.get_export_index(&mut self.store, None, "printed")
     }
 
-    /// The meaning of `error`, which ended this call.
+    /// Describes `error`, which ended this call.
     pub(crate) fn failure(&mut self, error: &wasmtime::Error) -> ScoreError {
         match dump::remains(error, &mut self.store) {
             Remains::Panic(text) => ScoreError::Trap { kind: text, at: None },

@@ -19,25 +19,25 @@ pub struct Model {
     pub(crate) generation: Generation,
     /// Used by credit models only.
     pub(crate) deciles: Deciles,
-    /// The labels of the factors, if the contract gives points without words.
+    /// The labels of the factors, if the interface returns points without words.
     pub(crate) labels: Vec<String>,
     pub(crate) notes: Notes,
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) linked: Linked,
     pub(crate) footprint: Footprint,
     pub(crate) tally: Tally,
-    /// Set when the model is published, so that calls of the self-test do not count.
+    /// Set when the model is published, so calls of the self-test do not count.
     pub(crate) supervisor: OnceLock<Weak<dyn Supervisor>>,
 }
 
 /// The cost of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
-    /// From the start of the call to a checked answer.
+    /// From the start of the call to the checked answer.
     pub took: Duration,
     /// Approximately the number of instructions; equal on every machine.
     pub fuel: u64,
-    /// The most linear memory of the instance, in bytes.
+    /// The peak linear memory of the instance, in bytes.
     pub memory: usize,
 }
 
@@ -51,7 +51,7 @@ impl Model {
         &self.info
     }
 
-    /// The label of the answers of this model.
+    /// The kind, version and digest that label this model's answers.
     pub fn reference(&self) -> &ModelRef {
         &self.reference
     }
@@ -68,12 +68,12 @@ impl Model {
         self.reference.digest
     }
 
-    /// What its author put beside the code.
+    /// The author's notes next to the code.
     pub fn notes(&self) -> &Notes {
         &self.notes
     }
 
-    /// Calls so far, and the failures of the model among them.
+    /// The number of calls so far, and how many of them the model failed.
     pub fn calls(&self) -> (u64, u64) {
         self.tally.calls()
     }
@@ -81,7 +81,7 @@ impl Model {
     /// Starts a fresh instance.
     ///
     /// # Errors
-    /// As [`Linked::start`].
+    /// Those of [`Linked::start`].
     pub(crate) fn start(&self) -> Result<(Call<'_>, &dyn Abi), ScoreError> {
         self.linked.start(&self.runtime)
     }
@@ -101,7 +101,7 @@ impl Model {
         answer
     }
 
-    /// As [`Self::ask`], without recording the call.
+    /// Like [`Self::ask`], without recording the call.
     pub(crate) fn unrecorded<Raw, T>(
         &self,
         ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
@@ -112,7 +112,7 @@ impl Model {
             let raw = ask(&mut call, abi);
             (fuel, memory) = (call.fuel(), call.peak_memory());
             self.tally.note_peak(memory);
-            // The instance ends here: the check of the answer does not need it.
+            // The instance ends here; checking the answer does not need it.
             raw.map_err(|error| call.failure(&error))
         });
         let answer = answer.and_then(check);

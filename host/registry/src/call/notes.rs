@@ -1,4 +1,4 @@
-//! What an author puts beside the code of a component, in sections that no model reads: its card, and the digest of the
+//! An author's notes next to the code of a component, in sections that no model reads: its card, and the digest of the
 //! wallets it was trained on.
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use assay_domain::Digest;
 /// The names of the sections.
 const CARD: &str = "assay-card";
 const TRAINING: &str = "assay-training";
-/// The largest card, in bytes.
+/// Maximum size of a card, in bytes.
 pub const LARGEST_CARD: usize = 256 << 10;
 
 /// The notes of a component.
@@ -18,12 +18,12 @@ pub const LARGEST_CARD: usize = 256 << 10;
 pub struct Notes {
     /// Its card, in TOML.
     pub card: Option<Arc<str>>,
-    /// SHA-256 of the file of features that it was trained on.
+    /// SHA-256 of the features file that it was trained on.
     pub training: Option<Digest>,
 }
 
 impl Notes {
-    /// The notes in `component`. A card that is too large or no text is none.
+    /// The notes in `component`. A card that is too large or is not text is ignored.
     pub fn of(component: &[u8]) -> Self {
         let mut notes = Self::default();
         let mut depth = 0_usize;
@@ -45,7 +45,7 @@ impl Notes {
         notes
     }
 
-    /// `component` with these notes at its end. It must not be signed yet.
+    /// Appends these notes to `component`, which must not be signed yet.
     pub fn put(&self, mut component: Vec<u8>) -> Vec<u8> {
         if let Some(card) = &self.card {
             append(&mut component, CARD, card.as_bytes());

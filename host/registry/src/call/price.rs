@@ -1,4 +1,4 @@
-//! What a model costs this host: its code and memory, and the time of an ordinary call.
+//! The cost of a model on this host: its code and memory, and the time of an ordinary call.
 
 use std::{
     hint::black_box,
@@ -13,19 +13,19 @@ use super::{
 use crate::{Class, Model, ScoreError, compile::compiled::Code, confine::engine::Runtime};
 use assay_domain::Score;
 
-/// What a loaded model costs.
+/// The cost of a loaded model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
     pub class: Class,
-    /// The engines that it is loaded on: as many calls as that run at the same time at full speed.
+    /// The engines that it is loaded on: this many calls run at the same time at full speed.
     pub lanes: usize,
-    /// The most linear memory of a call so far, in bytes. Each lane keeps about as much.
+    /// The peak linear memory of a call so far, in bytes. Each lane keeps about as much.
     pub memory: usize,
     /// Compiled code of all lanes together, in bytes.
     pub code: usize,
-    /// How long it took to compile, now or in an earlier start.
+    /// Time to compile it, now or in an earlier start.
     pub compile: Duration,
-    /// An ordinary call, when it was loaded: the median of nine.
+    /// Time of an ordinary call when it was loaded: the median of nine.
     pub call: Duration,
 }
 
@@ -56,7 +56,7 @@ impl Model {
     }
 }
 
-/// Says in the metrics what `model` costs, or that it is gone.
+/// Publishes the cost of `model` as metrics, or zeros if it was removed.
 pub(crate) fn publish(model: &Model, loaded: bool) {
     let Price { class, memory, code, compile, .. } = model.price();
     let labels = [
@@ -74,7 +74,7 @@ pub(crate) type Ask = Box<dyn Fn() -> Result<(), ScoreError>>;
 
 /// The time of an ordinary call: the median of nine.
 pub(crate) fn typical(model: &Arc<Model>) -> Duration {
-    // The second question is the ordinary one, if there are several.
+    // The second call is the ordinary one, if there are several.
     let Some((_, ask)) = calls(model).into_iter().take(2).next_back() else { return Duration::ZERO };
     let time = || {
         let started = Instant::now();
@@ -87,7 +87,7 @@ pub(crate) fn typical(model: &Arc<Model>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// The measured calls of a model, each with the name of its input.
+/// The calls of a model that are measured, each with the name of its input.
 pub(crate) fn calls(model: &Arc<Model>) -> Vec<(String, Ask)> {
     let ask = |name: &str, ask: Ask| (name.to_owned(), ask);
     match AnyKind::from(model) {

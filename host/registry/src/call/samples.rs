@@ -24,12 +24,12 @@ pub(crate) struct Sample {
 }
 
 /// More subjects, for a model that answers [`subjects`]: the wallets that people look at, and one wallet for each
-/// optional field, which lacks it.
+/// optional field, without that field.
 pub(crate) fn further(generation: Generation) -> Vec<Sample> {
     [wallets(), absent::each(generation)].into_iter().flatten().collect()
 }
 
-/// The subjects for models of this generation whose calls are measured.
+/// The subjects whose calls are measured, for models of this generation.
 pub(crate) fn subjects(generation: Generation) -> Vec<Sample> {
     let sample = |name, must_answer, features| Sample { name, features, must_answer };
     let mut all = vec![
@@ -51,7 +51,7 @@ pub(crate) fn subjects(generation: Generation) -> Vec<Sample> {
     all
 }
 
-/// Ten wallets as they are met, for people who look at scores.
+/// Ten typical wallets, for people who look at scores.
 pub(crate) fn wallets() -> Vec<Sample> {
     let wallet = |name, change: fn(&mut Features)| {
         let mut features = typical();
@@ -106,7 +106,7 @@ pub(crate) fn addresses() -> Vec<Address> {
     small.chain(spread).collect()
 }
 
-/// An ordinary wallet. Benchmarks use it too.
+/// An ordinary wallet, also used by benchmarks.
 pub(crate) fn typical() -> Features {
     Features {
         as_of: NOW,
@@ -130,7 +130,7 @@ pub(crate) fn typical() -> Features {
     }
 }
 
-/// A wallet on 16 chains and in 300 markets, for which a model takes more memory than for others.
+/// A wallet on 16 chains and in 300 markets, for which a model uses more memory than for others.
 pub(crate) fn crowded() -> Features {
     let Features { chains, markets, .. } = typical();
     let chains = chains.into_iter().cycle().take(16).collect();

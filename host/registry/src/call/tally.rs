@@ -1,4 +1,4 @@
-//! Counts of the calls of one model, and of its failures in a row.
+//! Counts the calls of one model, and its consecutive failures.
 
 use std::{
     sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed},
@@ -34,13 +34,13 @@ impl Tally {
             memory: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             typical: AtomicU64::new(0),
-            // Registered once: a lookup of a metric takes a tenth of the time of a call.
+            // Registered once: looking up a metric takes a tenth of the time of a call.
             counted: metrics::counter!("assay_model_calls_total", &labels),
             took: metrics::histogram!("assay_model_call_seconds", &labels),
         }
     }
 
-    /// Calls, and failures among them.
+    /// The number of calls, and how many of them failed.
     pub(crate) fn calls(&self) -> (u64, u64) {
         (self.calls.load(Relaxed), self.failures.load(Relaxed))
     }
@@ -55,7 +55,7 @@ impl Tally {
         (self.fuel.load(Relaxed), self.memory.load(Relaxed))
     }
 
-    /// Notes the memory of a call.
+    /// Records the memory of a call.
     pub(crate) fn note_peak(&self, memory: usize) {
         // Read first, as in `reset`.
         if self.peak.load(Relaxed) < memory {
@@ -63,7 +63,7 @@ impl Tally {
         }
     }
 
-    /// The most memory of a call so far, in bytes.
+    /// The peak memory of a call so far, in bytes.
     pub(crate) fn peak(&self) -> usize {
         self.peak.load(Relaxed)
     }
@@ -77,7 +77,7 @@ impl Tally {
         Duration::from_nanos(self.typical.load(Relaxed))
     }
 
-    /// Returns the failures in a row, this one included.
+    /// Records a call. Returns the number of consecutive failures, including this one.
     pub(crate) fn record(&self, took: Duration, error: Option<&ScoreError>) -> u32 {
         self.calls.fetch_add(1, Relaxed);
         self.counted.increment(1);
@@ -87,7 +87,7 @@ impl Tally {
                 self.failures.fetch_add(1, Relaxed);
                 self.in_a_row.fetch_add(1, Relaxed).saturating_add(1)
             }
-            // The host had no free instance: that is not a result of the model.
+            // The host had no free instance, which says nothing about the model.
             Some(ScoreError::Busy { .. }) => 0,
             _ => {
                 self.reset();
@@ -96,7 +96,7 @@ impl Tally {
         }
     }
 
-    /// Sets the failures in a row to zero.
+    /// Resets the consecutive failures.
     pub(crate) fn reset(&self) {
         // Read first: a write would make all cores compete for the cache line.
         if self.in_a_row.load(Relaxed) != 0 {

@@ -1,5 +1,5 @@
-//! A folder of compiled code: one file for each component and engine. It outlives a restart, and servers of one user
-//! may share it.
+//! A folder of compiled code: one file for each component and engine. It persists across restarts, and servers of one
+//! user may share it.
 
 use std::{
     fs,
@@ -18,7 +18,7 @@ use assay_domain::Digest;
 /// The compiled code of a component, from which each engine of a class loads its own copy or mapping.
 pub(crate) enum Code {
     Bytes(Vec<u8>),
-    /// A file of the folder below. Its pages are in memory once, for all engines.
+    /// A file in the folder below. Its pages are in memory once, for all engines.
     File {
         path: PathBuf,
         bytes: usize,
@@ -45,9 +45,9 @@ impl Code {
             Self::Bytes(code) => deserialize(engine, code),
             Self::File { path, bytes } => {
                 #[expect(unsafe_code, reason = "only servers of this user write to the folder")]
-                // SAFETY: as in `deserialize`. No file of the folder is written in place after it got its name.
+                // SAFETY: as in `deserialize`. No file in the folder is modified in place once it has its name.
                 let mapped = unsafe { Component::deserialize_file(engine, path) };
-                // A folder may forbid to run what is in it.
+                // A folder may forbid execution of its files.
                 mapped.or_else(|error| match fs::read(path) {
                     Ok(code) => deserialize(engine, code.get(..*bytes).unwrap_or_default()),
                     Err(_) => Err(error),
@@ -60,14 +60,14 @@ impl Code {
 fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
     #[expect(unsafe_code, reason = "the bytes come from the compiler")]
     // SAFETY: the bytes come from `precompile_component`, here or in a child process of the same program, over a pipe,
-    // or from a folder that others may not write to, with a checksum that matches. wasmtime compares its own version
-    // and the configuration of the engine.
+    // or from a folder that others may not write to, with a matching checksum. wasmtime compares its own version and
+    // the configuration of the engine.
     unsafe {
         Component::deserialize(engine, code)
     }
 }
 
-/// Code of an earlier start, and how long it took to compile then.
+/// Code from an earlier start, and the time it took to compile.
 pub(crate) struct Kept {
     pub code: Code,
     pub compile: Duration,
@@ -85,7 +85,7 @@ impl Staged {
         Code::File { path: self.temporary.clone(), bytes: self.bytes }
     }
 
-    /// Keeps the code for the next start. A failure only costs time then.
+    /// Keeps the code for the next start. If this fails, the next start compiles it again.
     pub(crate) fn keep(self) {
         if let Err(error) = fs::rename(&self.temporary, &self.path) {
             tracing::warn!(%error, "compiled code could not be kept");
@@ -95,7 +95,7 @@ impl Staged {
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        // Already renamed if it was kept. A file that stays is removed at a later start.
+        // Already renamed if it was kept. A leftover file is removed at a later start.
         let _ = fs::remove_file(&self.temporary);
     }
 }
@@ -105,11 +105,11 @@ pub(crate) struct Compiled {
     folder: PathBuf,
 }
 
-/// After the code: how many milliseconds it took to compile, and a checksum of all before it. A file that a full disk
-/// truncated is compiled again.
+/// After the code: the milliseconds it took to compile, and a checksum of everything before it. A file truncated by a
+/// full disk is compiled again.
 const TOOK: usize = 8;
 const CHECKSUM: usize = 32;
-/// The end of the name of code that is not kept yet.
+/// File extension of code that is not kept yet.
 const STAGED: &str = "tmp";
 /// Age at which staged code belongs to a server that died: longer than any compilation and self-test.
 const ABANDONED: Duration = Duration::from_secs(3_600);
@@ -125,19 +125,19 @@ impl Compiled {
             let staged = entry.path().extension().is_some_and(|end| end == STAGED);
             let age = entry.metadata().and_then(|file| file.modified()).ok().and_then(|used| used.elapsed().ok());
             if age.is_some_and(|age| age > if staged { ABANDONED } else { UNUSED }) {
-                // A file that stays only uses disk space.
+                // A leftover file only uses disk space.
                 let _ = fs::remove_file(entry.path());
             }
         }
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// Whether the folder has the code of this component.
+    /// Whether the folder contains the code of this component.
     pub(crate) fn has(&self, engine: &Engine, digest: &Digest) -> bool {
         self.path(engine, digest).exists()
     }
 
-    /// The kept code, to be shared by all engines or copied to each.
+    /// The kept code, shared by all engines or copied to each.
     pub(crate) fn get(&self, engine: &Engine, digest: &Digest, share: bool) -> Option<Kept> {
         let path = self.path(engine, digest);
         let mut bytes = fs::read(&path).ok()?;
@@ -156,7 +156,7 @@ impl Compiled {
         Some(Kept { code: Code::Bytes(bytes), compile })
     }
 
-    /// Writes code to the folder; it is kept once the component passes every check.
+    /// Writes code to the folder. It is kept once the component passes every check.
     pub(crate) fn stage(&self, engine: &Engine, digest: &Digest, code: &[u8], took: Duration) -> Option<Staged> {
         /// Two threads may compile the same component.
         static STAGES: AtomicU64 = AtomicU64::new(0);
@@ -177,13 +177,13 @@ impl Compiled {
         let of_it = format!("{digest}-");
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(&of_it)) {
-            // A file that stays only uses disk space.
+            // A leftover file only uses disk space.
             let _ = fs::remove_file(entry.path());
         }
     }
 
     fn path(&self, engine: &Engine, digest: &Digest) -> PathBuf {
-        // This hasher has fixed keys: the same engine has the same name after a restart.
+        // This hasher has fixed keys, so the same engine has the same name after a restart.
         let mut hasher = DefaultHasher::new();
         engine.precompile_compatibility_hash().hash(&mut hasher);
         self.folder.join(format!("{digest}-{:016x}.cwasm", hasher.finish()))

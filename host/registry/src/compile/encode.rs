@@ -21,11 +21,11 @@ impl EncodeError {
     }
 }
 
-/// `bytes` as a component. A component is returned unchanged; a core module is encoded with the WIT that wit-bindgen
-/// stored in it.
+/// Converts `bytes` to a component. A component is returned unchanged; a core module is encoded with the WIT that
+/// wit-bindgen stored in it.
 ///
 /// # Errors
-/// [`EncodeError`] if a core module holds no usable component type.
+/// [`EncodeError`] if a core module contains no usable component type.
 pub fn to_component(bytes: &[u8]) -> Result<Cow<'_, [u8]>, EncodeError> {
     if !is_core_module(bytes) {
         return Ok(Cow::Borrowed(bytes));

@@ -25,7 +25,7 @@ impl Generation {
         }
     }
 
-    /// That of an interface with this version, by its major number.
+    /// The generation of an interface with this version, by its major number.
     fn of(version: &str) -> Option<Self> {
         match version.split('.').next() {
             Some("1") => Some(Self::V1),
@@ -44,7 +44,7 @@ pub(crate) struct World {
     pub interface: String,
 }
 
-/// The imports of `component`, without interfaces that only contain types.
+/// The imports of `component`, except interfaces that only contain types.
 pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
     let needed = |item: &ComponentItem| match item {
         ComponentItem::Type(_) => false,
@@ -57,15 +57,15 @@ pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
     ty.imports(engine).filter(|(_, import)| needed(&import.ty)).map(|(name, _)| name.to_owned()).collect()
 }
 
-/// The world that the exports of a component name, found without compiling it.
+/// The world named by the exports of a component, found without compiling it.
 pub(crate) fn named(component: &[u8]) -> Result<World, LoadError> {
     among(&exports(component)?)
 }
 
-/// The names of what a component exports, found without compiling it.
+/// The names of a component's exports, found without compiling it.
 ///
 /// # Errors
-/// It is no component.
+/// If it is not a component.
 pub fn exports(component: &[u8]) -> Result<Vec<&str>, LoadError> {
     let invalid = |error: BinaryReaderError| LoadError::Invalid(error.to_string());
     let (mut depth, mut names) = (0_usize, Vec::new());

@@ -1,4 +1,4 @@
-//! Classes of models: how much a model may use of the host, chosen by what its component declares.
+//! Classes of models: the resources that a model may use, chosen by what its component declares.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use wasmparser::{BinaryReaderError, Parser, Payload};
 
 use crate::{Limits, LoadError, load_error::SMALLER};
 
-/// What a model may use. Each class that has a model on the shelf has engines of its own.
+/// The resources that a model may use. Each class with a model on the shelf has separate engines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// Rust, scorecards.
+    /// Rust and scorecards.
     Small,
-    /// JavaScript, many trees: more memory, in fewer calls at the same time.
+    /// JavaScript and many trees: more memory, fewer concurrent calls.
     Medium,
-    /// Python: only if `models.large_lanes` is not 0.
+    /// Python; only if `models.large_lanes` is not 0.
     Large,
 }
 
 /// Bytes of a small instance's memory that are cleared and reused for the next call: two pages of WebAssembly.
 pub(crate) const RESIDENT: usize = 128 << 10;
-/// Calls of each class that run at the same time, at most.
+/// Maximum concurrent calls of each class.
 const MEDIUM_CALLS: u32 = 64;
 const LARGE_CALLS_OF_A_LANE: u32 = 32;
-/// How much longer than a small model a large one may compile, and be tested.
+/// How many times as long as a small model a large one may take to compile and to test.
 const LARGE_PATIENCE: u32 = 6;
-/// How much longer a call may take: an interpreter takes in 3,200 lending events of a wallet in about 20 ms.
+/// How many times as long a call may take: an interpreter needs about 20 ms to read 3,200 lending events of a wallet.
 const MEDIUM_CALL: u32 = 2;
 const LARGE_CALL: u32 = 4;
 
@@ -41,7 +41,8 @@ impl Class {
         }
     }
 
-    /// The engines of this class: each has its own pool, so calls in different lanes do not wait for each other.
+    /// The number of engines of this class. Each has its own pool, so calls in different lanes do not wait for each
+    /// other.
     pub(crate) fn lanes(self, limits: &Limits, cores: u32) -> u32 {
         match self {
             Self::Small | Self::Medium => cores,
@@ -49,7 +50,7 @@ impl Class {
         }
     }
 
-    /// The modules, tables and memories of one component: a language that is not linked into one module has many.
+    /// The modules, tables and memories of one component. A language that is not linked into one module has many.
     pub(crate) fn parts(self) -> Parts {
         match self {
             Self::Small => Parts { modules: 4, tables: 2, memories: 1 },
@@ -58,20 +59,20 @@ impl Class {
         }
     }
 
-    /// The class of a component that declares this much.
+    /// The class of a component that declares these sizes.
     ///
     /// # Errors
-    /// [`LoadError::NeedsLarge`] if large models are refused, [`LoadError::TooDemanding`] if no class is enough.
+    /// [`LoadError::NeedsLarge`] if large models are refused, [`LoadError::TooDemanding`] if no class is large enough.
     pub(crate) fn of(declared: &Declared, limits: &Limits) -> Result<Self, LoadError> {
-        // The engines of medium models are faster for what does not stay resident in those of small ones.
+        // If its memory does not stay resident on engines of small models, a model runs faster on those of medium ones.
         let light = Limits { memory: limits.memory.min(RESIDENT), ..limits.clone() };
-        // In the order of preference. A file that is too large for medium may still be small.
+        // In order of preference. A file that is too large for medium may still be small.
         let medium = limits.of(Self::Medium);
         let mut choices = vec![(Self::Small, light), (Self::Medium, medium.clone()), (Self::Small, limits.clone())];
         if limits.large_lanes > 0 {
             choices.push((Self::Large, limits.of(Self::Large)));
         }
-        // A declared maximum counts if a class has it; many toolchains declare one that nobody needs.
+        // A declared maximum counts if some class allows it; many toolchains declare one that is never needed.
         let grown = Declared { memory: declared.most_memory, ..*declared };
         let chosen = [&grown, declared].into_iter().find_map(|declared| {
             choices.iter().find(|(_, limits)| declared.beyond(limits).is_none()).map(|(class, _)| *class)
@@ -81,7 +82,7 @@ impl Class {
             (Some(class), ..) => Ok(class),
             (None, None, Some(Beyond { has, advice })) => Err(LoadError::NeedsLarge { has, advice }),
             (None, Some(Beyond { has, advice }), _) => Err(LoadError::TooDemanding { has, advice }),
-            // What medium holds was chosen above.
+            // A component that fits medium was matched above.
             (None, None, None) => Ok(Self::Medium),
         }
     }
@@ -93,7 +94,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// How many of each one component may have.
+/// The maximum number of each in one component.
 pub(crate) struct Parts {
     pub modules: u32,
     pub tables: u32,
@@ -101,7 +102,7 @@ pub(crate) struct Parts {
 }
 
 impl Limits {
-    /// The limits of a class. The keys of the configuration are those of small models, and the others follow from them.
+    /// The limits of a class. The configuration keys are those of small models; the others are derived from them.
     pub(crate) fn of(&self, class: Class) -> Self {
         let mut limits = self.clone();
         match class {
@@ -129,7 +130,7 @@ impl Limits {
         limits
     }
 
-    /// The largest file that any class may have.
+    /// Maximum file size of any class.
     pub fn largest_file(&self) -> usize {
         self.of(Class::Large).file
     }
@@ -138,11 +139,11 @@ impl Limits {
 /// The sizes that a file declares, read before it is compiled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Declared {
-    /// Its bytes.
+    /// The size of the file, in bytes.
     pub file: usize,
-    /// The largest memory that a module begins with, in bytes.
+    /// The largest initial memory of a module, in bytes.
     pub memory: usize,
-    /// The most that one of its memories may grow to, if it says so.
+    /// The largest size to which a memory may grow, if it declares one.
     pub most_memory: usize,
     /// The elements of its largest table.
     pub table: usize,
@@ -179,7 +180,7 @@ impl Declared {
         Ok(found)
     }
 
-    /// The first thing that is more than these limits.
+    /// The first size that exceeds these limits.
     fn beyond(&self, limits: &Limits) -> Option<Beyond> {
         let Self { file, memory, table, .. } = *self;
         let all = [
@@ -233,7 +234,7 @@ mod tests {
             ("256", 8_192, Err("needs_large"), Ok(Class::Large)),
             ("257", 0, Err("too_demanding"), Err("too_demanding")),
             ("1", 8_193, Err("too_demanding"), Err("too_demanding")),
-            // A declared maximum counts if the class is there; a maximum beyond every class says nothing.
+            // A declared maximum counts if the class is available; a maximum beyond every class is ignored.
             ("1 1", 0, Ok(Class::Small), Ok(Class::Small)),
             ("1 40", 0, Ok(Class::Medium), Ok(Class::Medium)),
             ("1 200", 0, Ok(Class::Small), Ok(Class::Large)),

@@ -1,5 +1,5 @@
-//! Reads the memory of an instance that stopped, if its engine keeps it: the text of a panic, the prints of a
-//! script, a full stack, or what was written.
+//! Reads the memory of a stopped instance, if its engine keeps it: the message of a panic, the prints of a script, a
+//! full stack, or the written pages.
 
 use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt as _};
 
@@ -13,25 +13,25 @@ struct Mark {
     start: &'static [u8],
 }
 
-/// The message of a panic, which the crate `assay-model` or the runtime of a script writes there.
+/// The message of a panic, written there by the crate `assay-model` or the runtime of a script.
 const PANIC: Mark = Mark { mark: b"ASSAY-PANIC:", start: b"panicked at " };
 /// The prints of a script.
 const PRINT: Mark = Mark { mark: b"ASSAY-PRINT:", start: b"printed:" };
-/// Maximum number of characters of a panic that are shown.
+/// Maximum number of characters of a panic message that are shown.
 const LONGEST: usize = 600;
 const PAGE: usize = 4096;
-/// Flags of a page in `/proc/self/pagemap`: it is in memory, and it is that of a file, which nobody wrote.
+/// Flags of a page in `/proc/self/pagemap`: the page is in memory, and it is an unwritten page of a file.
 const PRESENT: u64 = 1 << 63;
 const OF_FILE: u64 = 1 << 61;
 
 pub(crate) enum Remains {
     Panic(String),
-    /// The pointer of the guest's own stack is outside of the memory.
+    /// The guest's own stack pointer is outside of the memory.
     FullStack,
     Nothing,
 }
 
-/// Looks into the instance that `error` stopped.
+/// Inspects the instance that `error` stopped.
 pub(crate) fn remains(error: &wasmtime::Error, store: &mut Store<Guest>) -> Remains {
     let Some(dump) = error.downcast_ref::<WasmCoreDump>() else { return Remains::Nothing };
     let memories = || dump.memories().iter();
@@ -41,7 +41,7 @@ pub(crate) fn remains(error: &wasmtime::Error, store: &mut Store<Guest>) -> Rema
     if !matches!(error.downcast_ref::<Trap>(), Some(Trap::MemoryOutOfBounds)) {
         return Remains::Nothing;
     }
-    // Compilers for WebAssembly keep the pointer of the stack in the first global, and the stack below everything else.
+    // Compilers for WebAssembly keep the stack pointer in the first global, and the stack below everything else.
     let pointer = dump.globals().first().map(|global| global.get(&mut *store));
     match pointer {
         Some(Val::I32(pointer)) if pointer < 0 => Remains::FullStack,
@@ -49,7 +49,7 @@ pub(crate) fn remains(error: &wasmtime::Error, store: &mut Store<Guest>) -> Rema
     }
 }
 
-/// `text` of a model for a terminal, which would follow the control characters in it.
+/// Makes a model's `text` safe for a terminal, which would interpret its control characters.
 pub(crate) fn harmless(text: &str) -> String {
     let shown = |character: char| match character {
         '\n' | '\t' => character,
@@ -66,23 +66,23 @@ fn panic(memory: &[u8]) -> Option<String> {
     Some(harmless(&line))
 }
 
-/// What a script printed before `error` stopped it.
+/// The prints of a script before `error` stopped it.
 pub(crate) fn printed(error: &wasmtime::Error, store: &Store<Guest>) -> Option<String> {
     let dump = error.downcast_ref::<WasmCoreDump>()?;
     let text = dump.memories().iter().find_map(|memory| marked(memory.data(store), PRINT))?;
     text.split_once(':').map(|(_, printed)| printed.to_owned())
 }
 
-/// The pages of memory that were written until `error` stopped it.
+/// The pages of memory that were written before `error` stopped it.
 pub(crate) fn written(error: &wasmtime::Error, store: &Store<Guest>) -> BTreeSet<u32> {
     let dump = error.downcast_ref::<WasmCoreDump>();
     let memory = dump.and_then(|dump| dump.memories().first());
     memory.map(|memory| written_pages(memory.data(store))).unwrap_or_default()
 }
 
-/// The written pages of `memory`, as the kernel counts them: a page that has its old content again counts too. The
-/// memory begins as a mapped file; pages beyond it that were only read are among them. Empty if the system does not
-/// say, or has larger pages.
+/// The written pages of `memory`, as the kernel counts them; a page that has its old content again counts too. The
+/// memory begins as a mapped file; beyond the file, pages that were only read also count. Empty if the system does not
+/// report them, or has larger pages.
 fn written_pages(memory: &[u8]) -> BTreeSet<u32> {
     let flags = flags(memory).unwrap_or_default();
     let written = (0..).zip(flags).filter(|(_, flags)| flags & (PRESENT | OF_FILE) == PRESENT);
@@ -100,7 +100,7 @@ fn flags(memory: &[u8]) -> io::Result<Vec<u64>> {
     Ok(flags.as_chunks().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)).collect())
 }
 
-/// The text behind a mark, up to a zero.
+/// The text after a mark, up to a zero byte.
 fn marked(memory: &[u8], Mark { mark, start }: Mark) -> Option<String> {
     let marks = memory.windows(mark.len()).enumerate().filter(|(_, bytes)| *bytes == mark);
     let mut texts = marks.filter_map(|(at, _)| memory.get(at + mark.len()..)).filter(|text| text.starts_with(start));

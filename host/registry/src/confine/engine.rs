@@ -13,32 +13,32 @@ use super::{
 };
 use crate::{Class, Limits};
 
-/// Each shard has its own code and pool; a machine with more cores also has other work.
+/// Each shard has its own code and pool. A machine with more cores also has other work.
 const MAX_SHARDS: u32 = 16;
 
 /// The features of an engine. Each one except the pool slows every call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Purpose {
-    /// Instances come from a pool that is allocated in advance.
+    /// Whether instances come from a pool that is allocated in advance.
     pub pool: bool,
-    /// If it is safe, the memory of larger classes is cleared page by page.
+    /// Whether the memory of larger classes is cleared page by page, if that is safe.
     pub scan: bool,
-    /// Calls have a deadline.
+    /// Whether calls have a deadline.
     pub epoch: bool,
-    /// Calls report a cost that is the same on every machine.
+    /// Whether calls report a cost that is the same on every machine.
     pub fuel: bool,
-    /// An instance that stopped can be looked into.
+    /// Whether the memory of a stopped instance can be inspected.
     pub dump: bool,
 }
 
 impl Purpose {
     pub(crate) const SERVE: Self = Self { pool: true, scan: true, epoch: true, fuel: false, dump: false };
-    /// For authors: limits as in service, and what a panic said.
+    /// For authors: limits as in service, with panic messages.
     pub(crate) const CHECK: Self = Self { dump: true, ..Self::SERVE };
     /// For the shadow engine.
     pub(crate) const SHADOW: Self = Self { fuel: true, ..Self::SERVE };
     pub(crate) const COUNT: Self = Self { pool: false, ..Self::SHADOW };
-    /// For authors: the cost of each call, and what a panic said.
+    /// For authors: the cost of each call, with panic messages.
     pub(crate) const TRY: Self = Self { dump: true, ..Self::COUNT };
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Runtime {
     pub class: Class,
     /// The limits of the class.
     pub limits: Limits,
-    /// Why there is no pool, if the purpose has one and the machine has no room for it.
+    /// Why there is no pool, if the purpose asks for one and the machine has no room for it.
     pub without_pool: Option<String>,
     _clock: Option<Clock>,
 }
@@ -60,8 +60,8 @@ impl Runtime {
     /// If this processor or this configuration cannot run WebAssembly at all.
     pub(crate) fn new(limits: &Limits, purpose: Purpose, class: Class) -> wasmtime::Result<Self> {
         let limits = limits.of(class);
-        // Two cores that share one pool compete for its locks and cache lines: they make 1.5 times the calls of one
-        // core, instead of twice.
+        // Two cores that share one pool compete for its locks and cache lines: together they make 1.5 times the calls
+        // of one core instead of twice as many.
         let cores = thread::available_parallelism().map_or(1, |cores| u32::try_from(cores.get()).unwrap_or(MAX_SHARDS));
         let lanes = class.lanes(&limits, cores);
         let shards = if purpose.pool { lanes.min(MAX_SHARDS).min(limits.instances).max(1) } else { 1 };
@@ -75,7 +75,8 @@ impl Runtime {
                 None,
             ),
             (false, Err(error)) => return Err(error),
-            // A pool reserves a terabyte of addresses, which a container may forbid. Without a pool calls are slower.
+            // A pool reserves a terabyte of address space, which a container may forbid. Without a pool calls are
+            // slower.
             (true, Err(error)) => {
                 let engine = Engine::new(&config(&limits, Purpose { pool: false, ..purpose }, None))?;
                 (Shard::new(engine, limits.instances), Vec::new(), Some(format!("{error:#}")))
@@ -102,7 +103,7 @@ impl Runtime {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// `None` when every instance is used.
+    /// `None` if every instance is in use.
     pub(crate) fn take_slot(&self) -> Option<Slot<'_>> {
         shard::take_slot(&self.first, &self.others)
     }
@@ -111,7 +112,7 @@ impl Runtime {
 /// An engine that only compiles.
 ///
 /// # Errors
-/// As [`Runtime::new`].
+/// Those of [`Runtime::new`].
 pub(crate) fn compiling(purpose: Purpose) -> wasmtime::Result<Engine> {
     Engine::new(&config(&Limits::default(), purpose, None))
 }
@@ -124,7 +125,7 @@ fn config(limits: &Limits, purpose: Purpose, pool: Option<(Class, u32)>) -> Conf
         .consume_fuel(purpose.fuel)
         .max_wasm_stack(limits.stack)
         .cranelift_opt_level(OptLevel::Speed)
-        // Different processors must give the same bits.
+        // All processors must produce the same bits.
         .cranelift_nan_canonicalization(true)
         .relaxed_simd_deterministic(true)
         .coredump_on_trap(purpose.dump)
@@ -148,8 +149,8 @@ fn pool_of(class: Class, slots: u32, purpose: Purpose, limits: &Limits) -> Pooli
         .table_elements(limits.table)
         .max_unused_warm_slots(64)
         // The memory of a small guest stays resident, so a call makes no system call: 10 us instead of 23. Memory
-        // beyond that is returned to the system, which is cheaper than clearing it, unless the kernel says which pages
-        // were written: then only these are cleared.
+        // beyond that is returned to the system, which is cheaper than clearing it, unless the kernel reports which
+        // pages were written: then only these are cleared.
         .linear_memory_keep_resident(if scan { limits.memory } else { RESIDENT.min(limits.memory) })
         .table_keep_resident(limits.table.saturating_mul(size_of::<usize>()))
         .pagemap_scan(if scan { Enabled::Auto } else { Enabled::No });
@@ -157,8 +158,8 @@ fn pool_of(class: Class, slots: u32, purpose: Purpose, limits: &Limits) -> Pooli
 }
 
 /// Whether the engines may ask the kernel which pages of an instance were written, to clear only these after a call
-/// (`PAGEMAP_SCAN`, Linux 6.7 and later): the kernel answers, and nothing can be swapped out. A page that was written
-/// and then swapped out is not reported, so it would keep what one call left for the next one.
+/// (`PAGEMAP_SCAN`, Linux 6.7 and later). The kernel must support it, and nothing may be swapped out: a page that was
+/// written and then swapped out is not reported, so the next call would see data of the previous one.
 fn can_scan() -> bool {
     let without_swap = fs::read_to_string("/proc/swaps").is_ok_and(|swaps| swaps.lines().count() <= 1);
     without_swap && PoolingAllocationConfig::is_pagemap_scan_available()

@@ -1,4 +1,4 @@
-//! The engines of each class. Those of a class are made when its first model is loaded, and end with its last one.
+//! The engines of each class. They are created when the first model of the class is loaded, and end with its last one.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -8,10 +8,10 @@ use super::engine::{self, Purpose, Runtime};
 use crate::{Class, Limits, LoadError};
 
 pub(crate) struct Engines {
-    /// Of small models; those of the other classes follow from them.
+    /// The limits of small models; those of the other classes are derived from them.
     pub limits: Limits,
     purpose: Purpose,
-    /// Compiles nothing and runs nothing: it names compiled code, which is the same in every class.
+    /// Compiles and runs nothing: names compiled code, which is the same in every class.
     pub names: Engine,
     made: Mutex<[Weak<Runtime>; Class::ALL.len()]>,
 }

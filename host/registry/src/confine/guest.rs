@@ -1,4 +1,4 @@
-//! What the host stores beside an instance: the bounds of one call, and what the instance used.
+//! The host's data for an instance: the bounds of one call, and the resources that the instance used.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use wasmtime::{ResourceLimiter, UpdateDeadline};
 use super::clock;
 use crate::Limits;
 
-/// Checks of the clock, half a deadline apart, after which a call ends even if it had little processor time.
+/// Maximum checks of the clock, half a deadline apart. After them a call ends even if it had little CPU time.
 const MAX_CHECKS: u32 = 20;
 
 /// A limit that a guest asked to exceed.
@@ -23,11 +23,11 @@ pub(crate) struct Guest {
     max_memory: usize,
     max_table: usize,
     deadline: Duration,
-    /// The most linear memory so far, in bytes.
+    /// The peak linear memory so far, in bytes.
     pub peak: usize,
-    /// The request that the host refused.
+    /// The request that the host denied.
     pub denied: Option<Denied>,
-    /// Checks of the clock in this call, and the processor time at the first one.
+    /// The number of clock checks in this call, and the CPU time at the first one.
     checks: u32,
     first_check: Option<Duration>,
 }
@@ -38,14 +38,14 @@ impl Guest {
         Self { max_memory: memory, max_table: table, deadline, peak: 0, denied: None, checks: 0, first_check: None }
     }
 
-    /// Starts the time of a call. Returns the ticks until the first check of the clock.
+    /// Starts the time of a call. Returns the ticks until the first clock check.
     pub(crate) fn restart(&mut self) -> u64 {
         self.checks = 0;
         clock::ticks(self.deadline / 2)
     }
 
-    /// Half of the deadline is over. On a busy machine the thread may not have run for that long: the call continues
-    /// until it has had its processor time, or until [`MAX_CHECKS`].
+    /// Called after half of the deadline. On a busy machine the thread may not have run for that long: the call
+    /// continues until it has had its CPU time, or until [`MAX_CHECKS`].
     pub(crate) fn check_clock(&mut self) -> UpdateDeadline {
         let now = clock::processor_time();
         let half = self.deadline / 2;

@@ -1,4 +1,4 @@
-//! The engines of each class, and what confines a call: memory, fuel, deadline, no imports but printing.
+//! The engines of each class, and the confinement of a call: memory, fuel, deadline, and no imports except printing.
 
 pub(crate) mod class;
 pub(crate) mod clock;

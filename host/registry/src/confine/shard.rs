@@ -1,5 +1,5 @@
-//! Shards: calls that run at the same time use separate engines if there are enough, so that they share no memory
-//! that is written. A thread returns to the shard that it used last while that one is idle.
+//! Shards: concurrent calls use separate engines if there are enough, to share no memory that is written. A thread
+//! returns to the shard that it used last, if that shard is idle.
 
 use std::{
     cell::Cell,
@@ -10,14 +10,14 @@ use wasmtime::{Engine, component::Linker};
 
 use super::guest::Guest;
 
-/// One engine, with one slot for each instance of its pool. Aligned, so that taking a slot does not slow reads of other
+/// One engine, with one slot for each instance of its pool. Aligned, so taking a slot does not slow reads of other
 /// shards.
 #[repr(align(128))]
 pub(crate) struct Shard {
     pub engine: Engine,
     /// Always empty: a model can import nothing.
     pub linker: Linker<Guest>,
-    /// An exhausted pool is an error deep inside an instantiation, so a call is rejected before that.
+    /// An exhausted pool fails deep inside an instantiation, so a call is rejected before that.
     slots: u32,
     used: AtomicU32,
 }
@@ -34,7 +34,7 @@ impl Shard {
     }
 }
 
-/// The right of a call to one instance, until dropped.
+/// A call's right to one instance, until dropped.
 pub(crate) struct Slot<'a> {
     pub shard: &'a Shard,
     pub index: usize,
@@ -54,7 +54,7 @@ thread_local! {
     };
 }
 
-/// A slot of an idle shard, otherwise of any shard; `None` when all slots are used.
+/// Takes a slot of an idle shard, otherwise of any shard; `None` if all slots are in use.
 pub(crate) fn take_slot<'a>(first: &'a Shard, others: &'a [Shard]) -> Option<Slot<'a>> {
     let (last, count) = (LAST.get(), others.len() + 1);
     let shard = |index: usize| if index == 0 { Some(first) } else { others.get(index - 1) };
@@ -85,7 +85,7 @@ mod tests {
         let (three, four) = (take().unwrap(), take().unwrap());
         assert!(take().is_none());
         drop((two, three, four));
-        // The last shard of this thread is busy: it moves to the other one and stays there.
+        // The last shard of this thread is busy: the thread moves to the other one and stays there.
         let again = take().unwrap();
         assert_ne!(again.index, one.index);
         let index = again.index;

@@ -5,17 +5,17 @@ use wasmparser::{BinaryReaderError, FunctionBody, Operator, Parser, Payload};
 
 use crate::LoadError;
 
-/// Modules and components within each other. An encoded model has two.
+/// Maximum nesting of modules and components. An encoded model has two levels.
 const DEPTH: usize = 16;
-/// Modules and components in all. A Python interpreter with its libraries has about twenty.
+/// Maximum number of modules and components. A Python interpreter with its libraries has about twenty.
 const PARTS: usize = 256;
-/// Sections in all, of every module and component.
+/// Maximum number of sections over all modules and components.
 const SECTIONS: usize = 20_000;
-/// Functions in all. A Python interpreter has about 15,000.
+/// Maximum number of functions. A Python interpreter has about 15,000.
 const FUNCTIONS: usize = 100_000;
-/// Bytes of one function. The largest one of a Python interpreter has about 200,000.
+/// Maximum bytes of one function. The largest one in a Python interpreter has about 200,000.
 const BODY: u64 = 1 << 20;
-/// Loops within each other in one function. The time of the compiler grows with the square of it.
+/// Maximum nesting of loops in one function. The compile time grows with its square.
 const LOOPS: usize = 64;
 
 /// Walks `bytes` once, without recursion.

@@ -1,5 +1,5 @@
 //! The differences between the interface of a component and its contract, by function, record and field. Linking only
-//! reports that there is one.
+//! reports that there is a difference.
 
 use wasmtime::{
     Engine,

@@ -37,10 +37,10 @@ use crate::{
 use assay_domain::{Digest, ModelInfo, ModelRef};
 use whole::whole;
 
-/// The result of the examination of a file.
+/// The result of examining a file.
 pub(crate) struct Examined {
     pub digest: Digest,
-    /// Where it is WebAssembly that some class holds.
+    /// Present if the file is WebAssembly that fits a class.
     pub class: Option<Class>,
     /// The model, if it can be called; it is served only if there is no problem.
     pub model: Option<Arc<Model>>,
@@ -48,7 +48,7 @@ pub(crate) struct Examined {
     pub info: Option<ModelInfo>,
     /// In the order of the steps.
     pub problems: Vec<LoadError>,
-    /// The size of the component, even if it was encoded from a core module.
+    /// The size of the component, including one encoded from a core module.
     pub component_bytes: usize,
     pub was_core_module: bool,
     pub compile: Duration,
@@ -60,7 +60,7 @@ pub(crate) fn digest(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
 }
 
-/// Examines `bytes` on the engines of its class. It compiles them, so it does not run in a request.
+/// Examines `bytes` on the engines of its class. Compiles them, so must not run in a request.
 pub(crate) fn examine(bytes: &[u8], engines: &Engines, compiled: Option<&Compiled>) -> Examined {
     let mut found = Examined {
         digest: digest(bytes),
@@ -79,10 +79,10 @@ pub(crate) fn examine(bytes: &[u8], engines: &Engines, compiled: Option<&Compile
     found
 }
 
-/// The class of a file, before anything of it is compiled.
+/// The class of a file, before any of it is compiled.
 ///
 /// # Errors
-/// Why this server compiles no such file.
+/// Why this server does not compile the file.
 pub(crate) fn class(bytes: &[u8], limits: &Limits) -> Result<Class, LoadError> {
     if bytes.len() > limits.largest_file() {
         return Err(LoadError::TooLarge { size: bytes.len() as u64, most: limits.largest_file() });
@@ -129,9 +129,9 @@ struct Ready {
     component: Component,
     code: Code,
     component_bytes: usize,
-    /// How long it took to compile, now or in an earlier start.
+    /// Time to compile it, now or in an earlier start.
     compile: Duration,
-    /// Where it was compiled now.
+    /// Present if it was compiled now.
     staged: Option<Staged>,
 }
 
@@ -152,7 +152,7 @@ fn compile(
     runtime: &Runtime,
     compiled: Option<&Compiled>,
 ) -> Result<Ready, LoadError> {
-    // A copy for each engine costs little for a small model, and needs no file that stays.
+    // Copying a small model to each engine costs little, and needs no lasting file.
     let share = runtime.class != Class::Small;
     if let Some(Kept { code, compile }) = compiled.and_then(|compiled| compiled.get(&engines.names, &digest, share))
         && let Ok(component) = code.load(runtime.engine())
@@ -246,7 +246,7 @@ fn describe(linked: &Linked, world: &World, runtime: &Runtime) -> Result<ModelIn
 
 fn load_error(error: &wasmtime::Error) -> LoadError {
     let text = in_words(error);
-    // The pool rejects a component that does not fit into any of its instances.
+    // The pool rejects a component that fits none of its instances.
     if text.contains("exceeds the limit") || text.contains("exceeds the configured maximum") {
         let advice = "It declares less than it uses: link it into one module, or build it again with its toolchain";
         LoadError::TooDemanding { has: text, advice }

@@ -17,7 +17,7 @@ use crate::{
 };
 use assay_domain::{Decile, Factor, ModelKind, Score};
 
-/// One missed deadline may be caused by a busy machine; this many are caused by the model.
+/// A busy machine may cause one missed deadline; this many are the model's fault.
 const ATTEMPTS: u32 = 3;
 
 /// Calls every function of `model`, fills its table of deciles, and returns the model with every problem.
@@ -51,10 +51,10 @@ pub(crate) fn run(mut model: Model) -> (Arc<Model>, Vec<LoadError>) {
     (model, once(test.problems))
 }
 
-/// The inputs that a problem names; the others are counted.
+/// Maximum number of inputs that a problem names; the others are counted.
 const NAMED: usize = 5;
 
-/// Each problem once, with the inputs that show it.
+/// Lists each problem once, with the inputs that show it.
 fn once(problems: Vec<(String, String)>) -> Vec<LoadError> {
     let mut found: Vec<(Vec<String>, String)> = Vec::new();
     for (input, problem) in problems {
@@ -72,7 +72,7 @@ fn once(problems: Vec<(String, String)>) -> Vec<LoadError> {
     found.into_iter().map(error).collect()
 }
 
-/// The factors of the first answer, which are those of every answer.
+/// The factors of the first answer, which every answer must have.
 #[derive(Default)]
 struct SameFactors(Option<(&'static str, Vec<String>)>);
 
@@ -95,7 +95,7 @@ impl SameFactors {
 
 struct SelfTest {
     started: Instant,
-    /// Inputs and what is wrong with the answers to them.
+    /// Inputs and the problems of their answers.
     problems: Vec<(String, String)>,
 }
 
@@ -129,7 +129,8 @@ impl SelfTest {
         });
     }
 
-    /// Tests all subjects; those beyond the first ones only while the model has no problem with these, and in time.
+    /// Tests all subjects. Those after the first ones are tested only if the model has no problem with these, and in
+    /// time.
     fn each(&mut self, model: &Model, mut test: impl FnMut(&mut Self, Sample)) {
         samples::subjects(model.generation).into_iter().for_each(|sample| test(self, sample));
         if !self.problems.is_empty() {
@@ -149,7 +150,7 @@ impl SelfTest {
         }
     }
 
-    /// The labels of the factors of an ordinary wallet, which are those of every wallet.
+    /// The labels of the factors of an ordinary wallet, which every wallet must have.
     fn labels(&self, model: &Model) -> Result<Vec<String>, (String, String)> {
         let features = samples::detailed();
         let factors = with_attempts(|| {

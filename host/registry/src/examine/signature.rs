@@ -15,7 +15,7 @@ use crate::LoadError;
 const HEAD: &[u8; 18] = b"\0\x70\x0fassay-signature";
 const KEY: usize = 32;
 const SIGNATURE: usize = 64;
-/// What is signed begins with this, so that no other use of a key makes a valid signature.
+/// Prefix of the signed data, so no other use of a key makes a valid signature.
 const PURPOSE: &[u8] = b"assay model 1\0";
 
 /// A key whose signatures a server may trust, in 64 hexadecimal digits.
@@ -58,7 +58,7 @@ impl From<PublicKey> for String {
 pub struct SigningKey(Ed25519KeyPair);
 
 impl SigningKey {
-    /// A new key, and its secret in 64 hexadecimal digits.
+    /// Generates a key, and returns its secret in 64 hexadecimal digits.
     ///
     /// # Errors
     /// If the system has no randomness.
@@ -69,7 +69,7 @@ impl SigningKey {
         Ok((Self::read(&text)?, text))
     }
 
-    /// The key of a secret. No error shows it.
+    /// Reads the key of a secret. No error shows the secret.
     ///
     /// # Errors
     /// If it is not 64 hexadecimal digits.
@@ -86,7 +86,7 @@ impl SigningKey {
         PublicKey(key)
     }
 
-    /// `file` with a signature at its end, in place of the one that it may have.
+    /// Appends a signature to `file`, replacing the one that it may have.
     pub fn sign(&self, file: &[u8]) -> Vec<u8> {
         let content = split(file).map_or(file, |signed| signed.content);
         let signature = self.0.sign(&message(content));
@@ -94,7 +94,7 @@ impl SigningKey {
     }
 }
 
-/// A file with a signature, which is not checked yet.
+/// A file with a signature that is not checked yet.
 struct Signed<'a> {
     content: &'a [u8],
     key: PublicKey,
@@ -118,12 +118,13 @@ impl Signed<'_> {
     }
 }
 
-/// Who signed `file`; `None` if it has no valid signature.
+/// The key that signed `file`; `None` without a valid signature.
 pub fn signer(file: &[u8]) -> Option<PublicKey> {
     split(file).filter(Signed::holds).map(|signed| signed.key)
 }
 
-/// Refuses a file that no key of `trust` signed. Without keys, a file needs no signature; one that it has must hold.
+/// Refuses a file that no key of `trust` signed. Without keys, a file needs no signature, but one that it has must be
+/// valid.
 pub(crate) fn check(file: &[u8], trust: &[PublicKey]) -> Result<(), LoadError> {
     match split(file) {
         None if trust.is_empty() => Ok(()),
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(signer(&signed), Some(author.public()));
         assert_eq!(check(FILE, &trust), Err(LoadError::Unsigned));
         assert_eq!(check(&stranger.sign(FILE), &trust), Err(LoadError::Untrusted(stranger.public())));
-        // A revoked key is one that is not in the list any more.
+        // A revoked key is no longer in the list.
         assert_eq!(check(&signed, &[stranger.public()]), Err(LoadError::Untrusted(author.public())));
         for at in 0..signed.len() {
             let mut other = signed.clone();
@@ -163,7 +164,7 @@ mod tests {
         let mut longer = signed.clone();
         longer.push(0);
         assert_eq!(check(&longer, &trust), Err(LoadError::Unsigned));
-        // The stranger's name is replaced by the author's.
+        // The stranger's key is replaced by the author's.
         let mut renamed = stranger.sign(FILE);
         let at = FILE.len() + HEAD.len();
         renamed[at..at + KEY].copy_from_slice(&author.public().0);

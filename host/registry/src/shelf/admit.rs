@@ -1,4 +1,4 @@
-//! What may enter the catalogue: a model that passed every check, under a version that no other bytes have.
+//! Admission to the catalogue: a model that passed every check, under a version that no other bytes have.
 
 use std::sync::{Arc, Weak};
 
@@ -14,7 +14,7 @@ use crate::{
 use assay_domain::{Digest, ModelRef};
 
 impl Shared {
-    /// A model that may enter the catalogue: a new one, or one that is loaded with the same bytes.
+    /// Admits a model to the catalogue: a new one, or one that is loaded with the same bytes.
     pub(crate) fn admit(&self, bytes: &[u8]) -> Result<Admitted, Box<Rejected>> {
         let digest = examine::digest(bytes);
         match self.loaded(&digest) {
@@ -30,7 +30,7 @@ impl Shared {
         entry.map(|entry| entry.model.reference().clone())
     }
 
-    /// Admits the model that the examination of a file found.
+    /// Admits the model found by examining a file.
     pub(crate) fn accept(&self, digest: Digest, found: Result<Examined, LoadError>) -> Result<Admitted, Box<Rejected>> {
         let rejected = |info, error| Err(Box::new(Rejected { digest: Some(digest), info, error }));
         if let Some(reference) = self.loaded(&digest) {
@@ -51,7 +51,7 @@ impl Shared {
             return rejected(info, LoadError::VersionTaken { kind: key.0, version: key.1, loaded });
         }
         let supervisor: Weak<dyn Supervisor> = self.this.clone();
-        // Set once: this is a new model.
+        // Not set before: this is a new model.
         let _ = model.supervisor.set(supervisor);
         Ok(Admitted::New(model))
     }
@@ -71,7 +71,7 @@ impl Admitted {
     }
 }
 
-/// Adds what was admitted.
+/// Adds the admitted model.
 pub(crate) fn enter(catalogue: &mut Catalogue, admitted: Admitted) -> Key {
     let key = (admitted.reference().kind, admitted.reference().version.clone());
     if let Admitted::New(model) = admitted {

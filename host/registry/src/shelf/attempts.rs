@@ -1,4 +1,4 @@
-//! Notes about files that are being loaded. A note that stays tells the next start that the server ended meanwhile.
+//! Notes about files that are being loaded. A leftover note tells the next start that the server ended during the load.
 
 use std::{
     fs,
@@ -8,10 +8,10 @@ use std::{
 use crate::LoadError;
 use assay_domain::Digest;
 
-/// The server may end for another reason while it loads a file, so the first time is no reason to refuse the file.
+/// The server may end for another reason while it loads a file, so the first time does not count against the file.
 const DEATHS: usize = 2;
 
-/// A file that is being loaded. Dropping it removes the note.
+/// An attempt to load a file. Dropping it removes the note.
 pub(crate) struct Attempt {
     note: PathBuf,
 }
@@ -38,7 +38,7 @@ impl Attempt {
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        // If it stays, the file may be tried once less.
+        // If the note stays, the file gets one attempt fewer.
         let _ = fs::remove_file(&self.note);
     }
 }

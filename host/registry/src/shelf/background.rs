@@ -1,5 +1,5 @@
-//! A thread that examines large files, one at a time, so that small ones do not wait for a minute of compiling. The
-//! compiler of large models has the lowest priority; the self-test does not, because its time is limited.
+//! A thread that examines large files, one at a time, so small ones do not wait for a minute of compiling. The compiler
+//! of large models has the lowest priority; the self-test does not, because its time is limited.
 
 use std::{
     collections::VecDeque,
@@ -17,7 +17,7 @@ use super::Stamp;
 use crate::LoadError;
 use assay_domain::{Digest, ModelRef};
 
-/// A large file.
+/// A large file to compile.
 pub(crate) struct RecompileTask {
     pub digest: Digest,
     pub bytes: Vec<u8>,
@@ -40,13 +40,13 @@ pub(crate) struct Upload {
 pub(crate) struct Turn(Arc<AtomicBool>);
 
 impl Turn {
-    /// Returns true for the first of worker and caller.
+    /// Returns true for whichever of worker and caller is first.
     pub(crate) fn take(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
     }
 }
 
-/// The thread; it ends after its current job when this is dropped.
+/// The thread. It ends after its current job when this is dropped.
 pub(crate) struct Background(Arc<Queue>);
 
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl Background {
         Ok(Self(queue))
     }
 
-    /// Queues uploads before files of the shelf, for which no caller waits.
+    /// Queues a job. Uploads go before files of the shelf, for which no caller waits.
     pub(crate) fn add(&self, job: RecompileTask) {
         let mut waiting = self.0.lock();
         let place = match job.source {
@@ -140,7 +140,7 @@ mod tests {
             go.send(()).unwrap();
         }
         let order: Vec<u8> = (0..4).flat_map(|_| order.recv().unwrap()).collect();
-        // The first file may have begun before the uploads came.
+        // The first file may have begun before the uploads arrived.
         assert!(order == [1, 3, 5, 2] || order == [3, 5, 1, 2], "{order:?}");
         assert!(!turns[0].take(), "it was begun");
     }

@@ -1,4 +1,4 @@
-//! The catalogue: the files of the shelf, the loaded models and the roles. The active models are made from it.
+//! The catalogue: the files of the shelf, the loaded models and the roles. The active models are derived from it.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -19,12 +19,12 @@ pub(crate) struct Catalogue {
     pub roles: Roles,
     /// See [`crate::Settings::first_champions`].
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
-    /// Files that were on the shelf at the start are still being compiled. While a champion may be among them, no other
-    /// version answers in its place.
+    /// Whether files that were on the shelf at the start are still being compiled. While a champion may be among them,
+    /// no other version replaces it.
     pub starting: bool,
 }
 
-/// One file of the shelf, at the last scan.
+/// One file of the shelf, as of the last scan.
 pub(crate) struct File {
     pub stamp: Stamp,
     pub outcome: LoadOutcome,
@@ -34,7 +34,7 @@ pub(crate) enum LoadOutcome {
     Loaded(Key),
     Failed {
         rejected: Box<Rejected>,
-        /// The model that the file held before. It stays loaded.
+        /// The model that the file contained before. It stays loaded.
         replaced: Option<Key>,
     },
 }
@@ -58,7 +58,7 @@ pub(crate) struct Entry {
 }
 
 impl Catalogue {
-    /// The champion by role; while that one is absent or out of service, the one that stands in for it.
+    /// The champion by role, or its substitute while that one is absent or out of service.
     pub(crate) fn champion(&self, kind: ModelKind) -> Option<&Entry> {
         let Some(version) = self.roles.champion(kind) else { return self.first(kind) };
         let by_role = self.models.get(&(kind, version.clone()));
@@ -68,7 +68,7 @@ impl Catalogue {
         by_role.filter(|entry| entry.out_of_service.is_none()).or_else(|| self.instead_of(kind, version))
     }
 
-    /// Of a kind that has no champion: the configured version, or the highest.
+    /// The first champion of a kind that has none: the configured version, or the highest.
     fn first(&self, kind: ModelKind) -> Option<&Entry> {
         let configured = self.first_champions.get(&kind);
         let loaded = configured.and_then(|version| self.in_service(kind, version).ok());
@@ -78,8 +78,8 @@ impl Catalogue {
         loaded.or_else(|| self.highest(kind, None))
     }
 
-    /// The highest version in service below `version`, so that a newer one does not become champion by a failure; the
-    /// highest if there is none.
+    /// The highest version in service below `version`, so a failure does not make a newer one champion. If there is
+    /// none, the highest.
     fn instead_of(&self, kind: ModelKind, version: &ModelVersion) -> Option<&Entry> {
         let in_service = |entry: &&Entry| entry.out_of_service.is_none();
         let below = self.of(kind).rev().filter(in_service).find(|entry| entry.model.version() < version);
@@ -90,7 +90,7 @@ impl Catalogue {
         self.champion(key.0).is_some_and(|entry| *entry.model.version() == key.1)
     }
 
-    /// The highest version of `kind` in service, without `except`.
+    /// The highest version of `kind` in service, except `except`.
     pub(crate) fn highest(&self, kind: ModelKind, except: Option<&ModelVersion>) -> Option<&Entry> {
         self.of(kind).rev().find(|entry| entry.out_of_service.is_none() && Some(entry.model.version()) != except)
     }
@@ -99,7 +99,7 @@ impl Catalogue {
         self.models.values().filter(move |entry| entry.model.kind() == kind)
     }
 
-    /// Ends the start when no file is left to be compiled.
+    /// Ends the start phase when no file is left to compile.
     pub(crate) fn note_start(&mut self) {
         let is_compiling = |file: &File| match &file.outcome {
             LoadOutcome::Failed { rejected, .. } => rejected.error == LoadError::Compiling,
@@ -203,7 +203,7 @@ impl Catalogue {
         Some(successor)
     }
 
-    /// The files that hold the bytes of `key`.
+    /// The files that contain the bytes of `key`.
     pub(crate) fn files_of(&self, key: &Key) -> Vec<String> {
         let holds = |file: &File| matches!(&file.outcome, LoadOutcome::Loaded(loaded) if loaded == key);
         self.files.iter().filter(|(_, file)| holds(file)).map(|(name, _)| name.clone()).collect()
@@ -222,7 +222,7 @@ impl Catalogue {
     }
 
     /// Removes every model whose file is gone, except champions, which stay in memory with a reason. Returns the
-    /// removed ones.
+    /// removed models.
     pub(crate) fn sweep(&mut self) -> Vec<Key> {
         let has_file = |key: &Key| {
             self.files.values().any(|file| match &file.outcome {

@@ -1,4 +1,4 @@
-//! Loads models on one thread: one load at a time, and none in a request.
+//! Loads models on one thread: one load at a time, and never in a request.
 
 use std::{
     collections::VecDeque,
@@ -35,11 +35,12 @@ pub(crate) enum Command {
     Stop,
 }
 
-/// A file copy sends an event for each block: the loader waits for this time without events, at most `SETTLE`.
+/// A file copy sends an event for each block. The loader waits until there was no event for this time, at most
+/// `SETTLE`.
 const QUIET: Duration = Duration::from_millis(40);
 const SETTLE: Duration = Duration::from_millis(250);
-/// The largest file that is not compiled in the background: five times a model as cargo builds it. The time to compile
-/// a file grows with its size.
+/// Maximum size of a file that is not compiled in the background: five times a model as cargo builds it. The time to
+/// compile a file grows with its size.
 const SMALL: u64 = 256 << 10;
 /// Bytes of small files that are compiled before [`Registry::open`](crate::Registry::open) returns: about one second.
 const AT_START: u64 = 512 << 10;
@@ -52,7 +53,7 @@ pub(crate) fn start(
     commands: mpsc::Sender<Command>,
     inbox: mpsc::Receiver<Command>,
 ) -> io::Result<thread::JoinHandle<()>> {
-    // The watch starts before the first scan, so that no change is missed.
+    // The watch starts before the first scan, so no change is missed.
     let events = commands.clone();
     let watcher = shared.settings.watch.then(|| shared.shelf.watch(move || drop(events.send(Command::Changed))));
     if let Some(Err(error)) = &watcher {
@@ -79,7 +80,7 @@ pub(crate) fn start(
             Err(error) => tracing::warn!(%error, "large models are compiled while others wait to be loaded"),
         }
         if !patient {
-            // Files that were compiled or refused before do not wait for those that were not.
+            // Files that were compiled or refused before do not wait for the others.
             loader.inline = 0;
             loader.scan();
             loader.inline = SMALL;
@@ -92,11 +93,11 @@ pub(crate) fn start(
 struct Loader {
     shared: Arc<Shared>,
     inbox: mpsc::Receiver<Command>,
-    /// Commands that came while the shelf settled.
+    /// Commands that arrived while the shelf settled.
     waiting: VecDeque<Command>,
-    /// Examines large files; `None` at the start of the server, and if its thread cannot be started.
+    /// Examines large files; `None` during the start of the server, and if its thread cannot be started.
     background: Option<Background>,
-    /// Size of the largest unknown file that is compiled on this thread.
+    /// Maximum size of an unknown file that is compiled on this thread.
     inline: u64,
 }
 
@@ -174,7 +175,7 @@ impl Loader {
         Some(self.shared.admit(&bytes))
     }
 
-    /// Lists a file that the loader thread reads later.
+    /// Lists a file that the loader thread will read later.
     fn postpone(&self, name: String) {
         let rejected = Box::new(Rejected { digest: None, info: None, error: LoadError::Compiling });
         let mut catalogue = self.shared.catalogue();
@@ -188,7 +189,7 @@ impl Loader {
         bytes.map_err(|error| Box::new(Rejected { digest: None, info: None, error }))
     }
 
-    /// Scans again while a withdrawn version makes another file loadable.
+    /// Repeats the scan while a withdrawn version makes another file loadable.
     fn scan(&self) {
         for _ in 0..3 {
             match self.scan_once() {
@@ -249,7 +250,7 @@ impl Loader {
         catalogue.files.insert(name.to_owned(), File { stamp, outcome });
     }
 
-    /// Examines a large file in the background. Gives any other file back.
+    /// Examines a large file in the background. Returns any other file.
     fn defer(&self, bytes: Vec<u8>, source: Source) -> Result<Digest, RecompileTask> {
         let digest = examine::digest(&bytes);
         let job = RecompileTask { digest, bytes, source };
@@ -269,12 +270,12 @@ impl Loader {
                 || examine::class(&job.bytes, &self.shared.settings.limits) == Ok(Class::Large))
     }
 
-    /// Loads what was examined in the background.
+    /// Loads a file that was examined in the background.
     fn finish(&self, RecompileTask { digest, bytes, source }: RecompileTask, found: Result<Examined, LoadError>) {
         match source {
             Source::Upload(upload) => drop(upload.reply.send(self.put(&bytes, self.shared.accept(digest, found)))),
             Source::Shelf { name, stamp } => {
-                // A file that replaced this one meanwhile is examined by itself.
+                // A file that replaced this one in the meantime is examined separately.
                 if self.shared.catalogue().files.get(&name).is_none_or(|file| file.stamp != stamp) {
                     return;
                 }
@@ -331,7 +332,7 @@ impl Loader {
             removed.map_err(|error| RoleError::Delete { kind, version: version.clone(), reason: error.to_string() })?;
         }
         let mut catalogue = self.shared.catalogue();
-        // It may have become the champion meanwhile. Then it stays in memory, and its status says so.
+        // It may have become the champion in the meantime. Then it stays in memory, and its status shows that.
         catalogue.files.retain(|name, _| !files.contains(name));
         if !catalogue.is_champion(key) {
             let digest = catalogue.models.get(key).map(|entry| entry.model.digest());

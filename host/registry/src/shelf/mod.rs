@@ -33,7 +33,7 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Of a file that was not read yet.
+    /// The stamp of a file that was not read yet.
     pub(crate) const UNREAD: Self = Self { size: 0, modified: None, inode: 0 };
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// The files of models by name. A folder that does not exist is an empty shelf.
+    /// The model files by name. A folder that does not exist is an empty shelf.
     pub(crate) fn files(&self) -> io::Result<BTreeMap<String, Stamp>> {
         let entries = match fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -60,7 +60,7 @@ impl Shelf {
             else {
                 continue;
             };
-            // The file was removed meanwhile: an event follows.
+            // The file was removed in the meantime; an event follows.
             let Ok(metadata) = fs::metadata(entry.path()) else { continue };
             if metadata.is_file() {
                 files.insert(name, stamp(&metadata));
@@ -69,11 +69,11 @@ impl Shelf {
         Ok(files)
     }
 
-    /// Reads at most one byte more than `most`, so that a huge file uses no memory.
+    /// Reads at most one byte more than `most`, so a huge file uses no memory.
     pub(crate) fn read(&self, name: &str, most: usize) -> Result<Vec<u8>, LoadError> {
         let unreadable = |error: io::Error| LoadError::Read(error.to_string());
         let path = self.folder.join(name);
-        // A link may name any file that the server can read, and errors about a component show its bytes.
+        // A link may point to any file that the server can read, and errors about a component show its bytes.
         if !path.canonicalize().map_err(unreadable)?.starts_with(self.folder.canonicalize().map_err(unreadable)?) {
             let why = "it is a link to a file outside of the shelf; put the file itself there";
             return Err(LoadError::Read(why.to_owned()));
@@ -88,7 +88,7 @@ impl Shelf {
         Ok(bytes)
     }
 
-    /// Writes a file atomically: its name appears when every byte is on disk.
+    /// Writes a file atomically: its name appears once every byte is on disk.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<Stamp> {
         fs::create_dir_all(&self.folder)?;
         let temporary = self.folder.join(format!(".{name}.part"));
@@ -99,7 +99,7 @@ impl Shelf {
             .and_then(|()| fs::rename(&temporary, &target))
             .and_then(|()| fs::File::open(&self.folder)?.sync_all());
         if renamed.is_err() {
-            // A file that stays is hidden, so it is not read.
+            // A leftover file is hidden, so it is not read.
             let _ = fs::remove_file(&temporary);
         }
         renamed?;

@@ -1,5 +1,5 @@
-//! Notes about refused files, so that the next start does not compile them again. The lines of a note are a hash of the
-//! build, engine and limits that refused the file, the code of the refusal, and its message.
+//! Notes about refused files, which the next start does not compile again. The lines of a note are a hash of the build,
+//! engine and limits that refused the file, the code of the refusal, and its message.
 
 use std::{
     fs,
@@ -11,7 +11,7 @@ use std::{
 use crate::{LoadError, confine::engines::Engines};
 use assay_domain::Digest;
 
-/// Codes of refusals that depend only on the file. A failed self-test is none of them: a busy machine can cause it.
+/// Codes of refusals that depend only on the file. A failed self-test is not one of them: a busy machine can cause it.
 const LASTING: [&str; 9] = [
     "not_encodable",
     "invalid_wasm",
@@ -30,7 +30,7 @@ const OLD: Duration = Duration::from_secs(30 * 24 * 3_600);
 
 pub(crate) struct Rejections {
     folder: PathBuf,
-    /// Another build, engine or limit may accept the file.
+    /// Hash of build, engine and limits; with others, the file may be accepted.
     by: String,
 }
 
@@ -60,7 +60,7 @@ impl Rejections {
         (by == self.by && !message.is_empty()).then(|| LoadError::Remembered { code, message: message.to_owned() })
     }
 
-    /// Keeps the problem of a file if another check would find it again.
+    /// Stores the problem of a file if another check would find it again.
     pub(crate) fn keep(&self, digest: &Digest, problem: &LoadError) {
         if !LASTING.contains(&problem.code()) {
             return;

@@ -1,4 +1,4 @@
-//! The shadow engine: a second engine that counts fuel and runs copies of loaded models. Its calls use no instance that
+//! The shadow engine: a second engine that meters fuel and runs copies of loaded models. Its calls use no instance that
 //! an answer needs.
 
 use std::{
@@ -14,15 +14,15 @@ use crate::{
 };
 use assay_domain::Digest;
 
-/// Instances of the shadow engine: one for the shadow, and one for a comparison on request.
+/// Instances of the shadow engine: one for the shadow, one for a comparison on request.
 const INSTANCES: u32 = 2;
 
-/// Counting fuel slows a call by up to half. The longer deadline keeps a model within it that is in time otherwise.
+/// Metering fuel slows a call by up to 50 %, so metered calls get a longer deadline.
 const DEADLINE_FACTOR: u32 = 2;
 
 pub(crate) struct ShadowEngine {
     limits: Limits,
-    /// Created on first use: a host without challengers has no cost.
+    /// Created on first use, so a host without challengers has no cost.
     engines: OnceLock<Result<Engines, String>>,
     copies: Mutex<BTreeMap<Digest, Arc<Model>>>,
 }
@@ -36,7 +36,7 @@ impl ShadowEngine {
     /// The copy of `model`, compiled from `bytes` the first time.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why there is no copy.
     pub(crate) fn copy_of(
         &self,
         model: &Model,

@@ -1,4 +1,4 @@
-//! The state that requests, changes of roles and the loader share: the catalogue, and the active models made from it.
+//! The state shared by requests, role changes and the loader: the catalogue, and the active models derived from it.
 
 use std::{
     panic::{self, AssertUnwindSafe},
@@ -100,7 +100,7 @@ impl Shared {
             metrics::gauge!("assay_models_loaded", "kind" => kind.as_str()).set(active.loaded(kind).len() as f64);
             log_champion(kind, &before, &active, cause);
         }
-        // A model may go out of service without a change of roles; receivers need to know that too.
+        // A model may go out of service without a change of roles; receivers must be notified of that too.
         let always = cause == "failures";
         self.roles.send_if_modified(|roles| {
             let changed = *roles != catalogue.roles;
@@ -112,7 +112,7 @@ impl Shared {
         !withdrawn.is_empty()
     }
 
-    /// Whether an earlier check has kept the code of a file, or the reason of its refusal.
+    /// Whether an earlier check stored the code of a file, or the reason of its refusal.
     pub(crate) fn knows(&self, digest: &Digest) -> bool {
         self.compiled.as_ref().is_some_and(|compiled| compiled.has(&self.engines.names, digest))
             || self.rejections.as_ref().is_some_and(|kept| kept.of(digest).is_some())

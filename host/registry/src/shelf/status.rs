@@ -22,7 +22,7 @@ pub struct ModelStatus {
     /// The name of its file; `None` if the file is gone.
     pub file: Option<String>,
     pub loaded_at: Option<Time>,
-    /// Its class and what it costs; `None` if it is not loaded.
+    /// Its class and cost; `None` if it is not loaded.
     pub price: Option<Price>,
     /// Calls since it was loaded.
     pub calls: u64,
@@ -35,9 +35,9 @@ pub struct ModelStatus {
 pub enum State {
     /// Loaded and in service.
     Ready,
-    /// Loaded, and out of service after failures.
+    /// Loaded, but out of service after failures.
     OutOfService,
-    /// Not loaded yet: it is compiled in the background.
+    /// Not loaded yet; it is being compiled in the background.
     Compiling,
     /// Not loaded; the reason is the error of the file.
     Failed,

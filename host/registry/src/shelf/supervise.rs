@@ -36,7 +36,7 @@ impl Supervisor for Shared {
         let event = |successor| OutOfService { model: model.clone(), reason: reason.clone(), successor };
         let event = if catalogue.champion(kind).is_some_and(|entry| entry.model.reference() == model) {
             let Some(successor) = catalogue.replace_champion(kind, version, reason.clone()) else {
-                // A champion that fails for some subjects is better than no champion.
+                // A champion that fails for some subjects is better than none.
                 tracing::error!(%kind, %version, code, "champion keeps failing, and no other version is loaded");
                 return;
             };
@@ -51,7 +51,7 @@ impl Supervisor for Shared {
             tracing::error!(%kind, %version, code, "a model that is not champion taken out of service");
             event(None)
         };
-        // The receiver is gone only when the registry is.
+        // The receiver is gone only if the registry is.
         let _ = self.out_of_service.send(event);
         self.publish(&mut catalogue, "failures");
     }

@@ -1,8 +1,8 @@
-//! The number of the last acknowledged write, in a small file beside the store.
+//! The number of the last acknowledged write, in a small file next to the store.
 //!
 //! Damage to exactly the last write of a store that was not closed looks like a write that failed halfway. The number
-//! tells them apart. It is written after each commit and not flushed: after a power failure it may be an older number,
-//! which refuses nothing.
+//! distinguishes them. It is written after each commit without a flush: after a power failure it may be an older
+//! number, which refuses nothing.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -15,7 +15,7 @@ use redb::{Database, ReadableDatabase, ReadableTable, TableError, WriteTransacti
 use super::META;
 use crate::OpenError;
 
-/// The keys in the meta table: a random number of the store, and the count of its writes.
+/// The keys in the meta table: a random number identifying the store, and the count of its writes.
 const STORE: &str = "store";
 const WRITES: &str = "writes";
 
@@ -65,7 +65,7 @@ impl Write {
         bytes
     }
 
-    /// `None` for bytes that are not whole.
+    /// `None` for incomplete bytes.
     fn of(bytes: &[u8]) -> Option<Self> {
         let (words, []) = bytes.as_chunks::<8>() else { return None };
         let &[store, number, check] = words else { return None };
@@ -86,7 +86,7 @@ impl Acknowledged {
         Self(file.ok())
     }
 
-    /// Notes that `write` is on disk and about to be acknowledged.
+    /// Records that `write` is on disk and about to be acknowledged.
     pub(crate) fn note(&self, write: Write) {
         let noted = self.0.as_ref().map_or(Ok(()), |mut file| {
             file.seek(SeekFrom::Start(0))?;
@@ -118,7 +118,7 @@ pub(super) fn check(database: &Database, store: &Path) -> Result<(), OpenError> 
     }
 }
 
-/// Forgets the last acknowledged write: another store takes the place of this one.
+/// Removes the number of the last acknowledged write: another store replaces this one.
 pub(super) fn forget(store: &Path) -> io::Result<()> {
     match fs::remove_file(path(store)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

@@ -1,4 +1,4 @@
-//! Backup of the file while the store is in use, and restore. Neither overwrites a file.
+//! Backs up the file while the store is in use, and restores it. Neither overwrites a file.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -11,11 +11,11 @@ use redb::{Database, ReadableDatabase, ReadableTable, ReadableTableMetadata};
 use super::{EXPIRY, RECORDS, acknowledged, examine::examine, open};
 use crate::{BackupError, Copied, OpenError};
 
-/// Records of one transaction of a copy; it limits the memory.
+/// Records per transaction of a copy, which limits its memory.
 const STEP: usize = 20_000;
 
-/// Copies the records of `from` at this moment to the new store file `to`. The file appears under its name when it is
-/// complete and on disk.
+/// Copies the current records of `from` to the new store file `to`. The file gets its name once it is complete and on
+/// disk.
 pub(super) fn copy(from: &Database, to: &Path) -> Result<Copied, BackupError> {
     let failed = |error: &dyn std::fmt::Display| BackupError::Failed { path: to.to_owned(), reason: error.to_string() };
     if let Some(folder) = to.parent() {
@@ -32,7 +32,7 @@ pub(super) fn copy(from: &Database, to: &Path) -> Result<Copied, BackupError> {
         Ok(Copied { path: to.to_owned(), records, bytes })
     });
     if outcome.is_err() {
-        // The rest of the file would only use disk space.
+        // A leftover file would only use disk space.
         let _ = fs::remove_file(&draft);
     }
     outcome
@@ -71,7 +71,7 @@ fn fill(from: &Database, draft: &Path) -> Result<u64, redb::Error> {
 pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
     let unusable =
         |path: &Path, error: io::Error| OpenError::Unusable { path: path.to_owned(), reason: error.to_string() };
-    // The store may be damaged, so it is not opened: only its lock shows whether it is in use.
+    // The store may be damaged, so it is not opened; only its lock shows whether it is in use.
     let held = path.exists().then(|| File::open(path)).transpose().map_err(|error| unusable(path, error))?;
     if held.as_ref().is_some_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
         return Err(OpenError::Locked { path: path.to_owned() });
@@ -93,7 +93,7 @@ pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Opti
     outcome
 }
 
-/// Checks the copy, and names the backup in what is wrong with it.
+/// Checks the copy; errors name the backup.
 fn check(backup: &Path, draft: &Path) -> Result<(), OpenError> {
     examine(draft).map(drop).map_err(|error| match error {
         OpenError::Damaged { reason, .. } => OpenError::Damaged { path: backup.to_owned(), reason },

@@ -8,7 +8,7 @@ use super::{EXPIRY, Embedded, FORMAT, META, RECORDS};
 use crate::StoreError;
 
 impl Embedded {
-    /// Records in the file, expired ones included.
+    /// The number of records in the file, including expired ones.
     pub(crate) async fn stored(&self) -> Result<u64, StoreError> {
         self.reading(|database, _| {
             let reading = database.begin_read()?;

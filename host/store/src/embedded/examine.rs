@@ -1,4 +1,4 @@
-//! The check of a store file before it is used: every page that it needs, by its checksum. The file is not changed.
+//! Checks a store file before it is used: every page that it needs, by its checksum. The file is not changed.
 
 use std::{
     fs::{File, OpenOptions},
@@ -23,7 +23,7 @@ use crate::OpenError;
 /// [`OpenError`] if it is in use, newer or damaged.
 pub(super) fn examine(path: &Path) -> Result<Database, OpenError> {
     let damaged = |reason: String| OpenError::Damaged { path: path.to_owned(), reason };
-    // Locks of a range need the right to write.
+    // Range locks need write permission.
     let file = OpenOptions::new().read(true).write(true).open(path).map_err(|error| refusal(path, error.into()))?;
     let file = FileBackend::new(file).map_err(|error| refusal(path, error))?;
     let overlay = Overlay::over(file).map_err(|error| refusal(path, error.into()))?;
@@ -58,7 +58,7 @@ pub(super) fn examine(path: &Path) -> Result<Database, OpenError> {
             Err(error) => return Err(refusal(path, error)),
         }
     }
-    // A repair is a commit of its own. After a full disk, a write that failed may have left its header.
+    // A repair is a separate commit. After a full disk, a failed write may have left its header.
     if repaired && after.current() != before.current().wrapping_add(1) {
         tracing::error!(
             store = %path.display(),

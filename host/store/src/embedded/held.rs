@@ -1,5 +1,5 @@
-//! The database in use. After a failure of the file it is opened again: first for reading alone, and for writing as
-//! soon as a write succeeds.
+//! The database in use. After a failure of the file it is reopened: first only for reading, and for writing as soon as
+//! a write succeeds.
 
 use std::{
     path::PathBuf,
@@ -15,7 +15,7 @@ use redb::Database;
 use super::{examine::examine, failed, open};
 use crate::{BackupError, StoreError};
 
-/// Pause between attempts to write again; longer if an attempt is, because readers wait for it.
+/// Pause between attempts to write again; longer if an attempt takes long, because readers wait for it.
 const PAUSE: Duration = Duration::from_secs(1);
 /// Attempts take at most a fifth of the time.
 const SHARE: u32 = 4;
@@ -27,9 +27,9 @@ pub(super) struct Held {
 
 struct Current {
     state: State,
-    /// How often it was opened.
+    /// How often the database was opened.
     opened: u64,
-    /// The next attempt to write again.
+    /// The time of the next attempt to write again.
     due: Instant,
 }
 
@@ -62,12 +62,12 @@ impl Held {
         Self { path, current: RwLock::new(current), failing: AtomicBool::new(false) }
     }
 
-    /// Writes fail at present.
+    /// Whether writes currently fail.
     pub(super) fn is_failing(&self) -> bool {
         self.failing.load(Ordering::Relaxed)
     }
 
-    /// Reads, and once more if the file had failed for another call.
+    /// Reads, and reads again if the file had failed for another call.
     pub(super) fn read<R>(&self, read: impl Fn(&Database) -> Result<R, redb::Error>) -> Result<R, StoreError> {
         let (opened, error) = match self.attempt(&read)? {
             (_, Ok(found)) => return Ok(found),
@@ -80,7 +80,7 @@ impl Held {
         self.attempt(&read)?.1.map_err(failed)
     }
 
-    /// Lets a backup read for as long as it takes; a failure is its own.
+    /// Lets a backup read for as long as it takes. Its failures do not stop the store.
     pub(super) fn lend<R>(&self, work: impl FnOnce(&Database) -> Result<R, BackupError>) -> Result<R, BackupError> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         work(
@@ -112,7 +112,7 @@ impl Held {
         })
     }
 
-    /// Opens the database for reading alone, unless another thread did.
+    /// Opens the database only for reading, unless another thread did.
     fn stop(&self, opened: u64, reason: &str) {
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.opened != opened {
@@ -170,7 +170,7 @@ fn due(started: Instant) -> Instant {
     now + PAUSE.max(now.duration_since(started) * SHARE)
 }
 
-/// The database takes no further call.
+/// Whether the database accepts no further calls.
 fn has_stopped(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(_) | redb::Error::PreviousIo)
 }

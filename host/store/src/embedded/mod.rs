@@ -1,4 +1,4 @@
-//! The embedded backend: one redb file, read concurrently and written by one thread. Only this folder names redb.
+//! The embedded backend: one redb file, read concurrently and written by one thread. Only this folder uses redb.
 
 mod acknowledged;
 pub(super) mod backup;
@@ -30,7 +30,7 @@ use crate::{
 const META: TableDefinition<'static, &str, u64> = TableDefinition::new("meta");
 /// Key to (expiry in Unix milliseconds or 0, JSON).
 const RECORDS: TableDefinition<'static, &str, (u64, &[u8])> = TableDefinition::new("records");
-/// (Expiry in Unix milliseconds, key), in the order of expiry.
+/// (Expiry in Unix milliseconds, key), ordered by expiry.
 const EXPIRY: TableDefinition<'static, (u64, &str), ()> = TableDefinition::new("expiry");
 /// The key of the format in the meta table, and the current format.
 const FORMAT: (&str, u64) = ("format", 1);
@@ -61,7 +61,7 @@ impl Embedded {
         Ok(this)
     }
 
-    /// Ends every lease: one process at a time opens the file, so no holder is left.
+    /// Ends every lease: only one process at a time opens the file, so no holder is left.
     async fn end_leases(&self) -> Result<(), StoreError> {
         let held = self.scan(LEASES.prefix().to_owned()).await?;
         let mut ended = Vec::with_capacity(held.len());
@@ -139,7 +139,7 @@ impl Embedded {
                         return Ok(false);
                     }
                 }
-                // Checked before any change: a damaged counter must not leave half a batch.
+                // Checked before any change, because a damaged counter must not leave half a batch.
                 for change in &batch.changes {
                     if let Change::Add { key, .. } | Change::Refund { key, .. } = change {
                         counter(records, key)?;
@@ -204,7 +204,7 @@ impl Embedded {
             .await
     }
 
-    /// Extends the lease to `ttl` from now, or ends it without a `ttl`; `false` if it has ended.
+    /// Extends the lease to `ttl` from now, or ends it without a `ttl`; `false` if it has already ended.
     pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
         let (key, token) = (lease.key(), lease.token);
         self.writer

@@ -1,4 +1,4 @@
-//! Opens the file of the embedded backend, or creates it atomically. It overwrites no file.
+//! Opens the file of the embedded backend, or creates it atomically. Overwrites no file.
 
 use std::{
     fs::{self, File},
@@ -32,7 +32,7 @@ pub(super) fn open(path: &Path) -> Result<Database, OpenError> {
     }
 }
 
-/// Opens a file that was checked before the first change to it, and writes to it: a full disk refuses that.
+/// Opens a file after checking it, and writes to it, which fails on a full disk.
 pub(super) fn existing(path: &Path) -> Result<Database, OpenError> {
     acknowledged::check(&examine(path)?, path)?;
     let opened = redb::Builder::new().set_cache_size(CACHE_BYTES).open(path);
@@ -47,7 +47,7 @@ fn prove(database: &Database) -> Result<(), redb::Error> {
     Ok(writing.commit()?)
 }
 
-/// Creates the store under another name and renames it, so that a crash leaves no half store. The file keeps its lock:
+/// Creates the store under another name and renames it, so a crash leaves no incomplete store. The file keeps its lock:
 /// of two processes that start at the same time, the one without the lock fails.
 fn create(path: &Path) -> Result<Database, OpenError> {
     let unusable = |reason: String| OpenError::Unusable { path: path.to_owned(), reason };

@@ -1,4 +1,4 @@
-//! A file that is read, and whose changes stay in memory: what opens it cannot change it.
+//! A read-only view of a file whose changes stay in memory.
 
 use std::{
     collections::BTreeMap,
@@ -23,9 +23,9 @@ struct Shared {
 
 #[derive(Debug)]
 struct Changed {
-    /// The length with the changes.
+    /// The length including the changes.
     length: u64,
-    /// Bytes of the file from here on were cut off.
+    /// The end of the file's own bytes that are still valid; later ones were cut off.
     kept: u64,
     /// The changed pages, by their offset.
     pages: BTreeMap<u64, Box<[u8]>>,
@@ -42,7 +42,7 @@ impl Overlay {
         self.0.changed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes of the file, and zeros if it has none.
+    /// The bytes of the file, and zeros beyond them.
     fn unchanged(&self, changed: &Changed, offset: u64, out: &mut [u8]) -> io::Result<()> {
         let there = usize::try_from(changed.kept.saturating_sub(offset)).unwrap_or(usize::MAX).min(out.len());
         let (read, beyond) = out.split_at_mut(there);

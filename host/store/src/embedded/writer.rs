@@ -1,5 +1,5 @@
-//! The writer thread. All waiting writes share one transaction, because every commit needs one flush to disk. Each
-//! write is answered after the commit.
+//! The writer thread. All waiting writes share one transaction, because every commit needs a flush to disk. Each write
+//! is answered after the commit.
 
 use std::{
     cell::Cell,
@@ -24,16 +24,16 @@ use crate::{
     clock::{Clock, millis},
 };
 
-/// Maximum number of writes of one transaction, and of the queue.
+/// Maximum number of writes per transaction, and in the queue.
 const BATCH: usize = 512;
-/// The most expired records that one transaction removes.
+/// Maximum number of expired records that one transaction removes.
 const SWEEP: usize = 128;
-/// How often the writer looks for work while the file takes no writes.
+/// How often the writer looks for work while the file accepts no writes.
 const LOOK: Duration = Duration::from_millis(20);
-/// After every key in the order of text.
+/// Sorts after every key.
 const END_OF_KEYS: &str = "\u{10ffff}";
 
-/// Works in the transaction, or receives its error, and returns how to answer.
+/// Works in the transaction, or receives its error, and returns a function that answers.
 type WriteTask = Box<dyn FnOnce(Result<&mut Records<'_>, StoreError>) -> Answer + Send>;
 /// Sends the answer after the commit.
 type Answer = Box<dyn FnOnce(Result<(), StoreError>)>;
@@ -61,10 +61,10 @@ impl Writer {
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 
-    /// Has the writer try whether the file takes writes again, even if nobody writes.
+    /// Makes the writer check whether the file accepts writes again, even if no write is waiting.
     pub(super) fn wake(&self) {
         if let Some(jobs) = &self.jobs {
-            // A full queue wakes it too.
+            // A full queue also wakes the writer.
             let _ = jobs.try_send(Box::new(|_| Box::new(|_| {})));
         }
     }
@@ -88,7 +88,7 @@ impl Writer {
 }
 
 impl Drop for Writer {
-    /// Waits for the started writes, so that the file is closed after the drop.
+    /// Waits for the started writes. The file is closed after the drop.
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take()
@@ -99,7 +99,7 @@ impl Drop for Writer {
     }
 }
 
-/// The next job; `None` after the last one. Meanwhile a file that took no writes is tried again.
+/// The next job; `None` after the last one. While waiting, retries a file that accepts no writes.
 fn next(held: &Held, waiting: &mut mpsc::Receiver<WriteTask>) -> Option<WriteTask> {
     while held.is_failing() {
         match waiting.try_recv() {
@@ -124,7 +124,7 @@ fn run(held: &Held, acknowledged: &Acknowledged, clock: &Clock, batch: Vec<Write
         .write(|database| transact(database, clock.now(), &mut waiting, &mut answers, &committing))
         .map_err(|error| {
             match error {
-                // Whether the file has it is known only after the next opening.
+                // Whether the file has the write is known only after it is reopened.
                 StoreError::Unwritable { reason } if committing.get() => StoreError::Unanswered { reason },
                 error => error,
             }
@@ -146,7 +146,7 @@ fn run(held: &Held, acknowledged: &Acknowledged, clock: &Clock, batch: Vec<Write
     }
 }
 
-/// Returns the write that was committed; `None` if nothing changed.
+/// Returns the committed write; `None` if nothing changed.
 fn transact(
     database: &Database,
     now: u64,
@@ -191,7 +191,7 @@ pub(super) struct Records<'t> {
     expiry: Table<'t, (u64, &'static str), ()>,
     now: u64,
     changed: bool,
-    /// An error of the file: the transaction is not committed.
+    /// An error of the file, which prevents the commit.
     broken: Option<redb::Error>,
 }
 
@@ -245,7 +245,7 @@ impl Records<'_> {
         })
     }
 
-    /// Removes some expired records with every commit, so that no timer is needed.
+    /// Removes some expired records with every commit, which makes a timer unnecessary.
     fn sweep(&mut self) -> Result<(), StorageError> {
         let mut ended = Vec::new();
         for entry in self.expiry.range(..=(self.now, END_OF_KEYS))?.take(SWEEP) {

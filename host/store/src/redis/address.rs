@@ -1,4 +1,4 @@
-//! Parses `store.url`: the servers, the way to find them, and the credentials. No error contains any part of it.
+//! Parses `store.url`: the servers, how to find them, and the credentials. No error contains any part of it.
 
 use redis::{ConnectionInfo, IntoConnectionInfo};
 
@@ -6,7 +6,7 @@ use redis::{ConnectionInfo, IntoConnectionInfo};
 #[derive(Clone)]
 pub(super) enum Address {
     One(ConnectionInfo),
-    /// Sentinels, which know the address of the master of this name, and the credentials for the master.
+    /// Sentinels, which know the address of the master with this name, and the credentials for the master.
     Sentinel {
         sentinels: Vec<ConnectionInfo>,
         master: String,
@@ -23,7 +23,7 @@ const FORMS: &str = "redis://HOST:PORT/DB, redis+sentinel://HOST:PORT,HOST:PORT/
 
 impl Address {
     /// # Errors
-    /// What is wrong with the URL. The message contains no part of it.
+    /// The problem with the URL. The message contains no part of it.
     pub(crate) fn parse(url: &str) -> Result<Self, String> {
         let wrong = |what: &str| format!("{what}; it is written {FORMS}");
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("not a URL"))?;
@@ -73,7 +73,7 @@ impl Address {
     }
 }
 
-/// `None` if it cannot be parsed. The error of the parser is dropped, because it may quote the URL.
+/// `None` if it cannot be parsed. The parser's error is dropped, because it may quote the URL.
 fn info(scheme: &str, user: &str, host: &str, database: &str) -> Option<ConnectionInfo> {
     let url = (!host.is_empty()).then(|| format!("{scheme}://{user}{host}/{database}"))?;
     url.into_connection_info().ok()

@@ -1,5 +1,5 @@
-//! Concurrent callers share a request: while one request about a key is under way, further callers wait, and the next
-//! request asks for all of them. A caller who comes alone does not wait.
+//! Lets concurrent callers share a request: while one request about a key is in progress, further callers wait, and the
+//! next request asks for all of them. A single caller does not wait.
 
 use std::{
     collections::HashMap,
@@ -27,20 +27,20 @@ impl<T, R> Default for Gather<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
-    /// Answers `item`. `None` if `ask` panicked. As [`tell`](Self::tell).
+    /// Returns the answer for `item`; `None` if `ask` panicked. See [`tell`](Self::tell).
     pub(crate) async fn ask<F, A>(&self, key: String, item: T, ask: F) -> Option<R>
     where
         F: Fn(Vec<T>) -> A + Send + 'static,
         A: Future<Output = Vec<R>> + Send + 'static,
     {
         let (sender, answer) = oneshot::channel();
-        // A caller that hung up gets no result.
+        // A caller that is gone gets no result.
         self.tell(key, Caller { item, tell: Box::new(move |answer| drop(sender.send(answer))) }, ask);
         answer.await.ok()
     }
 
-    /// Tells `caller` the answer to its item. `ask` gets the items of all waiting callers of `key`, and returns their answers in the
-    /// same order. It runs to its end even if every caller has gone; if it panics, nobody is told.
+    /// Delivers the answer to `caller`. `ask` gets the items of all waiting callers of `key`, and returns their answers
+    /// in the same order. It completes even if every caller is gone; if it panics, no caller gets an answer.
     pub(crate) fn tell<F, A>(&self, key: String, caller: Caller<T, R>, ask: F)
     where
         F: Fn(Vec<T>) -> A + Send + 'static,
@@ -58,11 +58,11 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
     }
 }
 
-/// Sends the requests of one key. When it ends, also by a panic, the next caller of the key starts a new one.
+/// Sends the requests of one key. When it ends, even by a panic, the next caller of the key starts a new one.
 struct Turn<T, R> {
     waiting: Arc<Mutex<Waiting<T, R>>>,
     key: String,
-    /// The key's entry was removed. An entry that is there now belongs to a later turn.
+    /// Whether the key's entry was removed. An entry that exists now belongs to a later turn.
     is_over: bool,
 }
 
@@ -76,7 +76,7 @@ impl<T, R> Turn<T, R> {
         }
     }
 
-    /// The waiting callers; `None`, and the key's entry is removed, if there are none.
+    /// The waiting callers; without any, removes the key's entry and returns `None`.
     fn next(&mut self) -> Option<Vec<Caller<T, R>>> {
         let mut waiting = locked(&self.waiting);
         let next = std::mem::take(waiting.get_mut(&self.key)?);

@@ -38,13 +38,13 @@ pub(super) async fn inspect(link: &Link) -> Result<(), String> {
     Ok(())
 }
 
-/// A setting of the server; `None` if it may not be read.
+/// A setting of the server; `None` if it is not readable.
 async fn setting(link: &Link, name: &str) -> Option<String> {
     let answer = of_one(link, link.call(cmd("CONFIG").arg("GET").arg(name), link.waits().patience).await.ok()?);
     Vec::<String>::from_redis_value(flat(answer)).ok()?.into_iter().nth(1)
 }
 
-/// The answer of one node: a cluster answers from each.
+/// The answer of one node; in a cluster, each node answers.
 fn of_one(link: &Link, answer: Value) -> Value {
     match (answer, link.address()) {
         (Value::Map(mut nodes), Address::Cluster(_)) => nodes.pop().map_or(Value::Nil, |(_, answer)| answer),
@@ -52,7 +52,7 @@ fn of_one(link: &Link, answer: Value) -> Value {
     }
 }
 
-/// Returns whether the policy can be read.
+/// Returns whether the policy is readable.
 ///
 /// # Errors
 /// If the server evicts records when its memory is full.
@@ -67,7 +67,7 @@ async fn check_eviction(link: &Link) -> Result<bool, String> {
     Ok(true)
 }
 
-/// Returns whether the settings can be read.
+/// Returns whether the settings are readable.
 async fn warn_of_flushes(link: &Link) -> bool {
     match (setting(link, "appendonly").await.as_deref(), setting(link, "appendfsync").await.as_deref()) {
         (Some("yes"), Some("always")) => {}
@@ -105,7 +105,7 @@ fn is_wanted(version: &str) -> bool {
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default()) >= WANTED
 }
 
-/// Converts a map to the list that older protocols answer.
+/// Converts a map to the list that older protocols return.
 fn flat(answer: Value) -> Value {
     match answer {
         Value::Map(pairs) => Value::Array(pairs.into_iter().flat_map(|(key, value)| [key, value]).collect()),

@@ -20,10 +20,10 @@ use tokio::{
 
 use super::address::Address;
 
-/// Shortest and longest wait between two attempts to connect; each wait is twice the one before.
+/// Minimum and maximum pause between two attempts to connect; each pause is twice the one before.
 const SOON: Duration = Duration::from_millis(50);
 const LATE: Duration = Duration::from_secs(1);
-/// Wait before a call is sent again, for example while another server becomes the master.
+/// Pause before a call is sent again, for example while another server becomes the master.
 const RETRY_WAIT: Duration = Duration::from_millis(50);
 
 /// The timeouts.
@@ -31,7 +31,7 @@ const RETRY_WAIT: Duration = Duration::from_millis(50);
 pub(super) struct Waits {
     pub connect: Duration,
     pub answer: Duration,
-    /// For a broken connection to be replaced.
+    /// For replacing a broken connection.
     pub patience: Duration,
     /// For rates, which work without an answer.
     pub count: Duration,
@@ -42,9 +42,9 @@ pub(super) struct Waits {
 pub(super) enum CallError {
     /// The servers cannot be reached; nothing was sent.
     Away(String),
-    /// It was sent, and the connection broke or the timeout passed before the answer.
+    /// The call was sent, and the connection broke or the timeout passed before the answer.
     Unanswered(String),
-    /// A server rejected it.
+    /// A server rejected the call.
     Refused(String),
     NoScript,
 }
@@ -74,7 +74,7 @@ enum Connection {
 
 impl Link {
     /// # Errors
-    /// Why no server could be reached.
+    /// Why no server was reachable.
     pub(crate) async fn open(address: Address, waits: Waits) -> Result<Self, String> {
         let connection = connect(&address, waits).await?;
         metrics::gauge!("assay_store_reached").set(1.0);
@@ -94,7 +94,7 @@ impl Link {
         matches!(*self.inner.state.borrow(), State::Up { .. })
     }
 
-    /// Sends `command` until it is answered, for at most `patience`. It must be safe to send it twice.
+    /// Sends `command` until it is answered, for at most `patience`. It must be safe to send twice.
     pub(crate) async fn call(&self, command: &Cmd, patience: Duration) -> Result<Value, CallError> {
         let deadline = Instant::now() + patience;
         let mut unanswered = None;
@@ -126,7 +126,7 @@ impl Link {
         }
     }
 
-    /// Sends `commands` once, on one connection, and waits `longest` beside the usual time for their answers.
+    /// Sends `commands` once, on one connection, and waits `longest` in addition to the usual time for their answers.
     pub(crate) async fn together(
         &self,
         commands: &Pipeline,
@@ -186,9 +186,9 @@ impl Link {
 /// A call that failed and is sent again.
 struct Failure {
     why: String,
-    /// The connection is unusable.
+    /// Whether the connection is unusable.
     lost: bool,
-    /// The server may have executed the call.
+    /// Whether the server may have executed the call.
     sent: bool,
 }
 
@@ -205,9 +205,9 @@ fn failure(error: &RedisError) -> Result<Failure, CallError> {
             | ServerErrorKind::Moved
             | ServerErrorKind::Ask,
         ) => (false, false),
-        // Too few replicas for a safe write, as after a change of the master.
+        // Too few replicas for a safe write, for example after a change of the master.
         _ if error.code() == Some("NOREPLICAS") => (false, false),
-        // No longer the master: the sentinels name the new one.
+        // No longer the master; the sentinels know the new one.
         ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => (true, false),
         ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::InvalidClientConfig => {
             return Err(CallError::Refused(why));
@@ -217,7 +217,7 @@ fn failure(error: &RedisError) -> Result<Failure, CallError> {
     Ok(Failure { why, lost, sent })
 }
 
-/// Connects again and again, until it succeeds or the store is closed.
+/// Tries to connect until it succeeds or the store is closed.
 async fn reconnect(inner: Weak<LinkState>) {
     let mut wait = SOON;
     loop {
@@ -249,7 +249,7 @@ async fn reconnect(inner: Weak<LinkState>) {
     }
 }
 
-/// A connection to a server that answers within the timeout.
+/// Connects to a server that answers within the timeout.
 async fn connect(address: &Address, waits: Waits) -> Result<Connection, String> {
     let connecting = async {
         match address {
@@ -279,7 +279,7 @@ async fn connect(address: &Address, waits: Waits) -> Result<Connection, String> 
 }
 
 async fn single(client: &Client, waits: Waits) -> RedisResult<Connection> {
-    // `Link::call` has the timeout of answers.
+    // `Link::call` has the timeout for answers.
     let config = AsyncConnectionConfig::new().set_connection_timeout(Some(waits.connect)).set_response_timeout(None);
     let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
     // A server may accept connections without answering.

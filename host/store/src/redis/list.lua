@@ -1,6 +1,6 @@
--- A page of a family in the order of its keys: key, record, key, record. What has expired leaves the index.
--- KEYS: the index. ARGV: where the page begins and the family ends, as ZRANGEBYLEX has it; most members looked at; what a key's name
--- begins with. First comes the last member looked at, or '' where the family has ended.
+-- Returns a page of a family in key order: key, record, key, record. Removes expired records from the index.
+-- KEYS: the index. ARGV: the start of the page and the end of the family, in ZRANGEBYLEX's form; the maximum number of
+-- members to read; the prefix of key names. The first item is the last member read, or '' at the end of the family.
 local members = redis.call('ZRANGEBYLEX', KEYS[1], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
 local page = {#members == tonumber(ARGV[3]) and members[#members] or ''}
 for _, member in ipairs(members) do

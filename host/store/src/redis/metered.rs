@@ -1,5 +1,5 @@
 //! Counts requests against a rate and takes their units in one write. Concurrent callers with the same rate and counter
-//! share it. Each gets the outcome that it would get if the callers came one after the other.
+//! share a write. Each gets the outcome that it would get if the callers came one after the other.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -15,7 +15,7 @@ use crate::{
     keys::Name,
 };
 
-/// What the callers of one write share.
+/// The rate and counter shared by the callers of one write.
 #[derive(Clone)]
 struct Shared {
     key: Name,
@@ -26,7 +26,7 @@ struct Shared {
 }
 
 impl Redis {
-    /// `None` if the servers do not answer: units that were taken are refunded.
+    /// `None` if the servers do not answer; units already taken are refunded.
     pub(crate) fn admit_and_take(
         &self,
         RateLimit { key, rate, window }: RateLimit<'_>,
@@ -68,7 +68,7 @@ impl Redis {
         }
     }
 
-    /// All of the requests are within the rate.
+    /// Called if all requests are within the rate.
     async fn paid(
         &self,
         shared: &Shared,
@@ -84,7 +84,7 @@ impl Redis {
                 *slot = Some(take);
             }
         }
-        // Those for whose units the counter has room although it has none for all.
+        // Callers for whose units the counter has room, although it has none for all.
         let open: Vec<usize> = (0..takes.len()).filter(|at| takes.get(*at).is_some_and(Option::is_none)).collect();
         let wanted = open.iter().filter_map(|at| amounts.get(*at)).map(|amount| shared.wanted(*amount));
         let later = self.take_for(&shared.meter, &wanted.collect::<Vec<_>>()).await;
@@ -99,7 +99,7 @@ impl Redis {
         takes.into_iter().enumerate().map(metered).collect()
     }
 
-    /// Not all of the requests are within the rate: they are counted first, and those that are allowed pay.
+    /// Called if not all requests are within the rate: they are counted first, and the allowed ones pay.
     async fn apart(&self, shared: &Shared, amounts: &[u64]) -> Vec<Option<Metered>> {
         let name = self.inner.naming.of(&shared.key);
         let counted = self.ask(name, shared.rate, shared.window, amounts.len()).await;

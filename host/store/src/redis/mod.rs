@@ -1,8 +1,8 @@
-//! The Redis backend: one server, a master that sentinels name, or a cluster. Only this folder names redis.
+//! The Redis backend: one server, a master found by sentinels, or a cluster. Only this folder uses redis.
 //!
-//! An atomic batch is one script on one node, and uses the clock of that server. The script stores its outcome under
-//! the id of the write, so the write can be sent again when its answer is lost. Durability depends on the server: an
-//! append-only file that is flushed at every write keeps every answered write.
+//! An atomic batch is one script on one node, and uses that server's clock. The script stores its outcome under the id
+//! of the write, so the write can be sent again if its answer is lost. Durability depends on the server: an append-only
+//! file that is flushed at every write keeps every answered write.
 
 mod address;
 mod gather;
@@ -48,9 +48,9 @@ use crate::{
 const REMEMBERED: Duration = Duration::from_secs(300);
 /// The timeout of refunds, which run in the background.
 const REFUND_TIMEOUT: Duration = Duration::from_secs(120);
-/// Members of a family in one page.
+/// Members of a family per page.
 const PAGE: usize = 500;
-/// Keys in one command that reads.
+/// Keys per read command.
 const READ: usize = 500;
 
 #[derive(Clone)]
@@ -69,7 +69,7 @@ struct RedisState {
     counts: Gather<(), Result<Admission, StoreError>>,
     /// Requests that are counted and paid for, by rate and counter.
     metered: Gather<u64, Option<Metered>>,
-    /// Where writes wait for replicas.
+    /// Present if writes wait for replicas.
     replicas: Option<Replicas>,
 }
 
@@ -128,7 +128,7 @@ impl Redis {
         }
     }
 
-    /// Has fewer than `most` records if some have expired.
+    /// Returns fewer than `most` records if some have expired.
     pub(super) async fn page(
         &self,
         prefix: String,
@@ -189,7 +189,7 @@ impl Redis {
         })
     }
 
-    /// To `ttl` from now, or to its end if there is none; `false` if the lease has already ended.
+    /// Extends to `ttl` from now, or ends the lease without a `ttl`; `false` if it has already ended.
     pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
         let mut steps = Steps::new(&self.inner.naming);
         steps.renew(lease.key().name(), lease.token, ttl.map(millis));
@@ -200,7 +200,7 @@ impl Redis {
         self.inner.link.waits().patience
     }
 
-    /// A write goes on also when its caller stops waiting for it.
+    /// A write continues even if its caller stops waiting for it.
     async fn started<R, F>(&self, work: impl FnOnce(Self) -> F) -> Result<R, StoreError>
     where
         R: Send + 'static,
@@ -218,7 +218,7 @@ impl Redis {
         self.write_counted(steps, patience).await.map(|(outcome, _)| outcome)
     }
 
-    /// The outcome, and what became of the requests that the write counts.
+    /// The outcome of the write, and that of the requests that it counts.
     async fn write_counted(&self, steps: Steps, patience: Duration) -> Result<(WriteOutcome, String), StoreError> {
         let started = Instant::now();
         let answer = self.replicated(&steps, patience).await?;
@@ -232,8 +232,8 @@ impl Redis {
         }
     }
 
-    /// The answer to a write that replicas have, if writes wait for them. One that was lost with its master is
-    /// written again, on the next one.
+    /// The answer to a write that the required replicas have. A write that was lost with its master is sent again to
+    /// the next one.
     async fn replicated(&self, steps: &Steps, patience: Duration) -> Result<Value, StoreError> {
         let (script, keys, until) = (&self.inner.scripts.write, steps.names(), Instant::now() + patience);
         let mark = self.inner.naming.together("mark");
@@ -254,7 +254,7 @@ impl Redis {
         }
     }
 
-    /// Writes each record by itself, not atomically.
+    /// Writes each record separately, not atomically.
     async fn write_apart(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let commands = changes.into_iter().filter_map(|change| {
             let mut command = Cmd::new();

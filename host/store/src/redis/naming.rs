@@ -29,12 +29,12 @@ impl Naming {
         format!("{{{}}}{key}", self.prefix)
     }
 
-    /// The sorted set of the keys that are listed.
+    /// The sorted set of the listed keys.
     pub(crate) fn index(&self) -> String {
         format!("{{{}}}index", self.prefix)
     }
 
-    /// The name of the outcome of a write.
+    /// The name under which the outcome of a write is stored.
     pub(crate) fn write(&self, id: &str) -> String {
         format!("{{{}}}write/{id}", self.prefix)
     }

@@ -1,15 +1,15 @@
--- Requests of one caller against its rate: all at once or evenly, and what is used comes back evenly.
--- KEYS: when the caller's quota is whole again, in microseconds. ARGV: microseconds in which one request comes back; how
--- many there are; the number of these requests.
--- Answers how many of them are allowed, what is left after those, and the microseconds until the next one is allowed.
+-- Counts requests of one caller against its rate. They may come at once or evenly; the quota is restored evenly.
+-- KEYS: the time at which the caller's quota is full again, in microseconds. ARGV: microseconds in which one request is
+-- restored; the quota; the number of these requests.
+-- Returns how many are allowed, how many remain, and the microseconds until the next request is allowed.
 
--- It is gone within a window, so neither the server's file nor its replicas are given it. A server that has no such way does give it.
+-- The record expires within a window, so it is neither persisted nor replicated, if the server supports that.
 pcall(redis.set_repl, redis.REPL_NONE)
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local each = tonumber(ARGV[1])
 local latest = now + each * ARGV[2]
--- Never later than for who has used everything, as it would be where the clock was put back.
+-- Never later than for a used-up quota, even if the clock was turned back.
 local whole = math.min(math.max(tonumber(redis.call('GET', KEYS[1])) or 0, now), latest)
 local allowed = math.min(tonumber(ARGV[3]), math.floor((latest - whole) / each))
 whole = whole + each * allowed

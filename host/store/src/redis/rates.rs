@@ -1,5 +1,5 @@
-//! Rates that all hosts share, counted by the server. If the server does not answer in time, the host counts alone and
-//! pauses the requests to the server for a moment.
+//! Rates that all hosts share, counted by the server. If the server does not answer in time, the host counts by itself
+//! and pauses its requests to the server for a moment.
 
 use std::{
     num::NonZeroU32,
@@ -69,7 +69,7 @@ impl Redis {
         };
         let together = format!("{} {rate} {}", key.text, window.as_micros());
         let asked = self.inner.counts.ask(together, (), ask);
-        // A request that takes longer continues, so that a dead connection is detected.
+        // A request that takes longer continues, which detects a dead connection.
         let counted = tokio::time::timeout(soon, asked).await;
         let counted = counted.map(|counted| counted.unwrap_or_else(|| Err(failed("the task that counts panicked"))));
         match counted {
@@ -88,7 +88,7 @@ impl Redis {
         }
     }
 
-    /// Counts a request of each of `callers`.
+    /// Counts one request for each of `callers`.
     pub(super) async fn ask(
         &self,
         key: String,
@@ -111,7 +111,7 @@ impl Redis {
     }
 }
 
-/// The microseconds in which one request comes back: whole ones, because numbers of the script are exact only up to 2^53.
+/// The microseconds in which one request returns, rounded down: numbers of the script are exact only up to 2^53.
 pub(super) fn each(rate: NonZeroU32, window: Duration) -> u128 {
     (window.as_micros() / u128::from(rate.get())).max(1)
 }

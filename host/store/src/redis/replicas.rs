@@ -1,8 +1,8 @@
-//! Waits until replicas have a write, so that a change of the master keeps it.
+//! Waits until replicas have a write, which preserves it if the master changes.
 //!
 //! `WAIT` blocks its connection, and counts the replicas that have what this connection wrote. So a second connection
-//! writes a mark, which comes after the write, and waits for that. Then it looks whether its server has the write:
-//! another server may have become the master meanwhile.
+//! writes a mark, after the write, and waits for that. Then it checks whether its server has the write, because another
+//! server may have become the master in the meantime.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ pub(super) struct Replicas {
     link: Link,
     wanted: u32,
     longest: Duration,
-    /// When the last mark began that replicas have. The writes before it share it.
+    /// The start of the last mark that replicas have. The writes before it share the mark.
     marked: Mutex<Option<Instant>>,
 }
 
@@ -40,7 +40,7 @@ impl Replicas {
         Ok(Some(Self { link, wanted, longest, marked: Mutex::new(None) }))
     }
 
-    /// Whether the master has the write with this outcome, after the replicas have the mark that follows it.
+    /// Whether the master has the write with this outcome, once the replicas have the mark that follows it.
     pub(crate) async fn have(&self, mark: &str, outcome: &str) -> Result<bool, CallError> {
         self.wait(mark).await?;
         let mut exists = cmd("EXISTS");

@@ -1,4 +1,4 @@
-//! A batch in the form of the write script: its steps in order, each with its key.
+//! Converts a batch to the form of the write script: its steps in order, each with its key.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
 
 /// Above this, numbers of the script are not exact.
 const MOST: u64 = (1 << 53) - 1;
-/// Longest lifetime of a record, in milliseconds: a hundred years.
+/// Maximum lifetime of a record, in milliseconds: a hundred years.
 const LONGEST: u64 = 100 * 365 * 24 * 3_600 * 1_000;
 
 pub(super) struct Steps {
@@ -63,17 +63,17 @@ impl Steps {
         }
     }
 
-    /// Counts so many requests, of which one of `rate` comes back in `each` microseconds: all of them or none.
+    /// Counts this many requests, all or none. One of `rate` requests returns every `each` microseconds.
     pub(crate) fn rate(&mut self, key: &Name, each: u128, rate: NonZeroU32, requests: usize) {
         self.step(key, "rate", each.to_string(), format!("{rate} {requests}"));
     }
 
-    /// For `ttl` milliseconds.
+    /// Acquires for `ttl` milliseconds.
     pub(crate) fn acquire(&mut self, key: &Name, holder: &str, ttl: u64) {
         self.step(key, "acquire", holder, ttl.min(LONGEST).to_string());
     }
 
-    /// For `ttl` milliseconds from now; released if there is none.
+    /// Renews for `ttl` milliseconds from now; releases without a `ttl`.
     pub(crate) fn renew(&mut self, key: &Name, token: u64, ttl: Option<u64>) {
         self.step(key, "renew", token.to_string(), ttl.map(|ttl| ttl.min(LONGEST).to_string()).unwrap_or_default());
     }
@@ -87,13 +87,13 @@ impl Steps {
         });
     }
 
-    /// KEYS of the script.
+    /// The script's KEYS.
     pub(crate) fn names(&self) -> Vec<String> {
         let own = [self.naming.write(&self.id.simple().to_string()), self.naming.index()];
         own.into_iter().chain(self.steps.iter().map(|step| self.naming.of(&step.key))).collect()
     }
 
-    /// ARGV of the script.
+    /// The script's ARGV.
     pub(crate) fn arguments(&self, remembered: Duration, command: &mut Cmd) {
         command.arg(life(remembered));
         for Step { key, what, first, second } in &self.steps {
@@ -112,7 +112,7 @@ impl Steps {
     }
 }
 
-/// The lifetime of a record in milliseconds: at least one.
+/// The lifetime of a record, at least one millisecond.
 pub(super) fn life(ttl: Duration) -> u64 {
     millis(ttl).clamp(1, LONGEST)
 }

@@ -1,5 +1,5 @@
--- A taking that nobody was told of: it is given back, or where it did not happen yet, never will.
--- KEYS: where it stands what came of that write; the counter. ARGV: how long that is kept, in milliseconds; the amount.
+-- Undoes a write that took units and whose outcome was not reported. If it has not happened yet, it never will.
+-- KEYS: the outcome of that write; the counter. ARGV: how long the outcome is kept, in milliseconds; the amount.
 local known = redis.call('GET', KEYS[1])
 if known and string.match(known, '^done') then
   local used = tonumber(redis.call('GET', KEYS[2]) or '0')

@@ -11,7 +11,7 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     pub amount: u64,
-    /// Maximum number of units that the counter may have afterwards.
+    /// Maximum value of the counter afterwards.
     pub limit: u64,
 }
 
@@ -27,10 +27,10 @@ impl Redis {
         });
     }
 
-    /// The outcome of each caller in `wanted`. One write takes for all callers for whom the counter has room.
+    /// The outcome for each caller in `wanted`. One write takes the units of all callers for whom the counter has room.
     pub(super) async fn take_for(&self, key: &Key<u64>, wanted: &[Wanted]) -> Vec<Result<Take, StoreError>> {
         let mut outcomes = vec![None; wanted.len()];
-        // Callers of one key have one limit, except while it changes.
+        // Callers of one key have the same limit, except while it changes.
         while let Some(limit) = first_open(wanted, &outcomes) {
             let open = |at: &usize| outcomes.get(*at).is_some_and(Option::is_none);
             let with_limit = wanted.iter().enumerate().filter(|(at, one)| one.limit == limit && open(at));
@@ -64,8 +64,8 @@ fn first_open(wanted: &[Wanted], outcomes: &[Option<Result<Take, StoreError>>]) 
     wanted.iter().zip(outcomes).find(|(_, outcome)| outcome.is_none()).map(|(wanted, _)| wanted.limit)
 }
 
-/// The outcome of each caller in `batch` after a write of their `sum` units. After a refusal, the callers for whose units
-/// the counter still has room get no outcome yet: the next write takes for them.
+/// The outcome of each caller in `batch` after a write of their `sum` units. After a refusal, the callers for whose
+/// units the counter still has room get no outcome yet: the next write takes for them.
 pub(super) fn parted(
     batch: &[(usize, u64)],
     limit: u64,

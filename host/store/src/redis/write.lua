@@ -1,18 +1,18 @@
--- A batch: all of it, or nothing where a condition does not hold. Done once, however often it is sent.
--- KEYS: where it stands what came of this write; the index; then one key for each step.
--- ARGV: how long the former is kept, in milliseconds; then four for each step: what, its member of the index or '', two arguments.
+-- Applies a batch: all steps, or none if a condition fails. Applied once, however often it is sent.
+-- KEYS: the outcome of this write; the index; then one key for each step.
+-- ARGV: how long the outcome is kept, in milliseconds; then per step: kind, member of the index or '', two arguments.
 local known = redis.call('GET', KEYS[1])
 if known then
   local outcome, number, rate = string.match(known, '^(%a+) (%d*) ?(.*)$')
   return {outcome, number, rate}
 end
 
--- Above this, numbers of Lua are not exact.
+-- Above this, Lua's numbers are not exact.
 local MOST = 9007199254740991
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local number = ''
--- What became of a request that was counted: how many are allowed, what is left, the microseconds until the next one.
+-- The result of counting requests: how many are allowed, how many remain, the microseconds until the next one.
 local rate = ''
 
 local function steps()
@@ -50,7 +50,7 @@ local function hold(key, holder, token, till)
   redis.call('SET', key, string.format(record, cjson.encode(holder), token, till))
 end
 
--- As in rate.lua, but all of the requests are counted or none. A count stays also where a later condition does not hold.
+-- Like rate.lua, but counts all requests or none. The count is kept even if a later condition fails.
 local function counted(key, each, requests)
   local size, asked = string.match(requests, '^(%d+) (%d+)$')
   local micros = time[1] * 1000000 + time[2]

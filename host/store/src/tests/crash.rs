@@ -1,4 +1,4 @@
-//! A process that is killed loses no write that was answered.
+//! A killed process loses no write that was answered.
 
 use std::{
     env,

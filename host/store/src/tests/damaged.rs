@@ -1,4 +1,4 @@
-//! Damage anywhere in the file, of a store that was closed and of one that was killed: it is refused and left as it is,
+//! Damage anywhere in the file, of a closed store and of a killed one: either the store is refused and left unchanged,
 //! or every record is as it was written.
 
 use std::{env, fs};
@@ -6,10 +6,10 @@ use std::{env, fs};
 use super::*;
 use crate::OpenError;
 
-/// A longer run sets it: damages of each store.
+/// Number of damages for each store, set in longer runs.
 const DAMAGES: &str = "ASSAY_TEST_DAMAGES";
 
-/// Numbers that look random, the same in each run.
+/// Pseudo-random numbers, the same in each run.
 struct Dice(u64);
 
 impl Dice {
@@ -27,7 +27,7 @@ enum Damage {
     Bytes,
     /// A page of zeros.
     Zeros,
-    /// A page that has the bytes of another.
+    /// A page with the bytes of another page.
     Other,
     /// The end is missing.
     Cut,
@@ -70,7 +70,7 @@ async fn damage_is_refused_and_left_as_it_is_or_harms_no_record() {
     }
     let path = folder.path().join("assay.redb");
     let last = folder.path().join("assay.redb.last");
-    // As a kill leaves it: the system has every write.
+    // The state after a kill: the system has every write.
     let killed = (fs::read(&path).unwrap(), fs::read(&last).unwrap());
     drop(store);
     let closed = (fs::read(&path).unwrap(), fs::read(&last).unwrap());
@@ -80,7 +80,7 @@ async fn damage_is_refused_and_left_as_it_is_or_harms_no_record() {
         let used: Vec<_> = (0..whole.len() / 4096).filter(|page| whole[page * 4096..][..4096] != [0; 4096]).collect();
         for number in 0..damages {
             let kind = KINDS[number % KINDS.len()];
-            // The first page has the header, which says the most.
+            // The first page has the header, which matters most.
             let page = if number % 7 == 0 { 0 } else { used[dice.below(used.len())] };
             let mut bytes = whole.clone();
             kind.at(page, &mut bytes, &mut dice);

@@ -1,6 +1,6 @@
-//! A disk that takes no more. The test runs in a process of its own, on a tmpfs of 4 MB that only this process sees. That
-//! needs `unshare` and the right to mount: root, or user namespaces. Elsewhere it limits the size of its files, which
-//! fails writes with another error.
+//! A full disk. The test runs in a separate process, on a tmpfs of 4 MB that only this process sees. That needs
+//! `unshare` and the right to mount: root, or user namespaces. Otherwise it limits the size of its files, which fails
+//! writes with another error.
 
 use std::{env, fs, io::Write as _, path::PathBuf, process::Command};
 
@@ -13,7 +13,7 @@ use crate::StoreError;
 const FOLDER: &str = "ASSAY_TEST_STORE_FULL";
 const MOUNTED: &str = "ASSAY_TEST_STORE_MOUNTED";
 const NAME: &str = "tests::full::writes_resume_when_a_full_disk_has_space_again";
-/// A longer run sets it.
+/// Set in longer runs.
 const ROUNDS: &str = "ASSAY_TEST_ROUNDS";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -28,7 +28,7 @@ async fn writes_resume_when_a_full_disk_has_space_again() {
     let ways: [(&[&str], &str); 3] = [
         (&["unshare", "--mount"], mount),
         (&["unshare", "--mount", "--map-root-user"], mount),
-        // The signal of the limit is ignored, so that a write fails as it does on a full disk.
+        // Ignores the signal of the limit, to make a write fail as on a full disk.
         (&[], limit),
     ];
     for (before, setting) in ways {
@@ -91,7 +91,7 @@ async fn fill(disk: Disk) {
     let path = disk.folder.join("assay.redb");
     let store = Store::open(&at(&path)).await.unwrap();
     let rounds: u64 = env::var(ROUNDS).map_or(3, |rounds| rounds.parse().unwrap());
-    // What was answered, and what may be there.
+    // Answered writes, and writes that may have succeeded.
     let (mut written, mut unknown) = (Vec::new(), Vec::new());
     let mut next = 0;
     for round in 0..rounds {
@@ -130,7 +130,7 @@ async fn fill(disk: Disk) {
         assert!(!store.is_failing());
         everything(&store, &written).await;
         println!("| {} | {answered} | {unanswered} | {refused} | {asked} | {} |", round + 1, written.len());
-        // The disk is small.
+        // Makes room on the small disk.
         if written.len() > 12 {
             for old in written.drain(..10) {
                 store.remove(&large(old)).await.unwrap();

@@ -1,4 +1,4 @@
-//! Counters and rates never pass their limit, and a lease has one holder at a time.
+//! Counters and rates never exceed their limit, and a lease has one holder at a time.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -25,7 +25,7 @@ async fn however_many_take_at_once_the_limit_holds() {
 async fn however_many_hosts_count_one_rate_holds_for_all() {
     let config = server::config();
     let hosts = [Store::open(&config).await.unwrap(), Store::open(&config).await.unwrap()];
-    // The window is so long that no used request returns during the test.
+    // The window is too long for a used request to return during the test.
     let (rate, window) = (NonZeroU32::new(7).unwrap(), Duration::from_secs(36_000));
     let draws = (0..100).map(|n| {
         let host = hosts[n % 2].clone();
@@ -63,7 +63,7 @@ async fn a_request_is_counted_and_paid_for_in_one_write() {
         let rate_limit = RateLimit { key: &key, rate: NonZeroU32::new(rate).unwrap(), window };
         both(host, rate_limit, Withdrawal { counter: &counter, amount: 3, limit }).await.unwrap()
     };
-    // The rate is what ends first.
+    // The rate runs out first.
     let asked = (0..60).map(|n| ask(&hosts[n % 2], 20, 1_000));
     let all = futures::future::join_all(asked).await;
     let paid = |(admission, take): &Metered| {
@@ -73,7 +73,7 @@ async fn a_request_is_counted_and_paid_for_in_one_write() {
     let count = |what: fn(&Metered) -> bool| all.iter().filter(|one| what(one)).count();
     assert_eq!((count(paid), count(refused)), (20, 40));
     assert_eq!(hosts[0].get(&number("units")).await.unwrap(), Some(60));
-    // The units end first: a request without them is counted.
+    // The units run out first: a request without units still counts.
     let asked = (0..30).map(|n| ask(&hosts[n % 2], 100, 100));
     let all = futures::future::join_all(asked).await;
     let count = |what: fn(&Metered) -> bool| all.iter().filter(|one| what(one)).count();

@@ -56,12 +56,12 @@ fn at(path: &Path) -> config::Store {
 /// An empty store of each backend, to test their common behaviour.
 async fn each() -> [Store; 2] {
     let Fixture { store, folder, .. } = Fixture::new().await;
-    // The store keeps the file open; a test that has only the store does not need the name of the folder.
+    // The store keeps the file open; a test that has only the store does not need the folder's name.
     drop(folder);
     [store, Store::open(&server::config()).await.unwrap()]
 }
 
-/// Counts a request and takes its units.
+/// Calls `admit_and_take` and waits for its result.
 async fn both(store: &Store, rate_limit: RateLimit<'_>, withdrawal: Withdrawal<'_>) -> Option<Metered> {
     let (sender, told) = oneshot::channel();
     store.admit_and_take(rate_limit, withdrawal, move |metered| _ = sender.send(metered));

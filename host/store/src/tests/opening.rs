@@ -1,4 +1,4 @@
-//! Stores that cannot be opened, and that a refused store is not changed.
+//! Stores that cannot be opened; a refused store is not changed.
 
 use std::fs;
 

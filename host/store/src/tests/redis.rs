@@ -18,8 +18,8 @@ use super::{
 use crate::{Admission, Batch, OpenError, StoreError, Take};
 use assay_process::redis::{DURABLE, FORGETFUL, Redis, free_port};
 
-/// Forwards connections. After a number of further writes, it closes the connection when the server has answered the
-/// write and before the answer is forwarded.
+/// Forwards connections. After a given number of writes, it closes the connection once the server has answered a write,
+/// before forwarding the answer.
 #[derive(Clone)]
 struct Breaker {
     left: Arc<Mutex<Option<u32>>>,
@@ -39,7 +39,7 @@ impl Breaker {
         this
     }
 
-    /// Loses the answer after this number of further answers.
+    /// Loses the answer after this many further answers.
     fn lose_after(&self, answers: u32) {
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(answers);
     }
@@ -128,7 +128,7 @@ async fn a_write_whose_answer_is_lost_happens_once() {
         store.refund(&meter, 1).await.unwrap();
         assert_eq!(store.get(&meter).await.unwrap(), Some(u64::from(3 * round)));
     }
-    // So is a request counted once with its units.
+    // A request with its units is also counted once.
     let (key, paid) = (number("rate"), number("paid"));
     let (rate, window) = (NonZeroU32::new(100).unwrap(), Duration::from_secs(36_000));
     for round in 1..=20 {
@@ -181,7 +181,7 @@ async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
     let draw = || async { store.admit(&counted("key", "a"), NonZeroU32::MAX, Duration::from_secs(60)).await };
     let client = ::redis::Client::open(server.url()).unwrap();
     let mut other = client.get_multiplexed_async_connection().await.unwrap();
-    // The server accepts write commands, and executes them only when the pause ends.
+    // The server accepts write commands, but executes them only when the pause ends.
     ::redis::cmd("CLIENT").arg("PAUSE").arg(3_600_000).arg("WRITE").exec_async(&mut other).await.unwrap();
     assert_eq!((draw().await, draw().await), (None, None));
     assert!(!store.is_failing());

@@ -19,7 +19,7 @@ pub(super) fn on(url: &str) -> config::Store {
         backend: config::Backend::Redis,
         url: Some(Secret::new(url)),
         prefix: format!("{}:", Uuid::new_v4().simple()),
-        // Long timeouts, so that no test fails on a busy machine.
+        // Long timeouts: no test fails on a busy machine.
         connect_timeout: Duration::from_secs(20),
         answer_timeout: Duration::from_secs(20),
         call_timeout: Duration::from_secs(20),

@@ -1,32 +1,32 @@
-//! The heights of a chain whose block n is shown as block n * spread: a few hundred blocks look like 25 million. A
-//! number between two such blocks means the block below. Hashes stay.
+//! Block heights multiplied by a spread: block n appears as block n * spread, so a few hundred blocks look like 25
+//! million. A number between two such blocks means the lower block. Hashes do not change.
 
 use serde_json::{Value, json};
 
-/// The spread.
+/// The spread between blocks.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Heights(pub u64);
 
-/// The block that a request is about, with its number as it is shown.
+/// The block of a request, with the number that the client used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// The state after this block.
     State(u64),
     /// This block itself.
     Block(u64),
-    /// The newest block; only its number is asked for.
+    /// The number of the newest block.
     Newest,
-    /// A span of blocks without any of the node's.
+    /// A range that contains none of the node's blocks.
     Nowhere,
 }
 
-/// The number that `value` writes as JSON-RPC does.
+/// Parses a number in JSON-RPC's format.
 pub(super) fn number(value: &Value) -> Option<u64> {
     u64::from_str_radix(value.as_str()?.strip_prefix("0x")?, 16).ok()
 }
 
 impl Heights {
-    /// Names the node's own block in `request`, and says what was named.
+    /// Replaces the block in `request` with the node's own, and returns which one was named.
     pub fn take(self, request: &mut Value) -> Option<Place> {
         let method = request["method"].as_str().unwrap_or_default();
         let (index, is_state) = match method {
@@ -55,7 +55,7 @@ impl Heights {
         from.zip(to).is_some_and(|(from, to)| from > to).then_some(Place::Nowhere)
     }
 
-    /// Shows the heights in `answer`; a block has the number by which it was asked for.
+    /// Multiplies the heights in `answer`. A requested block keeps the number of the request.
     pub fn show(self, place: Option<Place>, answer: &mut Value) {
         let Some(result) = answer.get_mut("result") else { return };
         self.show_within(result);

@@ -1,14 +1,14 @@
-//! A rate limit as providers have it: a bucket that refills evenly, and holds what one second refills.
+//! A rate limit like those of providers: a bucket that refills evenly and holds one second's worth.
 
 use std::sync::{Mutex, PoisonError};
 
 use tokio::time::Instant;
 
-/// What a limit counts.
+/// The unit of a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counted {
     Requests,
-    /// Each call of a batch.
+    /// Every call of a batch counts.
     Calls,
 }
 
@@ -16,13 +16,13 @@ pub enum Counted {
 pub struct Limit {
     pub counted: Counted,
     pub per_second: u32,
-    /// The `Retry-After` of a refusal, in seconds.
+    /// `Retry-After` of a refusal, in seconds.
     pub retry_after: Option<u64>,
 }
 
 pub(crate) struct Bucket {
     limit: Limit,
-    /// How much is left, and since when.
+    /// The remaining amount, and the time of its last update.
     left: Mutex<(f64, Instant)>,
 }
 
@@ -31,7 +31,8 @@ impl Bucket {
         Self { limit, left: Mutex::new((f64::from(limit.per_second), Instant::now())) }
     }
 
-    /// `None` where a request with so many calls is within the limit, else the `Retry-After` of its refusal.
+    /// Returns `None` if a request with this many calls is within the limit, otherwise the `Retry-After` of its
+    /// refusal.
     pub fn refusal(&self, calls: usize, now: Instant) -> Option<Option<u64>> {
         let cost = if self.limit.counted == Counted::Calls { calls as f64 } else { 1.0 };
         let most = f64::from(self.limit.per_second);

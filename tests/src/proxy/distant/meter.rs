@@ -1,4 +1,4 @@
-//! What passes endpoints: requests, calls and bytes, and how many requests follow one another.
+//! Traffic through endpoints: requests, calls, bytes, and how many requests depend on one another.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,29 +26,29 @@ struct Passed {
     ended: Instant,
 }
 
-/// A request in progress. It has passed when this is dropped, also where the client leaves.
+/// A request in progress. It is counted when this is dropped, also if the client disconnects.
 pub(super) struct Passing {
     meter: Meter,
     calls: usize,
     received: usize,
     started: Instant,
-    /// Bytes of the answer.
+    /// Bytes of the response.
     pub sent: usize,
-    /// The answer is a refusal.
+    /// Whether the response is a refusal.
     pub refused: bool,
 }
 
-/// The requests that ended in some time.
+/// The requests that ended in a period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     pub requests: usize,
     pub calls: usize,
-    /// Bytes of the requests.
+    /// Bytes of requests.
     pub received: usize,
-    /// Bytes of the answers.
+    /// Bytes of responses.
     pub sent: usize,
     pub refused: usize,
-    /// The longest chain of requests in which each started after the one before it had ended.
+    /// Length of the longest sequence of requests in which each started after the previous one ended.
     pub depth: usize,
 }
 
@@ -58,12 +58,12 @@ impl Meter {
         Passing { meter: self.clone(), calls, received, started: Instant::now(), sent: 0, refused: false }
     }
 
-    /// The requests that ended since the last call of this function.
+    /// Returns the requests that ended since the last `take`.
     pub fn take(&self) -> Traffic {
         Traffic::of(&std::mem::take(&mut self.counts.lock().unwrap_or_else(PoisonError::into_inner).passed))
     }
 
-    /// Completes when no request has been in progress for `pause`.
+    /// Waits until no request has been in progress for `pause`.
     pub async fn quiet(&self, pause: Duration) {
         let mut since = Instant::now();
         while since.elapsed() < pause {
@@ -97,9 +97,9 @@ impl Traffic {
     }
 }
 
-/// The longest chain of `spans` in which each starts after the end of the one before it.
+/// Returns the length of the longest sequence of `spans` in which each starts after the previous one ended.
 fn depth<T: Ord + Copy>(mut spans: Vec<(T, T)>) -> usize {
-    // The greedy choice is the longest chain: always the span that ends first.
+    // Always taking the span that ends first gives the longest sequence.
     spans.sort_by_key(|(_, ended)| *ended);
     let (mut depth, mut last) = (0, None);
     for (started, ended) in spans {

@@ -1,4 +1,4 @@
-//! An endpoint far away: a real node behind a delay, at other heights, within limits, and with a count of what passes.
+//! A simulated remote endpoint: a real node with a delay, other block heights, limits, and a traffic meter.
 
 mod heights;
 mod limit;
@@ -24,22 +24,22 @@ pub use limit::{Counted, Limit};
 pub use meter::{Meter, Traffic};
 pub use node::Node;
 
-/// How the endpoint differs from its node.
+/// The differences between the endpoint and its node.
 #[derive(Debug, Clone, Copy)]
 pub struct Manner {
-    /// Time that each request takes beside the node's own.
+    /// Time added to each request.
     pub delay: Duration,
     /// Block n of the node is shown as block n * `spread`.
     pub spread: u64,
-    /// The id of its chain; the node's own where absent.
+    /// The chain id; the node's own if absent.
     pub chain: Option<u64>,
     pub limit: Option<Limit>,
-    /// Blocks whose state it has, counted back from the newest; all where absent.
+    /// Number of newest blocks whose state is available; all if absent.
     pub kept: Option<u64>,
 }
 
 impl Manner {
-    /// As the node, at other heights.
+    /// Like the node, at other heights.
     pub fn spread(spread: u64) -> Self {
         Self { delay: Duration::ZERO, spread, chain: None, limit: None, kept: None }
     }
@@ -60,10 +60,10 @@ struct Shared {
 }
 
 impl Distant {
-    /// An endpoint in front of `node`. Several endpoints may count in one `meter`.
+    /// Starts an endpoint in front of `node`. Several endpoints can share one `meter`.
     ///
     /// # Panics
-    /// When no port can be bound.
+    /// If no port can be bound.
     pub async fn start(node: Node, manner: Manner, meter: &Meter) -> Self {
         let shared = Arc::new(Shared {
             node,
@@ -109,7 +109,7 @@ async fn answer(State(shared): State<Arc<Shared>>, body: Bytes) -> Response {
 }
 
 impl Shared {
-    /// The answers to `requests`, in any order; `None` where the node does not answer.
+    /// Returns the answers to `requests` in any order, or `None` if the node does not answer.
     async fn answers(&self, requests: Vec<Value>) -> Option<Vec<Value>> {
         let oldest = match self.manner.kept {
             Some(kept) => Some(self.head().await?.saturating_sub(kept)),
@@ -142,7 +142,7 @@ impl Shared {
         Some(answers)
     }
 
-    /// The answer that the node does not give; `oldest` is the first block whose state is there.
+    /// Returns an answer that does not come from the node. `oldest` is the first block whose state is available.
     fn own(&self, request: &Value, place: Option<Place>, oldest: Option<u64>) -> Option<Value> {
         let id = self.manner.chain;
         match (request["method"].as_str().unwrap_or_default(), place) {
@@ -157,7 +157,7 @@ impl Shared {
         }
     }
 
-    /// The number of the newest block, as it is shown.
+    /// Returns the number of the newest block, as shown to clients.
     async fn head(&self) -> Option<u64> {
         let asked = json!({ "jsonrpc": "2.0", "id": 0, "method": "eth_blockNumber", "params": [] });
         let answers = self.node.ask(vec![asked]).await?;

@@ -1,4 +1,4 @@
-//! The node behind endpoints.
+//! The node behind the endpoints.
 
 use std::time::Duration;
 
@@ -6,13 +6,13 @@ use moka::future::Cache;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::Value;
 
-/// What names a block that changes.
+/// Words for blocks that change.
 const MOVING: [&str; 5] = ["eth_blockNumber", "latest", "pending", "finalized", "safe"];
-/// Answers are kept for so long: a block that was not there when it was asked for may come.
+/// How long answers are cached. Later, a block that was missing may exist.
 const KEPT: Duration = Duration::from_secs(1);
 
-/// A node, and what it answered about blocks that do not change. Endpoints that play several chains share one, which
-/// answers a question of all of them once: outside of a benchmark each chain has machines of its own.
+/// A node, and a cache of its answers about fixed blocks. Endpoints that simulate several chains share one node, which
+/// answers a request common to all of them once: outside of a benchmark, each chain has its own machines.
 #[derive(Clone)]
 pub struct Node {
     url: String,
@@ -26,9 +26,9 @@ impl Node {
         Self { url: url.to_owned(), http, answered: Cache::builder().time_to_live(KEPT).build() }
     }
 
-    /// The answers to `requests`, in any order; `None` where the node does not answer.
+    /// Returns the answers to `requests` in any order, or `None` if the node does not answer.
     pub(super) async fn ask(&self, mut requests: Vec<Value>) -> Option<Vec<Value>> {
-        // By place, so that packets which ask the same are the same text.
+        // Use positions as ids, to make equal packets the same text.
         let ids: Vec<_> = requests
             .iter_mut()
             .enumerate()

@@ -1,5 +1,5 @@
-//! The pace against simulated endpoints that count requests or calls: over the second that just went by, over seconds
-//! of a clock, or with a bucket that refills evenly.
+//! The pace against simulated endpoints that count requests or calls: over the last second, over clock seconds, or with
+//! a bucket that refills evenly.
 
 mod endpoint;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::*;
 use endpoint::{Counting, Endpoint, SECOND};
 
-/// Requests in progress at one time.
+/// Maximum requests in progress.
 const PERMITS: usize = 15;
 
 /// A request in progress.
@@ -35,7 +35,7 @@ impl Tally {
     }
 }
 
-/// Readers that always want more, in batches of these numbers of calls.
+/// Readers that always want more, in batches with these numbers of calls.
 struct Readers<'a> {
     pace: Pace,
     batches: &'a [usize],
@@ -44,7 +44,7 @@ struct Readers<'a> {
 }
 
 impl Readers<'_> {
-    /// The calls of the next request, within what the pace takes at once.
+    /// The number of calls of the next request, at most what the pace accepts at once.
     fn next(&mut self) -> usize {
         let wanted = self.waiting.pop_front().unwrap_or_else(|| {
             self.next += 1;
@@ -87,7 +87,7 @@ fn simulate(mut endpoint: Endpoint, bound: Option<u32>, batches: &[usize], lengt
             }
             let sent = readers.pace.on_sent(calls, at(now));
             tally.sent += 1;
-            // Times differ by a tenth.
+            // Times vary by a tenth.
             let takes = endpoint.takes + endpoint.takes * (tally.sent as u64 % 3) / 20;
             let (arrives, returns) = (now + takes / 2 + 1, now + takes + 2);
             in_progress.push(InProgress { sent, calls, arrives, returns, answers: false });
@@ -96,7 +96,7 @@ fn simulate(mut endpoint: Endpoint, bound: Option<u32>, batches: &[usize], lengt
     (tally, readers.pace)
 }
 
-/// Asserts that at most a twentieth of the requests is refused, and that so many percent of the limit are used.
+/// Asserts that at most a twentieth of the requests is refused, and that at least this percentage of the limit is used.
 fn keeps_to(endpoint: &Endpoint, batch: usize, percent: usize) -> Result<(), TestCaseError> {
     const LENGTH: u64 = 120;
     let (tally, pace) = simulate(endpoint.clone(), None, &[1, 1, batch], LENGTH * SECOND);
@@ -186,7 +186,7 @@ fn a_refusal_holds_all_requests_as_long_as_the_endpoint_says() {
     let seconds = Duration::from_secs;
     pace.on_refused(&sent, Some(seconds(3)), now);
     assert_eq!(pace.delay(1, now), seconds(3) + MARGIN);
-    // A word that proves too short is no longer believed.
+    // A pause that proves too short no longer counts.
     let mut now = now + seconds(4);
     for expected in [HOLD, 2 * HOLD, 4 * HOLD, MAX_HOLD, MAX_HOLD] {
         let sent = pace.on_sent(1, now);

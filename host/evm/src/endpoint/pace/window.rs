@@ -1,19 +1,19 @@
-//! What was sent or answered within the last second, and the requests that were refused.
+//! The load sent or answered within the last second.
 
 use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
 
-/// Requests need different times to arrive: those that leave within more than a second may arrive within one.
+/// Requests take different times to arrive: those sent within more than a second may arrive within one.
 pub(super) const MARGIN: Duration = Duration::from_millis(100);
-/// Endpoints count over a second.
+/// Endpoints count per second.
 pub(super) const WINDOW: Duration = Duration::from_secs(1).saturating_add(MARGIN);
 
-/// What an endpoint counts.
+/// The unit that an endpoint counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unit {
     Requests,
-    /// Each call of a batch.
+    /// Each call in a batch.
     Calls,
 }
 
@@ -33,7 +33,7 @@ impl Amount {
     }
 }
 
-/// What happened within the last [`WINDOW`].
+/// The load within the last [`WINDOW`].
 #[derive(Debug, Default)]
 pub(super) struct Window {
     /// Each request with its calls.
@@ -56,7 +56,7 @@ impl Window {
         }
     }
 
-    /// As of the last change.
+    /// The amount after the last change.
     pub(crate) fn amount(&self) -> Amount {
         self.amount
     }
@@ -66,10 +66,10 @@ impl Window {
     }
 }
 
-/// Requests that were refused together, and what they say of a limit.
+/// Requests that were refused together, and the limit that they imply.
 #[derive(Debug, Default)]
 pub(super) struct Refused {
-    /// What was sent in the window of the first refusal.
+    /// The load sent in the window of the first refusal.
     pub load: Amount,
     /// The lowest load at which a request was refused.
     least: Amount,

@@ -1,4 +1,4 @@
-//! Positions in the answers of a pool.
+//! Positions read from the answers of a pool.
 
 use alloy::sol_types::SolCall;
 
@@ -17,6 +17,7 @@ fn terms() -> Terms {
         debt: interest,
     };
     Terms {
+        version: Version::V3,
         pool: Address::ZERO,
         data_provider: Address::ZERO,
         oracle: Address::ZERO,
@@ -80,4 +81,18 @@ fn a_missing_part_is_no_position() {
     assert!(terms().held(&[data(1, 0), None, prices([1, 1])], None).is_none());
     assert!(terms().held(&[data(1, 0), data(0, 0), prices([0, 1])], None).is_none());
     assert!(terms().held(&[data(0, 0), data(0, 0), prices([0, 1])], None).is_some());
+}
+
+#[test]
+fn what_is_stored_of_a_supply_and_of_a_debt_is_a_balance_without_interest() {
+    let stored = |amount: u64| Some(Bytes::from(scaledBalanceOfCall::abi_encode_returns(&U256::from(amount))));
+    let mut answers = vec![data(9, 0), data(0, 5), prices([1, 1]), None, stored(7), stored(0)];
+    let scaled = |answers: &[Option<Bytes>]| {
+        let balances = terms().balances(answers)?.into_iter().filter(|held| matches!(held.asset, Asset::Scaled(_)));
+        Some(balances.map(|held| (held.side, i64::try_from(held.amount).unwrap())).collect::<Vec<_>>())
+    };
+    let sides = [Side::Supply, Side::Supply, Side::Debt, Side::Debt];
+    assert_eq!(scaled(&answers), Some(sides.into_iter().zip([7, 0, 0, 0]).collect()));
+    answers.pop();
+    assert_eq!(scaled(&answers), None);
 }

@@ -1,4 +1,4 @@
-//! Transfers of aTokens as pools and wallets make them, and what they lead to.
+//! Transfers of aTokens as pools and wallets make them, and the events they become.
 
 use alloy::primitives::{Bytes, I256, LogData, U256};
 
@@ -60,7 +60,7 @@ fn what_the_pool_tells_of_the_same_asset_needs_no_receipt() {
             && explained(&burnt, &[&liquidation(2)], &[])
             && explained(&seized, &[&liquidation(2)], &[])
     );
-    // Of another asset, nothing at all, or nothing that gives a token away.
+    // Another asset, no log, or a log that gives no token away.
     assert!(
         !explained(&burnt, &[&withdraw(WALLET, OTHER, 2)], &[])
             && !explained(&burnt, &[], &[])
@@ -78,7 +78,7 @@ fn dust_from_strangers_needs_no_receipt() {
 
 fn read(own: &[Log], hints: &[Log], receipts: &[Log]) -> (Vec<EventKind>, Vec<I256>) {
     let listed = listed();
-    // The pool's logs that name the wallet count wherever they were found.
+    // The pool's logs that name the wallet count, whichever query found them.
     let names = |log: &&Log| {
         let names = |s: &Signature| {
             log.topics().first() == Some(&s.topic0) && log.topics().get(s.wallet_at) == Some(&WALLET.into_word())
@@ -115,7 +115,7 @@ fn who_lets_a_gateway_withdraw_has_withdrawn() {
     for unlike in [withdraw(OTHER, ASSET, 3), withdraw(GATEWAY, OTHER, 3), withdraw(GATEWAY, ASSET, 0)] {
         assert_eq!(read(&[], std::slice::from_ref(&given), &[unlike]), (vec![], amounts(&[-100])));
     }
-    // One withdrawal is of one transfer.
+    // One withdrawal matches only one transfer.
     assert_eq!(
         read(&[], &[given, transfer(WALLET, GATEWAY, 2)], &[taken]),
         (vec![EventKind::Withdraw], amounts(&[-100, -100]))
@@ -127,7 +127,7 @@ fn a_liquidator_who_withdraws_what_was_seized_does_it_for_himself() {
     let (seized, taken) = (transfer(WALLET, OTHER, 1), withdraw(OTHER, ASSET, 4));
     let found = (vec![EventKind::Liquidation], amounts(&[-100]));
     assert_eq!(read(&[], std::slice::from_ref(&seized), &[liquidation(2), taken.clone()]), found);
-    // However it was found, it is one.
+    // Found twice, it counts once.
     assert_eq!(read(&[liquidation(2)], &[seized], &[liquidation(2), taken]), found);
 }
 

@@ -1,4 +1,4 @@
-//! Positions in answers of contracts, and answers without a position.
+//! Positions read from answers of contracts, and answers without a position.
 
 use alloy::sol_types::SolCall;
 
@@ -42,7 +42,7 @@ fn a_market_in_dollars_and_a_market_in_its_base_asset() {
     // 2 ether of collateral at 2,000 dollars, and a debt of 1,000 tokens.
     let dollars = answers(0, 1_000_000_000, ONE, 2 * ETHER, 2_000 * ONE);
     assert_eq!(summary(terms().held(&dollars, Some(1.0))), Some((4_000.0, 1_000.0, 1)));
-    // 2 of collateral at 1.5 of the base asset, which is worth 2,000 dollars.
+    // 2 of collateral at 1.5 of the base asset, whose price is 2,000 dollars.
     let base = answers(3_000_000, 0, ONE, 2 * ETHER, 3 * ONE / 2);
     assert_eq!(summary(terms().held(&base, Some(2_000.0))), Some((12_000.0, 0.0, 2)));
 }

@@ -42,7 +42,7 @@ fn the_other_side_of_a_transfer_tells_of_debt() {
         assert_eq!(told_by_receipt(&logs, WALLET), sent, "{lost} of {got}");
         assert_eq!(told_by_receipt(&logs, OTHER), received, "{lost} of {got}");
     }
-    // The first log is a withdrawal's, and the second a transfer's of somebody without supply.
+    // The first log belongs to a withdrawal, the second to a transfer by a wallet without supply.
     let [burn, mint] = transfer(500, 800);
     let withdrawal = [log(3, WITHDRAW, WALLET, OTHER, 500), burn, mint];
     assert_eq!(told_by_receipt(&withdrawal, WALLET), [(EventKind::Withdraw, -500)]);
@@ -104,7 +104,7 @@ fn name(kind: EventKind) -> &'static str {
     }
 }
 
-/// What logs, receipts and the state before and after an action tell of `wallet`; and whether old state was needed.
+/// The events of `wallet` found in logs, receipts and the state around an action; and whether old state was needed.
 fn told(logs: &[Log], wallet: B256, before: i64, after: i64) -> (BTreeSet<&'static str>, bool) {
     let names = |log: &&Log| {
         let topics = log.topics();
@@ -124,14 +124,14 @@ fn told(logs: &[Log], wallet: B256, before: i64, after: i64) -> (BTreeSet<&'stat
     (kinds, hidden.is_some())
 }
 
-/// Whether both sides of a transfer show the same amount although both moved debt: then only the position tells.
+/// Whether both sides of a transfer show the same amount although both moved debt; then only the position reveals it.
 fn is_balanced(logs: &[Log]) -> bool {
     let amounts: Vec<_> = logs.iter().map(|log| amount_at(log, 0)).collect();
     matches!(amounts[..], [sent, received] if sent == received)
 }
 
 proptest! {
-    /// Amounts are multiples of forty, so that no part is taken for rounding.
+    /// Amounts are multiples of forty, too large to count as rounding.
     #[test]
     fn logs_and_old_state_tell_every_action(
         act in prop_oneof![Just(Act::Supply), Just(Act::Withdraw), Just(Act::Transfer)],

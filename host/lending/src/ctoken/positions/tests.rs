@@ -1,4 +1,4 @@
-//! Positions in answers of contracts, and answers without a position.
+//! Positions read from answers of contracts, and answers without a position.
 
 use alloy::{primitives::b256, sol_types::SolCall};
 
@@ -37,7 +37,7 @@ fn a_position_is_ctokens_at_their_rate_and_debt_in_dollars() {
     // 5,000 cUSDC (8 decimals) at 0.02 USDC (6 decimals), and 30 USDC of debt.
     let usdc = snapshot(0, 500_000_000_000, 30_000_000, 200_000_000_000_000);
     assert_eq!(summary([usdc, price(1, 6)]), Some((100.0, 30.0, 1)));
-    // A debt of 2 ether and nothing else.
+    // Only a debt of 2 ether.
     assert_eq!(summary([snapshot(0, 0, 2_000_000_000_000_000_000, 1), price(2_500, 18)]), Some((0.0, 5_000.0, 0)));
     assert_eq!(summary([snapshot(0, 0, 0, 1), None]), Some((0.0, 0.0, 0)));
 }

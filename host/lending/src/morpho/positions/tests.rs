@@ -1,4 +1,4 @@
-//! Positions in answers, and answers that make none.
+//! Positions read from answers, and answers without a position.
 
 use alloy::sol_types::SolValue;
 
@@ -15,7 +15,7 @@ fn number(number: u64) -> U256 {
     U256::from(number)
 }
 
-/// A million borrowed of two million, one share for each smallest unit and a million, without interest.
+/// A million borrowed of two million, a million shares for each smallest unit, without interest.
 fn market() -> Market {
     Market {
         totalSupplyAssets: 2_000_000,
@@ -27,7 +27,7 @@ fn market() -> Market {
     }
 }
 
-/// Dollars with a share of 0.8 of `collateral`.
+/// A position in dollars, with a threshold of 0.8 for `collateral`.
 fn position(id: u8, collateral_token: Address, shares: (u64, u64), collateral: u64) -> Position {
     let params = MarketParams {
         loanToken: USDC,

@@ -1,6 +1,6 @@
-//! The parts of the features that every version of the interface has, in the types of one of them.
+//! Conversions of the parts of the features that are the same in every version of the interface.
 
-/// Defines the conversions to the types of the module `$wit`. The module around it adds `with_markets`.
+/// Defines the conversions to the types of the module `$wit`. The module around it defines `with_markets`.
 macro_rules! lowering {
     ($wit:ident) => {
         /// Calls `run` with the features in the types of the interface; strings are borrowed.
@@ -64,7 +64,7 @@ macro_rules! lowering {
     };
 }
 
-/// A market in the types of the module `$wit`: the fields of every version, and those that the caller adds.
+/// Converts a market to the type of the module `$wit`: the fields of every version, and those that the caller adds.
 macro_rules! lowered_market {
     ($wit:ident, $m:ident $(, $field:ident: $value:expr)* $(,)?) => {
         $wit::MarketFeatures {

@@ -1,4 +1,4 @@
-//! What a model exports, for every major version of the interface. One file for each version in `wit/`; the newest
+//! The exports of a model, for every major version of the interface. One file for each version in `wit/`; the newest
 //! defines the types of answers in [`raw`], and older versions convert to them.
 
 mod lower;
@@ -13,17 +13,18 @@ use super::{Call, mock::MockSubject};
 use crate::compile::world::{Generation, World};
 use assay_domain::{Address, features::Features};
 
-/// An answer, or why the model gives none.
+/// An answer, or the model's reason for refusing one.
 pub(crate) type Judged<T> = wasmtime::Result<Result<T, raw::Refusal>>;
 
-/// The functions of one loaded model. A function of another kind is an error; the types of [`super::kinds`] prevent it.
+/// The functions of one loaded model. Calling a function of another kind is an error, which the types of
+/// [`super::kinds`] prevent.
 pub(crate) trait Abi: Send + Sync {
     /// Checks that the instance has every function with exact types; linking does not check this.
     fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()>;
 
     fn describe(&self, call: &mut Call<'_>) -> wasmtime::Result<raw::ModelInfo>;
     fn score(&self, call: &mut Call<'_>, features: &Features) -> Judged<raw::Verdict>;
-    /// The words of a score that [`Abi::score`] gave without.
+    /// The words for the factors of a score, if [`Abi::score`] returned only points.
     fn explain(&self, call: &mut Call<'_>, features: &Features) -> Judged<Vec<raw::Factor>>;
     fn decile(&self, call: &mut Call<'_>, score: u32) -> wasmtime::Result<u8>;
     fn boost(&self, call: &mut Call<'_>, score: u32, total_asset_usd: f64) -> wasmtime::Result<u32>;
@@ -54,7 +55,7 @@ pub(crate) fn bind(component: &Component, world: &World) -> Result<Box<dyn Abi>,
     })
 }
 
-/// A call of a function that this kind of model does not have.
+/// The error for calling a function that this kind of model does not have.
 pub(crate) fn mismatch<T>() -> wasmtime::Result<T> {
     Err(wasmtime::format_err!("the model is of another kind"))
 }

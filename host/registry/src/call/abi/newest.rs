@@ -1,4 +1,4 @@
-//! The generated bindings of `wit/v2`, whose types of answers are those of every version.
+//! The generated bindings of `wit/v2`. All versions use its types for answers.
 
 wasmtime::component::bindgen!({
     path: "../../wit/v2",

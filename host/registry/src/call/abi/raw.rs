@@ -7,14 +7,14 @@ pub(crate) use super::newest::{
     },
 };
 
-/// The numbers of a credit score, with the words if the interface gives them in the same answer.
+/// The numbers of a credit score, with the words if the interface returns them in the same answer.
 pub(crate) struct Verdict {
     pub score: u32,
     pub decile: u8,
     pub factors: Factors,
 }
 
-/// The same of a sybil risk.
+/// The same for a sybil risk.
 pub(crate) struct RiskVerdict {
     pub risk: u32,
     pub factors: Factors,
@@ -23,6 +23,6 @@ pub(crate) struct RiskVerdict {
 /// The factors of an answer.
 pub(crate) enum Factors {
     Words(Vec<Factor>),
-    /// In the order of the labels that `explain` gives.
+    /// In the order of the labels from `explain`.
     Points(Vec<i32>),
 }

@@ -37,7 +37,7 @@ use bindings::{
     exports::assay::model::{credit::Assessment, sandbox, sybil::RiskAssessment},
 };
 
-/// The indices of the functions, found once when the model is loaded.
+/// The indices of the functions, looked up once when the model is loaded.
 pub(crate) enum Exports {
     Credit { describe: Index, score: Index, decile: Index },
     Boost { describe: Index, boost: Index },
@@ -46,7 +46,7 @@ pub(crate) enum Exports {
 }
 
 impl Exports {
-    /// `index` finds a function.
+    /// `index` looks up a function.
     pub(crate) fn find(kind: ModelKind, index: impl Fn(&str) -> Result<Index, String>) -> Result<Self, String> {
         let describe = index("describe")?;
         Ok(match kind {

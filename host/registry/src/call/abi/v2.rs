@@ -14,7 +14,7 @@ use super::newest::{
     exports::assay::model::{credit, sandbox, sybil},
 };
 
-/// The indices of the functions, found once when the model is loaded.
+/// The indices of the functions, looked up once when the model is loaded.
 pub(crate) enum Exports {
     Credit { describe: Index, score: Index, explain: Index, decile: Index },
     Boost { describe: Index, boost: Index },
@@ -34,7 +34,7 @@ pub(crate) struct Sandbox {
 }
 
 impl Exports {
-    /// `index` finds a function.
+    /// `index` looks up a function.
     pub(crate) fn find(kind: ModelKind, index: impl Fn(&str) -> Result<Index, String>) -> Result<Self, String> {
         let describe = index("describe")?;
         Ok(match kind {

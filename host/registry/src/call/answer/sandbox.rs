@@ -1,4 +1,4 @@
-//! The checks of the answers of a sandbox.
+//! The checks of a sandbox model's answers.
 
 use super::{Checked, DESCRIPTION, FEW, MANY, NAME, check_text, count, nonsense, score};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 use assay_domain::{Address, Coverage, EventCounts};
 
-/// 2100-01-01: no mock event is later.
+/// 2100-01-01, the latest time of a mock event.
 const FAR_FUTURE: u64 = 4_102_444_800;
 /// Maximum number of scenarios.
 const SCENARIOS: usize = 64;

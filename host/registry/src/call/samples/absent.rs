@@ -1,4 +1,4 @@
-//! A wallet of which everything was read, and the same with each optional field absent on its own.
+//! A wallet of which everything was read, and the same without each optional field.
 
 use super::{NOW, Sample, YEAR, detailed};
 use crate::compile::world::Generation;
@@ -6,7 +6,7 @@ use assay_domain::features::{
     AttestationFeature, ChainFeatures, Dollars, Features, LendingEvent, MarketFeatures, PositionFeatures,
 };
 
-/// The name of a field, and what removes it.
+/// The name of a field, and the function that removes it.
 type Removal = (&'static str, fn(&mut Features));
 
 macro_rules! without {
@@ -25,7 +25,7 @@ static V1: [&[Removal]; 3] = [
         last_liquidation),
     without!(identity, "identity": issued, expires, score),
 ];
-/// What only `wit/v2` has.
+/// Fields that exist only in `wit/v2`.
 static V2: [&[Removal]; 4] = [
     without!(markets, "markets": liquidation_days, position),
     without!(dollars, "markets.dollars": supply, withdraw, borrow, repay, liquidation),

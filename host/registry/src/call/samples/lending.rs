@@ -1,4 +1,4 @@
-//! The subjects that only `wit/v2` can tell from others: events, dollars, positions, and a lender that nobody knows.
+//! The subjects that only `wit/v2` can distinguish: events, dollars, positions, and an unknown lender.
 
 use super::{NOW, YEAR, extreme, typical};
 use assay_domain::{
@@ -27,7 +27,7 @@ pub(super) fn unheard_of() -> Features {
     features
 }
 
-/// A wallet whose positions could not be read, beside its events.
+/// A wallet whose events were read and whose positions could not be read.
 pub(super) fn unread_positions() -> Features {
     let mut features = detailed();
     for market in &mut features.markets {
@@ -43,7 +43,7 @@ pub(super) fn unread_positions() -> Features {
     features
 }
 
-/// `many` in every time and `usd` in every figure, with as many events as a market may have.
+/// `many` in every time and `usd` in every figure, with the maximum number of events per market.
 pub(super) fn largest(many: u64, some: u32, usd: f64) -> Features {
     let mut features = extreme(many, some, usd);
     let all = Some(usd);

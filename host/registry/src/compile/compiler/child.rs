@@ -1,4 +1,4 @@
-//! The child process that compiles one file: limits itself, reads the file, writes the code or the problem.
+//! The child process that compiles one file: limits itself, reads the file, and writes the code or the problem.
 
 use std::{
     io::{self, Read as _, Write as _},
@@ -11,26 +11,26 @@ use crate::{
     confine::engine::{self, Purpose, Runtime},
 };
 
-/// What the child compiles for, and its limits; the arguments of its command.
+/// The features to compile for and the limits: the arguments of the child's command.
 #[derive(Debug, Clone, Copy)]
 pub struct CompileJob {
-    /// Calls have a deadline.
+    /// Whether calls have a deadline.
     pub epoch: bool,
-    /// Calls count fuel.
+    /// Whether calls meter fuel.
     pub fuel: bool,
-    /// At the lowest priority.
+    /// Whether to run at the lowest priority.
     pub background: bool,
-    /// The most processor time.
+    /// Maximum CPU time, in seconds.
     pub seconds: u64,
-    /// The most memory, in bytes.
+    /// Maximum memory, in bytes.
     pub memory: u64,
 }
 
-/// The first byte of the output.
+/// The first byte of the output: the outcome.
 const CODE: u8 = b'c';
 const NOT_ENCODABLE: u8 = b'e';
 const INVALID: u8 = b'i';
-/// No export is a model; the exports follow, one a line.
+/// No export is a model; the exports follow, one per line.
 const WRONG_WORLD: u8 = b'w';
 
 impl CompileJob {
@@ -55,7 +55,7 @@ impl CompileJob {
         self.limit()?;
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes)?;
-        // Compiled code is the same with and without a pool, and a pool reserves a terabyte of addresses.
+        // Compiled code is the same with and without a pool, and a pool reserves a terabyte of address space.
         let purpose = Purpose { pool: false, scan: false, epoch: self.epoch, fuel: self.fuel, dump: false };
         let engine = engine::compiling(purpose).map_err(io::Error::other)?;
         let (tag, size, rest) = match here(&bytes, &engine) {
@@ -89,14 +89,14 @@ impl CompileJob {
         limit(Resource::Cpu, self.seconds, self.seconds + 1)
     }
 
-    /// Other systems have no limit of memory; the parent limits the time.
+    /// Other systems have no memory limit; the parent limits the time.
     #[cfg(not(target_os = "linux"))]
     fn limit(&self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// The answer in the output of a child; `None` if the output is no answer.
+/// Reads the answer in the output of a child; `None` if the output is not an answer.
 pub(super) fn parse(output: &[u8]) -> Option<Result<Made, LoadError>> {
     let (tag, rest) = output.split_first()?;
     let (size, rest) = rest.split_first_chunk()?;
@@ -110,14 +110,14 @@ pub(super) fn parse(output: &[u8]) -> Option<Result<Made, LoadError>> {
     })
 }
 
-/// The child has used its processor time.
+/// Whether the child used up its CPU time.
 pub(super) fn out_of_time(status: ExitStatus) -> bool {
-    /// The signal of that limit.
+    /// The signal of the CPU time limit.
     const SIGXCPU: i32 = 24;
     signal(status) == Some(SIGXCPU)
 }
 
-/// The child was killed from outside, such as by the kernel when memory runs out.
+/// Whether the child was killed from outside, such as by the kernel when memory runs out.
 pub(super) fn killed(status: ExitStatus) -> bool {
     const SIGKILL: i32 = 9;
     signal(status) == Some(SIGKILL)

@@ -1,6 +1,6 @@
-//! From bytes to compiled code: in a child process with limits of time and memory, or in this process.
+//! Compiles bytes to code: in a child process with limits of time and memory, or in this process.
 //!
-//! A file can keep a compiler busy for minutes, or take all memory, so a server compiles in a child: only the child
+//! A file can keep a compiler busy for minutes, or use all memory. A server compiles in a child, so only the child
 //! ends.
 
 mod child;
@@ -25,13 +25,13 @@ pub use child::CompileJob;
 pub struct Compiler {
     /// A program that runs [`CompileJob::run`] when its first argument is [`Compiler::COMMAND`].
     pub program: PathBuf,
-    /// The most processor time for one file, in whole seconds. By the clock it may last ten times as long.
+    /// Maximum CPU time per file, in whole seconds. The elapsed time may be ten times as long.
     pub time: Duration,
-    /// The most memory of the process, in bytes.
+    /// Maximum memory of the process, in bytes.
     pub memory: u64,
 }
 
-/// How much longer than its processor time a child may last on a busy machine.
+/// How many times its CPU time a child may take on a busy machine.
 const PATIENCE: u32 = 10;
 
 /// Compiled code, and the size of the component that it was made from.
@@ -50,7 +50,7 @@ pub(crate) fn compile(bytes: &[u8], runtime: &Runtime) -> Result<Made, LoadError
 
 fn here(bytes: &[u8], engine: &Engine) -> Result<Made, LoadError> {
     let component = encode::to_component(bytes)?;
-    // Before the time of the compiler is spent. The exports of a core module are known only now.
+    // Checked before spending compile time. The exports of a core module are known only now.
     if let Err(LoadError::WrongWorld(exports)) = world::named(&component) {
         return Err(LoadError::WrongWorld(exports));
     }
@@ -59,7 +59,7 @@ fn here(bytes: &[u8], engine: &Engine) -> Result<Made, LoadError> {
 }
 
 impl Compiler {
-    /// The hidden command of the program.
+    /// The program's hidden command.
     pub const COMMAND: &str = "compile-model";
 
     fn compile(&self, bytes: &[u8], job: &CompileJob) -> Result<Made, LoadError> {
@@ -69,7 +69,7 @@ impl Compiler {
             .args(job.arguments())
             // The child needs no secret.
             .env_clear()
-            // The allocator of the server reserves a gigabyte at its start, which would count as used.
+            // The server's allocator reserves a gigabyte at start, which would count as used.
             .env("MIMALLOC_ARENA_RESERVE", "0")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -84,13 +84,13 @@ impl Compiler {
         }
     }
 
-    /// Writes `bytes` to the child and reads its output; kills it when it lasts too long.
+    /// Writes `bytes` to the child and reads its output; kills the child if it takes too long.
     fn talk(&self, child: &mut Child, bytes: &[u8]) -> (Vec<u8>, bool) {
         let (mut input, output) = (child.stdin.take(), child.stdout.take());
         let most = self.memory;
         let (done, finished) = mpsc::channel();
         thread::scope(|scope| {
-            // A child that ends early closes its input; its status says why.
+            // A child that ends early closes its input; its status explains why.
             scope.spawn(move || input.as_mut().map(|input| input.write_all(bytes)));
             scope.spawn(move || {
                 let mut read = Vec::new();

@@ -9,11 +9,11 @@ pub const SECOND: u64 = 1_000;
 /// How an endpoint counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counting {
-    /// Over the second that just went by.
+    /// Over the last second.
     Sliding,
-    /// Over seconds of a clock that is this far ahead.
+    /// Over the seconds of a clock that is this far ahead.
     Clock(u64),
-    /// A bucket that holds what a second refills.
+    /// A bucket that holds one second's refill.
     Bucket,
 }
 
@@ -23,10 +23,10 @@ pub struct Endpoint {
     pub limit: usize,
     pub unit: Unit,
     pub counting: Counting,
-    /// Counts what it refuses too.
+    /// Whether refused requests count too.
     pub counts_refused: bool,
     pub says_when: bool,
-    /// From a request to its answer.
+    /// Time from a request to its answer.
     pub takes: u64,
     pub counted: Vec<(u64, usize)>,
 }
@@ -49,7 +49,7 @@ impl Endpoint {
         answers
     }
 
-    /// The one thing counted is what the bucket lacked then, in thousandths.
+    /// `counted` has one entry: a time, and the thousandths that were missing from a full bucket then.
     fn answers_from_bucket(&mut self, amount: usize, now: u64) -> bool {
         let (at, lacked) = self.counted.pop().unwrap_or((now, 0));
         let lacks = lacked.saturating_sub(self.limit.saturating_mul((now - at) as usize));

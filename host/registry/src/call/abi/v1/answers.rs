@@ -1,4 +1,4 @@
-//! Answers of `wit/v1` in the types of the newest interface.
+//! Converts answers of `wit/v1` to the types of the newest interface.
 
 use super::{super::raw, Assessment, RiskAssessment, sandbox, wit};
 use assay_domain::Protocol;
@@ -95,7 +95,7 @@ impl From<sandbox::ChainValue> for raw::ChainValue {
     }
 }
 
-/// A pool of this version has counts alone. As in production, a protocol that does not collect deposits has none.
+/// A pool of this version has only counts. As in production, a protocol that does not collect deposits has none.
 impl From<sandbox::Pool> for raw::Pool {
     fn from(pool: sandbox::Pool) -> Self {
         let bare = pool.protocol == Protocol::LenderBV2.as_str();
