@@ -109,7 +109,7 @@ impl Indexer {
         (without == old).then_some((new, added))
     }
 
-    /// The newest checkpoint at which none of `contracts` existed, as far as the endpoint keeps the state of that block.
+    /// The newest checkpoint at which none of `contracts` existed, if the endpoint keeps the state of that block.
     async fn before(&self, progress: &Progress, contracts: &BTreeSet<Address>) -> Result<Option<Checkpoint>, Fault> {
         for look in 0..LOOKS {
             let back = (1_usize << look) - 1;
@@ -154,7 +154,7 @@ impl Indexer {
         .await
     }
 
-    /// Whether the chain has each of these blocks. One that is not there at all was not replaced: the endpoint is behind.
+    /// Whether the chain has each of these blocks. An error if a block is missing altogether: the endpoint is behind.
     async fn has(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>, Fault> {
         let numbers: Vec<u64> = checkpoints.iter().map(|checkpoint| checkpoint.number).collect();
         let blocks = self.client.blocks(&numbers).await?;

@@ -1,5 +1,5 @@
-//! Says how far the index of a chain is: in the log at its start, after each tenth of the blocks or minute, and once it is
-//! in step; and in metrics.
+//! Reports the progress of a chain's index: in the log at its start, after each tenth of the blocks or each minute, and
+//! once it is in step; and in metrics.
 
 use std::time::{Duration, Instant};
 

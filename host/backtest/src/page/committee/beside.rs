@@ -75,8 +75,8 @@ pub(super) fn claims(report: &Report, grade: &Grade) -> Markup {
         @if grade.claims.iter().any(|claim| claim.not_compared.is_none()) {
             p {
                 "A claim fails if each rate lies outside of the other's interval. It holds if it does not fail, and "
-                "the observed interval lies within the claimed one, widened to half and twice the claimed rate. Otherwise "
-                "the file shows neither. Observed intervals are over wallets, and none counts more than once."
+                "the observed interval lies within the claimed one, widened to half and twice the claimed rate. "
+                "Otherwise the file shows neither. Observed intervals are over wallets, and none counts more than once."
             }
         }
         @for claim in &grade.claims { (one(report, claim)) }

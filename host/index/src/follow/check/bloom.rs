@@ -1,5 +1,5 @@
-//! The blooms in the headers of blocks. One that has a contract with a signature says that the block may have such a log;
-//! one that has not proves that it has none.
+//! The blooms in block headers. A bloom with a contract and a signature means that the block may have such a log; one
+//! without them proves that it has none.
 
 use std::collections::HashSet;
 
