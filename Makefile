@@ -37,7 +37,7 @@ PACKAGE = $(if $(filter server,$(CRATE)),assay,assay-$(CRATE))
 test-fast: ## Test one crate of host/ and those that depend on it, without the tests on chain nodes: CRATE=lending
 	@.ci/setup
 	@dependants=$$($(CARGO) tree --workspace -e normal -i $(PACKAGE) --prefix none --format '{p}' \
-		| awk '$$1 !~ /^assay-(tests|bench|devnet)$$/ && $$1 ~ /^assay/ && !seen[$$1]++ { print "-p", $$1 }') \
+		| awk '$$1 !~ /^assay-(tests|bench|devnet|process)$$/ && $$1 ~ /^assay/ && !seen[$$1]++ { print "-p", $$1 }') \
 		&& $(CARGO) test $$dependants
 
 # The parts of `make soak`, each under 20 minutes on two cores: filters of the end-to-end tests.

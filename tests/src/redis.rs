@@ -1,8 +1,10 @@
-//! Real Redis processes: a server; a master with a replica and three sentinels; a cluster of three nodes. Also selects
+//! Several Redis processes: a master with a replica and three sentinels, or a cluster of three nodes. Also selects
 //! the store for servers under test.
 
-use std::{net::TcpListener, path::Path, process::Command, sync::OnceLock};
+use std::{path::Path, process::Command, sync::OnceLock};
 
+use assay_process::redis::FORGETFUL;
+pub use assay_process::redis::{DURABLE, Redis, ask, free_port};
 use tempfile::TempDir;
 
 use crate::{
@@ -13,76 +15,6 @@ use crate::{
 /// Environment variable: with `redis`, `sentinel` or `cluster`, servers under test use that instead of the embedded
 /// store.
 pub const CHOICE: &str = "ASSAY_TEST_STORE";
-/// Options that keep every record when Redis is killed.
-pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
-const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
-/// Attempts to find a free port, since another process may take it first.
-const TRIES: usize = 5;
-
-/// One server. Dropping it kills it.
-pub struct Redis {
-    process: Guarded,
-    dir: TempDir,
-    pub port: u16,
-}
-
-impl Redis {
-    /// # Panics
-    /// If it does not start. redis-server comes with the system's package of the same name.
-    pub fn start(settings: &[&str]) -> Self {
-        for _ in 0..TRIES {
-            let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
-            if let Ok(server) = Self::start_in(dir, free_port(), settings) {
-                return server;
-            }
-        }
-        panic!("redis-server does not start; install the package redis-server");
-    }
-
-    /// Starts in the folder of an earlier server.
-    ///
-    /// # Errors
-    /// If it does not start.
-    pub fn start_in(dir: TempDir, port: u16, settings: &[&str]) -> std::io::Result<Self> {
-        let mut command = Command::new("redis-server");
-        command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"]).arg(dir.path()).args(settings);
-        let ready = |line: &str| line.contains("Ready to accept connections").then_some(());
-        let (process, ()) = Guarded::start(&command, End::Kill, Lines::Keep, ready)?;
-        Ok(Self { process, dir, port })
-    }
-
-    pub fn url(&self) -> String {
-        format!("redis://127.0.0.1:{}", self.port)
-    }
-
-    /// Starts a replica of the server at `port`.
-    ///
-    /// # Panics
-    /// Like [`Redis::start`].
-    pub fn replica_of(port: u16) -> Self {
-        Self::start(&[&DURABLE[..], &["--replicaof", "127.0.0.1", &port.to_string()]].concat())
-    }
-
-    /// # Panics
-    /// If it has ended.
-    pub fn pid(&self) -> u32 {
-        self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
-    }
-
-    /// Returns how many scripts were called so far.
-    pub fn scripts(&self) -> u64 {
-        let stats = ask(self.port, &["info", "commandstats"]);
-        let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
-        line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
-    }
-
-    /// Sends SIGKILL. Another server can start in the returned folder.
-    pub fn kill(self) -> (TempDir, u16) {
-        let Self { process, dir, port } = self;
-        drop(process);
-        (dir, port)
-    }
-}
 
 /// A master, its replica, and sentinels that promote the replica when the master is gone.
 pub struct Watched {
@@ -204,15 +136,4 @@ pub fn chosen(config: &str, dir: &Path) -> String {
 pub fn on(config: &str, url: &str, prefix: &str) -> String {
     let store = format!("[store]\nbackend = \"redis\"\nurl = \"{url}\"\nprefix = \"{prefix}\"\n");
     config.replace("backend = \"embedded\"\n", "").replace("[store]\n", &store)
-}
-
-/// Returns the output of redis-cli.
-pub fn ask(port: u16, command: &[&str]) -> String {
-    let said = Command::new("redis-cli").args(["-p", &port.to_string()]).args(command).output();
-    String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()
-}
-
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|e| panic!("no free port: {e}"));
-    listener.local_addr().map(|at| at.port()).unwrap_or_default()
 }

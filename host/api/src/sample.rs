@@ -8,10 +8,9 @@ use tokio_util::task::TaskTracker;
 use crate::{App, Components, Contradictions, Services, Settings};
 use assay_access::Access;
 use assay_agents::Agents;
+use assay_chain::Chains;
 use assay_registry::Registry;
-use assay_scoring::{
-    Scoring, cards::Cards, config, history::History, outcomes::Outcomes, reading, reading::connect, rollout::Rollout,
-};
+use assay_scoring::{Scoring, cards::Cards, config, history::History, outcomes::Outcomes, rollout::Rollout};
 use assay_store::Store;
 use assay_tasks::Tasks;
 use assay_telemetry::Metrics;
@@ -62,7 +61,7 @@ fn settings(backups: std::path::PathBuf) -> Settings {
 
 async fn services(store: Store, registry: Arc<Registry>, shelf: &std::path::Path, tasks: &Tasks) -> Services {
     let scoring: config::Scoring = section("scoring");
-    let reads = reading::Settings {
+    let reads = assay_chain::Settings {
         chains: Vec::new(),
         reading: section("reading"),
         prices: section("prices"),
@@ -71,7 +70,7 @@ async fn services(store: Store, registry: Arc<Registry>, shelf: &std::path::Path
         outbound: section("outbound"),
         snapshots: scoring.snapshots(),
     };
-    let chains = connect(&reads, &store, &TaskTracker::new(), &tasks.spawner().stopping());
+    let chains = Chains::connect(&reads, &store, &TaskTracker::new(), &tasks.spawner().stopping());
     let rollout = Rollout::open(registry.clone(), store.clone(), &scoring, &section("promotion")).await.unwrap();
     let cards = Arc::new(Cards::new(shelf));
     let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &scoring);

@@ -17,7 +17,7 @@ const DIGITS: usize = 8;
 const BASE: &str = "basepoints";
 
 /// The rows of the features, and the points that every wallet has.
-pub struct Bins {
+pub(crate) struct Bins {
     pub rows: Vec<Row>,
     pub base: Option<f64>,
 }
@@ -33,7 +33,7 @@ struct Bin {
 
 /// # Errors
 /// The first line that is no bin, or the first feature without bins.
-pub fn read(file: &File, named: &Text, expressions: &[Expression]) -> Result<Bins, Fault> {
+pub(crate) fn read(file: &File, named: &Text, expressions: &[Expression]) -> Result<Bins, Fault> {
     let path = file.path.parent().unwrap_or(Path::new("")).join(named.get_ref());
     if !path.exists() {
         let message = format!(

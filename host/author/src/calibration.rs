@@ -14,7 +14,7 @@ const STEPS: usize = 4096;
 ///
 /// # Errors
 /// What is wrong with the calibration.
-pub fn numbers(file: &File, factor: Option<f64>) -> Result<Vec<f64>, Fault> {
+pub(crate) fn numbers(file: &File, factor: Option<f64>) -> Result<Vec<f64>, Fault> {
     let score = &file.declared.score;
     let is_risk = file.declared.kind == Kind::Sybil && *score.margin.get_ref() != Margin::Points;
     let makes = if is_risk { link::PROBABILITY } else { link::LOG_ODDS };

@@ -12,19 +12,19 @@ use crate::{
 
 /// The bins of a feature: their edges, and what each bin adds. The last cell is for an absent figure.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub(crate) struct Row {
     pub edges: Vec<f64>,
     pub cells: Vec<f64>,
 }
 
 /// The most bins of one feature.
-pub const BINS: usize = 1000;
+pub(crate) const BINS: usize = 1000;
 
 /// The rows of the bins, and the linear terms; none if each feature has bins.
 ///
 /// # Errors
 /// The first problem of a row or term.
-pub fn card(file: &File, expressions: &[Expression]) -> Result<(Vec<Row>, Option<Network>), Fault> {
+pub(crate) fn card(file: &File, expressions: &[Expression]) -> Result<(Vec<Row>, Option<Network>), Fault> {
     let features = &file.declared.features;
     let rows: Vec<Row> = features.iter().map(|feature| row(file, feature)).collect::<Result<_, _>>()?;
     let terms: Vec<(usize, f64)> = features
@@ -84,13 +84,13 @@ fn row(file: &File, feature: &Feature) -> Result<Row, Fault> {
 
 /// Whether the bins never fall or, without `rising`, never rise from one to the next. The cell of an absent figure
 /// does not count.
-pub fn holds(row: &Row, rising: bool) -> bool {
+pub(crate) fn holds(row: &Row, rising: bool) -> bool {
     let bins = row.cells.get(..row.cells.len().saturating_sub(1)).unwrap_or_default();
     bins.is_sorted_by(|low, high| if rising { low <= high } else { low >= high })
 }
 
 /// Refuses what only a trained file needs.
-pub fn without_trained(file: &File) -> Result<(), Fault> {
+pub(crate) fn without_trained(file: &File) -> Result<(), Fault> {
     match &file.declared.score.predicts {
         Some(said) => Err(file.fault(said, "it belongs to `trained`, and a scorecard has none")),
         None => Ok(()),
@@ -98,7 +98,7 @@ pub fn without_trained(file: &File) -> Result<(), Fault> {
 }
 
 /// Refuses bins and weights in a declaration that names a file which has them; `key` is its name.
-pub fn none(file: &File, key: &str) -> Result<(), Fault> {
+pub(crate) fn none(file: &File, key: &str) -> Result<(), Fault> {
     let wrong = |feature: &Feature| {
         let given = feature.edges.is_some() || feature.points.is_some() || feature.woe.is_some();
         let message = format!("with `{key}` a feature has no bins and no weight");

@@ -12,11 +12,11 @@ const POPULATION: usize = 500;
 /// The words of the ranges, the lowest first.
 const RANGES: [&str; 5] = ["low", "fair", "good", "very good", "excellent"];
 
-/// The numbers of the claims as the format has them: none where the model claims nothing.
+/// The numbers of the claims as the format has them: none if the model claims nothing.
 ///
 /// # Errors
 /// The first part of the claims that no host accepts.
-pub fn numbers(file: &File) -> Result<Vec<f64>, Fault> {
+pub(crate) fn numbers(file: &File) -> Result<Vec<f64>, Fault> {
     let Some(claims) = &file.declared.claims else { return Ok(Vec::new()) };
     let Claims { outcome, horizon_days, population, rates } = claims;
     long(file, outcome, LABEL)?;

@@ -8,12 +8,12 @@ use toml::Spanned;
 use crate::{Fault, files};
 
 /// A text with its place in the file.
-pub type Text = Spanned<String>;
+pub(crate) type Text = Spanned<String>;
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Declaration {
+pub(crate) struct Declaration {
     /// Whether it judges credit or the risk of a bot.
     #[serde(default)]
     pub kind: Kind,
@@ -34,7 +34,7 @@ pub struct Declaration {
     pub explain: Option<Spanned<Explain>>,
     #[serde(alias = "risk")]
     pub score: Score,
-    /// Absent where the model says nothing of the future.
+    /// Absent if the model says nothing of the future.
     pub claims: Option<Claims>,
     #[serde(rename = "factor")]
     pub factors: Vec<Factor>,
@@ -45,7 +45,7 @@ pub struct Declaration {
 /// What a model without code judges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub(crate) enum Kind {
     #[default]
     Credit,
     Sybil,
@@ -54,7 +54,7 @@ pub enum Kind {
 /// How a margin becomes a score, or the risk of a sybil model.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Score {
+pub(crate) struct Score {
     pub margin: Spanned<Margin>,
     /// What the trees or the network add up to, if their file does not say.
     #[serde(alias = "trees_predict")]
@@ -78,7 +78,7 @@ pub struct Score {
 /// A calibration, in the numbers that scikit-learn has for it.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Calibration {
+pub(crate) struct Calibration {
     pub method: Method,
     /// What it was fitted to.
     pub of: Calibrated,
@@ -92,14 +92,14 @@ pub struct Calibration {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Method {
+pub(crate) enum Method {
     Platt,
     Isotonic,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Calibrated {
+pub(crate) enum Calibrated {
     Margin,
     Probability,
 }
@@ -107,7 +107,7 @@ pub enum Calibrated {
 /// What the sum of the trees or cells means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Margin {
+pub(crate) enum Margin {
     LogOddsOfBad,
     LogOddsOfGood,
     LogOddsOfBot,
@@ -116,7 +116,7 @@ pub enum Margin {
 
 impl Margin {
     /// The outcome of log-odds.
-    pub fn outcome(self) -> &'static str {
+    pub(crate) fn outcome(self) -> &'static str {
         match self {
             Self::LogOddsOfBad => "bad",
             Self::LogOddsOfGood => "good",
@@ -129,14 +129,14 @@ impl Margin {
 /// What an author says of a trained model whose file does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Said {
+pub(crate) enum Said {
     LogOdds,
 }
 
 /// How the score of trees is shared among their features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Explain {
+pub(crate) enum Explain {
     /// The change of the mean at each step on the way down. It costs nothing.
     #[default]
     Saabas,
@@ -149,7 +149,7 @@ pub enum Explain {
 /// What the score says of the future.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Claims {
+pub(crate) struct Claims {
     /// The event, such as `liquidated`.
     pub outcome: Text,
     /// The days in which it may happen.
@@ -164,7 +164,7 @@ pub struct Claims {
 /// The share of wallets of one range to which the outcome happens, with the ends of its 95 % interval: 0 to 1.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Rate {
+pub(crate) struct Rate {
     pub range: Text,
     pub low: f64,
     pub estimate: f64,
@@ -174,7 +174,7 @@ pub struct Rate {
 /// A factor of the answer. Each feature belongs to one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Factor {
+pub(crate) struct Factor {
     pub label: Text,
     /// A sentence; `{name}` stands for a feature.
     pub text: Text,
@@ -183,7 +183,7 @@ pub struct Factor {
 /// One number that the model computes for a wallet.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Feature {
+pub(crate) struct Feature {
     pub name: Text,
     /// An expression of the feature language.
     pub is: Text,
@@ -205,13 +205,13 @@ pub struct Feature {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Direction {
+pub(crate) enum Direction {
     Rising,
     Falling,
 }
 
 /// A declaration and its text, in which a message finds the line of a problem.
-pub struct File {
+pub(crate) struct File {
     pub path: PathBuf,
     pub text: String,
     pub declared: Declaration,
@@ -220,7 +220,7 @@ pub struct File {
 impl File {
     /// # Errors
     /// What is wrong with the file, and its line.
-    pub fn read(path: &Path) -> Result<Self, Fault> {
+    pub(crate) fn read(path: &Path) -> Result<Self, Fault> {
         let text = files::text(path, files::DECLARATION)?;
         let declared = toml::from_str(&text).map_err(|error| match error.span() {
             Some(span) => Fault::at(path, &text, span.start, error.message()),
@@ -230,12 +230,12 @@ impl File {
     }
 
     /// A problem with one value.
-    pub fn fault<T>(&self, value: &Spanned<T>, message: impl Into<String>) -> Fault {
+    pub(crate) fn fault<T>(&self, value: &Spanned<T>, message: impl Into<String>) -> Fault {
         Fault::at(&self.path, &self.text, value.span().start, message)
     }
 
     /// The names of the features, in their order.
-    pub fn names(&self) -> Vec<&str> {
+    pub(crate) fn names(&self) -> Vec<&str> {
         self.declared.features.iter().map(|feature| feature.name.get_ref().as_str()).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{fmt, ops::Range, path::Path};
 
-/// One problem of a file. `Display` names the file, and line and column where they are known.
+/// One problem of a file. `Display` names the file, and line and column if they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     file: String,
@@ -39,7 +39,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 /// The byte after the opening quotes of a text in a TOML file. For a text with an escape, the byte of its first quote.
-pub fn begins(text: &str, span: &Range<usize>, value: &str) -> usize {
+pub(crate) fn begins(text: &str, span: &Range<usize>, value: &str) -> usize {
     [3, 1]
         .into_iter()
         .map(|quotes| span.start + quotes)

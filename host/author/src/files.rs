@@ -9,16 +9,16 @@ use std::{
 use crate::Fault;
 
 /// The most bytes of a declaration, and of a file of trees.
-pub const DECLARATION: u64 = 1 << 20;
-pub const TRAINED: u64 = 64 << 20;
+pub(crate) const DECLARATION: u64 = 1 << 20;
+pub(crate) const TRAINED: u64 = 64 << 20;
 
 /// The text of a regular file of at most `most` bytes.
-pub fn text(path: &Path, most: u64) -> Result<String, Fault> {
+pub(crate) fn text(path: &Path, most: u64) -> Result<String, Fault> {
     String::from_utf8(bytes(path, most)?).map_err(|_| Fault::of(path, "it is not text in UTF-8"))
 }
 
 /// The bytes of a regular file of at most `most` bytes. A larger file is refused by its size, before it is read.
-pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Fault> {
+pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Fault> {
     let fault = |message: String| Fault::of(path, message);
     let cannot = |error: &io::Error| fault(format!("it cannot be read: {error}"));
     let found = std::fs::metadata(path).map_err(|error| cannot(&error))?;

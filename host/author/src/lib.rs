@@ -27,6 +27,8 @@
 //! | `table`, `training` | the columns of a CSV file; the table that a model was trained on |
 //! | `fault`, `files` | a problem and its line; reads files up to a largest size |
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod bins;
 mod calibration;
 mod card;

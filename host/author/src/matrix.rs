@@ -27,12 +27,12 @@ impl Matrix {
         self.names.join(",")
     }
 
-    /// The features of a wallet; NaN where one is absent.
+    /// The features of a wallet; NaN if one is absent.
     pub fn row(&self, features: &Features) -> Vec<f64> {
         self.codes.iter().map(|code| value(&mut code.as_slice(), &Wallet::new(features))).collect()
     }
 
-    /// The row as a line of CSV, with an empty cell where a feature is absent. Who parses a number gets exactly its bits.
+    /// The row as a line of CSV, with an empty cell if a feature is absent. Who parses a number gets exactly its bits.
     pub fn line(&self, features: &Features) -> String {
         let mut line = String::new();
         for (at, value) in self.row(features).into_iter().enumerate() {

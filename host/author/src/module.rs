@@ -22,7 +22,7 @@ const PAGE: usize = 64 << 10;
 ///
 /// # Errors
 /// The released module cannot be read, or has no place for data.
-pub fn with(kind: ModelKind, data: &[u8]) -> Result<Vec<u8>, String> {
+pub(crate) fn with(kind: ModelKind, data: &[u8]) -> Result<Vec<u8>, String> {
     let released = if kind == ModelKind::Sybil { SYBIL } else { CREDIT };
     let (mut module, mut with) = (Module::new(), With { data, address: 0, marked: false });
     with.parse_core_module(&mut module, Parser::new(0), released).map_err(|error| error.to_string())?;

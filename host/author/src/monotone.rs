@@ -1,6 +1,6 @@
 //! Proves that the value of a tree never falls, or never rises, when only one feature rises. It compares leaf with leaf.
 //!
-//! Each leaf is a box: the values of each feature with which a wallet reaches it. Two leaves are compared where a change
+//! Each leaf is a box: the values of each feature with which a wallet reaches it. Two leaves are compared if a change
 //! of that one feature can move a wallet from one to the other. A tree in which no such pair breaks the claim keeps it.
 //! A sum of such trees keeps it too, and so does a score that rises with the sum.
 
@@ -12,7 +12,7 @@ struct Range {
     above: f64,
     below: f64,
     absent: bool,
-    /// The possible categories as bits. Empty where no split compares this feature by category.
+    /// The possible categories as bits. Empty if no split compares this feature by category.
     categories: Vec<u32>,
     /// Whether a category above these bits is possible.
     other: bool,
@@ -59,9 +59,9 @@ impl Range {
     }
 }
 
-/// Whether no two leaves break the claim. Also false where this code cannot prove it: where a split compares the feature
-/// by category, and where zero counts as missing.
-pub fn holds(tree: &Tree, feature: usize, rising: bool) -> bool {
+/// Whether no two leaves break the claim. Also false if this code cannot prove it: if a split compares the feature
+/// by category, and if zero counts as missing.
+pub(crate) fn holds(tree: &Tree, feature: usize, rising: bool) -> bool {
     if !tree.splits.iter().any(|split| split.feature == feature) {
         return true;
     }
@@ -152,7 +152,7 @@ mod tests {
         assert!(holds(&tree([1.0, 5.0, 2.0, 6.0]), 0, true));
         assert!(holds(&tree([1.0, 5.0, 2.0, 6.0]), 1, true));
         assert!(!holds(&tree([1.0, 5.0, 2.0, 6.0]), 0, false));
-        // Higher values of feature 0 add nothing where feature 1 is high: 5 is not compared with 2.
+        // Higher values of feature 0 add nothing if feature 1 is high: 5 is not compared with 2.
         assert!(holds(&tree([1.0, 5.0, 2.0, 5.0]), 0, true));
         assert!(!holds(&tree([1.0, 5.0, 2.0, 4.0]), 0, true));
         assert!(holds(&tree([9.0, 0.0, 0.0, 0.0]), 7, true), "a feature that the tree does not ask for");

@@ -16,11 +16,11 @@ use crate::{
 };
 
 /// The most columns, the most units of a layer, and the most layers.
-pub const WIDEST: usize = 1024;
-pub const LAYERS: usize = 16;
+pub(crate) const WIDEST: usize = 1024;
+pub(crate) const LAYERS: usize = 16;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Network {
+pub(crate) struct Network {
     pub columns: Vec<Column>,
     pub layers: Vec<Layer>,
     /// Figures and weights have single precision.
@@ -29,7 +29,7 @@ pub struct Network {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layer {
+pub(crate) struct Layer {
     /// The weights of each unit, one for each unit of the layer before.
     pub weights: Vec<Vec<f64>>,
     pub biases: Vec<f64>,
@@ -39,7 +39,7 @@ pub struct Layer {
 
 impl Network {
     /// The figure of a feature as a column.
-    pub fn figure(feature: usize) -> Column {
+    pub(crate) fn figure(feature: usize) -> Column {
         Column {
             feature,
             kind: Kind::Number,
@@ -56,7 +56,7 @@ impl Network {
     ///
     /// # Errors
     /// The first feature that may be absent, and has nothing in place of it.
-    pub fn fill(&mut self, file: &File, expressions: &[Expression]) -> Result<(), Fault> {
+    pub(crate) fn fill(&mut self, file: &File, expressions: &[Expression]) -> Result<(), Fault> {
         for (at, (feature, expression)) in file.declared.features.iter().zip(expressions).enumerate() {
             let declared = feature.absent.as_ref().map(Spanned::get_ref);
             for column in self.columns.iter_mut().filter(|column| column.feature == at && column.kind != Kind::Absent) {
@@ -86,7 +86,7 @@ impl Network {
     }
 
     /// Takes the mean of each column over the table of the training.
-    pub fn center(&mut self, training: &Training) {
+    pub(crate) fn center(&mut self, training: &Training) {
         for column in &mut self.columns {
             let values: Vec<f64> = training
                 .rows
@@ -100,7 +100,7 @@ impl Network {
 
     /// Whether the margin never falls or, without `rising`, never rises with a feature. Also false if the signs of the
     /// weights do not show it.
-    pub fn holds(&self, feature: usize, rising: bool) -> bool {
+    pub(crate) fn holds(&self, feature: usize, rising: bool) -> bool {
         // Whether each number can rise, and whether it can fall, when the feature rises.
         let mut ways: Vec<(bool, bool)> = self
             .columns
@@ -128,7 +128,7 @@ impl Network {
     }
 
     /// Packs columns, layers and weights.
-    pub fn put(&self, packed: &mut Packed) {
+    pub(crate) fn put(&self, packed: &mut Packed) {
         packed.put(Section::Columns, self.columns.iter().flat_map(|column| column.bytes()));
         let shapes = self.layers.iter().flat_map(|layer| [number(layer.biases.len()), layer.activation]);
         packed.numbers(Section::Layers, shapes);
@@ -137,7 +137,7 @@ impl Network {
     }
 
     /// What it is, in one line.
-    pub fn summary(&self, features: usize) -> String {
+    pub(crate) fn summary(&self, features: usize) -> String {
         if self.layers.len() == 1 {
             return format!("a linear model of {} columns over {features} features", self.columns.len());
         }

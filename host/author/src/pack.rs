@@ -49,7 +49,7 @@ pub struct Pack {
 }
 
 impl Pack {
-    /// The score of a wallet, or its risk, computed natively by the same code; `None` where the model refuses it.
+    /// The score of a wallet, or its risk, computed natively by the same code; `None` if the model refuses it.
     pub fn score(&self, features: &Features) -> Option<u32> {
         let answer = self.answer(Data::new(&self.data)?, features)?;
         Some(if self.kind == ModelKind::Sybil { answer.risk() } else { answer.score() })
@@ -61,7 +61,7 @@ impl Pack {
         if self.kind == ModelKind::Sybil { Some(tables::judged(data, &wallet)) } else { tables::answer(data, &wallet) }
     }
 
-    /// What it predicts of a wallet in the unit of `predictions`; `None` where the model refuses the wallet, or its
+    /// What it predicts of a wallet in the unit of `predictions`; `None` if the model refuses the wallet, or its
     /// margin has no probability.
     pub fn predicts(&self, unit: Unit, features: &Features) -> Option<Predicted> {
         let data = Data::new(&self.data)?;
@@ -163,7 +163,7 @@ pub fn pack(declaration: &Path) -> Result<Pack, Fault> {
 ///
 /// # Errors
 /// The first problem, at its column.
-pub fn expressions(file: &File) -> Result<Vec<Expression>, Fault> {
+pub(crate) fn expressions(file: &File) -> Result<Vec<Expression>, Fault> {
     let features = &file.declared.features;
     if features.is_empty() || features.len() > FEATURES {
         return Err(Fault::of(&file.path, format!("it has {} features; 1 to {FEATURES} are possible", features.len())));

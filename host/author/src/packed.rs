@@ -4,17 +4,17 @@ use tables::data::{HEADER, MAGIC, SECTIONS, Section};
 
 /// The sections in their order.
 #[derive(Clone)]
-pub struct Packed {
+pub(crate) struct Packed {
     places: [(u32, u32); SECTIONS],
     body: Vec<u8>,
 }
 
 impl Packed {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { places: [(0, 0); SECTIONS], body: Vec::new() }
     }
 
-    pub fn put(&mut self, section: Section, bytes: impl IntoIterator<Item = u8>) {
+    pub(crate) fn put(&mut self, section: Section, bytes: impl IntoIterator<Item = u8>) {
         self.body.resize(self.body.len().next_multiple_of(8), 0);
         let start = self.body.len();
         self.body.extend(bytes);
@@ -23,20 +23,20 @@ impl Packed {
         }
     }
 
-    pub fn numbers(&mut self, section: Section, numbers: impl IntoIterator<Item = u32>) {
+    pub(crate) fn numbers(&mut self, section: Section, numbers: impl IntoIterator<Item = u32>) {
         self.put(section, numbers.into_iter().flat_map(u32::to_le_bytes));
     }
 
-    pub fn singles(&mut self, section: Section, numbers: impl IntoIterator<Item = f64>) {
+    pub(crate) fn singles(&mut self, section: Section, numbers: impl IntoIterator<Item = f64>) {
         self.put(section, numbers.into_iter().flat_map(|number| (number as f32).to_le_bytes()));
     }
 
-    pub fn doubles(&mut self, section: Section, numbers: impl IntoIterator<Item = f64>) {
+    pub(crate) fn doubles(&mut self, section: Section, numbers: impl IntoIterator<Item = f64>) {
         self.put(section, numbers.into_iter().flat_map(f64::to_le_bytes));
     }
 
     /// Writes the texts, and the place and length of each.
-    pub fn texts(&mut self, texts: &[Vec<u8>]) {
+    pub(crate) fn texts(&mut self, texts: &[Vec<u8>]) {
         let mut start = 0;
         let place = |text: &Vec<u8>| {
             let place = [number(start), number(text.len())];
@@ -48,7 +48,7 @@ impl Packed {
         self.put(Section::Texts, texts.concat());
     }
 
-    pub fn bytes(self) -> Vec<u8> {
+    pub(crate) fn bytes(self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         for (start, length) in self.places {
             bytes.extend(start.to_le_bytes());
@@ -61,6 +61,6 @@ impl Packed {
 }
 
 /// A size as the format has it. `pack` refuses data long before a size reaches the largest `u32`.
-pub fn number(size: usize) -> u32 {
+pub(crate) fn number(size: usize) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX)
 }

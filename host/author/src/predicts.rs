@@ -2,7 +2,7 @@
 
 /// What the sum of the trees or the last layer means, by what their file says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Predicts {
+pub(crate) enum Predicts {
     /// The log-odds of an outcome, divided by `factor`. `class` is the label of the outcome, unless it is 1 of 0 and 1.
     LogOdds { factor: f64, class: Option<String> },
     /// A value: the text says which, as in `its objective is regression`.
@@ -10,5 +10,5 @@ pub enum Predicts {
 }
 
 impl Predicts {
-    pub const LOG_ODDS: Self = Self::LogOdds { factor: 1.0, class: None };
+    pub(crate) const LOG_ODDS: Self = Self::LogOdds { factor: 1.0, class: None };
 }

@@ -11,7 +11,7 @@ use tables::{
 const ROWS: usize = 10_000;
 
 /// The lowest points of each rating above the lowest, factor by factor.
-pub fn edges(data: Data<'_>, rows: &[Vec<f64>]) -> Vec<i32> {
+pub(crate) fn edges(data: Data<'_>, rows: &[Vec<f64>]) -> Vec<i32> {
     let mut factors = vec![Vec::new(); data.shape(Shape::Factors)];
     for row in rows.iter().step_by(rows.len().div_ceil(ROWS).max(1)) {
         let mut values = [f64::NAN; FEATURES];

@@ -1,4 +1,4 @@
-//! The trees, the table or the network of a model: read, proved to be monotone where the declaration says so, and
+//! The trees, the table or the network of a model: read, proved to be monotone if the declaration says so, and
 //! packed.
 
 use std::path::Path;
@@ -21,14 +21,14 @@ use crate::{
 };
 
 /// What makes the margin.
-pub enum Rules {
+pub(crate) enum Rules {
     Trees(Forest),
     Card(Card),
     Network(Network),
 }
 
 /// The table of a scorecard.
-pub struct Card {
+pub(crate) struct Card {
     pub rows: Vec<Row>,
     /// The features that are not cut into bins.
     pub terms: Option<Network>,
@@ -45,7 +45,7 @@ const RISKS: u32 = 100;
 ///
 /// # Errors
 /// The first problem of either.
-pub fn rules(file: &File, expressions: &[Expression], training: Option<&Training>) -> Result<Rules, Fault> {
+pub(crate) fn rules(file: &File, expressions: &[Expression], training: Option<&Training>) -> Result<Rules, Fault> {
     let Some(trained) = &file.declared.trained else {
         if let Some(explain) = &file.declared.explain {
             return Err(file.fault(explain, "a scorecard needs no `explain`: its cells are its points"));
@@ -140,7 +140,7 @@ fn network_of(
 
 impl Rules {
     /// What the margin of a trained model means, and how messages call it.
-    pub fn predicts(&self) -> Option<(&'static str, &Predicts)> {
+    pub(crate) fn predicts(&self) -> Option<(&'static str, &Predicts)> {
         match self {
             Self::Trees(forest) => Some(("trees", &forest.predicts)),
             Self::Network(network) => Some(("layers", &network.predicts)),
@@ -149,12 +149,12 @@ impl Rules {
     }
 
     /// Whether a library made it, which has predictions to compare with.
-    pub fn is_trained(&self) -> bool {
+    pub(crate) fn is_trained(&self) -> bool {
         !matches!(self, Self::Card(Card { imported: false, .. }))
     }
 
     /// Figures and sums have single precision.
-    pub fn is_single(&self) -> bool {
+    pub(crate) fn is_single(&self) -> bool {
         match self {
             Self::Trees(forest) => forest.single,
             Self::Network(network) => network.single,
@@ -196,7 +196,7 @@ fn covers(file: &File, trees: &Text, forest: &mut Forest, training: Option<&Trai
 ///
 /// # Errors
 /// The first feature with which it does not.
-pub fn prove(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
+pub(crate) fn prove(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
     for (at, feature) in file.declared.features.iter().enumerate() {
         let Some(said) = &feature.monotone else { continue };
         let direction = *said.get_ref();
@@ -230,7 +230,7 @@ pub fn prove(file: &File, rules: &Rules, scale: Scale) -> Result<(), Fault> {
 }
 
 /// The most points that each factor can add. `linked`: the score is not linear in the margin.
-pub fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize], linked: bool) -> Vec<u32> {
+pub(crate) fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize], linked: bool) -> Vec<u32> {
     let all = if file.declared.kind == Kind::Sybil { RISKS } else { SCORES };
     let means: Vec<Vec<f64>> = match rules {
         Rules::Trees(forest) => forest.trees.iter().map(Tree::means).collect(),
@@ -261,7 +261,7 @@ pub fn possible(file: &File, rules: &Rules, scale: Scale, factor_of: &[usize], l
 }
 
 /// Packs the rules. Returns what they are, in one line.
-pub fn put(packed: &mut Packed, file: &File, rules: &Rules, scale: Scale) -> String {
+pub(crate) fn put(packed: &mut Packed, file: &File, rules: &Rules, scale: Scale) -> String {
     match rules {
         Rules::Trees(forest) => trees(packed, file, forest, scale),
         Rules::Card(card) => scorecard(packed, file, card, scale),

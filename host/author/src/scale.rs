@@ -8,7 +8,7 @@ use crate::{
 
 /// The score is `base + per_margin * margin`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub(crate) struct Scale {
     pub per_margin: f64,
     pub base: f64,
 }
@@ -22,7 +22,7 @@ const RISK: f64 = 100.0;
 impl Scale {
     /// # Errors
     /// What the section `score` lacks or has wrong.
-    pub fn of(file: &File) -> Result<Self, Fault> {
+    pub(crate) fn of(file: &File) -> Result<Self, Fault> {
         let score = &file.declared.score;
         let fault = |message: &str| Err(Fault::of(&file.path, format!("[score]: {message}")));
         let odds = (score.points_to_double, score.anchor_score, score.anchor_odds);
@@ -71,7 +71,7 @@ impl Scale {
 ///
 /// # Errors
 /// The declared margin has another meaning.
-pub fn factor(file: &File, name: &str, predicts: &Predicts) -> Result<Option<f64>, Fault> {
+pub(crate) fn factor(file: &File, name: &str, predicts: &Predicts) -> Result<Option<f64>, Fault> {
     let (margin, said) = (&file.declared.score.margin, &file.declared.score.predicts);
     let outcome = margin.get_ref().outcome();
     let (factor, class) = match (margin.get_ref(), predicts, said) {
@@ -117,7 +117,7 @@ pub fn factor(file: &File, name: &str, predicts: &Predicts) -> Result<Option<f64
 ///
 /// # Errors
 /// They are not nine rising scores, or the model has no score.
-pub fn deciles(file: &File) -> Result<&[u32], Fault> {
+pub(crate) fn deciles(file: &File) -> Result<&[u32], Fault> {
     let declared = match (file.declared.kind, &file.declared.score.deciles) {
         (Kind::Credit, Some(declared)) => declared,
         (Kind::Credit, None) => return Err(Fault::of(&file.path, "[score]: `deciles` are missing")),

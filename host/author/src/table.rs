@@ -4,11 +4,11 @@ use std::path::Path;
 
 use crate::Fault;
 
-/// The columns `names` of each row; NaN where a cell is empty. Other columns are left out.
+/// The columns `names` of each row; NaN if a cell is empty. Other columns are left out.
 ///
 /// # Errors
 /// A missing column, or the first cell that is not a number, with its line.
-pub fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f64>>, Fault> {
+pub(crate) fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f64>>, Fault> {
     let mut lines = text.lines();
     let head: Vec<&str> = cells(lines.next().unwrap_or_default()).map(bare).collect();
     let place = |name: &&str| {
@@ -32,7 +32,7 @@ pub fn rows(path: &Path, text: &str, names: &[&str]) -> Result<Vec<Vec<f64>>, Fa
 }
 
 /// The cells of a line. A comma between quotes belongs to a cell.
-pub fn cells(line: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn cells(line: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     line.split(move |letter| {
         quoted ^= letter == '"';
@@ -41,7 +41,7 @@ pub fn cells(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A cell without spaces and quotes.
-pub fn bare(cell: &str) -> &str {
+pub(crate) fn bare(cell: &str) -> &str {
     cell.trim().trim_matches('"')
 }
 

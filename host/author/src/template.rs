@@ -86,7 +86,7 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
     Ok(all.map(|(path, text)| (path, fill(&of_kind(text, kind)))).collect())
 }
 
-/// The files of a language and kind; none where the language has no such template.
+/// The files of a language and kind; none if the language has no such template.
 fn texts(language: Language, kind: ModelKind) -> Option<Vec<Text>> {
     Some(match (language, kind) {
         (Language::Rust, _) => [&RUST[..], &[("src/lib.rs", rust(kind))]].concat(),

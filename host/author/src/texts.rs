@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// The most characters of a title, a label or a name.
-pub const LABEL: usize = 80;
+pub(crate) const LABEL: usize = 80;
 /// The most characters of the text of a factor without its figures.
 const TEXT: usize = 400;
 
@@ -15,7 +15,7 @@ const TEXT: usize = 400;
 ///
 /// # Errors
 /// The first text that is too long or cannot be packed.
-pub fn texts(file: &File, expressions: &[Expression]) -> Result<Vec<Vec<u8>>, Fault> {
+pub(crate) fn texts(file: &File, expressions: &[Expression]) -> Result<Vec<Vec<u8>>, Fault> {
     let Declaration { version, title, authors, factors, claims, .. } = &file.declared;
     long(file, title, LABEL)?;
     // The model refuses a wallet of which nothing could be read, so it always reads the coverage.
@@ -59,7 +59,7 @@ fn template(file: &File, text: &Text) -> Result<Vec<u8>, Fault> {
 ///
 /// # Errors
 /// The length, at the line of the text.
-pub fn long(file: &File, text: &Text, most: usize) -> Result<(), Fault> {
+pub(crate) fn long(file: &File, text: &Text, most: usize) -> Result<(), Fault> {
     let count = text.get_ref().chars().count();
     let message = format!("it has {count} characters; 1 to {most} are possible");
     if (1..=most).contains(&count) { Ok(()) } else { Err(file.fault(text, message)) }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::{Fault, declaration::File, files, table};
 
 /// The figures of each wallet, in the order of the features.
-pub struct Training {
+pub(crate) struct Training {
     pub path: PathBuf,
     pub rows: Vec<Vec<f64>>,
 }
@@ -15,7 +15,7 @@ impl Training {
     ///
     /// # Errors
     /// There is no such file, or it lacks a feature or rows.
-    pub fn read(file: &File) -> Result<Option<Self>, Fault> {
+    pub(crate) fn read(file: &File) -> Result<Option<Self>, Fault> {
         let Some(named) = &file.declared.table else { return Ok(None) };
         let path = file.path.parent().unwrap_or(Path::new("")).join(named.get_ref());
         if !path.exists() {

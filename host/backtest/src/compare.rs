@@ -47,7 +47,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// What both scored, in words: wallets, or records where a wallet has several.
+    /// What both scored, in words: wallets, or records if a wallet has several.
     pub fn records(&self) -> String {
         match self.outcomes.as_ref().and_then(|known| Some((known.count, known.clusters?))) {
             Some((known, wallets)) if known == self.count => records(known, Some(wallets)),
@@ -99,7 +99,7 @@ pub struct SwapPart {
     pub known_out: (u64, u64),
 }
 
-/// The mean points of one factor over wallets that have it; `None` where the model has no such factor.
+/// The mean points of one factor over wallets that have it; `None` if the model has no such factor.
 #[derive(Debug, Clone, Serialize)]
 pub struct FactorPart {
     pub label: String,

@@ -33,7 +33,7 @@ pub(crate) const WHOLE: [bool; NAMES.len()] =
 /// Seconds in a day.
 const DAY: f64 = 86_400.0;
 
-/// The figures, summed over chains and markets that could be read; `None` where there is no value.
+/// The figures, summed over chains and markets that could be read; `None` if there is no value.
 pub(crate) fn figures(features: &Features) -> [Option<f64>; NAMES.len()] {
     let chains = || features.chains.iter().filter(|chain| chain.coverage != Coverage::Failed);
     let markets = || features.markets.iter().filter(|market| market.coverage != Coverage::Failed);

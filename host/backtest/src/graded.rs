@@ -33,8 +33,14 @@ pub enum By {
 #[derive(Debug, Clone, Default)]
 pub struct Grading {
     pub by: Vec<By>,
-    /// The column of another score, and whether a lower one is better.
-    pub external: Option<(String, bool)>,
+    pub external: Option<External>,
+}
+
+/// A column with another score.
+#[derive(Debug, Clone)]
+pub struct External {
+    pub column: String,
+    pub lower_is_better: bool,
 }
 
 /// A record with a known outcome.
@@ -46,7 +52,7 @@ pub struct Row {
     /// Rows with the same number belong together: a wallet on several dates.
     pub cluster: u64,
     pub clustered: Clustered,
-    /// The score of each model; `None` where it gave none.
+    /// The score of each model; `None` if it gave none.
     pub scores: Vec<Option<Score>>,
     /// For each model: the points of each factor.
     pub points: Vec<Vec<i32>>,
@@ -73,7 +79,7 @@ pub enum Clustered {
 }
 
 impl Row {
-    /// The score of model number `index`; `None` where it gave none.
+    /// The score of model number `index`; `None` if it gave none.
     pub fn score(&self, index: usize) -> Option<Score> {
         self.scores.get(index).copied().flatten()
     }
@@ -179,7 +185,7 @@ fn hash(value: &impl std::hash::Hash) -> u64 {
     hasher.finish()
 }
 
-/// The column `cluster`, or the id where it has none; of an id that ends with the date of the record, what is before it. A
+/// The column `cluster`, or the id if it has none; of an id that ends with the date of the record, what is before it. A
 /// record without both is a cluster of its own.
 fn cluster(line: u64, record: &Record) -> (u64, Clustered) {
     match (record.cluster.as_deref(), record.id.as_deref()) {
@@ -203,9 +209,9 @@ fn undated(id: &str, as_of: u64) -> Option<&str> {
 }
 
 fn external(record: &Record, grading: &Grading) -> Option<f64> {
-    let (column, falling) = grading.external.as_ref()?;
+    let External { column, lower_is_better } = grading.external.as_ref()?;
     let value = record.other.get(column)?.as_f64()?;
-    Some(if *falling { -value } else { value })
+    Some(if *lower_is_better { -value } else { value })
 }
 
 fn segments(record: &Record, grading: &Grading) -> Vec<(usize, String)> {

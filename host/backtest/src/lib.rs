@@ -1,4 +1,4 @@
-//! Compares models on a file of features: how their scores differ, for which wallets, by how much and at what cost. Where
+//! Compares models on a file of features: how their scores differ, for which wallets, by how much and at what cost. If
 //! the file has outcomes, it shows which model predicts them better.
 //!
 //! The file is read once, as a stream, into counts: memory does not grow with it. No chain and no store is read.
@@ -11,7 +11,7 @@
 //! | `source`, `run`, `rows` | reads the file and scores it on every core |
 //! | `tally`, `pair`, `movers`, `figures` | the counts |
 //! | `graded`, `resample`, `grade` | one model on the records with an outcome |
-//! | `report`, `models`, `compare`, `shift`, `outcome`, `paired`, `verdict` | the statistics of the counts |
+//! | `report`, `models`, `compare`, `shift`, `outcome`, `verdict` | the statistics of the counts |
 //! | `summary`, `page`, `words` | the result for a terminal and for a browser |
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
@@ -28,7 +28,6 @@ mod movers;
 mod outcome;
 mod page;
 mod pair;
-mod paired;
 mod record;
 mod report;
 mod resample;
@@ -45,12 +44,12 @@ mod words;
 
 pub use columns::Writer as TableWriter;
 pub use grade::{Asked, Bounds};
-pub use graded::{By, Grading};
+pub use graded::{By, External, Grading};
 pub use load::{LoadFailure, Loaded, load};
 pub use models::Identity;
 pub use page::page;
 pub use record::{BadLine, MAX_LINE, Record};
-pub use report::{About, Report, report};
+pub use report::{About, Baseline, FeaturesFile, Report, report};
 pub use rows::header;
 pub use run::{Progress, Run, RunError, Scorer, run};
 pub use source::{Chunk, Source, is_table};

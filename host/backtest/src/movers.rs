@@ -34,7 +34,7 @@ impl FactorPoints {
 }
 
 impl Mover {
-    /// The difference of the scores; negative where the second one is lower.
+    /// The difference of the scores; negative if the second one is lower.
     pub fn points(&self) -> i64 {
         i64::from(self.second.get()) - i64::from(self.first.get())
     }

@@ -2,6 +2,10 @@
 
 use serde::Serialize;
 
+use crate::{
+    graded::{self, Graded},
+    resample::Clusters,
+};
 use assay_domain::stats::{DecileRow, Labelled, Logistic, Outcomes, Plan, Resampled};
 
 /// Both models on the wallets with a known outcome.
@@ -38,15 +42,17 @@ pub struct Curve {
     pub deciles: Vec<DecileRow>,
 }
 
-/// `None` where no outcome is known, or all are equal.
+/// The figures, in the order of the fields of [`OutcomePart`].
+const FIGURES: [fn(&Outcomes) -> Option<f64>; 4] = [Outcomes::auc, Outcomes::gini, Outcomes::ks, Outcomes::brier];
+
+/// `None` if no outcome is known, or all are equal.
 pub(crate) fn outcomes(labelled: &Labelled) -> Option<OutcomePart> {
     let (first, second) = (labelled.first(), labelled.second());
     if first.good.is_empty() || first.bad.is_empty() {
         return None;
     }
     let plan = Plan::of(labelled.count());
-    let of: [fn(&Outcomes) -> Option<f64>; 4] = [Outcomes::auc, Outcomes::gini, Outcomes::ks, Outcomes::brier];
-    let [auc, gini, ks, brier] = labelled.resample(plan, of);
+    let [auc, gini, ks, brier] = labelled.resample(plan, FIGURES);
     let figure =
         |of: fn(&Outcomes) -> Option<f64>, intervals| Figure { first: of(&first), second: of(&second), intervals };
     Some(OutcomePart {
@@ -62,4 +68,33 @@ pub(crate) fn outcomes(labelled: &Labelled) -> Option<OutcomePart> {
         first: Curve { logistic: first.logistic(), deciles: first.deciles() },
         second: Curve { logistic: second.logistic(), deciles: second.deciles() },
     })
+}
+
+/// Replaces the intervals of `part` by intervals over clusters, if a cluster has several records. `part` compares the
+/// first model with number `index`.
+pub(crate) fn cluster(part: &mut OutcomePart, graded: &Graded, index: usize) {
+    let mut rows = graded.rows();
+    rows.retain(|row| row.score(0).is_some() && row.score(index).is_some());
+    let clusters = Clusters::of(&rows);
+    if clusters.largest() < 2 {
+        return;
+    }
+    let figures = |weights: &[u64]| {
+        let outcomes = |model: usize| graded::outcomes(&rows, weights, rows.iter().map(|row| row.score(model)));
+        let (first, second) = (outcomes(0), outcomes(index));
+        let of = |figure: fn(&Outcomes) -> Option<f64>| {
+            let (a, b) = (figure(&first), figure(&second));
+            [a, b, a.zip(b).map(|(a, b)| b - a)]
+        };
+        FIGURES.into_iter().flat_map(of).collect()
+    };
+    let found = clusters.estimates(figures);
+    let used = u32::try_from(clusters.resamples()).unwrap_or(u32::MAX);
+    let parts = [&mut part.auc, &mut part.gini, &mut part.ks, &mut part.brier];
+    for (figure, estimates) in parts.into_iter().zip(found.chunks(3)) {
+        let at = |place: usize| estimates.get(place).and_then(|estimate| estimate.interval);
+        figure.intervals = Resampled { first: at(0), second: at(1), difference: at(2), used };
+    }
+    part.clusters = Some(clusters.count() as u64);
+    part.plan.resamples = used;
 }

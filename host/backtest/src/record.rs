@@ -16,9 +16,9 @@ const MAX_ID: usize = 100;
 pub struct Record {
     /// The name of the wallet, for people. Models do not receive it.
     pub id: Option<String>,
-    /// The outcome: true where it was bad, such as a default or a liquidation. Models do not receive it.
+    /// The outcome: true if it was bad, such as a default or a liquidation. Models do not receive it.
     pub outcome: Option<bool>,
-    /// Records of the same cluster belong together, such as those of a wallet on several dates; the id where absent.
+    /// Records of the same cluster belong together, such as those of a wallet on several dates; the id if absent.
     pub cluster: Option<String>,
     pub features: Features,
     /// Every other column.
@@ -118,7 +118,7 @@ impl Record {
         Self { id, outcome, cluster: None, features, other: Map::new() }
     }
 
-    /// Reads line number `line`; `None` where it is blank.
+    /// Reads line number `line`; `None` if it is blank.
     ///
     /// # Errors
     /// What is wrong, with its position in the line.

@@ -6,7 +6,7 @@ use crate::{
     compare::{Comparison, compare},
     grade::{Asked, Grade, Stated, grades},
     models::{Identity, ModelPart, model, shown},
-    paired,
+    outcome,
     record::BadLine,
     shift::{Shift, shifts},
     source::Unit,
@@ -15,14 +15,27 @@ use crate::{
 };
 use assay_domain::{Claim, Digest, Score, Time};
 
-/// The input of a report beside the counts.
+/// A features file.
+#[derive(Debug, Clone)]
+pub struct FeaturesFile {
+    pub name: String,
+    pub digest: Digest,
+}
+
+/// An earlier features file, and its counts.
+#[derive(Debug, Clone)]
+pub struct Baseline {
+    pub file: FeaturesFile,
+    pub tally: Tally,
+}
+
+/// The input of a report, without the counts.
 #[derive(Debug, Clone)]
 pub struct About {
     pub made_at: Time,
     pub models: Vec<Identity>,
-    /// Name and digest of the features file, and of the baseline where there is one.
-    pub file: (String, Digest),
-    pub baseline: Option<(String, Digest, Tally)>,
+    pub file: FeaturesFile,
+    pub baseline: Option<Baseline>,
     /// A remark for the readers of the report.
     pub note: Option<String>,
     pub cut_off: Score,
@@ -78,7 +91,7 @@ pub struct Sample {
 
 /// Computes everything from the counts of `tally`.
 pub fn report(about: About, tally: &Tally) -> Report {
-    let baseline = about.baseline.as_ref().map(|(_, _, tally)| tally);
+    let baseline = about.baseline.as_ref().map(|baseline| &baseline.tally);
     let models: Vec<_> = about
         .models
         .into_iter()
@@ -91,7 +104,7 @@ pub fn report(about: About, tally: &Tally) -> Report {
             let compared = others.iter().zip(&tally.pairs).zip(1..).map(|((second, pair), index)| {
                 let mut found = compare(first, second, index, pair, about.cut_off);
                 if let Some(outcomes) = &mut found.outcomes {
-                    paired::cluster(outcomes, &tally.graded, index);
+                    outcome::cluster(outcomes, &tally.graded, index);
                 }
                 found.verdict = verdict(&found, second);
                 found
@@ -115,18 +128,18 @@ pub fn report(about: About, tally: &Tally) -> Report {
         made_at: about.made_at,
         note: about.note,
         seconds: about.seconds,
-        sample: sample(about.file.0, about.file.1, tally),
+        sample: sample(about.file, tally),
         figures_since_baseline: baseline.map(|baseline| shifts(&baseline.figures, &tally.figures)).unwrap_or_default(),
-        baseline: about.baseline.map(|(file, digest, tally)| sample(file, digest, &tally)),
+        baseline: about.baseline.map(|baseline| sample(baseline.file, &baseline.tally)),
         models,
         comparisons,
     }
 }
 
-fn sample(file: String, digest: Digest, tally: &Tally) -> Sample {
+fn sample(file: FeaturesFile, tally: &Tally) -> Sample {
     Sample {
-        file,
-        digest,
+        file: file.name,
+        digest: file.digest,
         records: tally.records,
         counted_in: tally.unit,
         bad_lines: tally.bad,

@@ -36,7 +36,7 @@ pub(crate) fn row(rows: &mut String, line: u64, record: &Record, called: &[Calle
     rows.push('\n');
 }
 
-/// One cell with text from others: quoted where needed, and written so that no spreadsheet runs it as a formula.
+/// One cell with text from others: quoted if needed, and written so that no spreadsheet runs it as a formula.
 fn cell(text: &str) -> String {
     let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };

@@ -143,7 +143,7 @@ impl Chunk {
         }
     }
 
-    /// Each record with its number; `None` where a line is blank.
+    /// Each record with its number; `None` if a line is blank.
     pub fn records(&self) -> impl Iterator<Item = (u64, Result<Option<Record>, BadLine>)> {
         (self.first..).zip(0..self.count()).map(|(line, index)| {
             let record = match &self.raw {

@@ -4,7 +4,7 @@ use std::{io::Write as _, path::Path, sync::atomic::AtomicBool};
 
 use tempfile::NamedTempFile;
 
-use crate::{About, Asked, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
+use crate::{About, Asked, Baseline, FeaturesFile, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
 use assay_domain::{
     Assessment, Claim, ClaimVerdict, Claims, Decile, Digest, Factor, Population, Range, Rate, Score, features::Features,
 };
@@ -86,8 +86,8 @@ fn report_within(models: &[Formula], file: &Path, threads: usize, horizon_days: 
     let about = About {
         made_at: chrono::DateTime::UNIX_EPOCH,
         models: vec![identity("credit 1.0"), identity("credit 2.0")],
-        file: ("<wallets>".into(), digest),
-        baseline: Some(("before".into(), digest, tally.clone())),
+        file: FeaturesFile { name: "<wallets>".into(), digest },
+        baseline: Some(Baseline { file: FeaturesFile { name: "before".into(), digest }, tally: tally.clone() }),
         note: Some("& a note".into()),
         cut_off: Score::new(640).unwrap(),
         seconds: 1.0,

@@ -19,7 +19,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// So many records, and of how many wallets where a wallet has several.
+/// So many records, and of how many wallets if a wallet has several.
 pub(crate) fn records(records: u64, wallets: Option<u64>) -> String {
     match wallets {
         Some(wallets) => format!("{} records of {} wallets", grouped(records), grouped(wallets)),
@@ -27,7 +27,7 @@ pub(crate) fn records(records: u64, wallets: Option<u64>) -> String {
     }
 }
 
-/// `part` of `of` in percent with one decimal; a dash where `of` is 0. Only exact values are shown as 0 % or 100 %.
+/// `part` of `of` in percent with one decimal; a dash if `of` is 0. Only exact values are shown as 0 % or 100 %.
 pub(crate) fn percent(part: u64, of: u64) -> String {
     if of == 0 {
         return "–".into();
@@ -58,7 +58,7 @@ pub(crate) fn ends(interval: Option<Interval>, places: usize) -> String {
     format!("{} to {}", end(|interval| interval.low), end(|interval| interval.high))
 }
 
-/// `2025-03-01`; the seconds themselves where they are no date.
+/// `2025-03-01`; the seconds themselves if they are no date.
 pub(crate) fn day(seconds: u64) -> String {
     let date = i64::try_from(seconds).ok().and_then(|seconds| chrono::DateTime::from_timestamp(seconds, 0));
     date.map_or_else(|| seconds.to_string(), |date| date.format("%Y-%m-%d").to_string())

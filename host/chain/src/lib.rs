@@ -2,6 +2,8 @@
 //! configured chains, as one snapshot. A chain that cannot be read is a failed part of a snapshot, never a failed
 //! request. Also the readers of names and prices.
 
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
 mod activity;
 pub mod config;
 mod explorer;
@@ -9,7 +11,6 @@ mod explorer;
 pub mod fuzz;
 mod holdings;
 pub mod identity;
-mod index;
 pub mod known;
 mod lifetime;
 mod names;
@@ -17,7 +18,7 @@ pub mod prices;
 mod read;
 mod snapshots;
 
-pub use index::IndexState;
+pub use assay_index::follow::IndexState;
 pub use names::NameError;
 pub use read::{CLOCK_SUSPECTED, ChainOverview, ChainStatus, MomentError, NO_OLD_STATE, old_state};
-pub use snapshots::{Chains, PastBlock, Read};
+pub use snapshots::{Chains, PastBlock, Read, Settings};

@@ -4,7 +4,7 @@
 mod late;
 
 use std::{
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -18,7 +18,6 @@ use crate::{
     config::{self, ChainConfig, Prices, Reading},
     explorer::Explorers,
     identity::{Heads, Identity},
-    index::{IndexState, Shelf},
     lifetime::ByCompleteness,
     names::{NameError, Names},
     prices::External,
@@ -32,7 +31,10 @@ use assay_evm::{
     guarded::Guarded,
     single_flight::{SingleFlight, Work},
 };
-use assay_index::Index;
+use assay_index::{
+    Index,
+    follow::{IndexState, LazyIndex},
+};
 use assay_lending::Rest;
 use assay_store::Store;
 use assay_trace::TRACE;
@@ -53,14 +55,15 @@ pub struct Chains {
 
 struct Inner {
     chains: Vec<Arc<Chain>>,
-    owners: OnceLock<Owners>,
+    names: Names,
+    identity: Identity,
     budget: Duration,
     cache: Cache<Address, Arc<Snapshot>>,
     reads: SingleFlight<Address, Arc<Snapshot>, Patience>,
     late: Late,
     /// The moment before which the chains are read, in Unix seconds.
     past: Option<u64>,
-    shelf: Arc<Shelf>,
+    index: Arc<LazyIndex>,
     clock: Arc<Clock>,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -80,63 +83,60 @@ pub struct PastBlock {
     pub block: Block,
 }
 
-/// Names of addresses, and attestations about their owners.
-struct Owners {
-    names: Names,
-    identity: Identity,
+/// The sections of the configuration by which chains are read.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub chains: Vec<ChainConfig>,
+    pub reading: Reading,
+    pub prices: Prices,
+    pub snapshots: config::Snapshots,
+    pub names: config::Names,
+    pub identity: config::Identity,
+    /// The limits of requests to gateways that a name or a document of someone else gives.
+    pub outbound: Outbound,
 }
 
 impl Chains {
     /// Sets the chains up without a request, and so cannot fail. Tasks on `tasks` ask each chain for its head until
     /// `stop`.
-    pub fn connect(
-        chains: &[ChainConfig],
-        reading: &Reading,
-        prices: &Prices,
-        keeping: &config::Snapshots,
-        store: &Store,
-        tasks: &TaskTracker,
-        stop: &CancellationToken,
-    ) -> Self {
-        let mut chains: Vec<_> = chains.iter().collect();
-        chains.sort_by_key(|chain| chain.id);
+    pub fn connect(settings: &Settings, store: &Store, tasks: &TaskTracker, stop: &CancellationToken) -> Self {
+        let Settings { reading, snapshots, .. } = settings;
+        let mut configs: Vec<_> = settings.chains.iter().collect();
+        configs.sort_by_key(|chain| chain.id);
         let http = endpoint::http();
-        let external = Arc::new(External::new(&http, prices, &chains));
-        let explorers = Explorers::new(&http, &reading.explorer);
-        let (external, shelf) = (&external, Arc::new(Shelf::new(reading.index_path.clone())));
-        let clock = Arc::<Clock>::default();
-        let (follows, opened) = (keeping.past.is_none(), shelf.clone());
-        let (http, explorers) = (&http, &explorers);
-        let setup = Setup { http, explorers, reading, external, clock: &clock, shelf, store, tasks, stop, follows };
+        let setup = Setup {
+            http: &http,
+            explorers: &Explorers::new(&http, &reading.explorer),
+            reading,
+            external: &Arc::new(External::new(&http, &settings.prices, &configs)),
+            clock: &Arc::default(),
+            index: Arc::new(LazyIndex::new(reading.index_path.clone())),
+            store,
+            tasks,
+            stop,
+            follows: snapshots.past.is_none(),
+        };
+        let chains: Vec<_> = configs.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect();
+        for chain in &chains {
+            tasks.spawn(watch(chain.clone(), stop.clone(), setup.follows));
+        }
+        let names = Names::new(&settings.names, &Guarded::new(&settings.outbound), |id| client(&chains, id));
+        let clients = chains.iter().map(|chain| (chain.id(), chain.client().clone()));
         let inner = Inner {
-            chains: chains.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect(),
-            owners: OnceLock::new(),
-            budget: keeping.budget,
-            cache: cache(keeping),
+            identity: Identity::new(&settings.identity, &names, clients),
+            names,
+            budget: snapshots.budget,
+            cache: cache(snapshots),
             reads: SingleFlight::default(),
             late: Late::default(),
-            past: keeping.past,
-            shelf: opened,
-            clock: clock.clone(),
+            past: snapshots.past,
+            clock: setup.clock.clone(),
+            index: setup.index,
             tasks: tasks.clone(),
             stop: stop.clone(),
+            chains,
         };
-        for chain in &inner.chains {
-            tasks.spawn(watch(chain.clone(), stop.clone(), follows));
-        }
         Self { inner: Arc::new(inner), batch: None }
-    }
-
-    /// These chains with their naming services and attesters. Without them no name resolves and no snapshot has an
-    /// attestation.
-    #[must_use]
-    pub fn with_owners(self, names: &config::Names, identity: &config::Identity, outbound: &Outbound) -> Self {
-        let chains = &self.inner.chains;
-        let names = Names::new(names, &Guarded::new(outbound), |id| self.client(id));
-        let identity = Identity::new(identity, &names, chains.iter().map(|chain| (chain.id(), chain.client().clone())));
-        // Called once, where the chains are set up.
-        let _ = self.inner.owners.set(Owners { names, identity });
-        self
     }
 
     /// Finds the last block of each chain before the moment [`past`](config::Snapshots::past). Every later read is at
@@ -171,9 +171,9 @@ impl Chains {
         try_join_all(found).await.map(drop)
     }
 
-    /// The index of markets, where its folder can be opened.
+    /// The index of markets, if its folder can be opened.
     pub async fn indexed(&self) -> Option<Index> {
-        if self.inner.shelf.exists() { self.inner.shelf.index().await } else { None }
+        if self.inner.index.exists() { self.inner.index.index().await } else { None }
     }
 
     /// These chains for one batch of wallets: those whose reads begin through the result are read at one block of each
@@ -213,9 +213,9 @@ impl Chains {
     /// next.
     ///
     /// # Errors
-    /// [`NameError`] where the name has none, or that is unknown.
+    /// [`NameError`] if the name has none, or that is unknown.
     pub async fn resolve(&self, name: &Name) -> Result<Address, NameError> {
-        let names = &self.inner.owners.get().ok_or(NameError::NotConfigured)?.names;
+        let names = &self.inner.names;
         if self.batch.is_none() && !names.is_cached(name) {
             for chain in self.inner.chains.clone() {
                 let stop = self.inner.stop.clone();
@@ -225,9 +225,9 @@ impl Chains {
         names.resolve(name).await
     }
 
-    /// The client of a chain; `None` where it is not configured.
+    /// The client of a chain; `None` if it is not configured.
     pub fn client(&self, id: ChainId) -> Option<Client> {
-        Some(self.inner.chains.iter().find(|chain| chain.id() == id)?.client().clone())
+        client(&self.inner.chains, id)
     }
 
     /// The last known health of each chain, by ascending id.
@@ -245,7 +245,7 @@ impl Chains {
         self.inner.clock.is_suspected()
     }
 
-    /// How far the index of a chain is; `None` where the chain is not configured.
+    /// How far the index of a chain is; `None` if the chain is not configured.
     pub fn index(&self, id: ChainId) -> Option<watch::Receiver<IndexState>> {
         Some(self.inner.chains.iter().find(|chain| chain.id() == id)?.index())
     }
@@ -298,13 +298,8 @@ impl Inner {
                 (chain.read(wallet, deadline, sender, part).instrument(span), (chain.id(), head))
             })
             .unzip();
-        let owners = async {
-            match self.owners.get() {
-                Some(owners) => owners.identity.read(wallet, heads, deadline).await,
-                None => Default::default(),
-            }
-        };
-        let (parts, (attestations, identity)) = tokio::join!(join_all(reads), owners);
+        let (parts, (attestations, identity)) =
+            tokio::join!(join_all(reads), self.identity.read(wallet, heads, deadline));
         let (chains, rests): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
         let snapshot = Arc::new(Snapshot { address: wallet, as_of: self.moment(), chains, attestations, identity });
         self.cache.insert(wallet, snapshot.clone()).await;
@@ -339,6 +334,10 @@ impl Inner {
     }
 }
 
+fn client(chains: &[Arc<Chain>], id: ChainId) -> Option<Client> {
+    Some(chains.iter().find(|chain| chain.id() == id)?.client().clone())
+}
+
 fn cache(keeping: &config::Snapshots) -> Cache<Address, Arc<Snapshot>> {
     let expiry = ByCompleteness {
         lifetimes: Lifetimes { complete: keeping.complete, incomplete: keeping.incomplete },
@@ -347,7 +346,7 @@ fn cache(keeping: &config::Snapshots) -> Cache<Address, Arc<Snapshot>> {
     Cache::builder().max_capacity(keeping.entries).expire_after(expiry).build()
 }
 
-/// Keeps the endpoints of a chain and, where it `follows` the head, its status and the terms of its markets current
+/// Keeps the endpoints of a chain and, if it `follows` the head, its status and the terms of its markets current
 /// without requests.
 async fn watch(chain: Arc<Chain>, stop: CancellationToken, follows: bool) {
     let watch = async {

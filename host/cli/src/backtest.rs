@@ -14,7 +14,8 @@ use std::{
 };
 
 use assay_backtest::{
-    About, Asked, Bounds, By, Grading, Identity, Loaded, Report, Run, RunError, Tally, grouped, header,
+    About, Asked, Baseline, Bounds, By, External, FeaturesFile, Grading, Identity, Loaded, Report, Run, RunError,
+    Tally, grouped, header,
 };
 use assay_domain::{Claim, Digest, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel};
@@ -54,14 +55,14 @@ pub struct Arguments {
     /// Dimensions to judge apart: chain, protocol, month (always shown), or a column of the file
     #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
     by: Vec<String>,
-    /// Column of the file with another score, to judge beside the models; `-COLUMN` where a lower one is better
+    /// Column of the file with another score, to judge beside the models; `-COLUMN` if a lower one is better
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     external: Option<String>,
     /// Last day that the models were fitted to, such as 2021-07-01: later records are out of time and judged apart
     #[arg(long, value_name = "DATE", value_parser = end_of_day)]
     fitted_through: Option<u64>,
     /// Bounds that the last model must keep, such as auc=0.7,within=0.7,ks=0.2,psi=0.25,falls,claims,calibration and
-    /// beats=health_factor, utilisation or last_liquidation; exit with 1 where it does not
+    /// beats=health_factor, utilisation or last_liquidation; exit with 1 if it does not
     #[arg(long, value_name = "BOUNDS")]
     bounds: Option<Bounds>,
     /// Write the whole result to this file
@@ -76,7 +77,7 @@ pub struct Arguments {
     /// Exit with 0 although some lines cannot be read
     #[arg(long)]
     skip_bad: bool,
-    /// Number of threads; the number of cores where absent
+    /// Number of threads; the number of cores if absent
     #[arg(long)]
     threads: Option<usize>,
     #[command(flatten)]
@@ -143,7 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let about = About {
         models: identities,
-        file: (name(&arguments.features), digest),
+        file: FeaturesFile { name: name(&arguments.features), digest },
         baseline,
         seconds: started.elapsed().as_secs_f64(),
         cards,
@@ -162,13 +163,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the arguments say of a report, and the claims of the model where they do not.
+/// What the arguments say of a report, and the claims of the model if they do not.
 fn about(arguments: &Arguments, claims: Vec<Vec<Claim>>) -> About {
     let own = claims.last().and_then(|claims| claims.first()).map(|claim| claim.claims.clone());
     About {
         made_at: chrono::Utc::now(),
         models: Vec::new(),
-        file: (String::new(), Digest([0; 32])),
+        file: FeaturesFile { name: String::new(), digest: Digest([0; 32]) },
         baseline: None,
         note: arguments.note.clone(),
         cut_off: arguments.cut_off,
@@ -192,15 +193,16 @@ fn dimensions(arguments: &Arguments) -> Vec<By> {
     arguments.by.iter().filter_map(dimension).collect()
 }
 
-fn external(arguments: &Arguments) -> Option<(String, bool)> {
+fn external(arguments: &Arguments) -> Option<External> {
     let name = arguments.external.as_deref()?;
-    Some(name.strip_prefix('-').map_or((name.to_owned(), false), |name| (name.to_owned(), true)))
+    let falling = name.strip_prefix('-');
+    Some(External { column: falling.unwrap_or(name).to_owned(), lower_is_better: falling.is_some() })
 }
 
 fn asked(arguments: &Arguments) -> Asked {
     Asked {
         by: dimensions(arguments),
-        external: external(arguments).map(|(name, _)| name),
+        external: external(arguments).map(|external| external.column),
         bounds: arguments.bounds.clone().unwrap_or_default(),
         fitted_through: arguments.fitted_through,
         cut_off: Some(arguments.cut_off),
@@ -243,9 +245,9 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    fn baseline(&self, file: &Path) -> Result<(String, Digest, Tally), Failure> {
+    fn baseline(&self, file: &Path) -> Result<Baseline, Failure> {
         let (tally, digest) = self.score(file, Vec::new(), None)?;
-        Ok((name(file), digest, tally))
+        Ok(Baseline { file: FeaturesFile { name: name(file), digest }, tally })
     }
 
     /// The scores of `--features`, also written to `--scores`.

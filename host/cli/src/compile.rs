@@ -28,7 +28,7 @@ impl Compile {
     }
 }
 
-/// The program of this process, also where its file was replaced by another version meanwhile.
+/// The program of this process, even if its file was replaced by another version meanwhile.
 pub fn program() -> PathBuf {
     if cfg!(target_os = "linux") {
         return PathBuf::from("/proc/self/exe");

@@ -32,7 +32,7 @@ pub(super) enum Command {
         /// Folder to write to; it is created
         #[arg(value_name = "FOLDER")]
         to: PathBuf,
-        /// Chain to export; all where absent. May be repeated
+        /// Chain to export; all if absent. May be repeated
         #[arg(long = "chain", value_name = "ID")]
         chains: Vec<ChainId>,
         #[command(flatten)]
@@ -56,14 +56,14 @@ pub(super) enum Command {
     /// interest. Debt of Aave was at least this; a wallet that owed only interest is omitted. For Compound v3 the
     /// zero address is the market's base asset, and interest that was withdrawn from an earlier supply counts as owed.
     /// Debt in Morpho Blue is in shares of its market, and exact. Logs of Compound v2 show no amounts: `owed` is null
-    /// for every wallet that has borrowed. `incomplete` is there where changes without a log are possible.
+    /// for every wallet that has borrowed. `incomplete` is there if changes without a log are possible.
     Wallets {
         #[arg(long, value_name = "ID")]
         chain: ChainId,
         /// Address of the market
         #[arg(long, value_parser = parse_address)]
         market: Address,
-        /// The block after which to look; the last one of the index where absent
+        /// The block after which to look; the last one of the index if absent
         #[arg(long, value_name = "BLOCK")]
         at: Option<u64>,
         /// Only wallets that owed

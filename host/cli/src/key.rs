@@ -49,10 +49,10 @@ pub enum Command {
 
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Bounds {
-    /// Units that the key may spend in all; no limit where absent
+    /// Units that the key may spend in all; no limit if absent
     #[arg(long)]
     units: Option<u64>,
-    /// Requests a minute; access.default_rate where absent, 0 for no limit
+    /// Requests a minute; access.default_rate if absent, 0 for no limit
     #[arg(long, value_name = "PER MINUTE")]
     rate: Option<u32>,
 }

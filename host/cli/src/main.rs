@@ -1,5 +1,5 @@
 //! The `assay` binary: a module for each command. Results go to standard output, an error goes to standard error as one
-//! message. The exit code is 0 for success, 1 where the answer is no, and 2 where the command could not run.
+//! message. The exit code is 0 for success, 1 if the answer is no, and 2 if the command could not run.
 
 mod backtest;
 mod check_config;
@@ -81,7 +81,7 @@ enum Command {
 
 #[derive(Args)]
 struct ConfigFile {
-    /// Configuration file; where absent, `assay.toml` in the working directory if it exists
+    /// Configuration file; if absent, `assay.toml` in the working directory if it exists
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }

@@ -23,10 +23,10 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// The URL of the server, and the API key.
 #[derive(Args)]
 pub(super) struct Server {
-    /// Root URL of the server; the `listen` address of the configuration where absent
+    /// Root URL of the server; the `listen` address of the configuration if absent
     #[arg(long, visible_alias = "to", value_name = "URL")]
     server: Option<String>,
-    /// Name of an environment variable with an API key of scope admin; where absent, the first such key of the
+    /// Name of an environment variable with an API key of scope admin; if absent, the first such key of the
     /// configuration
     #[arg(long, value_name = "VARIABLE")]
     key_from: Option<String>,
@@ -73,7 +73,7 @@ impl Remote {
     /// The body of a successful response.
     ///
     /// # Errors
-    /// Exit code 1 with the server's message, or exit code 2 where no server answers.
+    /// Exit code 1 with the server's message, or exit code 2 if no server answers.
     pub fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Value, Failure> {
         let request = self.request(method, path);
         self.send(match body {

@@ -65,7 +65,10 @@ where
         let mut entries = lock(&self.entries);
         match entries.get(&key).and_then(Entry::join) {
             Some(work) => work,
-            None => self.start(&mut entries, key, start()),
+            None => {
+                let (work, state) = start();
+                self.start(&mut entries, key, work, state)
+            }
         }
     }
 
@@ -78,11 +81,14 @@ where
         match entries.get(&key).and_then(Entry::join) {
             Some(work) => Some(work),
             None if entries.len() >= most => None,
-            None => Some(self.start(&mut entries, key, start())),
+            None => {
+                let (work, state) = start();
+                Some(self.start(&mut entries, key, work, state))
+            }
         }
     }
 
-    fn start<F>(&self, entries: &mut HashMap<K, Entry<T, S>>, key: K, (work, state): (F, S)) -> Work<T, S>
+    fn start<F>(&self, entries: &mut HashMap<K, Entry<T, S>>, key: K, work: F, state: S) -> Work<T, S>
     where
         F: Future<Output = T> + Send + 'static,
     {

@@ -6,13 +6,16 @@
 //! that block, so a process killed at any moment has both or neither. [`Index::truncate`] removes the blocks that a
 //! reorganisation replaced.
 //!
-//! All calls block on the disk; an async caller uses `spawn_blocking`.
+//! All calls of [`Index`] block on the disk; an async caller uses `spawn_blocking`.
+
+#![cfg_attr(not(test), warn(unreachable_pub))]
 
 mod append;
 mod codec;
+pub mod config;
 mod error;
 mod folder;
-mod forget;
+pub mod follow;
 mod history;
 mod index;
 mod items;

@@ -38,6 +38,15 @@ impl Index {
         Ok(progress.through())
     }
 
+    /// Removes all data of a chain, if there is any.
+    ///
+    /// # Errors
+    /// [`IndexError::Unwritable`].
+    pub fn forget(&self, chain: ChainId) -> Result<(), IndexError> {
+        let _alone = self.writing();
+        self.write(|database| database.remove(chain))
+    }
+
     /// Removes entries that a truncation left.
     pub(crate) fn end_truncation(&self, chain: ChainId) -> Result<(), IndexError> {
         self.write(|database| match database.view().progress(chain)? {

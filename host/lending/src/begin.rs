@@ -7,7 +7,6 @@ use futures::future::join_all;
 
 use crate::{
     events::Extract,
-    everyone::{Everyone, asked},
     hints::{AllHints, Hint, Naming},
     indexed::{Entry, Indexed, IndexedMarket},
     market::Market,
@@ -15,6 +14,7 @@ use crate::{
     plan::Plan,
     reader::Reader,
     records::Settled,
+    scan::{Scan, asked},
 };
 use assay_domain::{Address, B256};
 use assay_evm::{Block, Fault};
@@ -25,7 +25,7 @@ impl Reader {
         let index = self.index.as_ref()?;
         let known = records.iter().map(|record| record.as_ref().map(|record| record.through));
         let least = known.min()?.map_or(0, |through| through.saturating_add(self.finality));
-        let is_wallet = Everyone::is_wallet(&self.markets, wallet);
+        let is_wallet = Scan::is_wallet(&self.markets, wallet);
         if is_wallet { index.history(wallet, least).await } else { None }
     }
 

@@ -30,7 +30,7 @@ pub struct IndexedMarket {
     pub address: Address,
     /// The block at which the index of the market begins.
     pub from: u64,
-    /// The digest of the queries, from [`Everyone::asked`](crate::Everyone::asked).
+    /// The digest of the queries, from [`Scan::asked`](crate::Scan::asked).
     pub asked: B256,
     pub entries: Vec<Entry>,
 }

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;
 
-use crate::reading::{self, Settings};
-use assay_chain::config::ChainConfig;
+use crate::reading;
+use assay_chain::{Settings, config::ChainConfig};
 use assay_tasks::Spawner;
 
 const DAY: Duration = Duration::from_secs(86_400);

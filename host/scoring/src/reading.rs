@@ -7,32 +7,13 @@ use std::{
 };
 
 use assay_chain::{
-    Chains, MomentError,
-    config::{ChainConfig, Identity, IndexMode, Names, Prices, Reading, Snapshots},
+    Chains, MomentError, Settings,
+    config::{IndexMode, Snapshots},
 };
 use assay_domain::{Address, ChainId, Coverage, Snapshot, Subject};
-use assay_evm::config::Outbound;
 use assay_store::Store;
 use chrono::{DateTime, NaiveDate};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-
-/// The sections of the configuration by which chains are read.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    pub chains: Vec<ChainConfig>,
-    pub reading: Reading,
-    pub prices: Prices,
-    pub names: Names,
-    pub identity: Identity,
-    pub outbound: Outbound,
-    pub snapshots: Snapshots,
-}
-
-/// The configured chains, whose background reads `readers` counts.
-pub fn connect(settings: &Settings, store: &Store, readers: &TaskTracker, stop: &CancellationToken) -> Chains {
-    let Settings { chains, reading, prices, names, identity, outbound, snapshots } = settings;
-    Chains::connect(chains, reading, prices, snapshots, store, readers, stop).with_owners(names, identity, outbound)
-}
 
 /// Time between two checks of a history that is being read.
 const POLL: Duration = Duration::from_millis(250);
@@ -49,7 +30,7 @@ impl ChainReader {
     pub fn start(settings: &Settings, store: &Store, past: Option<u64>) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let snapshots = Snapshots { past, ..settings.snapshots };
-        let chains = connect(&Settings { snapshots, ..settings.clone() }, store, &tasks, &stop);
+        let chains = Chains::connect(&Settings { snapshots, ..settings.clone() }, store, &tasks, &stop);
         Self { chains, tasks, stop }
     }
 

@@ -31,7 +31,6 @@ use assay_scoring::{
     cards::Cards,
     history::History,
     outcomes::Outcomes,
-    reading::connect,
     rollout::{self, Rollout},
 };
 use assay_store::{Store, StoreError};
@@ -97,7 +96,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     sources::take(&models.sources, &models.shelf, models.largest_component(), &tasks.spawner()).await;
     let registry = open_registry(config, &store).await?;
     let readers = TaskTracker::new();
-    let chains = connect(&config.reads(), &store, &readers, &tasks.spawner().stopping());
+    let chains = Chains::connect(&config.reads(), &store, &readers, &tasks.spawner().stopping());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());
     let cards = Arc::new(Cards::new(&config.models.shelf));

@@ -12,7 +12,8 @@ pub mod lenders;
 pub mod node;
 pub mod npm_client;
 pub mod people;
-pub mod process;
 pub mod tour;
 pub mod until;
 pub mod upstreams;
+
+pub use assay_process as process;

@@ -120,17 +120,7 @@ impl Reader {
     async fn start(&mut self) {
         let store = Store::open(&self.config.store).await.unwrap();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let config = &self.config;
-        let chains = Chains::connect(
-            &config.chains,
-            &config.reading,
-            &config.prices,
-            &config.scoring.snapshots(),
-            &store,
-            &tasks,
-            &stop,
-        )
-        .with_owners(&config.names, &config.identity, &config.outbound);
+        let chains = Chains::connect(&self.config.reads(), &store, &tasks, &stop);
         self.running = Some(Running { chains, stop });
     }
 

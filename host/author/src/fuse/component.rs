@@ -14,7 +14,7 @@ use super::{
 struct Indices<'a> {
     modules: Vec<&'a [u8]>,
     instances: Vec<Exports>,
-    /// Each with its name where an instance exports it; otherwise the name is empty.
+    /// Each with its name if an instance exports it; otherwise the name is empty.
     functions: Vec<(Entity, &'a str)>,
     tables: Vec<Entity>,
     memories: Vec<Entity>,
@@ -22,7 +22,7 @@ struct Indices<'a> {
 }
 
 /// Links the core modules of a component into one. Returns it with the exports that the component type needs.
-pub fn link(component: &[u8]) -> Result<(Merged, BTreeMap<String, Entity>), String> {
+pub(crate) fn link(component: &[u8]) -> Result<(Merged, BTreeMap<String, Entity>), String> {
     let mut merged = Merged::new(tables::plan(component)?);
     let (mut indices, mut exports, mut depth) = (Indices::default(), BTreeMap::new(), 0_usize);
     for payload in Parser::new(0).parse_all(component) {

@@ -24,7 +24,7 @@ const WASM_PAGE: u64 = 65_536;
 
 /// The part of the linked module that an index of the component stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entity {
+pub(crate) enum Entity {
     Function(u32),
     /// Where it begins in the one table.
     Table(u32),
@@ -37,10 +37,10 @@ pub enum Entity {
 }
 
 /// What an instance exports.
-pub type Exports = HashMap<String, Entity>;
+pub(crate) type Exports = HashMap<String, Entity>;
 
 #[derive(Default)]
-pub struct Merged {
+pub(crate) struct Merged {
     places: std::vec::IntoIter<u32>,
     table_size: u64,
     types: TypeSection,
@@ -60,12 +60,12 @@ pub struct Merged {
 }
 
 impl Merged {
-    pub fn new(tables: Tables) -> Self {
+    pub(crate) fn new(tables: Tables) -> Self {
         Self { places: tables.places.into_iter(), table_size: tables.size, ..Self::default() }
     }
 
     /// Adds an instance of `module`. `found` says what each of its imports is.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         module: &[u8],
         found: impl Fn(&str, &str) -> Result<Entity, String>,
@@ -227,7 +227,7 @@ impl Merged {
 
     /// Writes a byte of each page of few runs as it is, before each call. The runs cover those of `written` that the
     /// first memory has at the start: it may grow in a call.
-    pub fn touch(&mut self, written: &BTreeSet<u32>) {
+    pub(crate) fn touch(&mut self, written: &BTreeSet<u32>) {
         let pages = u32::try_from(self.memory_size / u64::from(PAGE)).unwrap_or(u32::MAX);
         let runs = pages::together(written.range(..pages));
         if runs.is_empty() {
@@ -258,7 +258,7 @@ impl Merged {
     }
 
     /// The one module, with `exports` and a component type.
-    pub fn module(mut self, exports: &BTreeMap<String, Entity>, component_type: &[u8]) -> Vec<u8> {
+    pub(crate) fn module(mut self, exports: &BTreeMap<String, Entity>, component_type: &[u8]) -> Vec<u8> {
         let start = self.start();
         let mut export = ExportSection::new();
         for (name, entity) in exports {

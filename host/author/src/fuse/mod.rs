@@ -23,11 +23,11 @@ use wasmparser::{Parser, Payload};
 /// One core module with the exports of `component`, and with the component type of its world. `wit` gives the contract
 /// by the version of the interface that the component exports, and `world` names the world by that interface. What the
 /// component would ask of its host stops the module, and the name of that function is kept for the error. `written` are
-/// the pages of memory that its calls write, empty where they are not known.
+/// the pages of memory that its calls write, empty if they are not known.
 ///
 /// # Errors
 /// What the component has that cannot be linked.
-pub fn fuse(
+pub(crate) fn fuse(
     component: &[u8],
     wit: impl Fn(&str) -> [(&'static str, &'static str); 3],
     world: impl Fn(&str) -> String,

@@ -9,13 +9,13 @@
 use std::{cmp::Reverse, collections::BTreeSet, ops::Range};
 
 /// Bytes of a page.
-pub const PAGE: u32 = 4096;
+pub(crate) const PAGE: u32 = 4096;
 /// The most runs that are left of what the samples write. Three thousand other wallets make 22 of 12, and more than 32
 /// of 20. Fewer runs mean more pages to clear.
 const RUNS: usize = 12;
 
-/// The ranges that cover `pages` in so many runs, with the least pages between them; none where there are no more runs.
-pub fn together<'a>(pages: impl IntoIterator<Item = &'a u32>) -> Vec<Range<u32>> {
+/// The ranges that cover `pages` in so many runs, with the least pages between them; none if there are no more runs.
+pub(crate) fn together<'a>(pages: impl IntoIterator<Item = &'a u32>) -> Vec<Range<u32>> {
     let mut runs: Vec<Range<u32>> = Vec::new();
     for page in pages {
         match runs.last_mut().filter(|run| run.end == *page) {

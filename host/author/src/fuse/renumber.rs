@@ -7,7 +7,7 @@ use wasmparser::{ConstExpr, FunctionBody, Operator};
 
 /// An index that means nothing in its module.
 #[derive(Debug)]
-pub struct Unknown(u32);
+pub(crate) struct Unknown(u32);
 
 impl std::fmt::Display for Unknown {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -19,7 +19,7 @@ impl std::error::Error for Unknown {}
 
 /// The new index, in the linked module, of each index of one module.
 #[derive(Default)]
-pub struct Renumber {
+pub(crate) struct Renumber {
     pub types: u32,
     pub functions: Vec<u32>,
     /// Where each table begins in the one table.
@@ -34,7 +34,7 @@ pub struct Renumber {
 
 impl Renumber {
     /// Adds a function to `code`. A call through a table that begins further up finds its functions there.
-    pub fn body(&mut self, body: FunctionBody<'_>, code: &mut wasm_encoder::CodeSection) -> Result<(), String> {
+    pub(crate) fn body(&mut self, body: FunctionBody<'_>, code: &mut wasm_encoder::CodeSection) -> Result<(), String> {
         let text = |error: Error<Unknown>| error.to_string();
         if self.tables.iter().all(|place| *place == 0) {
             return self.parse_function_body(code, body).map_err(text);
@@ -63,8 +63,8 @@ impl Renumber {
         Ok(())
     }
 
-    /// The number that a constant expression comes to, where that is known before the start.
-    pub fn value(&self, expression: &ConstExpr<'_>) -> Option<i32> {
+    /// The number that a constant expression comes to, if that is known before the start.
+    pub(crate) fn value(&self, expression: &ConstExpr<'_>) -> Option<i32> {
         let (mut operators, mut stack) = (expression.get_operators_reader(), Vec::new());
         loop {
             match operators.read().ok()? {

@@ -6,12 +6,12 @@ use wasmparser::{Instance, Parser, Payload};
 use super::text;
 
 /// The place of each table, in the order in which instances define them, and the size of the one table.
-pub struct Tables {
+pub(crate) struct Tables {
     pub places: Vec<u32>,
     pub size: u64,
 }
 
-pub fn plan(component: &[u8]) -> Result<Tables, String> {
+pub(crate) fn plan(component: &[u8]) -> Result<Tables, String> {
     let sizes = sizes(component)?;
     let largest = sizes.iter().copied().max().unwrap_or(0);
     let first = sizes.iter().position(|size| *size == largest);

@@ -12,7 +12,7 @@ const LONGEST: usize = 4096;
 
 /// An expression as the bytes that `tables` evaluates.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Expression {
+pub(crate) struct Expression {
     pub code: Vec<u8>,
     /// The inputs that it reads, as `describe` names them; sorted.
     pub reads: Vec<String>,
@@ -22,7 +22,7 @@ pub struct Expression {
 
 /// A problem in an expression, and the byte where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub(crate) struct Wrong {
     pub at: usize,
     pub message: String,
 }
@@ -36,7 +36,7 @@ impl Wrong {
 impl Expression {
     /// # Errors
     /// The first problem of the text.
-    pub fn parse(text: &str) -> Result<Self, Wrong> {
+    pub(crate) fn parse(text: &str) -> Result<Self, Wrong> {
         if text.len() > LONGEST {
             let message = format!("the expression has {} bytes and may have {LONGEST}", text.len());
             return Err(Wrong::new(0, message));

@@ -15,7 +15,7 @@ const DEEPEST: usize = 32;
 /// What an expression can call.
 const KNOWN: &str = "sum, max, min, count, mean, if, log, log1p, sqrt, days, or_else, as_of and numbers";
 
-pub struct Parser<'a> {
+pub(crate) struct Parser<'a> {
     tokens: Vec<Placed<'a>>,
     pub(super) at: usize,
     end: usize,
@@ -38,12 +38,12 @@ pub(super) enum Is {
 pub(super) type Of = Result<Is, Wrong>;
 
 impl<'a> Parser<'a> {
-    pub fn new(tokens: Vec<Placed<'a>>, end: usize) -> Self {
+    pub(crate) fn new(tokens: Vec<Placed<'a>>, end: usize) -> Self {
         let out = Expression { code: Vec::new(), reads: Vec::new(), can_be_absent: false };
         Self { tokens, at: 0, end, within: 0, stack: Vec::new(), out }
     }
 
-    pub fn whole(mut self) -> Result<Expression, Wrong> {
+    pub(crate) fn whole(mut self) -> Result<Expression, Wrong> {
         self.figure()?;
         if let Some(token) = self.peek() {
             return Err(self.wrong(format!("{} does not belong here", shown(token))));

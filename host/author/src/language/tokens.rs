@@ -3,7 +3,7 @@
 use super::Wrong;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Token<'a> {
+pub(crate) enum Token<'a> {
     Number(f64),
     /// A name, or a list and its field joined by a dot.
     Name(&'a str),
@@ -12,9 +12,9 @@ pub enum Token<'a> {
 }
 
 /// Each token with the byte where it starts.
-pub type Placed<'a> = (usize, Token<'a>);
+pub(crate) type Placed<'a> = (usize, Token<'a>);
 
-pub fn tokens(text: &str) -> Result<Vec<Placed<'_>>, Wrong> {
+pub(crate) fn tokens(text: &str) -> Result<Vec<Placed<'_>>, Wrong> {
     let (mut tokens, mut rest) = (Vec::new(), text);
     loop {
         rest = rest.trim_start();

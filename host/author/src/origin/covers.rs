@@ -7,7 +7,7 @@ use super::{
 
 /// Counts the rows that reach each leaf. Returns how many rows have a figure that single precision rounds to a
 /// threshold: trees that a library trained in double precision may send these another way.
-pub fn count(forest: &mut Forest, rows: &[Vec<f64>]) -> usize {
+pub(crate) fn count(forest: &mut Forest, rows: &[Vec<f64>]) -> usize {
     let (single, strict) = (forest.single, forest.strict);
     let mut close = vec![false; rows.len()];
     for tree in &mut forest.trees {

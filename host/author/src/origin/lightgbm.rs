@@ -11,7 +11,7 @@ use super::{
 const CATEGORICAL: u8 = 1;
 const DEFAULT_LEFT: u8 = 2;
 
-pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
+pub(crate) fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     let (body, rest) = text.split_once("\nend of trees").ok_or("it is cut short: `end of trees` is missing")?;
     if let Some(categories) = encoded(rest) {
         return Err(format!(
@@ -35,13 +35,13 @@ pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     Ok(Forest { trees, start: 0.0, single: false, strict: false, predicts, unused: 0 })
 }
 
-/// The categories of a data frame, as the last lines of a file have them; none where the columns are numbers.
+/// The categories of a data frame, as the last lines of a file have them; none if the columns are numbers.
 fn encoded(rest: &str) -> Option<&str> {
     let categories = rest.lines().find_map(|line| line.strip_prefix("pandas_categorical:"))?.trim();
     (!matches!(categories, "" | "null" | "[]")).then_some(categories)
 }
 
-/// What the sum means under an objective, such as `binary sigmoid:1`; none where the author wrote it himself.
+/// What the sum means under an objective, such as `binary sigmoid:1`; none if the author wrote it himself.
 fn predicts(objective: Option<&str>) -> Result<Predicts, String> {
     let Some(objective) = objective else {
         return Ok(Predicts::Value("its objective is a function of its author".into()));

@@ -7,10 +7,10 @@ mod onnx;
 mod tree;
 mod xgboost;
 
-pub use covers::count;
+pub(crate) use covers::count;
 #[cfg(test)]
-pub use tree::Leaf;
-pub use tree::{Missing, Split, Test, Tree};
+pub(crate) use tree::Leaf;
+pub(crate) use tree::{Missing, Split, Test, Tree};
 
 use crate::{network::Network, predicts::Predicts};
 
@@ -20,14 +20,14 @@ const SPLITS: usize = 4095;
 
 /// What a library trained.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Trained {
+pub(crate) enum Trained {
     Forest(Forest),
     Network(Network),
 }
 
 /// A trained ensemble.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Forest {
+pub(crate) struct Forest {
     pub trees: Vec<Tree>,
     /// Where the sum of the trees begins.
     pub start: f64,
@@ -42,7 +42,7 @@ pub struct Forest {
 
 impl Forest {
     /// Whether the file says how much of the training data reached each leaf.
-    pub fn has_covers(&self) -> bool {
+    pub(crate) fn has_covers(&self) -> bool {
         self.trees.iter().all(|tree| tree.splits.is_empty() || tree.leaves.iter().any(|leaf| leaf.weight > 0.0))
     }
 }
@@ -51,7 +51,7 @@ impl Forest {
 ///
 /// # Errors
 /// Why no model can use it, in words.
-pub fn read(bytes: &[u8], names: &[&str]) -> Result<Trained, String> {
+pub(crate) fn read(bytes: &[u8], names: &[&str]) -> Result<Trained, String> {
     if let Some(what) = foreign(bytes) {
         return Err(what.into());
     }

@@ -23,12 +23,12 @@ const MIXED: &str = "its splits compare in different ways: some send a figure at
 /// Operators that change no figure.
 const PLAIN: [&str; 4] = ["Cast", "Identity", "Reshape", "ZipMap"];
 
-/// The graph of a model; `None` where the bytes are no ONNX.
-pub fn graph(bytes: &[u8]) -> Option<Graph> {
+/// The graph of a model; `None` if the bytes are no ONNX.
+pub(crate) fn graph(bytes: &[u8]) -> Option<Graph> {
     Model::decode(bytes).ok()?.graph.filter(|graph| !graph.nodes.is_empty())
 }
 
-pub fn read(graph: &Graph, names: &[&str]) -> Result<Trained, String> {
+pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<Trained, String> {
     if graph.nodes.iter().any(|node| node.name.starts_with("TreeEnsemble")) {
         return forest(graph, names).map(Trained::Forest);
     }

@@ -6,13 +6,13 @@ use super::SPLITS;
 
 /// Splits and leaves. A child is the place of a split or, as a negative number, the complement of the place of a leaf.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Tree {
+pub(crate) struct Tree {
     pub splits: Vec<Split>,
     pub leaves: Vec<Leaf>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Split {
+pub(crate) struct Split {
     pub feature: usize,
     pub test: Test,
     pub missing: Missing,
@@ -22,7 +22,7 @@ pub struct Split {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Test {
+pub(crate) enum Test {
     Threshold(f64),
     /// A set as bits. Its members go left or, with `members_right`, right.
     Categories {
@@ -33,7 +33,7 @@ pub enum Test {
 
 /// Which figures take the default way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Missing {
+pub(crate) enum Missing {
     /// None: an absent figure counts as zero.
     AsZero,
     /// An absent figure, and zero.
@@ -43,20 +43,20 @@ pub enum Missing {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Leaf {
+pub(crate) struct Leaf {
     pub value: f64,
     /// How much of the training data reached it.
     pub weight: f64,
 }
 
 /// A node as a file has it. A child is the number of a node in the file.
-pub enum Raw {
+pub(crate) enum Raw {
     Leaf(Leaf),
     Split { feature: usize, test: Test, missing: Missing, default_left: bool, left: usize, right: usize },
 }
 
 impl Split {
-    pub fn flags(&self) -> u8 {
+    pub(crate) fn flags(&self) -> u8 {
         let missing = match self.missing {
             Missing::AsZero => 0,
             Missing::Zero => MISSING_ZERO,
@@ -70,7 +70,7 @@ impl Split {
         missing | test | if self.default_left { DEFAULT_LEFT } else { 0 }
     }
 
-    pub fn children(&self) -> [i16; 2] {
+    pub(crate) fn children(&self) -> [i16; 2] {
         [self.left, self.right]
     }
 }
@@ -80,7 +80,11 @@ impl Tree {
     ///
     /// # Errors
     /// Why these nodes are no tree.
-    pub fn grow(count: usize, features: usize, read: impl Fn(usize) -> Result<Raw, String>) -> Result<Self, String> {
+    pub(crate) fn grow(
+        count: usize,
+        features: usize,
+        read: impl Fn(usize) -> Result<Raw, String>,
+    ) -> Result<Self, String> {
         let (mut tree, mut reached) = (Self::default(), vec![false; count]);
         let mut open = vec![(0, None)];
         while let Some((number, parent)) = open.pop() {
@@ -132,7 +136,7 @@ impl Tree {
     }
 
     /// The mean of the leaves below each split, by weight. A child comes after its parent.
-    pub fn means(&self) -> Vec<f64> {
+    pub(crate) fn means(&self) -> Vec<f64> {
         let mut sums = vec![(0.0, 0.0, 0.0, 0.0); self.splits.len()];
         for (at, split) in self.splits.iter().enumerate().rev() {
             let mut sum = (0.0, 0.0, 0.0, 0.0);
@@ -149,16 +153,16 @@ impl Tree {
                 *place = sum;
             }
         }
-        // Where no weights were saved, each leaf counts the same.
+        // If no weights were saved, each leaf counts the same.
         let mean = |(weighted, weight, plain, leaves): (f64, f64, f64, f64)| {
             if weight > 0.0 { weighted / weight } else { plain / leaves }
         };
         sums.into_iter().map(mean).collect()
     }
 
-    /// The share of the training data below each split that goes left. Where no weights were saved, each leaf counts the
+    /// The share of the training data below each split that goes left. If no weights were saved, each leaf counts the
     /// same.
-    pub fn shares(&self) -> Vec<f64> {
+    pub(crate) fn shares(&self) -> Vec<f64> {
         let saved = self.leaves.iter().any(|leaf| leaf.weight > 0.0);
         let (mut below, mut shares) = (vec![0.0; self.splits.len()], vec![0.5; self.splits.len()]);
         for (at, split) in self.splits.iter().enumerate().rev() {
@@ -176,7 +180,7 @@ impl Tree {
     }
 
     /// The most splits on a way down.
-    pub fn depth(&self) -> usize {
+    pub(crate) fn depth(&self) -> usize {
         let mut depths = vec![1; self.splits.len()];
         for (at, split) in self.splits.iter().enumerate().rev() {
             let below = |child: i16| usize::try_from(child).ok().and_then(|at| depths.get(at)).copied().unwrap_or(0);
@@ -190,7 +194,7 @@ impl Tree {
 
     /// The most points that the features of one factor can have as Shapley values: each lies between the lowest leaf minus
     /// the highest and the highest minus the lowest.
-    pub fn most_shapley(&self, scale: f64, of_factor: impl Fn(usize) -> bool) -> f64 {
+    pub(crate) fn most_shapley(&self, scale: f64, of_factor: impl Fn(usize) -> bool) -> f64 {
         let leaves = || self.leaves.iter().map(|leaf| leaf.value);
         let span = leaves().fold(f64::MIN, f64::max) - leaves().fold(f64::MAX, f64::min);
         let mut features: Vec<_> = self.splits.iter().map(|split| split.feature).filter(|at| of_factor(*at)).collect();
@@ -199,12 +203,12 @@ impl Tree {
         (scale * span).abs() * features.len() as f64
     }
 
-    pub fn leaf_at(&self, child: i16) -> Option<&Leaf> {
+    pub(crate) fn leaf_at(&self, child: i16) -> Option<&Leaf> {
         usize::try_from(!child).ok().and_then(|place| self.leaves.get(place))
     }
 
     /// The mean of the leaves below a child.
-    pub fn mean(&self, means: &[f64], child: i16) -> f64 {
+    pub(crate) fn mean(&self, means: &[f64], child: i16) -> f64 {
         match usize::try_from(child) {
             Ok(split) => means.get(split).copied().unwrap_or_default(),
             Err(_) => self.leaf_at(child).map_or(0.0, |leaf| leaf.value),
@@ -212,7 +216,7 @@ impl Tree {
     }
 
     /// The most points that the features of one factor can add on a way down the tree. A margin of 1 is `scale` points.
-    pub fn most(&self, means: &[f64], scale: f64, of_factor: impl Fn(usize) -> bool) -> f64 {
+    pub(crate) fn most(&self, means: &[f64], scale: f64, of_factor: impl Fn(usize) -> bool) -> f64 {
         let mut most = vec![0.0_f64; self.splits.len()];
         for (at, split) in self.splits.iter().enumerate().rev() {
             let here = means.get(at).copied().unwrap_or_default();

@@ -91,7 +91,7 @@ struct Lists {
 /// Every category of a set is below this number.
 const CATEGORIES: u32 = 1 << 14;
 
-pub fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
+pub(crate) fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     if text.contains("\"tree_info\"") && !text.contains("\"learner\"") {
         return Err(
             "it is what `dump_model` of LightGBM gives: save it with `booster.save_model(\"model.txt\")`".into()

@@ -9,7 +9,7 @@ use super::{Script, Wit};
 ///
 /// # Errors
 /// Words, if it names several, or one that no script can have.
-pub fn kind(script: Script, text: &str) -> Result<ModelKind, String> {
+pub(crate) fn kind(script: Script, text: &str) -> Result<ModelKind, String> {
     let bare = text.chars().filter(|letter| !letter.is_whitespace());
     let bare: String = bare.map(|letter| if matches!(letter, '"' | '`') { '\'' } else { letter }).collect();
     let is_named = |kind: &ModelKind| match script {
@@ -32,7 +32,7 @@ pub fn kind(script: Script, text: &str) -> Result<ModelKind, String> {
 }
 
 /// The contract of a script: wit/v2 if its description has `claims`, which wit/v1 does not know.
-pub fn wit(script: Script, text: &str) -> Wit {
+pub(crate) fn wit(script: Script, text: &str) -> Wit {
     let comment = match script {
         Script::JavaScript => " //",
         Script::Python => " #",

@@ -111,7 +111,7 @@ impl Script {
             Self::JavaScript => &JAVASCRIPT,
             Self::Python => &PYTHON,
         };
-        // Where this build fails, no component of an earlier one is left.
+        // If this build fails, no component of an earlier one is left.
         if build.exists() {
             fs::remove_dir_all(build)?;
         }
@@ -180,15 +180,15 @@ impl Script {
     /// The component of several modules that the toolchain wrote.
     ///
     /// # Errors
-    /// Where it wrote nothing.
+    /// If it wrote nothing.
     pub fn built(self, folder: &Path) -> io::Result<Vec<u8>> {
         fs::read(folder.join(BUILD).join(RAW))
     }
 
-    /// The one core module of `component`, whose calls write these pages of memory; empty where that is not known.
+    /// The one core module of `component`, whose calls write these pages of memory; empty if that is not known.
     ///
     /// # Errors
-    /// Where the modules cannot be linked.
+    /// If the modules cannot be linked.
     pub fn fused(self, component: &[u8], written: &BTreeSet<u32>) -> Result<Vec<u8>, String> {
         let files = |version: &str| if version.starts_with("1.") { Wit::V1.files() } else { Wit::V2.files() };
         fuse::fuse(component, files, world, written)

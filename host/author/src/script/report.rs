@@ -8,8 +8,8 @@ const LINES: usize = 20;
 /// Places of what stands around a model in Python.
 const OWN: [&str; 2] = ["entry.py\", line", "assay_answers.py\", line"];
 
-/// The error in what the toolchain of `script` said; all of it where there is none.
-pub fn report(script: Script, said: &str) -> String {
+/// The error in what the toolchain of `script` said; all of it if there is none.
+pub(crate) fn report(script: Script, said: &str) -> String {
     let error = match script {
         Script::JavaScript => said.rsplit_once("JavaScript module: ").map(|(_, error)| error),
         Script::Python => said.split_once("AssertionError: ").map(|(_, error)| error),

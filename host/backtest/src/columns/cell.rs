@@ -45,7 +45,7 @@ impl Cell {
     /// The value as JSON; a number that is not finite is null.
     ///
     /// # Errors
-    /// Where it is no text in UTF-8, or too long.
+    /// If it is no text in UTF-8, or too long.
     pub(crate) fn json(&self) -> Result<Json, String> {
         Ok(match self {
             Self::Null => Json::Null,

@@ -29,7 +29,7 @@ impl Strip {
 /// Reads the next `rows` rows of a column.
 ///
 /// # Errors
-/// Where the column is damaged or has an unknown type.
+/// If the column is damaged or has an unknown type.
 pub(crate) fn strip(
     column: &mut ColumnReader,
     described: &ColumnDescriptor,

@@ -39,16 +39,19 @@ pub struct Tenth {
     pub lift: Option<f64>,
 }
 
-/// How many scores `within` accepts, and how many of them had a bad outcome.
-pub(crate) fn counts(outcomes: &Outcomes, within: impl Fn(u32) -> bool) -> (u64, u64) {
+/// The number of records, and of those with a bad outcome.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counts {
+    pub all: u64,
+    pub bad: u64,
+}
+
+/// The records whose scores `within` accepts.
+pub(crate) fn counts(outcomes: &Outcomes, within: impl Fn(u32) -> bool) -> Counts {
     let of =
         |scores: &Histogram| scores.given().filter(|(score, _)| within(*score)).map(|(_, count)| count).sum::<u64>();
     let bad = of(&outcomes.bad);
-    (of(&outcomes.good) + bad, bad)
-}
-
-fn rate((count, bad): (u64, u64)) -> Option<f64> {
-    (count > 0).then(|| bad as f64 / count as f64)
+    Counts { all: of(&outcomes.good) + bad, bad }
 }
 
 /// The interval of the bad rate over clusters, of which each row has one; `None` without rows.
@@ -83,7 +86,7 @@ pub(crate) fn ranges(scored: &Scored<'_>, outcomes: &Outcomes) -> Vec<Band> {
 fn band(
     scored: &Scored<'_>,
     range: &'static str,
-    (count, bad): (u64, u64),
+    counts: Counts,
     interval: Option<Interval>,
     within: impl Fn(u32) -> bool,
 ) -> Band {
@@ -92,11 +95,11 @@ fn band(
     let of_bad = || own().filter(|row| row.bad);
     Band {
         range,
-        count,
-        bad,
-        rate: rate((count, bad)),
+        count: counts.all,
+        bad: counts.bad,
+        rate: (counts.all > 0).then(|| counts.bad as f64 / counts.all as f64),
         interval,
-        enough: count >= ENOUGH,
+        enough: counts.all >= ENOUGH,
         owed_usd: own().map(|row| row.standing.owed_usd).sum(),
         owed_by_bad_usd: of_bad().map(|row| row.standing.owed_usd).sum(),
         lost_usd: of_bad().filter_map(|row| row.lost_usd).reduce(|sum, usd| sum + usd),

@@ -95,3 +95,16 @@ pub(crate) fn beside(scored: &Scored<'_>, value: impl Fn(&Row) -> Option<f64>) -
         within: within.auc.value.map(|_| within),
     })
 }
+
+/// The other score beside the model, on the records that have both.
+#[derive(Debug, Clone, Serialize)]
+pub struct External {
+    pub column: String,
+    #[serde(flatten)]
+    pub beside: Beside,
+}
+
+/// `None` if the records with the column have no AUC: no record has it, or all outcomes are equal.
+pub(crate) fn external(scored: &Scored<'_>, column: &str) -> Option<External> {
+    Some(External { column: column.to_owned(), beside: beside(scored, |row| row.external)? })
+}

@@ -32,7 +32,7 @@ pub struct Bin {
     pub interval: Interval,
 }
 
-/// `None` where the fit for a fold fails, because there are too few outcomes of one kind.
+/// `None` if the fit for a fold fails, because there are too few outcomes of one kind.
 pub(crate) fn held_out(scored: &Scored<'_>) -> Option<HeldOut> {
     let fits: Vec<Logistic> = (0..FOLDS).map(|fold| without(scored, fold)).collect::<Option<_>>()?;
     let mut predicted: Vec<Predicted> = scored

@@ -10,14 +10,12 @@
 //! | `power` | each factor and each figure alone |
 //! | `segments` | by month and by other dimensions, with the stability of the scores |
 //! | `held_out` | calibration on records that the fit does not see |
-//! | `external` | another score, a column of the file |
 //! | `bounds` | pass or fail |
 
 mod bands;
 mod beside;
 mod bounds;
 mod claims;
-mod external;
 mod held_out;
 mod order;
 mod power;
@@ -35,12 +33,11 @@ use assay_domain::{Claim, Score, stats::Outcomes};
 use order::Order;
 
 pub(crate) use bands::{Band, Tenth};
-pub(crate) use beside::{Baseline, Beside, Paired};
+pub(crate) use beside::{Baseline, Beside, External, Paired};
 pub use bounds::Bounds;
 pub(crate) use bounds::Check;
 use claims::Kept;
 pub(crate) use claims::{Claimed, ClaimedRange};
-pub(crate) use external::External;
 pub(crate) use held_out::HeldOut;
 pub(crate) use power::Power;
 pub(crate) use segments::Segment;
@@ -55,7 +52,7 @@ pub struct Grade {
     pub verdict: String,
     pub count: u64,
     pub bad: u64,
-    /// Records with an outcome in the file; more than `count` where the model refused some or the file is large.
+    /// Records with an outcome in the file; more than `count` if the model refused some or the file is large.
     pub known: u64,
     pub clusters: u64,
     pub largest_cluster: u64,
@@ -75,7 +72,7 @@ pub struct Grade {
     /// The model beside what needs no fit.
     pub baselines: Vec<Baseline>,
     pub ranges: Vec<Band>,
-    /// What the model claims, by population and horizon; empty where it claims nothing.
+    /// What the model claims, by population and horizon; empty if it claims nothing.
     pub claims: Vec<Claimed>,
     /// Whether the bad rate falls from range to range, among the ranges with enough records.
     pub falls: Option<bool>,
@@ -161,7 +158,7 @@ pub(crate) struct Stated<'a> {
     pub horizon: Option<u32>,
 }
 
-/// The grade of each model. A model has none where no outcome is known or all outcomes are equal.
+/// The grade of each model. A model has none if no outcome is known or all outcomes are equal.
 pub(crate) fn grades(names: &[String], graded: &Graded, asked: &Asked, stated: Stated<'_>) -> Vec<Grade> {
     let rows = graded.rows();
     names
@@ -218,7 +215,7 @@ fn grade(name: &str, scored: &Scored<'_>, labels: &[String], asked: &Asked) -> O
         months: segments::months(scored),
         segments: segments::segments(scored, asked),
         held_out: held_out::held_out(scored),
-        external: asked.external.as_deref().and_then(|column| external::external(scored, column)),
+        external: asked.external.as_deref().and_then(|column| beside::external(scored, column)),
         checks: Vec::new(),
         cut_off: asked.cut_off.map(|score| cut_off(&outcomes, score)),
         curve: curve(&outcomes),
@@ -245,8 +242,9 @@ fn curve(outcomes: &Outcomes) -> Vec<CutOff> {
 }
 
 fn cut_off(outcomes: &Outcomes, score: Score) -> CutOff {
-    let (accepted, accepted_bad) = bands::counts(outcomes, |given| given >= score.get());
-    CutOff { score, accepted, accepted_bad, refused_bad: outcomes.bad.count() - accepted_bad }
+    let accepted = bands::counts(outcomes, |given| given >= score.get());
+    let refused_bad = outcomes.bad.count() - accepted.bad;
+    CutOff { score, accepted: accepted.all, accepted_bad: accepted.bad, refused_bad }
 }
 
 /// What the figures show, and no more: the verdict never praises a model whose AUC may be chance, and it names what

@@ -12,7 +12,7 @@ const BINS: usize = 10;
 #[derive(Debug, Clone, Serialize)]
 pub struct Power {
     pub name: String,
-    /// Above 0.5 where higher values go with good outcomes.
+    /// Above 0.5 if higher values go with good outcomes.
     pub auc: Option<f64>,
     /// Siddiqi 2006, chapter 6: below 0.02 it tells nothing, from 0.1 on something, from 0.3 on much.
     pub information_value: Option<f64>,

@@ -1,108 +1,101 @@
 //! The section on migration: wallets that change range, and wallets that cross the cut-off.
 
-use std::{cmp::Ordering, fmt::Write as _};
+use std::cmp::Ordering;
+
+use maud::{Markup, html};
 
 use super::{
     chart,
-    html::{esc, section as wrap},
+    html::{coloured, figure, noted, section as wrap},
 };
 use crate::{
     compare::Comparison,
-    words::{grouped, percent},
+    words::{RANGES, grouped, percent},
 };
 
-const NAMES: [&str; 5] = ["low", "fair", "good", "very good", "excellent"];
-
-pub(crate) fn section(found: &Comparison) -> String {
-    let (first, second) = (esc(&found.first), esc(&found.second));
-    wrap(
-        "Range migration",
-        &format!(
-            "Rows are the range that {first} gives, columns the range that {second} gives; on the diagonal nothing changes."
-        ),
-        &format!(
-            "<div class=\"pair\">\n<div>{}{}</div>\n<figure>\n{}<figcaption>Records by both scores, darker where there are more. Above the diagonal {second} gives more.</figcaption></figure>\n</div>\n",
-            matrix(found),
-            swap(found),
-            chart::map((&first, &second), &found.joint)
-        ),
-    )
+pub(super) fn section(found: &Comparison) -> Markup {
+    let (first, second) = (&found.first, &found.second);
+    let lead = format!(
+        "Rows are the range that {first} gives, columns the range that {second} gives; on the diagonal nothing changes."
+    );
+    let caption =
+        format!("Records by both scores, darker where there are more. Above the diagonal {second} gives more.");
+    let body = html! {
+        div.pair {
+            div { (matrix(found)) (swap(found)) }
+            (figure(chart::map([first, second], &found.joint), caption))
+        }
+    };
+    wrap("Range migration", lead, body)
 }
 
-fn matrix(found: &Comparison) -> String {
-    let mut text = format!(
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"matrix\"><caption>{} → {}</caption>\n<thead><tr><th></th>",
-        esc(&found.first),
-        esc(&found.second)
-    );
-    for name in NAMES {
-        let _ = write!(text, "<th scope=\"col\">{name}</th>");
-    }
-    text.push_str("<th scope=\"col\">all</th></tr></thead>\n<tbody>\n");
-    let mut columns = [0_u64; 5];
-    for (from, (row, name)) in found.migration.iter().zip(NAMES).enumerate() {
-        let all: u64 = row.iter().sum();
-        let _ = write!(text, "<tr><th scope=\"row\">{name}</th>");
-        for (to, (records, column)) in row.iter().zip(&mut columns).enumerate() {
-            *column += records;
-            let class = match to.cmp(&from) {
-                Ordering::Greater => "up",
-                Ordering::Less => "down",
-                Ordering::Equal => "stay",
-            };
-            text.push_str(&cell(class, *records, all, found.count));
+fn matrix(found: &Comparison) -> Markup {
+    let sum = |column: usize| found.migration.iter().filter_map(|row| row.get(column)).sum();
+    html! {
+        div.scroll tabindex="0" {
+            table.matrix {
+                caption { (found.first) " → " (found.second) }
+                thead { tr { th {} @for (_, name) in RANGES { th scope="col" { (name) } } th scope="col" { "all" } } }
+                tbody {
+                    @for (from, (row, (_, name))) in found.migration.iter().zip(RANGES).enumerate() {
+                        @let all = row.iter().sum();
+                        tr {
+                            th scope="row" { (name) }
+                            @for (to, records) in row.iter().enumerate() {
+                                (cell(to.cmp(&from), *records, all, found.count))
+                            }
+                            td.sum { (grouped(all)) }
+                        }
+                    }
+                    tr {
+                        th scope="row" { "all" }
+                        @for column in 0..RANGES.len() { td.sum { (grouped(sum(column))) } }
+                        td.sum { (grouped(found.count)) }
+                    }
+                }
+            }
         }
-        let _ = writeln!(text, "<td class=\"sum\">{}</td></tr>", grouped(all));
+        p.aside { "Percentages are of the row." }
     }
-    text.push_str("<tr><th scope=\"row\">all</th>");
-    for column in columns {
-        let _ = write!(text, "<td class=\"sum\">{}</td>", grouped(column));
-    }
-    let _ = writeln!(
-        text,
-        "<td class=\"sum\">{}</td></tr>\n</tbody></table></div>\n<p class=\"aside\">Percentages are of the row.</p>",
-        grouped(found.count)
-    );
-    text
 }
 
 /// A cell with `records` of the `row`, coloured by their share of `all`.
-fn cell(class: &str, records: u64, row: u64, all: u64) -> String {
-    if records == 0 {
-        return "<td class=\"none\">·</td>".to_owned();
+fn cell(change: Ordering, records: u64, row: u64, all: u64) -> Markup {
+    let class = match change {
+        Ordering::Greater => "up",
+        Ordering::Less => "down",
+        Ordering::Equal => "stay",
+    };
+    let weight = format!("--weight:{:.3}", (records as f64 / all.max(1) as f64).sqrt());
+    html! {
+        @if records == 0 { td.none { "·" } } @else {
+            td class=(class) style=(weight) { (noted(grouped(records), percent(records, row))) }
+        }
     }
-    let weight = (records as f64 / all.max(1) as f64).sqrt();
-    format!(
-        "<td class=\"{class}\" style=\"--weight:{weight:.3}\">{}<small>{}</small></td>",
-        grouped(records),
-        percent(records, row)
-    )
 }
 
-fn swap(found: &Comparison) -> String {
-    let (set, first, second) = (&found.swap.set, esc(&found.first), esc(&found.second));
+fn swap(found: &Comparison) -> Markup {
+    let (set, first, second) = (&found.swap.set, &found.first, &found.second);
     let bad = |(known, bad): (u64, u64), all: u64| match known {
         0 => String::new(),
         _ if known == all => format!(" {} of them turned out bad ({}).", grouped(bad), percent(bad, known)),
-        _ => {
-            format!(
-                " Of the {} of them whose outcome is known, {} turned out bad ({}).",
-                grouped(known),
-                grouped(bad),
-                percent(bad, known)
-            )
-        }
+        _ => format!(
+            " Of the {} of them whose outcome is known, {} turned out bad ({}).",
+            grouped(known),
+            grouped(bad),
+            percent(bad, known)
+        ),
     };
-    format!(
-        "<h3>The swap set at {}</h3>\n<p>A lender who accepts from {} on would accept {} records under {first} and {} under {second}. \
-         <b class=\"up\">{} would come in</b> that {first} keeps out.{} <b class=\"down\">{} would fall out</b> that {first} accepts.{}</p>\n",
-        set.cut_off,
-        set.cut_off,
-        grouped(set.both + set.swapped_out),
-        grouped(set.both + set.swapped_in),
-        grouped(set.swapped_in),
-        bad(found.swap.known_in, set.swapped_in),
-        grouped(set.swapped_out),
-        bad(found.swap.known_out, set.swapped_out)
-    )
+    let cut_off = set.cut_off;
+    html! {
+        h3 { "The swap set at " (cut_off) }
+        p {
+            "A lender who accepts from " (cut_off) " on would accept " (grouped(set.both + set.swapped_out))
+            " records under " (first) " and " (grouped(set.both + set.swapped_in)) " under " (second) ". "
+            (coloured(true, format!("{} would come in", grouped(set.swapped_in)))) " that " (first) " keeps out."
+            (bad(found.swap.known_in, set.swapped_in)) " "
+            (coloured(false, format!("{} would fall out", grouped(set.swapped_out)))) " that " (first) " accepts."
+            (bad(found.swap.known_out, set.swapped_out))
+        }
+    }
 }

@@ -3,8 +3,9 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `html` | escaping, tables |
-//! | `histogram`, `chart` | the charts, as SVG |
+//! | `html` | sections, tables, bars; safe text |
+//! | `svg` | parts of charts |
+//! | `histogram`, `chart` | the charts |
 //! | `committee`, `roc` | one model by itself |
 //! | `markdown` | a model card as HTML |
 //! | `identity`, `agreement`, `migration`, `movers`, `foresight`, `cost` | the sections, top to bottom |
@@ -21,88 +22,90 @@ mod markdown;
 mod migration;
 mod movers;
 mod roc;
+mod svg;
 
-use html::esc;
+use maud::{Markup, PreEscaped, html};
 
-use crate::{models::ModelPart, report::Report, words::grouped};
-
-const STYLE: &str = include_str!("style.css");
+use crate::{compare::Comparison, report::Report, words::grouped};
 
 /// The page.
 ///
 /// # Errors
-/// Where the result cannot be written as JSON.
+/// If the result cannot be written as JSON.
 pub fn page(report: &Report) -> Result<String, serde_json::Error> {
     // Escaped, so that no text can close the script element.
     let json = serde_json::to_string(report)?.replace('<', "\\u003c");
-    let title = report
-        .comparisons
-        .first()
-        .map(|found| format!("{} against {}", found.second, found.first))
-        .or_else(|| report.models.first().map(|model| model.identity.name.clone()))
-        .unwrap_or_else(|| "Backtest".to_owned());
-    let comparisons: String = report.comparisons.iter().map(|found| comparison(report, found)).collect();
-    let grades: String = report.grades.iter().map(|grade| committee::sections(report, grade)).collect();
-    Ok(format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{} · Assay backtest</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
-         {}{comparisons}{grades}{}{}{}{}</main>\n<footer><p>Assay {} · {} · {} records scored in {:.1} s. \
-         The whole result is in this file as JSON, in its last element.</p></footer>\n\
-         <script type=\"application/json\" id=\"result\">{json}</script>\n</body>\n</html>\n",
-        esc(&title),
-        alone(report),
-        cards(report),
-        cost::section(report),
-        identity::baseline(report),
-        identity::method(report),
-        esc(report.assay),
-        report.made_at.format("%-d %B %Y, %H:%M UTC"),
-        grouped(report.sample.records),
-        report.seconds,
-    ))
+    let policy = "default-src 'none'; style-src 'unsafe-inline'";
+    let page = html! {
+        (PreEscaped("<!doctype html>"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="color-scheme" content="light dark";
+                title { (html::safe(&title(report))) " · Assay backtest" }
+                style { (PreEscaped(include_str!("style.css"))) }
+            }
+            body {
+                main { (PreEscaped(html::safe(&sections(report).0))) }
+                footer {
+                    p {
+                        "Assay " (report.assay) " · " (report.made_at.format("%-d %B %Y, %H:%M UTC")) " · "
+                        (grouped(report.sample.records)) " records scored in " (format!("{:.1}", report.seconds)) " s. "
+                        "The whole result is in this file as JSON, in its last element."
+                    }
+                }
+                script type="application/json" id="result" { (PreEscaped(json)) }
+            }
+        }
+    };
+    Ok(page.into_string())
 }
 
-/// The head of a page about one model.
-fn alone(report: &Report) -> String {
-    match report.comparisons.is_empty() {
-        true => committee::header(report) + &identity::alone(report),
-        false => String::new(),
+fn title(report: &Report) -> String {
+    let comparison = report.comparisons.first().map(|found| format!("{} against {}", found.second, found.first));
+    let model = || report.models.first().map(|model| model.identity.name.clone());
+    comparison.or_else(model).unwrap_or_else(|| "Backtest".to_owned())
+}
+
+fn sections(report: &Report) -> Markup {
+    html! {
+        @if report.comparisons.is_empty() { (committee::header(report)) (identity::alone(report)) }
+        @for found in &report.comparisons { (comparison(report, found)) }
+        @for grade in &report.grades { (committee::sections(report, grade)) }
+        @for (model, card) in report.models.iter().zip(&report.cards) {
+            @if let Some(card) = card {
+                @let card = html! { div.card { (markdown::card(card)) } };
+                (html::section(format!("Model card: {}", model.identity.name), "What its authors say of it.", card))
+            }
+        }
+        (cost::section(report))
+        (identity::baseline(report))
+        (identity::method(report))
     }
 }
 
 /// The header of a page: its subject, the verdict and the note.
-fn header(report: &Report, subject: &str, verdict: &str) -> String {
-    let note = report.note.as_ref().map(|note| format!("<p class=\"note\">{}</p>\n", esc(note))).unwrap_or_default();
-    let (subject, verdict) = (esc(subject), esc(verdict));
-    format!("<header><p class=\"kicker\">Backtest · {subject}</p>\n<h1>{verdict}</h1>\n{note}</header>\n")
+fn header(report: &Report, subject: &str, verdict: &str) -> Markup {
+    html! {
+        header {
+            p.kicker { "Backtest · " (subject) }
+            h1 { (verdict) }
+            @if let Some(note) = &report.note { p.note { (note) } }
+        }
+    }
 }
 
-fn cards(report: &Report) -> String {
-    let section = |(model, card): (&ModelPart, &Option<String>)| {
-        let heading = format!("Model card: {}", esc(&model.identity.name));
-        Some(html::section(
-            &heading,
-            "What its authors say of it.",
-            &format!("<div class=\"card\">\n{}</div>\n", markdown::html(card.as_deref()?)),
-        ))
-    };
-    report.models.iter().zip(&report.cards).filter_map(section).collect()
-}
-
-fn comparison(report: &Report, found: &crate::compare::Comparison) -> String {
-    format!(
-        "{}{}{}{}{}{}{}",
-        header(report, &format!("{} in place of {}", found.second, found.first), &found.verdict),
-        identity::section(report, found),
-        agreement::section(report, found),
-        migration::section(found),
-        found
-            .outcomes
-            .as_ref()
-            .map(|outcomes| foresight::section(found, outcomes))
-            .unwrap_or_else(|| foresight::without(report)),
-        movers::moved(found),
-        movers::movers(found, report.sample.counted_in),
-    )
+fn comparison(report: &Report, found: &Comparison) -> Markup {
+    html! {
+        (header(report, &format!("{} in place of {}", found.second, found.first), &found.verdict))
+        (identity::section(report, found))
+        (agreement::section(report, found))
+        (migration::section(found))
+        @if let Some(outcomes) = &found.outcomes { (foresight::section(found, outcomes)) }
+        @else { (foresight::without(report)) }
+        (movers::moved(found))
+        (movers::movers(found, report.sample.counted_in))
+    }
 }

@@ -37,7 +37,7 @@ impl Facts {
         Ok(Self { nonce, has_code: code.len() > 2, is_contract: is_contract(code), blocks })
     }
 
-    /// The number of transactions sent; `None` where there are none. The nonce of a contract counts none.
+    /// The number of transactions sent; `None` if there are none. The nonce of a contract counts none.
     pub(crate) fn sent(&self) -> Option<u64> {
         (self.nonce > 0 && !self.is_contract).then_some(self.nonce)
     }

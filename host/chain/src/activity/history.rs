@@ -58,7 +58,7 @@ struct Reader {
     permits: Semaphore,
 }
 
-/// Whether the chain still has the block through which the stored progress is settled; `None` where that is unknown.
+/// Whether the chain still has the block through which the stored progress is settled; `None` if that is unknown.
 pub(crate) type AnchorCheck = BoxFuture<'static, Option<bool>>;
 
 impl Histories {
@@ -90,7 +90,7 @@ impl Histories {
         }
     }
 
-    /// What is listed of `wallet` by `deadline`; and the rest of the job where it goes on.
+    /// What is listed of `wallet` by `deadline`; and the rest of the job if it goes on.
     pub(crate) async fn read(
         &self,
         wallet: Address,
@@ -110,7 +110,7 @@ impl Histories {
         (listed, rest)
     }
 
-    /// The running job for `wallet`, or a new one; `None` where too many run.
+    /// The running job for `wallet`, or a new one; `None` if too many run.
     fn join(
         &self,
         wallet: Address,

@@ -1,7 +1,7 @@
 //! Searching a node's logs for token transfers of an address, on a chain without an explorer.
 //!
 //! A first read starts at block 0: an address may have received tokens before its first transaction, and a count
-//! without them is wrong. It is one query of each kind, or several ranges where the endpoint limits them. Ranges are
+//! without them is wrong. It is one query of each kind, or several ranges if the endpoint limits them. Ranges are
 //! read in the order of the chain, and what is settled is saved on the way, so that the next read continues an
 //! interrupted one. An endpoint that would need more than [`MAX_RANGES`] counts as one that refuses.
 
@@ -87,8 +87,8 @@ impl NodeLogs {
 }
 
 impl NodeLogs {
-    /// Continues to `head`; the scope of what is read, and whether it is complete. Where the endpoint never offered
-    /// such queries, the scope is nothing and nothing is missing; where it refuses them later, what was read remains
+    /// Continues to `head`; the scope of what is read, and whether it is complete. If the endpoint never offered
+    /// such queries, the scope is nothing and nothing is missing; if it refuses them later, what was read remains
     /// and newer transfers are missing.
     pub(super) async fn read(
         &self,
@@ -172,7 +172,7 @@ impl NodeLogs {
         Ok(())
     }
 
-    /// Takes in all logs through block `through`. Where `more` are to be read, what is settled is saved now and then.
+    /// Takes in all logs through block `through`. If `more` are to be read, what is settled is saved now and then.
     async fn take(
         &self,
         reading: &mut Reading,

@@ -1,5 +1,5 @@
 //! What an address has done on one chain. The node counts its transactions and dates the first and the last; an
-//! explorer, where there is one, lists counterparties, active days and transferred tokens; on other chains the logs of
+//! explorer, if there is one, lists counterparties, active days and transferred tokens; on other chains the logs of
 //! the node can list the tokens.
 
 mod facts;
@@ -11,7 +11,7 @@ mod node;
 mod others;
 mod progress;
 mod reading;
-pub mod records;
+pub(crate) mod records;
 mod search;
 mod tally;
 mod transfers;

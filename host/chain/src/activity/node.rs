@@ -37,7 +37,7 @@ pub(crate) struct Question {
     pub head: Block,
     /// Those to [`asks`](super::asks), and then to the blocks by which what is known is checked.
     pub answers: Answers,
-    /// The number of transactions sent that an explorer lists, where it lists all of them. A list that is whole needs
+    /// The number of transactions sent that an explorer lists, if it lists all of them. A list that is whole needs
     /// no search.
     pub listed: Option<oneshot::Receiver<Option<u64>>>,
     pub deadline: Instant,
@@ -74,7 +74,7 @@ impl ActivityReader {
         Self { searches: Searches::new(chain, client, store, finality, tasks, stop, sparing) }
     }
 
-    /// What earlier reads learned of `wallet`. Where that is nothing, its search begins over the blocks up to `top`.
+    /// What earlier reads learned of `wallet`. If that is nothing, its search begins over the blocks up to `top`.
     pub(crate) async fn stored(&self, wallet: Address, top: Option<u64>) -> Sent {
         let known = self.searches.known(wallet).await;
         let scout = top.filter(|_| known.is_none()).and_then(|top| self.searches.scout(wallet, top));
@@ -82,7 +82,7 @@ impl ActivityReader {
     }
 
     /// Transactions sent by a wallet up to the head, with the times of the first and the last as far as they are found
-    /// by the deadline; and the rest of the search where it goes on.
+    /// by the deadline; and the rest of the search if it goes on.
     pub(crate) async fn read(&self, sent: Sent, question: Question) -> (NodeActivity, Option<Rest>) {
         let Question { wallet, head, answers, listed, deadline } = question;
         let Sent { known, scout } = sent;
@@ -162,7 +162,7 @@ async fn is_listed(listed: Option<oneshot::Receiver<Option<u64>>>, facts: &Facts
     listed.await.ok().flatten().is_some_and(|sent| facts.has_code || sent == facts.nonce)
 }
 
-/// The activity where the number of transactions is unread.
+/// The activity if the number of transactions is unread.
 fn unread(reason: &str) -> NodeActivity {
     NodeActivity { unread: vec![Unread::new(Part::Transactions, reason)], ..NodeActivity::default() }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Scope {
 /// What is listed of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Listed {
-    /// Through the head where complete, else as far as it is read.
+    /// Through the head if complete, else as far as it is read.
     pub progress: ActivityProgress,
     /// Nothing within the scope is missing.
     pub complete: bool,
@@ -38,7 +38,7 @@ pub(super) struct Output<'a> {
 }
 
 impl Listed {
-    /// Number of transactions sent; `None` where not all are listed.
+    /// Number of transactions sent; `None` if not all are listed.
     pub(crate) fn sent(&self) -> Option<u64> {
         (self.scope == Scope::All && self.complete).then_some(self.progress.sent)
     }

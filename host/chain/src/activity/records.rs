@@ -7,18 +7,18 @@ use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
 /// Key of what is known of the transactions that an address sent on one chain.
-pub fn sent(chain: ChainId, address: Address) -> Key<SentProgress> {
+pub(crate) fn sent(chain: ChainId, address: Address) -> Key<SentProgress> {
     Family::spread("sent/").key(format_args!("{chain}/{address:#x}"))
 }
 
 /// Key of the progress of an address on one chain.
-pub fn activity(chain: ChainId, address: Address) -> Key<ActivityProgress> {
+pub(crate) fn activity(chain: ChainId, address: Address) -> Key<ActivityProgress> {
     Family::spread("activity/").key(format_args!("{chain}/{address:#x}"))
 }
 
 /// The settled part of the search for the first and the last transaction of an address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SentProgress {
+pub(crate) struct SentProgress {
     /// The final block through which it is settled. If its hash differs, the chain was replaced.
     pub settled_to_block: u64,
     pub settled_block_hash: B256,
@@ -32,7 +32,7 @@ pub struct SentProgress {
 /// block: the explorer may be behind, so that a span without rows is not settled. Lists from the logs of a node are
 /// settled through the last final block.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ActivityProgress {
+pub(crate) struct ActivityProgress {
     /// First block of each list that is not settled.
     pub transactions_from: u64,
     pub transfers_from: u64,
@@ -40,7 +40,7 @@ pub struct ActivityProgress {
     pub multi_from: u64,
     /// The block through which it is settled. If its time differs, the chain was replaced.
     pub anchor: Option<Seen>,
-    /// The hash of that block, where it comes from a node: an explorer's rows have none.
+    /// The hash of that block, if it comes from a node: an explorer's rows have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor_hash: Option<B256>,
     /// Transactions sent.
@@ -49,7 +49,7 @@ pub struct ActivityProgress {
     pub last_sent: Option<Seen>,
     /// Token transfers in and out.
     pub transfers: u64,
-    /// The smallest hashes of the counterparties; all of them where none was left out.
+    /// The smallest hashes of the counterparties; all of them if none was left out.
     pub others: BTreeSet<u64>,
     pub others_left_out: bool,
     /// Days since 1970 (UTC) with a transaction sent.
@@ -67,7 +67,7 @@ pub struct ActivityProgress {
 
 /// A non-fungible token that an address may hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NftRecord {
+pub(crate) struct NftRecord {
     pub contract: Address,
     pub id: U256,
     /// ERC-1155: several addresses may hold units of it.

@@ -85,14 +85,14 @@ impl ChainConfig {
 #[serde(deny_unknown_fields)]
 pub struct NativeConfig {
     pub symbol: String,
-    /// Its name in reports; the symbol where absent.
+    /// Its name in reports; the symbol if absent.
     pub name: Option<String>,
     /// Chainlink feed against the dollar.
     pub feed: Option<Address>,
     /// Longest time between two rounds of the feed. A price is used until 1.2 heartbeats have passed.
     #[serde(default = "day", deserialize_with = "settings::seconds")]
     pub heartbeat: Duration,
-    /// Wrapped form: lending oracles and external APIs price the currency by it where the feed has no price.
+    /// Wrapped form: lending oracles and external APIs price the currency by it if the feed has no price.
     pub wrapped: Option<Address>,
 }
 
@@ -102,7 +102,7 @@ pub struct NativeConfig {
 pub struct TokenConfig {
     pub address: Address,
     pub symbol: String,
-    /// Its name in reports; the symbol where absent.
+    /// Its name in reports; the symbol if absent.
     pub name: Option<String>,
     pub decimals: u8,
     /// Chainlink feed against the dollar; without it, the price comes from a lending oracle.
@@ -112,7 +112,7 @@ pub struct TokenConfig {
     pub heartbeat: Duration,
     #[serde(default = "token")]
     pub class: AssetClass,
-    /// What its value follows; by its class where absent.
+    /// What its value follows; by its class if absent.
     pub exposure: Option<ExposureClass>,
 }
 

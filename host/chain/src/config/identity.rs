@@ -12,7 +12,7 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// A source is read where its chain is configured.
+    /// A source is read if its chain is configured.
     #[serde(default)]
     pub sources: Vec<SourceConfig>,
 }
@@ -37,7 +37,7 @@ impl Identity {
 #[serde(deny_unknown_fields)]
 pub struct SourceConfig {
     pub provider: String,
-    /// Kind of the statement, where the provider makes several.
+    /// Kind of the statement, if the provider makes several.
     pub kind: Option<String>,
     pub chain: ChainId,
     /// The attestation service.

@@ -5,11 +5,10 @@ mod identity;
 mod names;
 mod prices;
 mod reading;
-mod snapshots;
 
+pub use assay_index::config::IndexMode;
 pub use chains::{ChainConfig, NativeConfig, Slugs, TokenConfig, day};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
 pub use names::{Names, RegistryConfig};
 pub use prices::{PriceApi, Prices};
-pub use reading::{Discovery, ExplorerLimits, IndexMode, NotCovered, ReadOn, Reading, Spare};
-pub use snapshots::Snapshots;
+pub use reading::{Discovery, ExplorerLimits, NotCovered, ReadOn, Reading, Snapshots, Spare};

@@ -20,7 +20,7 @@ pub struct Names {
     pub negative_cache_ttl: Duration,
     /// Largest number of cached names.
     pub cache_entries: u64,
-    /// A registry is read where its chain is configured.
+    /// A registry is read if its chain is configured.
     #[serde(default)]
     pub registries: Vec<RegistryConfig>,
 }
@@ -49,7 +49,7 @@ pub struct RegistryConfig {
     pub provider: String,
     pub chain: ChainId,
     pub registry: Address,
-    /// This registry resolves names below this one, before other registries, and no other names; all names where absent.
+    /// This registry resolves names below this one, before other registries, and no other names; all names if absent.
     pub under: Option<String>,
     /// The name below which reverse records are, such as `addr.reverse`.
     pub reverse: String,

@@ -1,4 +1,4 @@
-//! `[prices]`: the external price APIs, which are used where feeds and oracles have no price.
+//! `[prices]`: the external price APIs, which are used if feeds and oracles have no price.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub enum PriceApi {
 }
 
 impl PriceApi {
-    /// The kind of the API at `root`; `None` where that is not an http or https URL. Roots of CoinGecko and of its
+    /// The kind of the API at `root`; `None` if that is not an http or https URL. Roots of CoinGecko and of its
     /// mirrors end in `/api/v3`; every other root is DefiLlama's.
     pub fn of(root: &Secret) -> Option<Self> {
         let url = Url::parse(root.expose()).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;

@@ -11,6 +11,7 @@ use assay_domain::{
     settings::{self, Problems},
 };
 use assay_evm::config::{LogLimits, RpcLimits};
+use assay_index::config::IndexMode;
 use serde::Deserialize;
 
 /// Limits of reading, and where token discovery looks.
@@ -33,7 +34,7 @@ pub struct Reading {
     pub not_covered: Vec<NotCovered>,
     /// Whether the markets are read once for all wallets.
     pub index: IndexMode,
-    /// Folder of what was read so; the server's configuration sets it beside the embedded store where it is absent.
+    /// Folder of what was read so; the server's configuration sets it beside the embedded store if it is absent.
     #[serde(default)]
     pub index_path: PathBuf,
     /// Requests that are started a second to read the markets of one chain so; 0 for no limit.
@@ -53,6 +54,21 @@ impl Reading {
         found.number("log_concurrency", self.log_concurrency, 1..=1_000);
         found
     }
+}
+
+/// The settings of `[scoring]` that concern reading.
+#[derive(Debug, Clone, Copy)]
+pub struct Snapshots {
+    /// Lifetime of a complete snapshot.
+    pub complete: Duration,
+    /// Lifetime of an incomplete snapshot.
+    pub incomplete: Duration,
+    /// Largest number of snapshots in memory.
+    pub entries: u64,
+    /// Longest wait for a first read; after it, the answer is `pending`.
+    pub budget: Duration,
+    /// The moment in the past, in Unix seconds, before which the chains are read; `None` for their heads.
+    pub past: Option<u64>,
 }
 
 /// A lending protocol whose history is not read.
@@ -94,17 +110,6 @@ pub enum Spare {
     Rounds,
     /// Calls, for endpoints that bill them.
     Calls,
-}
-
-/// When the markets of a chain are read for all wallets, so that a wallet's history needs few log queries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum IndexMode {
-    /// Once an endpoint has refused a range, or a second wallet was asked for.
-    Auto,
-    /// From the start.
-    On,
-    Off,
 }
 
 /// Where the tokens that an address sent or received are discovered.

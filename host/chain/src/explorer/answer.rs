@@ -78,7 +78,7 @@ const NOTHING: &[&str] = &[
 /// The rows in the body of a response, unparsed.
 ///
 /// # Errors
-/// [`Refusal`] where the body has no list.
+/// [`Refusal`] if the body has no list.
 pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
     // The error leaves the body out: it is not trusted.
     let answer: Answer = serde_json::from_slice(body)

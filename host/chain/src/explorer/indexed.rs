@@ -20,7 +20,7 @@ use assay_lending::{Named, WholeRange};
 
 /// Time for which the comparison holds. The node is asked for the blocks after it.
 const LIFETIME: Duration = Duration::from_secs(300);
-/// Blocks of the first look for logs to compare; more where they have none.
+/// Blocks of the first look for logs to compare; more if they have none.
 const LOOK: u64 = 256;
 const LOOKS: usize = 32;
 /// Most logs in one comparison.
@@ -71,8 +71,8 @@ impl ExplorerLogs {
         Ok(wanted.map(|row| row.transaction).collect())
     }
 
-    /// The last block of `span` through which the explorer has the logs of the markets; `None` where that is not known,
-    /// or where it lacks some before.
+    /// The last block of `span` through which the explorer has the logs of the markets; `None` if that is not known,
+    /// or if it lacks some before.
     async fn indexed_through(&self, span: Span) -> Option<u64> {
         let mut latest = self.latest.lock().await;
         if let Some((at, through)) = &*latest
@@ -102,8 +102,8 @@ impl ExplorerLogs {
         self.listed_through(span.to, span.from).await
     }
 
-    /// `to` where the explorer lists the last logs of a market up to there, else the block before the first one that it
-    /// lacks after one that it lists; `None` where there is nothing to compare.
+    /// `to` if the explorer lists the last logs of a market up to there, else the block before the first one that it
+    /// lacks after one that it lists; `None` if there is nothing to compare.
     async fn listed_through(&self, to: u64, least: u64) -> Option<u64> {
         let (mut width, mut end, mut through) = (LOOK.min(self.client.log_ceiling()), to, to);
         for _ in 0..LOOKS {

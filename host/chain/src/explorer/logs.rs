@@ -45,7 +45,7 @@ impl Explorer {
     /// All logs in `span`. A log may be listed twice.
     ///
     /// # Errors
-    /// [`Refusal`], also where there are more than can be listed, and where a row or the order of rows is wrong: the
+    /// [`Refusal`], also if there are more than can be listed, and if a row or the order of rows is wrong: the
     /// list may then lack any log.
     pub(super) async fn logs(&self, which: Which, span: Span) -> Result<Vec<LogRow>, Refusal> {
         let (mut from, mut found) = (span.from, Vec::<LogRow>::new());

@@ -94,20 +94,26 @@ impl Explorers {
     }
 }
 
+/// A page of the rows in some blocks.
+#[derive(Debug, Clone, Copy)]
+struct PageOf {
+    from: u64,
+    to: u64,
+    /// From 1.
+    number: u64,
+    /// Rows of a page.
+    size: u64,
+}
+
 impl Explorer {
-    /// Page `page` (from 1) of `size` rows of a list, in blocks `from` to `to`, oldest first, unparsed.
+    /// A page of a list about `of`, oldest rows first, unparsed.
     ///
     /// # Errors
     /// [`Refusal`] after retries.
-    async fn page(
-        &self,
-        list: List,
-        of: Address,
-        (from, to): (u64, u64),
-        (page, size): (u64, u64),
-    ) -> Result<Vec<Value>, Refusal> {
+    async fn page(&self, list: List, of: Address, page: PageOf) -> Result<Vec<Value>, Refusal> {
+        let PageOf { from, to, number, size } = page;
         let own = [("address", format!("{of:#x}")), ("startblock", from.to_string()), ("endblock", to.to_string())];
-        let pages = [("page", page.to_string()), ("offset", size.to_string()), ("sort", "asc".to_owned())];
+        let pages = [("page", number.to_string()), ("offset", size.to_string()), ("sort", "asc".to_owned())];
         self.list("account", list.action(), own.into_iter().chain(pages)).await
     }
 

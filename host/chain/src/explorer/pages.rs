@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Explorer, List, Refusal, Row};
+use super::{Explorer, List, PageOf, Refusal, Row};
 use assay_domain::Address;
 
-/// Rows in one page: the most of free plans. Where a page is too large, the rest of that read uses smaller ones: the
+/// Rows in one page: the most of free plans. If a page is too large, the rest of that read uses smaller ones: the
 /// rows of another address may be smaller.
 pub(super) const PAGE: u64 = 1_000;
 const SMALLEST_PAGE: u64 = 10;
@@ -63,23 +63,23 @@ impl<'a> Pages<'a> {
             if self.done {
                 return Ok(None);
             }
-            let page =
-                match self.explorer.page(self.list, self.wallet, (self.from, self.to), (self.page, self.size)).await {
-                    Ok(page) => page,
-                    // Pages of another size do not continue those before.
-                    Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
-                        (self.page, self.size, self.pending) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
-                        continue;
-                    }
-                    Err(refusal) => return Err(refusal),
-                };
+            let page = PageOf { from: self.from, to: self.to, number: self.page, size: self.size };
+            let page = match self.explorer.page(self.list, self.wallet, page).await {
+                Ok(page) => page,
+                // Pages of another size do not continue those before.
+                Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
+                    (self.page, self.size, self.pending) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
+                    continue;
+                }
+                Err(refusal) => return Err(refusal),
+            };
             if let Some(rows) = self.take(page)? {
                 return Ok(Some(rows));
             }
         }
     }
 
-    /// Takes a page: the rows of all blocks that are complete now, or `None` where another page is needed.
+    /// Takes a page: the rows of all blocks that are complete now, or `None` if another page is needed.
     fn take(&mut self, page: Vec<serde_json::Value>) -> Result<Option<Vec<Row>>, Refusal> {
         let count = page.len();
         let full = may_be_cut(count, self.size);

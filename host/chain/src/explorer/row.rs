@@ -16,7 +16,7 @@ pub(crate) struct Row {
     pub time: u64,
     pub hash: B256,
     pub from: Address,
-    /// `None` where a transaction creates a contract.
+    /// `None` if a transaction creates a contract.
     pub to: Option<Address>,
     /// The token contract of a transfer.
     pub contract: Option<Address>,
@@ -49,7 +49,7 @@ struct RawRow {
 }
 
 impl Row {
-    /// `None` where `row` is no row of this list.
+    /// `None` if `row` is no row of this list.
     pub(super) fn read(list: List, row: Value) -> Option<Self> {
         let row: RawRow = serde_json::from_value(row).ok()?;
         // An empty string means no address.
@@ -76,7 +76,7 @@ impl Row {
         })
     }
 
-    /// What identifies a row. Two equal transfers in one transaction differ only where the log index is known.
+    /// What identifies a row. Two equal transfers in one transaction differ only if the log index is known.
     pub(super) fn identity(&self) -> impl Ord + use<> {
         match (self.list, self.index) {
             (List::Transactions, _) => (self.hash, None, None),

@@ -1,5 +1,5 @@
 //! What an address holds and owes on one chain after one block: native balance, configured tokens and lending
-//! positions, in one request where the chain has a Multicall3.
+//! positions, in one request if the chain has a Multicall3.
 
 use std::collections::BTreeMap;
 
@@ -24,13 +24,20 @@ sol! {
 /// The native currency of every supported chain has 18 decimals.
 const NATIVE_DECIMALS: u8 = 18;
 
+/// A chain after a block.
+pub(crate) struct ChainState<'a> {
+    pub client: &'a Client,
+    pub config: &'a ChainConfig,
+    pub head: Block,
+}
+
 /// Balances and positions, without prices.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     native: U256,
     /// One entry per configured token.
     tokens: Vec<U256>,
-    /// The answers of each market with its terms; `None` where the terms are unknown.
+    /// The answers of each market with its terms; `None` if the terms are unknown.
     markets: Vec<Option<(MarketTerms, Vec<Option<Bytes>>)>>,
     /// Whether the wallet ever had a position in each market, as far as that was asked.
     ever_held: Vec<bool>,
@@ -57,7 +64,7 @@ pub(crate) struct Positions {
     pub unread: Vec<usize>,
     /// The markets, by index, that did not answer how far the position is from a liquidation.
     pub lacking: Vec<usize>,
-    /// The details of the position in each market; `None` where its protocol has none.
+    /// The details of the position in each market; `None` if its protocol has none.
     pub details: Vec<Option<PositionFeatures>>,
     /// Deposits without a price, each with the index of its market. They are in no figure.
     pub unpriced: Vec<(usize, Address)>,
@@ -92,7 +99,7 @@ impl Account {
     /// whether the wallet ever had a position.
     ///
     /// # Errors
-    /// [`Fault`] where the chain did not answer. A single contract that does not answer is silent, or a market without a
+    /// [`Fault`] if the chain did not answer. A single contract that does not answer is silent, or a market without a
     /// position that can be read.
     pub(crate) async fn read(
         client: &Client,
@@ -228,12 +235,13 @@ impl Account {
     /// [`Fault`] if the chain did not answer. The position is then unread.
     pub(crate) async fn read_parts(
         &mut self,
+        wallet: Address,
         index: usize,
         parts: Option<Box<dyn Parts>>,
         prices: &Prices,
-        (client, chain, head): (&Client, &ChainConfig, Block),
-        wallet: Address,
+        state: &ChainState<'_>,
     ) -> Result<(), Fault> {
+        let ChainState { client, config: chain, head } = *state;
         let Some(market) = self.markets.get_mut(index) else { return Ok(()) };
         *market = None;
         let Some(parts) = parts else { return Ok(()) };
@@ -264,7 +272,7 @@ impl Account {
         }
     }
 
-    /// The balances above zero, with prices where there are any.
+    /// The balances above zero, with prices if there are any.
     pub(crate) fn holdings(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
         let native = TokenBalance {
             chain_id: chain.id,

@@ -17,7 +17,7 @@ const BATCH: usize = 100;
 /// those without an answer are repeated, each with its own gas.
 ///
 /// # Errors
-/// [`Fault`] where the endpoint did not answer.
+/// [`Fault`] if the endpoint did not answer.
 pub(super) async fn together(client: &Client, calls: &[Call], at: B256) -> Result<Vec<Option<Bytes>>, Fault> {
     let mut answers = Vec::with_capacity(calls.len());
     for part in calls.chunks(BATCH) {

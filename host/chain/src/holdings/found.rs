@@ -8,8 +8,7 @@ use alloy::{primitives::Bytes, sol};
 use super::{
     call_by_call, label,
     pair::{self, Pair},
-    records::TokenRecord,
-    tokens,
+    tokens::{self, TokenRecord},
 };
 use crate::{
     activity::records::{ActivityProgress, NftRecord},
@@ -60,7 +59,7 @@ impl Finder {
     /// What `wallet` holds of the `listed` tokens after `head`.
     ///
     /// # Errors
-    /// [`Fault`] where the chain did not answer.
+    /// [`Fault`] if the chain did not answer.
     pub(crate) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
         let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.excluded.contains(*token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
@@ -111,7 +110,7 @@ impl Finder {
         let pools: BTreeMap<_, _> =
             pools.filter_map(|((token, sides), answers)| Some((*token, Pair::read(*sides, answers)?))).collect();
         let sides: BTreeSet<_> =
-            shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, (a, b))| [*a, *b]).collect();
+            shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, sides)| *sides).collect();
         let sides: Vec<_> = sides.into_iter().collect();
         let (sides, complete) = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
         Ok((pools, sides, complete))
@@ -137,12 +136,12 @@ fn held(tokens: &[Address], balances: &[Option<Bytes>]) -> Vec<(Address, U256)> 
 impl Found {
     /// The contracts whose prices are needed.
     pub(crate) fn to_price(&self) -> Vec<Address> {
-        let sides = self.pairs.keys().filter_map(|pair| self.records.get(pair)?.pair).flat_map(|(a, b)| [a, b]);
+        let sides = self.pairs.keys().filter_map(|pair| self.records.get(pair)?.pair).flatten();
         let tokens: BTreeSet<_> = self.held.iter().map(|(token, _)| *token).chain(sides).collect();
         tokens.into_iter().collect()
     }
 
-    /// The balances, with prices where there are any.
+    /// The balances, with prices if there are any.
     pub(crate) fn tokens(&self, chain: &ChainConfig, prices: &Prices) -> Vec<TokenBalance> {
         let decimals_of = |token: Address| self.records.get(&token).and_then(|record| record.decimals);
         let balance = |(token, amount): &(Address, U256)| {

@@ -9,7 +9,7 @@ const LONGEST: usize = 48;
 /// Token ids with more digits are shortened.
 const DIGITS: usize = 16;
 
-/// The text in an answer of type `string`, or `bytes32` with old contracts; `None` where nothing of it can be shown.
+/// The text in an answer of type `string`, or `bytes32` with old contracts; `None` if nothing of it can be shown.
 pub(super) fn text(answer: &Bytes) -> Option<String> {
     let bytes = match Bytes::abi_decode(answer) {
         Ok(bytes) => bytes,

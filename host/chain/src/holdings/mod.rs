@@ -6,10 +6,9 @@ mod call_by_call;
 mod found;
 mod label;
 mod pair;
-mod records;
 mod tokens;
 
 #[cfg(test)]
 pub(super) use account::Questions;
-pub(super) use account::{Account, Positions};
+pub(super) use account::{Account, ChainState, Positions};
 pub(super) use found::{Finder, Found};

@@ -1,7 +1,7 @@
 //! Shares of a constant-product pool of two tokens (Uniswap v2 and its copies), valued by the pool's reserves. Anyone
 //! with borrowed money can push the reserves off balance for one transaction, but not the pool's value *in* balance:
 //! twice the square root of the product of both sides at outside prices. That is never more than the sum of the sides.
-//! Where one side has no price, the share is valued by the other side alone: doubling it would let anyone create value
+//! If one side has no price, the share is valued by the other side alone: doubling it would let anyone create value
 //! by pairing a dollar with a token of their own.
 
 use alloy::{primitives::Bytes, sol};
@@ -31,15 +31,15 @@ struct Side {
 }
 
 /// The calls that read the reserves of the pool at `pair`.
-pub(super) fn questions(pair: Address, (token0, token1): (Address, Address)) -> [Call; QUESTIONS] {
+pub(super) fn questions(pair: Address, [token0, token1]: [Address; 2]) -> [Call; QUESTIONS] {
     let backing = |token: Address| Call::new(token, &balanceOfCall { owner: pair });
     [Call::new(pair, &getReservesCall {}), Call::new(pair, &totalSupplyCall {}), backing(token0), backing(token1)]
 }
 
 impl Pair {
-    /// Reads the answers to [`questions`]; `None` where the contract is no such pool. A reserve counts up to the pool's
+    /// Reads the answers to [`questions`]; `None` if the contract is no such pool. A reserve counts up to the pool's
     /// balance.
-    pub(super) fn read((token0, token1): (Address, Address), answers: &[Option<Bytes>]) -> Option<Self> {
+    pub(super) fn read([token0, token1]: [Address; 2], answers: &[Option<Bytes>]) -> Option<Self> {
         let reserves = returned::<getReservesCall>(answers.first())?;
         let supply = returned::<totalSupplyCall>(answers.get(1)).filter(|supply| !supply.is_zero())?;
         let backed = |at: usize| returned::<balanceOfCall>(answers.get(at));
@@ -50,7 +50,7 @@ impl Pair {
         })
     }
 
-    /// Dollars for one whole share in a holding of `amount`; `None` where neither side has a price, or `amount` is more
+    /// Dollars for one whole share in a holding of `amount`; `None` if neither side has a price, or `amount` is more
     /// than the supply. `decimals_of` gives a token's decimals.
     pub(super) fn price(
         &self,
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use assay_domain::{Price, PriceSource};
 
-    const TOKENS: (Address, Address) = (Address::repeat_byte(1), Address::repeat_byte(2));
+    const TOKENS: [Address; 2] = [Address::repeat_byte(1), Address::repeat_byte(2)];
 
     fn number(number: u128) -> Option<Bytes> {
         Some(totalSupplyCall::abi_encode_returns(&U256::from(number)).into())
@@ -105,11 +105,11 @@ mod tests {
     fn price(pair: &Pair, prices: &[(Address, f64)]) -> Option<f64> {
         let price = |usd: f64| Price { usd, source: PriceSource::Feed };
         let prices = prices.iter().map(|(token, usd)| (Some(*token), price(*usd))).collect();
-        pair.price(U256::from(1), 18, &prices, |token| Some(if token == TOKENS.0 { 18 } else { 6 }))
+        pair.price(U256::from(1), 18, &prices, |token| Some(if token == TOKENS[0] { 18 } else { 6 }))
     }
 
     const ETHER: u128 = 1_000_000_000_000_000_000;
-    const BOTH: [(Address, f64); 2] = [(TOKENS.0, 2_000.0), (TOKENS.1, 1.0)];
+    const BOTH: [(Address, f64); 2] = [(TOKENS[0], 2_000.0), (TOKENS[1], 1.0)];
 
     #[test]
     fn in_balance_a_pool_is_worth_its_reserves() {

@@ -4,17 +4,15 @@ use std::collections::BTreeMap;
 
 use alloy::{primitives::Bytes, sol};
 
-use super::{
-    call_by_call, label,
-    records::{self, TokenRecord},
-};
+use super::{call_by_call, label};
 use assay_domain::{Address, B256, ChainId, U256};
 use assay_evm::{
     call::{Call, returned},
     client::Client,
     fault::Fault,
 };
-use assay_store::{Batch, Store};
+use assay_store::{Batch, Family, Key, Store};
+use serde::{Deserialize, Serialize};
 
 sol! {
     function symbol() external view returns (bytes text);
@@ -29,6 +27,23 @@ sol! {
 const MAX_DECIMALS: u8 = 36;
 const QUESTIONS: usize = 6;
 
+/// What a token contract states about itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct TokenRecord {
+    pub symbol: Option<String>,
+    pub name: Option<String>,
+    pub decimals: Option<u8>,
+    /// The two tokens of the pool, for a share of a pool.
+    pub pair: Option<[Address; 2]>,
+    /// The lending pool, for a token that is a deposit or a debt.
+    pub pool: Option<Address>,
+}
+
+/// Key of the record of a token contract.
+fn key(chain: ChainId, contract: Address) -> Key<TokenRecord> {
+    Family::spread("token/").key(format_args!("{chain}/{contract:#x}"))
+}
+
 /// The records of `contracts`, and whether all could be read.
 pub(super) async fn records(
     client: &Client,
@@ -37,8 +52,8 @@ pub(super) async fn records(
     contracts: &[Address],
     at: B256,
 ) -> Result<(BTreeMap<Address, TokenRecord>, bool), Fault> {
-    let keys: Vec<_> = contracts.iter().map(|contract| records::token(chain, *contract)).collect();
-    // Where the store cannot be read, the contracts are asked again.
+    let keys: Vec<_> = contracts.iter().map(|contract| key(chain, *contract)).collect();
+    // If the store cannot be read, the contracts are asked again.
     let stored = store.get_many(&keys).await.unwrap_or_default();
     let mut records: BTreeMap<_, _> =
         contracts.iter().zip(stored).filter_map(|(contract, record)| Some((*contract, record?))).collect();
@@ -56,7 +71,7 @@ pub(super) async fn records(
             continue;
         };
         let record = record(&answered);
-        batch = batch.and_then(|batch| batch.put(&records::token(chain, *contract), &record));
+        batch = batch.and_then(|batch| batch.put(&key(chain, *contract), &record));
         records.insert(*contract, record);
     }
     let saved = match batch {
@@ -84,12 +99,13 @@ fn questions(contract: Address) -> [Call; QUESTIONS] {
 fn record(answers: &[Option<Bytes>]) -> TokenRecord {
     let text = |at: usize| label::text(answers.get(at)?.as_ref()?);
     let pair = returned::<token0Call>(answers.get(3)).zip(returned::<token1Call>(answers.get(4)));
+    let pair = pair.map(|(token0, token1)| [token0, token1]);
     let places = returned::<decimalsCall>(answers.get(2)).filter(|places| *places <= U256::from(MAX_DECIMALS));
     TokenRecord {
         symbol: text(0),
         name: text(1),
         decimals: places.and_then(|places| u8::try_from(places).ok()),
-        pair: pair.filter(|(a, b)| a != b && !a.is_zero() && !b.is_zero()),
+        pair: pair.filter(|[a, b]| a != b && !a.is_zero() && !b.is_zero()),
         pool: returned::<POOLCall>(answers.get(5)),
     }
 }

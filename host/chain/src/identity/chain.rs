@@ -130,7 +130,7 @@ impl ChainIdentity {
         })
     }
 
-    /// A name counts where it resolves to the wallet: anyone can set any reverse name.
+    /// A name counts if it resolves to the wallet: anyone can set any reverse name.
     async fn named(
         &self,
         registry: &Registry,
@@ -180,7 +180,7 @@ impl ChainIdentity {
         let answers = self.client.calls(&calls, head.hash).await.map_err(|fault| fault.to_string())?;
         let mut found = None;
         for (at, uid) in uids.into_iter().enumerate() {
-            let valid = eas::valid(source, (wallet, uid), head.time, answers.get(at))
+            let valid = eas::valid(source, wallet, uid, head.time, answers.get(at))
                 .ok_or("the attestation service does not answer")?;
             found = found.or(valid);
         }

@@ -49,7 +49,7 @@ pub fn look_up(source: &SourceConfig, wallet: Address) -> Call {
     }
 }
 
-/// Reads the answer to [`look_up`]; `None` where the index did not give one.
+/// Reads the answer to [`look_up`]; `None` if the index did not give one.
 pub fn looked_up(source: &SourceConfig, answer: Option<&Option<Bytes>>) -> Option<Vec<B256>> {
     let uids = match source.lookup {
         Lookup::AttestationUid => vec![returned::<getAttestationUidCall>(answer)?],
@@ -63,11 +63,12 @@ pub(super) fn read(source: &SourceConfig, uid: B256) -> Call {
     Call::new(source.eas, &getAttestationCall { uid })
 }
 
-/// The attestation in the answer to [`read`], where it is valid at `now`; the outer `None` where the service did not
-/// give an answer.
+/// The attestation in the answer to [`read`], if it is valid at `now`; the outer `None` if the service did not
+/// answer.
 pub(super) fn valid(
     source: &SourceConfig,
-    (wallet, uid): (Address, B256),
+    wallet: Address,
+    uid: B256,
     now: u64,
     answer: Option<&Option<Bytes>>,
 ) -> Option<Option<assay_domain::Attestation>> {
@@ -109,7 +110,7 @@ fn checked(
     })
 }
 
-/// The score, where the schema has one; the outer `None` where the data does not fit the schema.
+/// The score, if the schema has one; the outer `None` if the data does not fit the schema.
 fn score(data: Data, bytes: &[u8]) -> Option<Option<f64>> {
     match data {
         Data::Any => Some(None),
@@ -167,7 +168,7 @@ mod tests {
 
     fn verdict(source: &SourceConfig, found: &Attestation) -> Option<assay_domain::Attestation> {
         let answer = Some(Bytes::from(getAttestationCall::abi_encode_returns(found)));
-        valid(source, (WALLET, B256::with_last_byte(6)), NOW, Some(&answer)).unwrap()
+        valid(source, WALLET, B256::with_last_byte(6), NOW, Some(&answer)).unwrap()
     }
 
     #[test]
@@ -191,7 +192,7 @@ mod tests {
         }
         assert!(verdict(&source, &Attestation { expirationTime: NOW + 1, ..good.clone() }).is_some());
         assert_eq!(
-            valid(&source, (WALLET, B256::ZERO), NOW, Some(&None)),
+            valid(&source, WALLET, B256::ZERO, NOW, Some(&None)),
             None,
             "a service that does not answer has not said no"
         );

@@ -11,7 +11,7 @@ pub(super) fn namehash(name: &str) -> B256 {
         .fold(B256::ZERO, |node, label| keccak256([node.as_slice(), keccak256(label).as_slice()].concat()))
 }
 
-/// The name in DNS wire format; `None` where a label is longer than 255 bytes.
+/// The name in DNS wire format; `None` if a label is longer than 255 bytes.
 pub(super) fn dns_encoded(name: &str) -> Option<Vec<u8>> {
     let mut wire = Vec::with_capacity(name.len() + 2);
     for label in name.split('.') {

@@ -31,7 +31,7 @@ struct GatewayAnswer {
     data: Bytes,
 }
 
-/// The answer of contract `to` to the call `data`, itself or through gateways; `None` where it has no answer.
+/// The answer of contract `to` to the call `data`, itself or through gateways; `None` if it has no answer.
 ///
 /// # Errors
 /// [`Unanswered`].
@@ -63,7 +63,7 @@ fn callback(function: FixedBytes<4>, answer: Bytes, extra: Bytes) -> Bytes {
     [function.as_slice(), &(answer, extra).abi_encode_params()].concat().into()
 }
 
-/// The first answer of a gateway. `None` where a gateway refuses, or none may be asked.
+/// The first answer of a gateway. `None` if a gateway refuses, or none may be asked.
 async fn ask(guarded: &Guarded, lookup: &OffchainLookup) -> Result<Option<Bytes>, Unanswered> {
     let (sender, data) = (format!("{:#x}", lookup.sender), lookup.callData.to_string());
     let mut failure = None;

@@ -73,7 +73,7 @@ impl Registry {
         names.map(|name| Call::new(self.config.registry, &resolverCall { node: node::namehash(name) })).collect()
     }
 
-    /// Reads the answers to [`calls`](Self::calls); `None` where there is no registry.
+    /// Reads the answers to [`calls`](Self::calls); `None` if there is no registry.
     pub(crate) fn found(answers: &[Option<Bytes>]) -> Option<Option<Resolver>> {
         let resolvers: Option<Vec<Address>> =
             (0..answers.len()).map(|at| returned::<resolverCall>(answers.get(at))).collect();
@@ -81,7 +81,7 @@ impl Registry {
         Some(nearest.map(|(above, address)| Resolver { address, own: above == 0 }))
     }
 
-    /// The address of `name`; the outer `None` where there is no registry, the inner where the name has no address.
+    /// The address of `name`; the outer `None` if there is no registry, the inner if the name has no address.
     ///
     /// # Errors
     /// [`Unanswered`].
@@ -111,7 +111,7 @@ impl Registry {
         Ok(self.ask(resolver, &name, &call, head).await?.filter(|name| !name.is_empty()))
     }
 
-    /// Asks a resolver; `None` where it has no answer, or one of another type.
+    /// Asks a resolver; `None` if it has no answer, or one of another type.
     async fn ask<C: SolCall>(
         &self,
         resolver: Resolver,

@@ -1,7 +1,7 @@
 //! Dollar prices of one chain. The native currency and the configured tokens are priced by their Chainlink feed, else
 //! by the oracles of the lending markets, else by an external API; tokens discovered in a wallet by the external API
 //! alone. A read is shared by all requests for a minute. An asset without a fresh price has none, and the answer says
-//! where one was expected.
+//! whether one was expected.
 //!
 //! While the sequencer of a rollup is down, and for an hour after, neither feeds nor oracles are believed: the oracles
 //! read the same feeds.
@@ -44,7 +44,7 @@ pub(super) struct Quotes {
     pub prices: Prices,
     /// Assets without a price that should have one: a source is configured, or they had a price lately.
     pub lacking: HashSet<Priced>,
-    /// The chain's feeds and oracles are believed, also where a market values a position with them.
+    /// The chain's feeds and oracles are believed, even if a market values a position with them.
     pub trusted: bool,
     /// The block in whose state feeds and oracles were read; `None` if they were not.
     pub block: Option<Block>,
@@ -152,7 +152,7 @@ impl PriceReader {
     }
 
     /// Prices no older than the refresh interval, also of `quotes`, the tokens in which markets count. Concurrent
-    /// callers wait for one read. Where the chain does not answer, the external APIs are still asked.
+    /// callers wait for one read. If the chain does not answer, the external APIs are still asked.
     pub(super) async fn current(
         &self,
         client: &Client,
@@ -168,7 +168,7 @@ impl PriceReader {
         self.completed(&on_chain, quotes).await
     }
 
-    /// Dollar prices of tokens discovered in a wallet, from the external APIs alone. Never fails: where no API is
+    /// Dollar prices of tokens discovered in a wallet, from the external APIs alone. Never fails: if no API is
     /// configured, there are no prices.
     pub(super) async fn found(&self, tokens: &[Address]) -> FoundPrices {
         self.external.prices(self.chain, tokens).await
@@ -196,7 +196,7 @@ impl PriceReader {
         {
             return Ok(last.on_chain.clone());
         }
-        let on_chain = Arc::new(self.sources.read(client, oracles, quotes, (at, now)).await?);
+        let on_chain = Arc::new(self.sources.read(client, oracles, quotes, at, now).await?);
         let read_at = u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default();
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(PriceStatus::of(read_at, &on_chain));
         *latest = Some(Latest {

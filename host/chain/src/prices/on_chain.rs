@@ -62,13 +62,14 @@ impl Sources {
     /// against `now`.
     ///
     /// # Errors
-    /// [`Fault`] where the chain does not answer.
+    /// [`Fault`] if the chain does not answer.
     pub(super) async fn read(
         &self,
         client: &Client,
         oracles: &[Oracle],
         quotes: &[Address],
-        (at, now): (Block, u64),
+        at: Block,
+        now: u64,
     ) -> Result<OnChain, Fault> {
         let calls = self.calls(oracles, quotes);
         let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, at.hash).await? };
@@ -103,7 +104,7 @@ impl Sources {
         on_chain
     }
 
-    /// The result where the chain cannot be read: each asset may have a price there.
+    /// The result if the chain cannot be read: each asset may have a price there.
     pub(super) fn unread(&self) -> OnChain {
         OnChain { sourced: self.assets.iter().map(|(asset, _)| *asset).collect(), ..OnChain::default() }
     }
@@ -142,7 +143,7 @@ impl Sources {
         }
     }
 
-    /// Gives the wrapped native currency the price of the native currency where it has no other.
+    /// Gives the wrapped native currency the price of the native currency if it has no other.
     fn price_wrapped(&self, on_chain: &mut OnChain) {
         let Some(wrapped) = self.wrapped else { return };
         if on_chain.sourced.contains(&None) {

@@ -35,8 +35,8 @@ impl Chain {
         self.discovery.as_ref().is_some_and(|discovery| discovery.histories.lists_transactions())
     }
 
-    /// `None` for a chain without a source. The rest is the listing where it goes on after `deadline`. `sent` gets the
-    /// number of transactions sent, where all are listed.
+    /// `None` for a chain without a source. The rest is the listing if it goes on after `deadline`. `sent` gets the
+    /// number of transactions sent, if all are listed.
     pub(super) async fn discover(
         &self,
         wallet: Address,

@@ -8,13 +8,15 @@ use std::{
 
 use serde_json::json;
 
-use super::{clock::Doubt, now};
-use crate::config::ChainConfig;
+use super::{Chain, clock::Doubt, now};
+use crate::{config::ChainConfig, prices::PriceStatus};
 use assay_domain::{Address, ChainId};
 use assay_evm::{
     client::{Block, Client, hex},
+    endpoint::EndpointStatus,
     fault::Fault,
 };
+use assay_index::follow::IndexState;
 
 /// What the lack of old state means, and what helps.
 pub const NO_OLD_STATE: &str = "the endpoint keeps no state of old blocks, so that first and last transactions are not \
@@ -30,7 +32,7 @@ pub struct ChainStatus {
     pub chain_name: String,
     /// Host of the endpoint that answered last.
     pub endpoint: Option<String>,
-    /// Newest block seen; `None` where the last question for it failed.
+    /// Newest block seen; `None` if the last question for it failed.
     pub head: Option<u64>,
     /// The time of the last block seen, in Unix seconds, even if the last question failed.
     pub head_time: Option<u64>,
@@ -39,7 +41,7 @@ pub struct ChainStatus {
     pub error: Option<String>,
     /// Why that block is not believed to be the newest.
     pub(super) doubt: Option<Doubt>,
-    /// Whether it keeps the state of old blocks; `None` where that is unknown, or an explorer makes it needless.
+    /// Whether it keeps the state of old blocks; `None` if that is unknown, or an explorer makes it needless.
     pub old_state: Option<bool>,
 }
 
@@ -121,7 +123,7 @@ impl Health {
         self.head().is_some()
     }
 
-    /// The newest block seen; `None` where the last question for it failed.
+    /// The newest block seen; `None` if the last question for it failed.
     pub(super) fn head(&self) -> Option<u64> {
         self.last().head()
     }
@@ -173,7 +175,7 @@ impl ChainStatus {
     }
 }
 
-/// Whether the endpoint of `client` keeps the state of the first block of a market, or else of the chain; `None` where
+/// Whether the endpoint of `client` keeps the state of the first block of a market, or else of the chain; `None` if
 /// it does not say.
 pub async fn old_state(client: &Client, chain: &ChainConfig) -> Option<bool> {
     let block = chain.markets.iter().map(|market| market.from_block).min().unwrap_or(0).max(1);
@@ -182,5 +184,27 @@ pub async fn old_state(client: &Client, chain: &ChainConfig) -> Option<bool> {
         Ok(_) => Some(true),
         Err(Fault::NoState) => Some(false),
         Err(_) => None,
+    }
+}
+
+/// The state of a chain for operators: its head, its endpoints, its prices and its index.
+#[derive(Debug, Clone)]
+pub struct ChainOverview {
+    pub status: ChainStatus,
+    /// In the order of the configuration.
+    pub endpoints: Vec<EndpointStatus>,
+    /// `None` before the first read.
+    pub prices: Option<PriceStatus>,
+    pub index: IndexState,
+}
+
+impl Chain {
+    pub(crate) fn overview(&self) -> ChainOverview {
+        ChainOverview {
+            status: self.status(),
+            endpoints: self.client.endpoints(),
+            prices: self.prices.status(),
+            index: self.index().borrow().clone(),
+        }
     }
 }

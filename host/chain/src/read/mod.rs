@@ -10,7 +10,6 @@ mod clock;
 mod discover;
 mod health;
 mod moment;
-mod overview;
 mod parts;
 mod plan;
 mod rounds;
@@ -28,7 +27,6 @@ use tokio::{
 use crate::{
     activity::{self, ActivityReader, Sent, records::ActivityProgress},
     config::ChainConfig,
-    index::{self, IndexState},
     prices::{PriceReader, Pricing},
 };
 use ahead::Ahead;
@@ -37,6 +35,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
+use assay_index::follow::{self, IndexState};
 use assay_lending::{Jobs, Market, Rest, TermsCache};
 use assemble::Parts;
 pub(crate) use batch::Batch;
@@ -46,9 +45,8 @@ pub(crate) use clock::Clock;
 use clock::Doubt;
 use discover::Discovery;
 use health::Health;
-pub use health::{ChainStatus, NO_OLD_STATE, old_state};
+pub use health::{ChainOverview, ChainStatus, NO_OLD_STATE, old_state};
 pub use moment::MomentError;
-pub use overview::ChainOverview;
 use seen::Seen;
 pub(super) use setup::Setup;
 
@@ -68,7 +66,7 @@ pub(super) struct Chain {
     activity: ActivityReader,
     discovery: Option<Discovery>,
     lending: Jobs,
-    index: Arc<index::State>,
+    index: Arc<follow::State>,
     health: Health,
     clock: Arc<Clock>,
     seen: Seen,
@@ -92,7 +90,7 @@ struct Stored {
 impl Chain {
     pub(super) fn new(config: &ChainConfig, setup: &Setup<'_>) -> Self {
         let client = Client::new(setup.http, &config.endpoints(), &setup.reading.rpc);
-        let (index, terms) = (index::State::new(config.id), Arc::<TermsCache>::default());
+        let (index, terms) = (follow::State::new(config.id), Arc::<TermsCache>::default());
         Self {
             discovery: setup.discovery(config, &client),
             lending: setup.lending(config, &client, &terms, &index),
@@ -125,7 +123,7 @@ impl Chain {
         &self.client
     }
 
-    /// A place among the reads of state at one time; `None` where the server stops.
+    /// A place among the reads of state at one time; `None` if the server stops.
     pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
         self.permits.clone().acquire_many_owned(permits_of_one(self.client.rate())).await.ok()
     }
@@ -207,7 +205,7 @@ impl Chain {
         Stored { lending, sent, listed }
     }
 
-    /// Asks for the head, and looks up the markets' terms where that is due, so that reads need not.
+    /// Asks for the head, and looks up the markets' terms if that is due, so that reads need not.
     pub(super) async fn refresh(&self) {
         if let Ok(head) = self.watch().await
             && let Err(fault) = self.terms.refresh(&self.client, self.markets(), head).await
@@ -236,7 +234,7 @@ impl Chain {
     /// Reads the chain as it was before `moment`, in Unix seconds, from now on.
     ///
     /// # Errors
-    /// [`MomentError`] where the chain has no block before it, or none after it yet.
+    /// [`MomentError`] if the chain has no block before it, or none after it yet.
     pub(super) async fn go_back(&self, moment: u64) -> Result<Block, MomentError> {
         let block = moment::last_before(&self.client, self.config.id, moment).await?;
         self.index.end_at(block);

@@ -3,10 +3,13 @@
 use tokio::time::{Instant, timeout_at};
 
 use super::Chain;
-use crate::{holdings::Account, prices::Quotes};
+use crate::{
+    holdings::{Account, ChainState},
+    prices::Quotes,
+};
 use assay_domain::{Address, Coverage, PoolHistory};
-use assay_evm::{client::Block, fault::Fault};
-use assay_lending::{AllHints, AllSums, Parts, Sums, Used};
+use assay_evm::client::Block;
+use assay_lending::{AllHints, AllSums, Sums, Used};
 
 /// The histories of a wallet, one entry per market.
 pub(super) struct Histories<'a> {
@@ -29,7 +32,8 @@ impl Chain {
     pub(super) async fn read_parts(
         &self,
         wallet: Address,
-        (account, quotes): (&mut Account, &mut Quotes),
+        account: &mut Account,
+        quotes: &mut Quotes,
         histories: &Histories<'_>,
         head: Block,
         deadline: Instant,
@@ -43,7 +47,11 @@ impl Chain {
             let Some(read) = terms.parts(&self.client, wallet, used, head) else { continue };
             let read = async {
                 let parts = if sums.is_some() { read.await? } else { None };
-                self.read_market(wallet, index, parts, (&mut *account, &mut *quotes), head).await
+                if let Some(parts) = &parts {
+                    self.add_prices(parts.tokens(), quotes).await;
+                }
+                let state = ChainState { client: &self.client, config: &self.config, head };
+                account.read_parts(wallet, index, parts, &quotes.prices, &state).await
             };
             let read = timeout_at(deadline, read).await;
             if !matches!(read, Ok(Ok(()))) {
@@ -53,25 +61,15 @@ impl Chain {
         }
     }
 
-    async fn read_market(
-        &self,
-        wallet: Address,
-        index: usize,
-        parts: Option<Box<dyn Parts>>,
-        (account, quotes): (&mut Account, &mut Quotes),
-        head: Block,
-    ) -> Result<(), Fault> {
-        if let Some(parts) = &parts {
-            let unpriced = |token: &Address| !quotes.prices.contains_key(&Some(*token));
-            let configured = |token: &Address| self.config.tokens.iter().any(|known| known.address == *token);
-            let tokens = parts.tokens().into_iter().filter(|token| unpriced(token) && !configured(token));
-            let tokens: Vec<Address> = tokens.collect();
-            if !tokens.is_empty() {
-                let found = self.prices.found(&tokens).await;
-                quotes.is_external |= !found.prices.is_empty();
-                quotes.prices.extend(found.prices);
-            }
+    /// Adds the prices of those of `tokens` that the chain's own sources do not price.
+    async fn add_prices(&self, tokens: impl IntoIterator<Item = Address>, quotes: &mut Quotes) {
+        let unpriced = |token: &Address| !quotes.prices.contains_key(&Some(*token));
+        let configured = |token: &Address| self.config.tokens.iter().any(|known| known.address == *token);
+        let tokens: Vec<_> = tokens.into_iter().filter(|token| unpriced(token) && !configured(token)).collect();
+        if !tokens.is_empty() {
+            let found = self.prices.found(&tokens).await;
+            quotes.is_external |= !found.prices.is_empty();
+            quotes.prices.extend(found.prices);
         }
-        account.read_parts(index, parts, &quotes.prices, (&self.client, &self.config, head), wallet).await
     }
 }

@@ -26,7 +26,7 @@ pub(super) struct Plan {
 /// The block through which listed transfers are settled.
 #[derive(Clone, Copy)]
 struct ListedAnchor {
-    /// `None` where nothing is settled, or the chain is behind.
+    /// `None` if nothing is settled, or the chain is behind.
     block: Option<Seen>,
     hash: Option<B256>,
     /// The settled block is after the head.

@@ -80,7 +80,7 @@ impl Chain {
                 // They were known before the histories were read.
                 let hints = hints.now_or_never().unwrap_or_default();
                 let histories = parts::Histories { pools: &pools, sums: &sums, hints: &hints };
-                self.read_parts(wallet, (&mut account, &mut quotes), &histories, head, deadline).await;
+                self.read_parts(wallet, &mut account, &mut quotes, &histories, head, deadline).await;
                 Ok(Ok((account, quotes)))
             }
             state => state,
@@ -123,7 +123,7 @@ impl Chain {
     }
 }
 
-/// Completes when all have; `None` where there is none.
+/// Completes when all have; `None` if there is none.
 fn join<const N: usize>(rests: [Option<Rest>; N]) -> Option<Rest> {
     let rests: Vec<Rest> = rests.into_iter().flatten().collect();
     (!rests.is_empty()).then(|| join_all(rests).map(drop).boxed())

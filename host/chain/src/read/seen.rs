@@ -95,7 +95,7 @@ impl Seen {
         });
     }
 
-    /// Asks for the early block, where it is not known.
+    /// Asks for the early block, if it is not known.
     pub(super) async fn look_up_early(&self, client: &Client, head: Block) {
         if client.early().is_some() || head.number <= EARLY {
             return;

@@ -10,10 +10,10 @@ use crate::{
     config::{self, ChainConfig, Reading},
     explorer::{ExplorerLogs, Explorers},
     holdings::Finder,
-    index::{self, Indexer},
     prices::External,
 };
 use assay_evm::{client::Client, endpoint::Http};
+use assay_index::follow::{Budget, Indexer, LazyIndex, State};
 use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, WholeRange};
 use assay_store::Store;
 
@@ -24,8 +24,8 @@ pub(crate) struct Setup<'a> {
     pub reading: &'a Reading,
     pub external: &'a Arc<External>,
     pub clock: &'a Arc<Clock>,
-    /// The folder of the indexes.
-    pub shelf: Arc<index::Shelf>,
+    /// The index of all chains.
+    pub index: Arc<LazyIndex>,
     pub store: &'a Store,
     pub tasks: &'a TaskTracker,
     pub stop: &'a CancellationToken,
@@ -34,7 +34,7 @@ pub(crate) struct Setup<'a> {
 }
 
 impl Setup<'_> {
-    /// The explorer of a chain that has one, else the logs of its node where they are configured as a source.
+    /// The explorer of a chain that has one, else the logs of its node if they are configured as a source.
     pub(super) fn discovery(&self, config: &ChainConfig, client: &Client) -> Option<Discovery> {
         let source = match (self.explorers.of(config), self.reading.discovery) {
             (Some(explorer), _) => Source::Explorer(explorer),
@@ -53,7 +53,7 @@ impl Setup<'_> {
         ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop, sparing)
     }
 
-    /// The chain's explorer, where one is configured: the source of a wallet's first history.
+    /// The chain's explorer, if one is configured: the source of a wallet's first history.
     fn whole(&self, config: &ChainConfig, client: &Client) -> Option<Arc<dyn WholeRange>> {
         let markets = config.markets.iter().map(|market| market.address).collect();
         let explorer = self.explorers.of(config)?;
@@ -66,7 +66,7 @@ impl Setup<'_> {
         config: &ChainConfig,
         client: &Client,
         terms: &Arc<TermsCache>,
-        index: &Arc<index::State>,
+        state: &Arc<State>,
     ) -> Jobs {
         let reader = Reader {
             chain: config.id,
@@ -76,13 +76,23 @@ impl Setup<'_> {
             tasks: self.tasks.clone(),
             logs: self.reading.logs(),
             finality: config.finality,
-            index: Some(index.clone()),
+            index: Some(state.clone()),
             whole: self.whole(config, client),
             recent: Recent::default(),
         };
-        let (of, at) = ((reader.markets.clone(), terms.clone()), (self.shelf.clone(), index.clone()));
-        let indexer = Indexer::new((config.id, config.finality), client, of, self.reading, at);
-        let indexer = if self.follows { indexer } else { indexer.that_stays() };
+        let indexer = Indexer {
+            chain: config.id,
+            client: client.behind(),
+            markets: reader.markets.clone(),
+            terms: terms.clone(),
+            finality: config.finality,
+            logs: self.reading.logs(),
+            mode: self.reading.index,
+            follows: self.follows,
+            budget: Budget::new(self.reading.index_per_second),
+            folder: self.index.clone(),
+            state: state.clone(),
+        };
         let stop = self.stop.clone();
         self.tasks.spawn(async move { stop.run_until_cancelled(Arc::new(indexer).run()).await });
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())

@@ -10,7 +10,7 @@ pub(super) fn coverage(unread: &[Unread]) -> Coverage {
     if unread.iter().any(|unread| unread.part.is_scored()) { Coverage::Partial } else { Coverage::Complete }
 }
 
-/// Everything, where the deadline passed first.
+/// Everything, if the deadline passed first.
 pub(super) fn late() -> Unread {
     Unread::new(Part::Chain, "not read in time; ask again shortly")
 }
@@ -73,7 +73,7 @@ pub(super) fn untrusted(quotes: &Quotes, positions: &[Position]) -> impl Iterato
     })
 }
 
-/// What the source of a chain did not list, or all that it lists where the chain has none.
+/// What the source of a chain did not list, or all that it lists if the chain has none.
 pub(super) fn listed(discovered: Option<&Discovered>) -> Vec<Unread> {
     let no_source = "no source lists them; configure an explorer or reading.discovery = \"logs\"";
     let Some(Discovered { listed, found, prices, from: _ }) = discovered else {

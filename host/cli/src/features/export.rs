@@ -69,7 +69,7 @@ struct Then {
 }
 
 impl Export<'_> {
-    /// Exports `addresses`, and the population of the moment where there is one.
+    /// Exports `addresses`, and the population of the moment if there is one.
     pub async fn run(&self, mut addresses: Vec<String>, known: &mut Known) -> Result<Counts, Failure> {
         let scratch = with_end(self.lines, ".reading");
         let rows = match &self.past {
@@ -126,8 +126,8 @@ impl Export<'_> {
             if let (Some(indexed), Some(label)) = (&indexed, past.label) {
                 indexed.reaches(chains, past, label).await?;
             }
-            if let (Some(indexed), Some(market)) = (&indexed, past.market) {
-                addresses.extend(indexed.borrowers(&config, market, &blocks)?);
+            if let (Some(indexed), Some((market, chain))) = (&indexed, past.market) {
+                addresses.extend(indexed.borrowers(&config, market, chain, &blocks)?);
             }
             let then = Then { moment: past.moment, blocks, indexed, label: past.label };
             return Ok(Rows { reading, then: Some(then) });

@@ -22,7 +22,7 @@ impl Known {
         }
     }
 
-    /// Whether there is a row of `id`: of the moment `at`, or of any where there is none.
+    /// Whether there is a row of `id`: of the moment `at`, or of any if there is none.
     pub fn has(&self, id: &str, at: Option<u64>) -> bool {
         let id = id.to_lowercase();
         match at {

@@ -1,13 +1,12 @@
 //! What the index of markets adds to an export of the past: who owed at the moment, and what happened after it.
 
-use assay_chain::{Chains, PastBlock, config::ChainConfig};
+use assay_chain::{Chains, PastBlock, Settings, config::ChainConfig};
 use assay_domain::{Address, ChainId, Coverage, features::Features};
 use assay_index::Index;
 
 use super::past::{Label, Past};
 use crate::Failure;
 use assay_scoring::outcomes::liquidations;
-use assay_scoring::reading::Settings;
 
 /// The index, with the chains that have markets.
 pub(super) struct Indexed {
@@ -17,7 +16,7 @@ pub(super) struct Indexed {
 
 impl Indexed {
     /// # Errors
-    /// [`Failure`] where there is no index.
+    /// [`Failure`] if there is no index.
     pub async fn open(chains: &Chains, settings: &Settings) -> Result<Self, Failure> {
         let missing = || {
             Failure::cannot(
@@ -30,11 +29,12 @@ impl Indexed {
         Ok(Self { index, chains: with_markets.map(|chain| chain.id).collect() })
     }
 
-    /// Everybody who owed in `market`, on the chain `on` where that is given, at its chain's block in `blocks`.
+    /// Everybody who owed in `market`, on the chain `on` if that is given, at its chain's block in `blocks`.
     pub fn borrowers(
         &self,
         settings: &Settings,
-        (market, on): (Address, Option<ChainId>),
+        market: Address,
+        on: Option<ChainId>,
         blocks: &[PastBlock],
     ) -> Result<Vec<String>, Failure> {
         let has_it = |chain: &&ChainConfig| {

@@ -43,7 +43,7 @@ pub enum Command {
     Table {
         /// The declaration of the model
         declaration: PathBuf,
-        /// File of features: JSON lines or Parquet. Where wallets have an `outcome`, it is the last column
+        /// File of features: JSON lines or Parquet. If wallets have an `outcome`, it is the last column
         features: PathBuf,
     },
 }
@@ -55,7 +55,7 @@ pub struct Arguments {
     /// File with an address or a name on each line; `-` for standard input. `#` starts a comment
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
-    /// The features file: a Parquet table where its name ends in .parquet, JSON lines otherwise. A table is written
+    /// The features file: a Parquet table if its name ends in .parquet, JSON lines otherwise. A table is written
     /// after all addresses are read; until then FILE.jsonl has the records
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
@@ -81,7 +81,7 @@ pub struct Arguments {
     /// Address of the market of --population
     #[arg(long, value_name = "ADDRESS", requires = "population")]
     market: Option<Address>,
-    /// Chain of the market, where several chains have one at that address
+    /// Chain of the market, if several chains have one at that address
     #[arg(long, value_name = "ID", requires = "market")]
     chain: Option<ChainId>,
     /// Write whether this happened after the moment, from the index of markets

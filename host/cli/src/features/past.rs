@@ -49,7 +49,7 @@ pub(crate) fn moments(first: u64, every: Option<u64>, until: Option<u64>) -> Res
 /// The block at which each of `chains` is read, or the id of a chain that did not exist at the moment.
 ///
 /// # Errors
-/// [`Failure`] where a chain cannot be read, or is not at the moment yet.
+/// [`Failure`] if a chain cannot be read, or is not at the moment yet.
 pub(super) async fn blocks(chains: &Chains) -> Result<Result<Vec<PastBlock>, ChainId>, Failure> {
     match chains.go_back().await {
         Ok(blocks) => Ok(Ok(blocks)),

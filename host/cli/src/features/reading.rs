@@ -14,7 +14,7 @@ use assay_scoring::reading::ChainReader;
 /// kept.
 ///
 /// # Errors
-/// [`Failure`] where no chain is configured or can be read, and where a name has no address.
+/// [`Failure`] if no chain is configured or can be read, and if a name has no address.
 pub(crate) fn one(config: &Config, given: &str, wait: Duration) -> Result<Snapshot, Failure> {
     if config.chains.is_empty() {
         return Err(Failure::cannot(

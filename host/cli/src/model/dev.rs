@@ -1,4 +1,4 @@
-//! `assay model dev`: builds, checks and, where a server is named, publishes a model after each change of its files,
+//! `assay model dev`: builds, checks and, if a server is named, publishes a model after each change of its files,
 //! and shows how the scores of the sample wallets change.
 
 use std::{

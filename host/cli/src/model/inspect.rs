@@ -29,7 +29,7 @@ pub fn check(file: &Path, json: bool, config: &ConfigFile) -> Result<(), Failure
     if report.ok { Ok(()) } else { Err(Failure::no("")) }
 }
 
-/// The models on the shelf; none where it cannot be read, which `check` does not need.
+/// The models on the shelf; none if it cannot be read, which `check` does not need.
 fn shelved(config: &ConfigFile) -> Vec<CheckReport> {
     let Ok(config) = config.load() else { return Vec::new() };
     let limits = config.models.limits();

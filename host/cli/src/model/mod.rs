@@ -112,7 +112,7 @@ pub enum Command {
         file: PathBuf,
         #[arg(long, value_name = "FILE")]
         features: PathBuf,
-        /// The version to compare with; the highest one on the shelf where absent
+        /// The version to compare with; the highest one on the shelf if absent
         #[arg(long, value_name = "VERSION")]
         with: Option<ModelVersion>,
         #[command(flatten)]
@@ -159,7 +159,7 @@ pub enum Command {
         /// The secret key from `assay model key`
         #[arg(long, value_name = "FILE")]
         key: PathBuf,
-        /// The file to write; the component itself where absent
+        /// The file to write; the component itself if absent
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },

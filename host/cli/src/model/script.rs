@@ -53,7 +53,7 @@ pub fn built(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, Failu
     fused(&written)
 }
 
-/// The pages that calls of `module` write. None where the model has mistakes, which `check` names, and where the system
+/// The pages that calls of `module` write. None if the model has mistakes, which `check` names, and if the system
 /// does not say.
 fn written(module: &[u8]) -> BTreeSet<u32> {
     let limits = Limits { large_lanes: 1, ..Limits::default() };
@@ -61,7 +61,7 @@ fn written(module: &[u8]) -> BTreeSet<u32> {
     trials.map(|trials| trials.written()).unwrap_or_default()
 }
 
-/// Runs `command`; nothing where it was stopped at the end of its time.
+/// Runs `command`; nothing if it was stopped at the end of its time.
 fn within(command: &mut Command, time: Duration) -> io::Result<Option<ExitStatus>> {
     let (mut child, started) = (command.spawn()?, Instant::now());
     while started.elapsed() < time {

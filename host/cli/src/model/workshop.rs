@@ -170,7 +170,7 @@ fn cargo(folder: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Whether the compiler that builds `folder` has the target of models; also where it does not say.
+/// Whether the compiler that builds `folder` has the target of models; also if it does not say.
 fn has_target(folder: &Path) -> bool {
     let asked = ["--print", "target-libdir", "--target", "wasm32-unknown-unknown"];
     let said = Command::new("rustc").args(asked).current_dir(folder).output();
@@ -202,7 +202,7 @@ fn golden(folder: &Path, packed: &Pack, accept: bool) -> Result<(), Failure> {
     Err(Failure::no(format!("{what}. If that is meant: assay model build --accept")))
 }
 
-/// A score for each wallet, or `none` where the model refuses it.
+/// A score for each wallet, or `none` if the model refuses it.
 fn scores(wallets: &Path, packed: &Pack) -> Result<Vec<String>, Failure> {
     let mut source = Source::open(wallets).map_err(Failure::cannot)?;
     let mut scores = Vec::new();

@@ -1,15 +1,13 @@
 //! How fast an endpoint may be asked. No standard states its limit, so it is learned from refusals, which lower the
 //! pace; seconds in which the pace is used up raise it slowly. A pure state machine, driven by the endpoint's queue.
 
-mod refused;
 mod window;
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use refused::Refused;
-use window::{Amount, MARGIN, Unit, WINDOW, Window};
+use window::{Amount, MARGIN, Refused, Unit, WINDOW, Window};
 
 /// The load that every endpoint is expected to handle per second. If it refuses so few requests, it counts their calls.
 const EXPECTED: Amount = Amount { requests: 8, calls: 100 };

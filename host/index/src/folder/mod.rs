@@ -10,10 +10,9 @@
 mod batch;
 mod database;
 mod fault;
-mod lock;
 
 use std::{
-    fs,
+    fs::{self, File, OpenOptions, TryLockError},
     io::{self, Write as _},
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
@@ -24,7 +23,6 @@ use chrono::Utc;
 pub(crate) use batch::Batch;
 pub(crate) use database::Database;
 pub(crate) use fault::Fault;
-use lock::Lock;
 
 use crate::IndexError;
 
@@ -100,11 +98,11 @@ impl Folder {
 
     fn name_format(&self) -> io::Result<()> {
         let draft = self.path.join("format.new");
-        let mut file = fs::File::create(&draft)?;
+        let mut file = File::create(&draft)?;
         writeln!(file, "{FORMAT}")?;
         file.sync_all()?;
         fs::rename(draft, self.path.join("format"))?;
-        fs::File::open(&self.path)?.sync_all()
+        File::open(&self.path)?.sync_all()
     }
 
     /// The number of databases that were set aside and not removed.
@@ -116,6 +114,23 @@ impl Folder {
     /// The disk space that the database takes, in bytes, without databases that were set aside.
     pub(crate) fn bytes(&self) -> u64 {
         taken(&self.database())
+    }
+}
+
+/// Held by the process that has the index open; it ends with the process.
+#[derive(Debug)]
+pub(super) struct Lock(#[expect(dead_code, reason = "the open file holds the lock")] File);
+
+impl Lock {
+    pub(super) fn take(folder: &Path) -> Result<Self, IndexError> {
+        let unusable = |error: io::Error| IndexError::Unusable { folder: folder.to_owned(), reason: error.to_string() };
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).open(folder.join("lock")).map_err(unusable)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self(file)),
+            Err(TryLockError::WouldBlock) => Err(IndexError::Locked { folder: folder.to_owned() }),
+            Err(TryLockError::Error(error)) => Err(unusable(error)),
+        }
     }
 }
 

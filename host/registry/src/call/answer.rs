@@ -1,11 +1,12 @@
 //! The checks of every answer before it leaves the registry: ranges, lengths, finite numbers.
 
-mod claims;
 mod sandbox;
 
 use super::abi::raw;
 use crate::{Refusal, ScoreError};
-use assay_domain::{Assessment, Decile, Factor, ModelInfo, ModelKind, Range, RiskAssessment, Score, Words};
+use assay_domain::{
+    Assessment, Claims, Decile, Factor, ModelInfo, ModelKind, Range, Rate, RiskAssessment, Score, Words,
+};
 
 pub(crate) use sandbox::{behaviour, portfolio, report, scenarios};
 
@@ -29,8 +30,21 @@ pub(crate) fn info(raw: raw::ModelInfo) -> Result<ModelInfo, String> {
         .map_err(|error| error.to_string())?;
     raw.authors.iter().try_for_each(|author| text("author", author))?;
     raw.reads.iter().try_for_each(|read| text("input in `reads`", read))?;
-    let claims = raw.claims.map(claims::checked).transpose().map_err(|error| error.to_string())?;
+    let claims = raw.claims.map(claims).transpose().map_err(|error| error.to_string())?;
     Ok(ModelInfo { kind: kind(raw.kind), version, title: raw.title, authors: raw.authors, reads: raw.reads, claims })
+}
+
+/// Checks a model's claims about the future.
+fn claims(raw: raw::Claims) -> Checked<Claims> {
+    let raw::Claims { outcome, horizon_days, population, rates } = raw;
+    check_text("claimed outcome", &outcome, NAME)?;
+    check_text("claimed population", &population, DESCRIPTION)?;
+    let rate = |raw::Rate { range: of, low, estimate, high }| Rate { range: range(of), low, estimate, high };
+    let claims = Claims { outcome, horizon_days, population, rates: rates.into_iter().map(rate).collect() };
+    match claims.check() {
+        Ok(()) => Ok(claims),
+        Err(why) => nonsense(why),
+    }
 }
 
 /// `labels` name the factors of an answer that has only points.

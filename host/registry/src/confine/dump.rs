@@ -7,11 +7,16 @@ use wasmtime::{Store, Trap, Val, WasmCoreDump};
 
 use super::guest::Guest;
 
-/// A mark in memory, and the start of the text after it: the message of a panic, written there by the crate
-/// `assay-model` or the runtime of a script.
-const PANIC: (&[u8], &[u8]) = (b"ASSAY-PANIC:", b"panicked at ");
-/// The same for the prints of a script.
-const PRINT: (&[u8], &[u8]) = (b"ASSAY-PRINT:", b"printed:");
+/// A mark in memory, and the start of the text after it.
+struct Mark {
+    mark: &'static [u8],
+    start: &'static [u8],
+}
+
+/// The message of a panic, written there by the crate `assay-model` or the runtime of a script.
+const PANIC: Mark = Mark { mark: b"ASSAY-PANIC:", start: b"panicked at " };
+/// The prints of a script.
+const PRINT: Mark = Mark { mark: b"ASSAY-PRINT:", start: b"printed:" };
 /// Maximum number of characters of a panic message that are shown.
 const LONGEST: usize = 600;
 const PAGE: usize = 4096;
@@ -96,9 +101,9 @@ fn flags(memory: &[u8]) -> io::Result<Vec<u64>> {
 }
 
 /// The text after a mark, up to a zero byte.
-fn marked(memory: &[u8], (mark, begin): (&[u8], &[u8])) -> Option<String> {
+fn marked(memory: &[u8], Mark { mark, start }: Mark) -> Option<String> {
     let marks = memory.windows(mark.len()).enumerate().filter(|(_, bytes)| *bytes == mark);
-    let mut texts = marks.filter_map(|(at, _)| memory.get(at + mark.len()..)).filter(|text| text.starts_with(begin));
+    let mut texts = marks.filter_map(|(at, _)| memory.get(at + mark.len()..)).filter(|text| text.starts_with(start));
     let text = texts.find_map(|text| text.split(|byte| *byte == 0).next())?;
     Some(String::from_utf8_lossy(text).into_owned())
 }

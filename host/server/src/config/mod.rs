@@ -63,8 +63,8 @@ pub struct Config {
 
 impl Config {
     /// The sections by which chains are read.
-    pub fn reads(&self) -> assay_scoring::reading::Settings {
-        assay_scoring::reading::Settings {
+    pub fn reads(&self) -> assay_chain::Settings {
+        assay_chain::Settings {
             chains: self.chains.clone(),
             reading: self.reading.clone(),
             prices: self.prices.clone(),

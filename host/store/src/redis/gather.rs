@@ -8,10 +8,15 @@ use std::{
 
 use tokio::sync::oneshot;
 
-/// Delivers the answer to a caller.
-type Tell<R> = Box<dyn FnOnce(R) + Send>;
+/// A waiting caller.
+pub(super) struct Caller<T, R> {
+    pub item: T,
+    /// Receives the answer.
+    pub tell: Box<dyn FnOnce(R) + Send>,
+}
+
 /// The waiting callers by key. A key has an entry while one of its requests runs.
-type Waiting<T, R> = HashMap<String, Vec<(T, Tell<R>)>>;
+type Waiting<T, R> = HashMap<String, Vec<Caller<T, R>>>;
 
 pub(super) struct Gather<T, R>(Arc<Mutex<Waiting<T, R>>>);
 
@@ -30,13 +35,13 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
     {
         let (sender, answer) = oneshot::channel();
         // A caller that is gone gets no result.
-        self.tell(key, (item, Box::new(move |answer| drop(sender.send(answer)))), ask);
+        self.tell(key, Caller { item, tell: Box::new(move |answer| drop(sender.send(answer))) }, ask);
         answer.await.ok()
     }
 
-    /// Delivers the answer for `item`. `ask` gets the items of all waiting callers of `key`, and returns their answers
+    /// Delivers the answer to `caller`. `ask` gets the items of all waiting callers of `key`, and returns their answers
     /// in the same order. It completes even if every caller is gone; if it panics, no caller gets an answer.
-    pub(crate) fn tell<F, A>(&self, key: String, caller: (T, Tell<R>), ask: F)
+    pub(crate) fn tell<F, A>(&self, key: String, caller: Caller<T, R>, ask: F)
     where
         F: Fn(Vec<T>) -> A + Send + 'static,
         A: Future<Output = Vec<R>> + Send + 'static,
@@ -64,7 +69,7 @@ struct Turn<T, R> {
 impl<T, R> Turn<T, R> {
     async fn run<A: Future<Output = Vec<R>>>(mut self, ask: impl Fn(Vec<T>) -> A) {
         while let Some(next) = self.next() {
-            let (items, callers): (Vec<T>, Vec<_>) = next.into_iter().unzip();
+            let (items, callers): (Vec<_>, Vec<_>) = next.into_iter().map(|caller| (caller.item, caller.tell)).unzip();
             for (tell, answer) in callers.into_iter().zip(ask(items).await) {
                 tell(answer);
             }
@@ -72,7 +77,7 @@ impl<T, R> Turn<T, R> {
     }
 
     /// The waiting callers; without any, removes the key's entry and returns `None`.
-    fn next(&mut self) -> Option<Vec<(T, Tell<R>)>> {
+    fn next(&mut self) -> Option<Vec<Caller<T, R>>> {
         let mut waiting = locked(&self.waiting);
         let next = std::mem::take(waiting.get_mut(&self.key)?);
         self.is_over = next.is_empty();

@@ -5,7 +5,8 @@ use std::{num::NonZeroU32, time::Duration};
 
 use super::{
     Redis, Steps, WriteOutcome,
-    rates::{admission, each},
+    gather::Caller,
+    rates::{Counted, each},
     units::{Wanted, parted},
 };
 use crate::{
@@ -42,7 +43,7 @@ impl Redis {
             let (this, shared) = (this.clone(), shared.clone());
             async move { this.meter(&shared, &amounts).await }
         };
-        self.inner.metered.tell(together, (amount, tell), ask);
+        self.inner.metered.tell(together, Caller { item: amount, tell }, ask);
     }
 
     async fn meter(&self, shared: &Shared, amounts: &[u64]) -> Vec<Option<Metered>> {
@@ -54,8 +55,8 @@ impl Redis {
         steps.change(&Change::Add { key: meter.clone(), amount: sum });
         let id = steps.id();
         match self.write_counted(steps, self.patience()).await {
-            Ok((outcome, counted)) => match numbers(&counted) {
-                Some(counted) if counted.0 == amounts.len() => self.paid(shared, amounts, counted, outcome).await,
+            Ok((outcome, counted)) => match Counted::read(&counted) {
+                Some(counted) if counted.allowed == amounts.len() => self.paid(shared, amounts, counted, outcome).await,
                 _ => self.apart(shared, amounts).await,
             },
             Err(error) => {
@@ -72,7 +73,7 @@ impl Redis {
         &self,
         shared: &Shared,
         amounts: &[u64],
-        counted: (usize, u32, u64),
+        counted: Counted,
         outcome: WriteOutcome,
     ) -> Vec<Option<Metered>> {
         let batch: Vec<(usize, u64)> = amounts.iter().copied().enumerate().collect();
@@ -93,7 +94,7 @@ impl Redis {
             }
         }
         let metered = |(at, take): (usize, Option<Result<Take, StoreError>>)| {
-            take?.ok().map(|take| (admission(counted, at), Some(take)))
+            take?.ok().map(|take| (counted.admission(at), Some(take)))
         };
         takes.into_iter().enumerate().map(metered).collect()
     }
@@ -118,10 +119,4 @@ impl Shared {
     fn wanted(&self, amount: u64) -> Wanted {
         Wanted { amount, limit: self.limit }
     }
-}
-
-/// The number of allowed requests, the number left after them, and the microseconds until the next one is allowed.
-fn numbers(counted: &str) -> Option<(usize, u32, u64)> {
-    let mut numbers = counted.split(' ');
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }

@@ -103,7 +103,10 @@ impl Redis {
         });
         match answer.await.map_err(unread).and_then(parse::<(usize, u32, u64)>) {
             Err(error) => vec![Err(error); callers],
-            Ok(counted) => (0..callers).map(|at| Ok(admission(counted, at))).collect(),
+            Ok((allowed, left, wait)) => {
+                let counted = Counted { allowed, left, wait: Duration::from_micros(wait) };
+                (0..callers).map(|at| Ok(counted.admission(at))).collect()
+            }
         }
     }
 }
@@ -113,12 +116,33 @@ pub(super) fn each(rate: NonZeroU32, window: Duration) -> u128 {
     (window.as_micros() / u128::from(rate.get())).max(1)
 }
 
-/// The admission of the caller at index `at`, given how many are allowed, how many are left after them, and the
-/// microseconds until the next one is allowed.
-pub(super) fn admission((allowed, left, wait): (usize, u32, u64), at: usize) -> Admission {
-    match allowed.checked_sub(at + 1) {
-        // Earlier callers have more left.
-        Some(after) => Admission::Allowed { left: u32::try_from(after).unwrap_or(u32::MAX).saturating_add(left) },
-        None => Admission::Refused { wait: Duration::from_micros(wait) },
+/// The answer of the script that counts the requests of some callers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    /// The number of callers that are allowed.
+    pub allowed: usize,
+    /// Requests that are left after those.
+    pub left: u32,
+    /// Time until the next one is allowed.
+    pub wait: Duration,
+}
+
+impl Counted {
+    /// From the numbers as text; the wait is in microseconds.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let mut numbers = text.split(' ');
+        let (allowed, left) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+        Some(Self { allowed, left, wait: Duration::from_micros(numbers.next()?.parse().ok()?) })
+    }
+
+    /// The admission of the caller at this place.
+    pub(super) fn admission(self, at: usize) -> Admission {
+        match self.allowed.checked_sub(at + 1) {
+            // Earlier callers have more left.
+            Some(after) => {
+                Admission::Allowed { left: u32::try_from(after).unwrap_or(u32::MAX).saturating_add(self.left) }
+            }
+            None => Admission::Refused { wait: self.wait },
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Takes units from a counter. Concurrent callers of one counter share a write. Each gets the outcome that it would get
 //! if the callers came one after the other.
 
-use super::{Redis, Steps, WriteOutcome};
+use super::{Redis, Steps, WriteOutcome, gather::Caller};
 use crate::{
     Key, StoreError, Take, Told, Withdrawal,
     batch::{Change, Condition},
@@ -21,7 +21,7 @@ impl Redis {
         let Withdrawal { counter, amount, limit } = withdrawal;
         let (this, name) = (self.clone(), self.inner.naming.of(counter.name()));
         let key = counter.clone();
-        self.inner.takes.tell(name, (Wanted { amount, limit }, tell), move |wanted| {
+        self.inner.takes.tell(name, Caller { item: Wanted { amount, limit }, tell }, move |wanted| {
             let (this, key) = (this.clone(), key.clone());
             async move { this.take_for(&key, &wanted).await }
         });

@@ -59,8 +59,9 @@ async fn a_request_is_counted_and_paid_for_in_one_write() {
     let hosts = [Store::open(&config).await.unwrap(), Store::open(&config).await.unwrap()];
     let window = Duration::from_secs(36_000);
     let ask = async |host: &Store, rate: u32, limit: u64| {
-        let quota = (&number(&format!("rate {rate}")), NonZeroU32::new(rate).unwrap(), window);
-        both(host, quota, (&number("units"), 3, limit)).await.unwrap()
+        let (key, counter) = (number(&format!("rate {rate}")), number("units"));
+        let rate_limit = RateLimit { key: &key, rate: NonZeroU32::new(rate).unwrap(), window };
+        both(host, rate_limit, Withdrawal { counter: &counter, amount: 3, limit }).await.unwrap()
     };
     // The rate runs out first.
     let asked = (0..60).map(|n| ask(&hosts[n % 2], 20, 1_000));
@@ -89,7 +90,8 @@ async fn a_request_is_counted_and_paid_for_in_one_write() {
 async fn a_store_of_one_host_leaves_rates_to_it() {
     let Fixture { store, .. } = Fixture::new().await;
     let (key, meter) = (number("rate"), number("units"));
-    let found = both(&store, (&key, NonZeroU32::MIN, Duration::from_secs(1)), (&meter, 1, 1)).await;
+    let rate_limit = RateLimit { key: &key, rate: NonZeroU32::MIN, window: Duration::from_secs(1) };
+    let found = both(&store, rate_limit, Withdrawal { counter: &meter, amount: 1, limit: 1 }).await;
     assert_eq!((found, store.get(&meter).await.unwrap()), (None, None));
     assert_eq!(store.admit(&counted("key", "a"), NonZeroU32::MIN, Duration::from_secs(1)).await, None);
 }

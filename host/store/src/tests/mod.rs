@@ -11,13 +11,11 @@ mod server;
 mod writes;
 
 use std::{
-    num::NonZeroU32,
     path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use tokio::sync::oneshot;
@@ -64,13 +62,8 @@ async fn each() -> [Store; 2] {
 }
 
 /// Calls `admit_and_take` and waits for its result.
-async fn both(
-    store: &Store,
-    (key, rate, window): (&Key<u64>, NonZeroU32, Duration),
-    (counter, amount, limit): (&Key<u64>, u64, u64),
-) -> Option<Metered> {
+async fn both(store: &Store, rate_limit: RateLimit<'_>, withdrawal: Withdrawal<'_>) -> Option<Metered> {
     let (sender, told) = oneshot::channel();
-    let (rate_limit, withdrawal) = (RateLimit { key, rate, window }, Withdrawal { counter, amount, limit });
     store.admit_and_take(rate_limit, withdrawal, move |metered| _ = sender.send(metered));
     told.await.unwrap()
 }

@@ -12,10 +12,11 @@ use tokio::{
 };
 
 use super::{
-    server::{Server, config, free_port, on, until},
+    server::{config, on, until},
     *,
 };
 use crate::{Admission, Batch, OpenError, StoreError, Take};
+use assay_process::redis::{DURABLE, FORGETFUL, Redis, free_port};
 
 /// Forwards connections. After a given number of writes, it closes the connection once the server has answered a write,
 /// before forwarding the answer.
@@ -116,7 +117,7 @@ async fn a_prefix_is_a_store_of_its_own() {
 
 #[tokio::test]
 async fn a_write_whose_answer_is_lost_happens_once() {
-    let server = Server::start();
+    let server = Redis::start(&FORGETFUL);
     let breaker = Breaker::before(server.port).await;
     let store = Store::open(&on(&format!("redis://127.0.0.1:{}", breaker.port))).await.unwrap();
     let meter = number("meter");
@@ -128,21 +129,23 @@ async fn a_write_whose_answer_is_lost_happens_once() {
         assert_eq!(store.get(&meter).await.unwrap(), Some(u64::from(3 * round)));
     }
     // A request with its units is also counted once.
-    let (quota, paid) = ((&number("rate"), NonZeroU32::new(100).unwrap(), Duration::from_secs(36_000)), number("paid"));
+    let (key, paid) = (number("rate"), number("paid"));
+    let (rate, window) = (NonZeroU32::new(100).unwrap(), Duration::from_secs(36_000));
     for round in 1..=20 {
         breaker.lose_after(round % 3);
         let used = u64::from(round);
         let expected = (Admission::Allowed { left: 100 - round }, Some(Take::Taken { used }));
-        assert_eq!(both(&store, quota, (&paid, 1, 100)).await, Some(expected));
+        let withdrawal = Withdrawal { counter: &paid, amount: 1, limit: 100 };
+        let metered = both(&store, RateLimit { key: &key, rate, window }, withdrawal);
+        assert_eq!(metered.await, Some(expected));
         assert_eq!(store.get(&paid).await.unwrap(), Some(used));
     }
 }
 
 #[tokio::test]
 async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
-    let settings = ["--appendonly", "yes", "--appendfsync", "always"];
-    let server = Server::start_in(tempfile::tempdir().unwrap(), free_port(), &settings);
-    let config = config::Store { call_timeout: Duration::from_millis(100), ..server.config() };
+    let server = Redis::start(&DURABLE);
+    let config = config::Store { call_timeout: Duration::from_millis(100), ..on(&server.url()) };
     let store = Store::open(&config).await.unwrap();
     assert_eq!(store.take(&number("a"), 1, 9).await.unwrap(), Take::Taken { used: 1 });
     let (folder, port) = server.kill();
@@ -154,7 +157,7 @@ async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
     assert!(matches!(error, StoreError::Away { .. }), "{error}");
     assert!(store.is_failing());
 
-    let _server = Server::start_in(folder, port, &settings);
+    let _server = Redis::start_in(folder, port, &DURABLE).unwrap();
     until(async || !store.is_failing()).await;
     assert_eq!(store.take(&number("a"), 1, 9).await.unwrap(), Take::Taken { used: 2 });
 }
@@ -172,11 +175,11 @@ async fn what_is_used_of_a_rate_comes_back_and_is_forgotten() {
 
 #[tokio::test]
 async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
-    let server = Server::start();
-    let config = config::Store { count_timeout: Duration::from_millis(50), ..server.config() };
+    let server = Redis::start(&FORGETFUL);
+    let config = config::Store { count_timeout: Duration::from_millis(50), ..on(&server.url()) };
     let store = Store::open(&config).await.unwrap();
     let draw = || async { store.admit(&counted("key", "a"), NonZeroU32::MAX, Duration::from_secs(60)).await };
-    let client = ::redis::Client::open(format!("redis://127.0.0.1:{}", server.port)).unwrap();
+    let client = ::redis::Client::open(server.url()).unwrap();
     let mut other = client.get_multiplexed_async_connection().await.unwrap();
     // The server accepts write commands, but executes them only when the pause ends.
     ::redis::cmd("CLIENT").arg("PAUSE").arg(3_600_000).arg("WRITE").exec_async(&mut other).await.unwrap();
@@ -187,18 +190,14 @@ async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
 
     let (folder, port) = server.kill();
     until(async || draw().await.is_none()).await;
-    let _server = Server::start_in(folder, port, &[]);
+    let _server = Redis::start_in(folder, port, &FORGETFUL).unwrap();
     until(async || draw().await.is_some()).await;
 }
 
 #[tokio::test]
 async fn what_is_no_server_or_an_unsafe_one_is_refused_without_a_secret() {
-    let forgetful = Server::start_in(
-        tempfile::tempdir().unwrap(),
-        free_port(),
-        &["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"],
-    );
-    let closed = Server::start_in(tempfile::tempdir().unwrap(), free_port(), &["--requirepass", "other"]);
+    let forgetful = Redis::start(&["--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"]);
+    let closed = Redis::start(&["--requirepass", "other"]);
     let (evicting, shut) = (forgetful.port, closed.port);
     for (url, part) in [
         (format!("redis://:s3cret@127.0.0.1:{}", free_port()), "refused"),

@@ -8,7 +8,7 @@ use assay_evm::{
     Client, Span, endpoint,
     logs::{Stop, chunk},
 };
-use assay_lending::{Everyone, Market, TermsCache, hints};
+use assay_lending::{Market, Scan, TermsCache, hints};
 use futures::{StreamExt, future::try_join_all, stream};
 
 use crate::Failure;
@@ -29,7 +29,7 @@ pub async fn read(config: &Config, density: f64) -> Result<Bare, Failure> {
     let markets: Arc<[Market]> = chain.markets.iter().cloned().map(Market::new).collect();
     let head = client.head().await?;
     let terms = TermsCache::default().current(&client, &markets, head).await?;
-    let everyone = Everyone::new(markets.clone(), hints(&markets, Some(&terms)));
+    let scan = Scan::new(markets.clone(), hints(&markets, Some(&terms)));
     let from = markets.iter().map(|market| market.config.from_block).min().unwrap_or(0);
     let span = Span { from, to: head.number - chain.finality };
     let width = (LOGS_OF_RANGE as f64 / density) as u64;
@@ -37,7 +37,7 @@ pub async fn read(config: &Config, density: f64) -> Result<Bare, Failure> {
     let limits = config.reading.logs();
     let mut ranges = stream::iter(span.pieces(width.max(1)))
         .map(|span| {
-            let (client, queries) = (&client, everyone.queries());
+            let (client, queries) = (&client, scan.queries());
             chunk(span, limits.range, move |span| async move {
                 let answers = queries.iter().map(|query| client.believed_logs(query, span));
                 Ok(try_join_all(answers).await?.iter().map(Vec::len).sum::<usize>())

@@ -13,6 +13,7 @@ mod venus;
 use std::{path::Path, sync::Arc};
 
 use alloy::primitives::Address;
+
 use assay_chain::Chains;
 use assay_domain::{ChainSnapshot, PoolHistory, Position, Snapshot};
 use assay_store::Store;
@@ -40,10 +41,10 @@ fn position(read: &ChainSnapshot, market: Address) -> Option<&Position> {
 async fn read_after(reader: &Reader, (block, time): (u64, u64), wallets: &[Address]) -> Vec<Arc<Snapshot>> {
     let config = &reader.config;
     let store = Store::open(&config.store).await.unwrap();
-    let mut keeping = config.scoring.snapshots();
-    keeping.past = Some(time + 1);
+    let mut settings = config.reads();
+    settings.snapshots.past = Some(time + 1);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let chains = Chains::connect(&config.chains, &config.reading, &config.prices, &keeping, &store, &tasks, &stop);
+    let chains = Chains::connect(&settings, &store, &tasks, &stop);
     assert_eq!(chains.go_back().await.unwrap()[0].block.number, block);
     let mut read = Vec::new();
     for wallet in wallets {

@@ -8,7 +8,7 @@ use crate::origin::same_names;
 
 /// Element types of ONNX.
 const FLOAT: i64 = 1;
-pub const DOUBLE: i32 = 11;
+pub(crate) const DOUBLE: i32 = 11;
 
 /// Where a tensor comes from.
 enum Source<'a> {
@@ -16,12 +16,12 @@ enum Source<'a> {
     Operator(&'a Operator),
 }
 
-/// Compares the columns of `ensemble` with the features `names`: their number and, where each column is an input, their
+/// Compares the columns of `ensemble` with the features `names`: their number and, if each column is an input, their
 /// names.
 ///
 /// # Errors
 /// The first difference, or the operator that changes figures before the trees.
-pub fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Result<(), String> {
+pub(crate) fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Result<(), String> {
     let (found, single) = source(graph, ensemble.inputs.first(), false)?;
     match found {
         Source::Input(input) => {
@@ -86,7 +86,7 @@ fn source<'a>(
 }
 
 /// The columns of an input.
-pub fn width(input: &Input) -> Result<usize, String> {
+pub(crate) fn width(input: &Input) -> Result<usize, String> {
     let shape = input.holds.as_ref().and_then(|holds| holds.tensor.as_ref()?.shape.as_ref());
     let columns =
         shape.and_then(|shape| usize::try_from(shape.sizes.get(1)?.value).ok()).filter(|columns| *columns > 0);

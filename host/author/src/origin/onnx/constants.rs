@@ -11,7 +11,7 @@ const INT64: i32 = 7;
 
 /// A constant: its numbers in the order of its last size, and its sizes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Constant {
+pub(crate) struct Constant {
     pub sizes: Vec<usize>,
     pub numbers: Vec<f64>,
 }
@@ -34,7 +34,7 @@ impl Constant {
     }
 
     /// One number for each of `width` columns; the same for all if it is a single one.
-    pub fn each(&self, width: usize) -> Option<Vec<f64>> {
+    pub(crate) fn each(&self, width: usize) -> Option<Vec<f64>> {
         match self.numbers.as_slice() {
             [one] => Some(vec![*one; width]),
             numbers => (numbers.len() == width).then(|| numbers.to_vec()),
@@ -42,17 +42,17 @@ impl Constant {
     }
 
     /// The only number.
-    pub fn one(&self) -> Option<f64> {
+    pub(crate) fn one(&self) -> Option<f64> {
         if let [one] = self.numbers[..] { Some(one) } else { None }
     }
 
     /// The numbers as places.
-    pub fn places(&self) -> Vec<usize> {
+    pub(crate) fn places(&self) -> Vec<usize> {
         self.numbers.iter().map(|number| *number as usize).collect()
     }
 
     /// The weights of each of its columns or, if `by_row`, of each of its rows.
-    pub fn units(&self, by_row: bool) -> Option<Vec<Vec<f64>>> {
+    pub(crate) fn units(&self, by_row: bool) -> Option<Vec<Vec<f64>>> {
         let [rows, columns] = self.sizes[..] else { return None };
         if rows == 0 || columns == 0 {
             return None;
@@ -67,7 +67,7 @@ impl Constant {
 }
 
 /// The constants by name: initializers, and operators that make one.
-pub fn constants(graph: &Graph) -> HashMap<&str, Constant> {
+pub(crate) fn constants(graph: &Graph) -> HashMap<&str, Constant> {
     let given = graph.constants.iter().map(|tensor| (tensor.name.as_str(), tensor));
     let made = graph.nodes.iter().filter(|node| node.name == "Constant").filter_map(|node| {
         let value = node.attributes.iter().find(|attribute| attribute.name == "value")?;

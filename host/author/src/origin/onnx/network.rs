@@ -25,7 +25,7 @@ const WHOLE: [i64; 2] = [6, 7];
 
 /// # Errors
 /// The operator that no model has, or what its columns are instead of the features.
-pub fn read(graph: &Graph, names: &[&str]) -> Result<Network, String> {
+pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<Network, String> {
     let mut reader = Reader { constants: constants(graph), symbols: inputs(graph, names)? };
     let linear = graph.nodes.iter().filter(|node| node.name.starts_with("Linear")).count();
     if linear > 1 {

@@ -3,13 +3,13 @@
 use prost::Message;
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Model {
+pub(crate) struct Model {
     #[prost(message, optional, tag = "7")]
     pub graph: Option<Graph>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Graph {
+pub(crate) struct Graph {
     #[prost(message, repeated, tag = "1")]
     pub nodes: Vec<Operator>,
     #[prost(message, repeated, tag = "5")]
@@ -22,7 +22,7 @@ pub struct Graph {
 
 /// `ValueInfoProto`.
 #[derive(Clone, PartialEq, Message)]
-pub struct Input {
+pub(crate) struct Input {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(message, optional, tag = "2")]
@@ -30,13 +30,13 @@ pub struct Input {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Type {
+pub(crate) struct Type {
     #[prost(message, optional, tag = "1")]
     pub tensor: Option<TensorType>,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorType {
+pub(crate) struct TensorType {
     #[prost(int32, tag = "1")]
     pub element: i32,
     #[prost(message, optional, tag = "2")]
@@ -44,20 +44,20 @@ pub struct TensorType {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct TensorShape {
+pub(crate) struct TensorShape {
     #[prost(message, repeated, tag = "1")]
     pub sizes: Vec<Size>,
 }
 
 /// A size that is not fixed is 0.
 #[derive(Clone, PartialEq, Message)]
-pub struct Size {
+pub(crate) struct Size {
     #[prost(int64, tag = "1")]
     pub value: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Tensor {
+pub(crate) struct Tensor {
     #[prost(int64, repeated, tag = "1")]
     pub sizes: Vec<i64>,
     #[prost(int32, tag = "2")]
@@ -73,7 +73,7 @@ pub struct Tensor {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Operator {
+pub(crate) struct Operator {
     #[prost(string, repeated, tag = "1")]
     pub inputs: Vec<String>,
     #[prost(string, repeated, tag = "2")]
@@ -85,7 +85,7 @@ pub struct Operator {
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub struct Attribute {
+pub(crate) struct Attribute {
     #[prost(string, tag = "1")]
     pub name: String,
     #[prost(float, tag = "2")]

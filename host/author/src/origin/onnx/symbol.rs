@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[derive(Debug, Clone, PartialEq)]
-pub enum Symbol {
+pub(crate) enum Symbol {
     Columns(Vec<Column>),
     /// Columns cut to whole numbers.
     Whole(Vec<Column>),
@@ -24,7 +24,7 @@ pub enum Symbol {
 
 /// A network, up to a layer.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Layers {
+pub(crate) struct Layers {
     pub columns: Vec<Column>,
     pub layers: Vec<Layer>,
     pub makes: Makes,
@@ -32,7 +32,7 @@ pub struct Layers {
 
 /// What the last layer makes.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Makes {
+pub(crate) enum Makes {
     /// Its results.
     Results,
     /// Probabilities of the classes 0 and 1 from log-odds, with the label of class 1.
@@ -44,7 +44,7 @@ pub enum Makes {
 }
 
 /// The columns, each multiplied and moved. `None` if one is a category.
-pub fn moved(columns: &[Column], factors: &[f64], offsets: &[f64]) -> Option<Vec<Column>> {
+pub(crate) fn moved(columns: &[Column], factors: &[f64], offsets: &[f64]) -> Option<Vec<Column>> {
     let each = |((column, factor), offset): ((&Column, &f64), &f64)| {
         if column.kind != Kind::Number {
             return (*factor == 1.0 && *offset == 0.0).then_some(*column);
@@ -63,7 +63,7 @@ pub fn moved(columns: &[Column], factors: &[f64], offsets: &[f64]) -> Option<Vec
 }
 
 /// The columns with `fills` in place of absent figures. `None` if one cannot have it.
-pub fn filled(columns: &[Column], fills: &[f64]) -> Option<Vec<Column>> {
+pub(crate) fn filled(columns: &[Column], fills: &[f64]) -> Option<Vec<Column>> {
     let each = |(column, fill): (&Column, &f64)| {
         // The imputer sees the figure as it was changed before.
         let figure = (fill - column.offset) / column.factor;
@@ -76,7 +76,7 @@ pub fn filled(columns: &[Column], fills: &[f64]) -> Option<Vec<Column>> {
 }
 
 /// The columns within bounds.
-pub fn bounded(columns: &[Column], low: f64, high: f64) -> Option<Vec<Column>> {
+pub(crate) fn bounded(columns: &[Column], low: f64, high: f64) -> Option<Vec<Column>> {
     let each = |column: &Column| {
         let bound = |bound: f64| {
             if bound > high {
@@ -93,12 +93,12 @@ pub fn bounded(columns: &[Column], low: f64, high: f64) -> Option<Vec<Column>> {
 }
 
 impl Layers {
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.layers.last().map_or(self.columns.len(), |layer| layer.biases.len())
     }
 
     /// With one more layer. `None` if the weights are not those of its inputs.
-    pub fn with(mut self, weights: Vec<Vec<f64>>, biases: Vec<f64>) -> Option<Self> {
+    pub(crate) fn with(mut self, weights: Vec<Vec<f64>>, biases: Vec<f64>) -> Option<Self> {
         let width = self.width();
         let fits = weights.iter().all(|unit| unit.len() == width) && weights.len() == biases.len();
         if !fits || self.makes != Makes::Results {
@@ -109,7 +109,7 @@ impl Layers {
     }
 
     /// With sums of the last layer that are multiplied and moved. `None` if something follows them.
-    pub fn moved(mut self, factors: &[f64], offsets: &[f64]) -> Option<Self> {
+    pub(crate) fn moved(mut self, factors: &[f64], offsets: &[f64]) -> Option<Self> {
         let last = self.layers.last_mut().filter(|last| last.activation == PLAIN && self.makes == Makes::Results)?;
         for (((unit, bias), factor), offset) in last.weights.iter_mut().zip(&mut last.biases).zip(factors).zip(offsets)
         {
@@ -120,14 +120,14 @@ impl Layers {
     }
 
     /// With this after the sums of the last layer. `None` if something else follows them.
-    pub fn activated(mut self, activation: u32) -> Option<Self> {
+    pub(crate) fn activated(mut self, activation: u32) -> Option<Self> {
         let last = self.layers.last_mut().filter(|last| last.activation == PLAIN && self.makes == Makes::Results)?;
         last.activation = activation;
         Some(self)
     }
 
     /// The probabilities of two classes whose log-odds are the difference of the two sums.
-    pub fn softmax(mut self, class: Option<String>) -> Option<Self> {
+    pub(crate) fn softmax(mut self, class: Option<String>) -> Option<Self> {
         let last = self.layers.last_mut().filter(|last| last.activation == PLAIN && self.makes == Makes::Results)?;
         let ([zero, one], [zero_bias, one_bias]) = (last.weights.as_slice(), last.biases.as_slice()) else {
             return None;
@@ -139,7 +139,7 @@ impl Layers {
     }
 
     /// Whether it is one probability.
-    pub fn is_probability(&self) -> bool {
+    pub(crate) fn is_probability(&self) -> bool {
         let sigmoid = self.layers.last().is_some_and(|last| last.activation == SIGMOID && last.biases.len() == 1);
         matches!(self.makes, Makes::Probability(_)) || (sigmoid && self.makes == Makes::Results)
     }
@@ -148,7 +148,7 @@ impl Layers {
     ///
     /// # Errors
     /// The last layer has several results.
-    pub fn network(mut self) -> Result<Network, String> {
+    pub(crate) fn network(mut self) -> Result<Network, String> {
         let Some(last) = self.layers.last_mut() else { return Err("it computes nothing".into()) };
         if last.biases.len() != 1 {
             return Err(

@@ -1,13 +1,11 @@
 //! The tables of one model.
 
+use maud::{Markup, html};
+
 use super::range;
 use crate::{
     grade::{Band, Check, Grade, HeldOut, Power, Segment, Tenth},
-    page::{
-        chart::share,
-        html::{esc, section as wrap, table},
-        identity::psi,
-    },
+    page::html::{coloured, folded, noted, psi, row, section as wrap, share, table},
     report::Report,
     words::{decimal, grouped, percent, size},
 };
@@ -18,29 +16,29 @@ pub(super) fn hundred(interval: Option<Interval>) -> String {
     range(interval.map(|i| Interval { low: i.low * 100.0, high: i.high * 100.0 }), 1)
 }
 
-pub(crate) fn checks(grade: &Grade) -> String {
+pub(super) fn checks(grade: &Grade) -> Markup {
     if grade.checks.is_empty() {
-        return String::new();
+        return html! {};
     }
+    let word = |passed: bool| if passed { "pass" } else { "fail" };
     let passed = grade.checks.iter().all(|check| check.passed);
-    let row = |check: &Check| {
-        let word = if check.passed { "<b class=\"up\">pass</b>" } else { "<b class=\"down\">fail</b>" };
-        vec![esc(&check.bound), esc(&check.found), word.to_owned()]
-    };
-    let rows: Vec<_> = grade.checks.iter().map(row).collect();
+    let row = |check: &Check| row![check.bound, check.found, coloured(check.passed, word(check.passed))];
     wrap(
-        &format!("Verdict on {}: {}", esc(&grade.model), if passed { "pass" } else { "fail" }),
+        format!("Verdict on {}: {}", grade.model, word(passed)),
         "The bounds that were stated before this run, with --bounds; claims that fail count without being asked for.",
-        &table("Bounds", &["Bound", "Found", "Verdict"], &rows),
+        table("Bounds", row!["Bound", "Found", "Verdict"], grade.checks.iter().map(row)),
     )
 }
 
-pub(crate) fn ranges(grade: &Grade) -> String {
+pub(super) fn ranges(grade: &Grade) -> Markup {
     let most = grade.ranges.iter().filter_map(|band| band.rate).fold(0.0, f64::max);
     let row = |band: &Band| {
-        let remark = if band.enough { "" } else { "<small>fewer than 50 records</small>" };
-        vec![
-            format!("{}{remark}", band.range),
+        row![
+            if band.enough {
+                html! { (band.range) }
+            } else {
+                noted(band.range, "fewer than 50 records")
+            },
             grouped(band.count),
             percent(band.count, grade.count),
             grouped(band.bad),
@@ -48,45 +46,46 @@ pub(crate) fn ranges(grade: &Grade) -> String {
             hundred(band.interval),
         ]
     };
-    let rows: Vec<_> = grade.ranges.iter().map(row).collect();
     let caption = "By range; the intervals are Wilson's over wallets, for as many as the spread between them supports";
-    table(caption, &["Range", "Records", "Share", "Bad", "Bad rate", "95 % interval, %"], &rows) + &dollars(grade)
+    let head = row!["Range", "Records", "Share", "Bad", "Bad rate", "95 % interval, %"];
+    html! { (table(caption, head, grade.ranges.iter().map(row))) (dollars(grade)) }
 }
 
 /// The debt at the dates of the records, and how much of it went bad.
-fn dollars(grade: &Grade) -> String {
+fn dollars(grade: &Grade) -> Markup {
     let sum = |of: fn(&Band) -> f64| grade.ranges.iter().map(of).sum::<f64>();
     let (owed, of_bad) = (sum(|band| band.owed_usd), sum(|band| band.owed_by_bad_usd));
     if owed <= 0.0 {
-        return "<p>No debt is in this file, so it cannot show dollars at risk.</p>\n".into();
+        return html! { p { "No debt is in this file, so it cannot show dollars at risk." } };
     }
     let is_lost = grade.ranges.iter().any(|band| band.lost_usd.is_some());
     let part = |of: f64, all: f64| if all > 0.0 { decimal(Some(of / all * 100.0), 1) } else { "–".into() };
     let whole = |usd: f64| grouped(usd.round() as u64);
-    let lost = |usd: Option<f64>| is_lost.then(|| usd.map_or("–".into(), whole));
-    let row = |name: &str, own: f64, bad: f64, usd: Option<f64>| {
-        let cells = vec![name.to_owned(), whole(own), part(own, owed), whole(bad), part(bad, own)];
-        cells.into_iter().chain(lost(usd)).collect::<Vec<_>>()
+    let row = |name: &str, own: f64, bad: f64, lost: Option<f64>| {
+        let mut row = row![name, whole(own), part(own, owed), whole(bad), part(bad, own)];
+        row.extend(is_lost.then(|| html! { (lost.map_or("–".into(), whole)) }));
+        row
     };
     let bands = grade.ranges.iter().map(|band| row(band.range, band.owed_usd, band.owed_by_bad_usd, band.lost_usd));
     let all_lost = grade.ranges.iter().filter_map(|band| band.lost_usd).reduce(|sum, usd| sum + usd);
-    let rows: Vec<_> = bands.chain([row("all", owed, of_bad, all_lost)]).collect();
-    let mut head = vec!["Range", "At risk, USD", "Share of it, %", "Of the bad, USD", "Share gone bad, %"];
-    head.extend(is_lost.then_some("Lost, USD"));
-    let note = match is_lost {
-        true => "",
-        false => {
-            "<p>The file has no column <code>lost_usd</code>: what a lender lost of the debt of the bad is not known, and at most that debt.</p>\n"
+    let mut head = row!["Range", "At risk, USD", "Share of it, %", "Of the bad, USD", "Share gone bad, %"];
+    head.extend(is_lost.then(|| html! { "Lost, USD" }));
+    let caption = "Dollars by range: the debt at the date of each record, a wallet counted on each of its dates";
+    html! {
+        (table(caption, head, bands.chain([row("all", owed, of_bad, all_lost)])))
+        @if !is_lost {
+            p {
+                "The file has no column " code { "lost_usd" } ": what a lender lost of the debt of the bad is not "
+                "known, and at most that debt."
+            }
         }
-    };
-    table("Dollars by range: the debt at the date of each record, a wallet counted on each of its dates", &head, &rows)
-        + note
+    }
 }
 
-pub(crate) fn tenths(grade: &Grade) -> String {
+pub(super) fn tenths(grade: &Grade) -> Markup {
     let most = grade.tenths.iter().map(|tenth| tenth.row.bad_rate).fold(0.0, f64::max);
     let row = |tenth: &Tenth| {
-        vec![
+        row![
             format!("{} to {}", tenth.row.from, tenth.row.to),
             grouped(tenth.row.count),
             grouped(tenth.row.bad),
@@ -96,19 +95,16 @@ pub(crate) fn tenths(grade: &Grade) -> String {
             decimal(Some(tenth.row.cumulative_bad * 100.0), 1),
         ]
     };
-    let rows: Vec<_> = grade.tenths.iter().map(row).collect();
-    let head = ["Score", "Records", "Bad", "Bad rate", "95 % interval, %", "Lift", "Bad so far, %"];
-    table(
-        "By tenth, lowest scores first; equal scores stay together. Lift is the bad rate over that of the file",
-        &head,
-        &rows,
-    )
+    let head = row!["Score", "Records", "Bad", "Bad rate", "95 % interval, %", "Lift", "Bad so far, %"];
+    let caption =
+        "By tenth, lowest scores first; equal scores stay together. Lift is the bad rate over that of the file";
+    table(caption, head, grade.tenths.iter().map(row))
 }
 
-pub(crate) fn power(report: &Report, grade: &Grade) -> String {
+pub(super) fn power(report: &Report, grade: &Grade) -> Markup {
     let row = |power: &Power| {
-        vec![
-            esc(&power.name),
+        row![
+            power.name,
             decimal(power.auc, 3),
             decimal(power.information_value, 3),
             percent(power.missing, grade.count),
@@ -116,68 +112,60 @@ pub(crate) fn power(report: &Report, grade: &Grade) -> String {
             format!("{} to {}", size(power.from), size(power.to)),
         ]
     };
-    let head = ["", "AUC alone", "Information value", "Missing", "Mean", "From, to"];
-    let rows = |list: &[Power]| list.iter().map(row).collect::<Vec<_>>();
-    let whole = report.sample.records;
-    wrap(
-        &format!("What each part tells: {}", esc(&grade.model)),
-        &format!(
-            "AUC alone is above 0.5 where more goes with good outcomes, and below where more goes with bad ones; an information value under 0.02 tells nothing, \
-             from 0.3 on much. The points of a factor are its weight in the score. {} of {} records of the file have an outcome.",
-            grouped(grade.known),
-            grouped(whole)
-        ),
-        &(table("Points of the factors", &head, &rows(&grade.factors))
-            + "<details><summary>Figures of the features, whether the model reads them or not</summary>\n"
-            + &table("Figures", &head, &rows(&grade.figures))
-            + "</details>\n"),
-    )
-}
-
-pub(crate) fn held_out(grade: &Grade) -> String {
-    let Some(HeldOut { folds, brier, brier_of_base_rate, bins }) = &grade.held_out else {
-        return wrap(
-            &format!("Calibration: {}", esc(&grade.model)),
-            "There are too few outcomes of one kind to fit on some wallets and test on others.",
-            "",
-        );
+    let table = |caption: &str, list: &[Power]| {
+        let head = row!["", "AUC alone", "Information value", "Missing", "Mean", "From, to"];
+        table(caption, head, list.iter().map(row))
     };
-    let rows: Vec<_> = bins
-        .iter()
-        .map(|bin| {
-            let observed = decimal(Some(bin.observed * 100.0), 1);
-            let expected = decimal(Some(bin.expected * 100.0), 1);
-            vec![expected, observed, hundred(Some(bin.interval)), grouped(bin.count), grouped(bin.bad)]
-        })
-        .collect();
-    wrap(
-        &format!("Calibration: {}", esc(&grade.model)),
-        &format!(
-            "Each wallet’s rate is predicted by a logistic curve that was fitted without it ({folds} folds of whole wallets). Brier score {}, against {} for the bad rate alone{}",
-            decimal(Some(*brier), 4),
-            decimal(Some(*brier_of_base_rate), 4),
-            match brier < brier_of_base_rate {
-                true => ".",
-                false =>
-                    ": <b class=\"down\">worse than the bad rate alone</b>, so the score gives no probability here.",
-            }
-        ),
-        &table(
-            "Tenths of the prediction",
-            &["Expected, %", "Observed, %", "95 % interval, %", "Records", "Bad"],
-            &rows,
-        ),
-    )
+    let lead = format!(
+        "AUC alone is above 0.5 where more goes with good outcomes, and below where more goes with bad ones; an \
+         information value under 0.02 tells nothing, from 0.3 on much. The points of a factor are its weight in the \
+         score. {} of {} records of the file have an outcome.",
+        grouped(grade.known),
+        grouped(report.sample.records)
+    );
+    let summary = "Figures of the features, whether the model reads them or not";
+    let body = html! {
+        (table("Points of the factors", &grade.factors))
+        (folded(summary, table("Figures", &grade.figures)))
+    };
+    wrap(format!("What each part tells: {}", grade.model), lead, body)
 }
 
-pub(crate) fn segments(grade: &Grade) -> String {
+pub(super) fn held_out(grade: &Grade) -> Markup {
+    let heading = format!("Calibration: {}", grade.model);
+    let Some(HeldOut { folds, brier, brier_of_base_rate, bins }) = &grade.held_out else {
+        let lead = "There are too few outcomes of one kind to fit on some wallets and test on others.";
+        return wrap(heading, lead, html! {});
+    };
+    let rows = bins.iter().map(|bin| {
+        row![
+            decimal(Some(bin.expected * 100.0), 1),
+            decimal(Some(bin.observed * 100.0), 1),
+            hundred(Some(bin.interval)),
+            grouped(bin.count),
+            grouped(bin.bad),
+        ]
+    });
+    let lead = html! {
+        "Each wallet’s rate is predicted by a logistic curve that was fitted without it (" (folds) " folds of whole "
+        "wallets). Brier score " (decimal(Some(*brier), 4)) ", against " (decimal(Some(*brier_of_base_rate), 4))
+        " for the bad rate alone"
+        @if brier < brier_of_base_rate { "." } @else {
+            ": " (coloured(false, "worse than the bad rate alone")) ", so the score gives no probability here."
+        }
+    };
+    let head = row!["Expected, %", "Observed, %", "95 % interval, %", "Records", "Bad"];
+    wrap(heading, lead, table("Tenths of the prediction", head, rows))
+}
+
+pub(super) fn segments(grade: &Grade) -> Markup {
     let row = |segment: &Segment| {
         let auc = segment.auc.map_or_else(
-            || "–<small>fewer than 20 of a kind</small>".to_owned(),
-            |auc| format!("{}<small>{}</small>", decimal(auc.value, 3), range(auc.interval, 3)),
+            || noted("–", "fewer than 20 of a kind"),
+            |auc| noted(decimal(auc.value, 3), range(auc.interval, 3)),
         );
-        vec![
-            format!("{} {}", esc(&segment.by), esc(&segment.name)),
+        row![
+            format!("{} {}", segment.by, segment.name),
             grouped(segment.count),
             percent(segment.bad, segment.count),
             auc,
@@ -185,37 +173,35 @@ pub(crate) fn segments(grade: &Grade) -> String {
             psi(segment.psi),
         ]
     };
-    let head = ["Segment", "Records", "Bad rate", "AUC", "Mean score", "PSI of the scores"];
-    let rows = |list: &[Segment]| list.iter().map(row).collect::<Vec<_>>();
-    let months = table("By month of the record; the PSI compares with the first one", &head, &rows(&grade.months))
-        + &silent(&grade.months);
-    let others = match grade.segments.is_empty() {
-        true => "<p>Name dimensions with --by, such as chain,protocol or a column, to see where the score does not hold.</p>\n".to_owned(),
-        false => table("By other dimensions; the PSI compares with all records. A wallet can be in several", &head, &rows(&grade.segments)),
+    let table = |caption: &str, list: &[Segment]| {
+        let head = row!["Segment", "Records", "Bad rate", "AUC", "Mean score", "PSI of the scores"];
+        table(caption, head, list.iter().map(row))
     };
-    wrap(
-        &format!("Over time and by segment: {}", esc(&grade.model)),
-        "A score that was fitted on some months is out of time in those after them; one that holds in one segment alone says little of another.",
-        &(months + &others),
-    )
+    let lead = "A score that was fitted on some months is out of time in those after them; one that holds in one \
+                segment alone says little of another.";
+    let others = "By other dimensions; the PSI compares with all records. A wallet can be in several";
+    let body = html! {
+        (table("By month of the record; the PSI compares with the first one", &grade.months))
+        (silent(&grade.months))
+        @if grade.segments.is_empty() {
+            p { "Name dimensions with --by, such as chain,protocol or a column, to see where the score does not hold." }
+        } @else { (table(others, &grade.segments)) }
+    };
+    wrap(format!("Over time and by segment: {}", grade.model), lead, body)
 }
 
 /// The months without a figure: those in which too little happened, and those between the others without a record.
-fn silent(months: &[Segment]) -> String {
+fn silent(months: &[Segment]) -> Markup {
     let few: Vec<_> = months.iter().filter(|month| month.auc.is_none()).map(|month| month.name.as_str()).collect();
     let missing: Vec<_> = months
         .windows(2)
         .filter_map(|pair| Some((pair.first()?, pair.last()?)))
         .flat_map(|(before, after)| between(&before.name, &after.name))
         .collect();
-    let mut words = String::new();
-    if !few.is_empty() {
-        words += &format!("<p>No AUC of {}: fewer than 20 good or bad records there.</p>\n", few.join(", "));
+    html! {
+        @if !few.is_empty() { p { "No AUC of " (few.join(", ")) ": fewer than 20 good or bad records there." } }
+        @if !missing.is_empty() { p { "No record of " (missing.join(", ")) "." } }
     }
-    if !missing.is_empty() {
-        words += &format!("<p>No record of {}.</p>\n", missing.join(", "));
-    }
-    words
 }
 
 /// The months between two others, such as `2021-02` and `2021-04`.

@@ -52,7 +52,7 @@ pub(crate) struct Start {
     pub answers: Answers,
     /// What is known and was checked.
     pub search: Search,
-    /// The first round, where it was sent.
+    /// The first round, if it was sent.
     pub scout: Option<Scout>,
 }
 
@@ -113,7 +113,7 @@ impl Searches {
         (!self.searcher.sparing).then(|| self.tasks.spawn(scout))
     }
 
-    /// The running search for a wallet, or a new one; `None` where too many run.
+    /// The running search for a wallet, or a new one; `None` if too many run.
     pub(crate) fn join(&self, start: Start) -> Option<Job> {
         let job = self.jobs.join_within(MAX_JOBS, start.wallet, || {
             let (view, receiver) = watch::channel(Search::default());
@@ -177,13 +177,13 @@ impl Searcher {
             let scouted = scouted?;
             let mut search = scouted.search;
             let top = Point { block: head.number, nonce: scouted.latest };
-            // Where it fails, the next round asks again.
-            let _ = self.ask((wallet, &mut series), &mut search, top, head).await;
+            // If it fails, the next round asks again.
+            let _ = self.ask(wallet, &mut series, &mut search, top, head).await;
             Some(search)
         };
         // The second round goes out with the question for the nonce: it is the newest one in almost all cases.
         let (facts, ahead) = tokio::join!(Facts::from(answers), ahead);
-        // Where the account cannot be read, the read that asks says so.
+        // If the account cannot be read, the read that asks says so.
         let Some(sent) = facts.ok().and_then(|facts| facts.sent()) else { return Ok(()) };
         *nonce = sent;
         let top = Point { block: head.number, nonce: sent };
@@ -192,7 +192,7 @@ impl Searcher {
         view.send_replace(search.clone());
         while !search.is_over(top) {
             let before = search.clone();
-            let asked = self.ask((wallet, &mut series), &mut search, top, head).await;
+            let asked = self.ask(wallet, &mut series, &mut search, top, head).await;
             view.send_replace(search.clone());
             if search == before {
                 asked?;
@@ -205,7 +205,8 @@ impl Searcher {
     /// One round, and the final block by which it is kept.
     async fn ask(
         &self,
-        (wallet, series): (Address, &mut Series),
+        wallet: Address,
+        series: &mut Series,
         search: &mut Search,
         top: Point,
         head: Block,

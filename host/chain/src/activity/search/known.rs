@@ -11,7 +11,7 @@ pub(crate) struct Known {
     search: Search,
     /// A final block. What was learned through it holds while it is on the chain.
     anchor: Option<Block>,
-    /// The block of the last transaction where that is after the anchor. All that was learned holds while it is on the
+    /// The block of the last transaction if that is after the anchor. All that was learned holds while it is on the
     /// chain.
     tail: Option<Block>,
 }
@@ -41,7 +41,7 @@ impl Known {
         }
     }
 
-    /// The part that does not change any more; `None` where there is none.
+    /// The part that does not change any more; `None` if there is none.
     pub(super) fn record(&self) -> Option<SentProgress> {
         let anchor = self.anchor?;
         let settled = self.search.clone().through(anchor.number);

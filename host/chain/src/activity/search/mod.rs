@@ -1,7 +1,6 @@
 //! The search for the first and the last transaction of a wallet in old state: a pure state machine, what is kept of it
 //! between reads, its questions, and the background jobs that run it.
 
-mod bracket;
 mod jobs;
 mod known;
 mod questions;

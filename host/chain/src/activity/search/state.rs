@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bracket::Bracket;
 use assay_evm::client::Block;
 
 /// Brackets of at most this width get their ends dated: some hours to a week of blocks.
@@ -29,6 +28,35 @@ pub(crate) struct Search {
     missing: BTreeSet<u64>,
 }
 
+/// The blocks among which the nonce of a wallet reached a number: after block `low`, and not later than after `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Bracket {
+    pub low: u64,
+    pub high: u64,
+    /// The nonce after `low` is known; `false` if `low` only marks the end of missing state.
+    pub low_seen: bool,
+}
+
+impl Bracket {
+    pub(super) fn is_over(self) -> bool {
+        self.high <= self.low + 1
+    }
+
+    /// The number of candidate blocks.
+    pub(super) fn width(self) -> u64 {
+        self.high.saturating_sub(self.low)
+    }
+
+    /// At most `probes` blocks that divide it into equal parts.
+    pub(super) fn probes(self, probes: u64) -> BTreeSet<u64> {
+        let parts = u128::from(probes) + 1;
+        let width = u128::from(self.width());
+        let place = |part: u128| self.low + u64::try_from(width * part / parts).unwrap_or(u64::MAX);
+        let inside = |block: &u64| *block > self.low && *block < self.high;
+        (1..parts).map(place).filter(inside).collect()
+    }
+}
+
 /// Questions of one round trip: nonces after blocks, and blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Round {
@@ -40,7 +68,7 @@ pub(super) struct Round {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dated {
     In(Block),
-    /// After the first block and not later than in the second, where such blocks are known.
+    /// After the first block and not later than in the second, if such blocks are known.
     Between(Option<Block>, Option<Block>),
     /// In a block whose state is missing.
     Missing,
@@ -63,7 +91,7 @@ impl Search {
         Self { nonces, ..Self::default() }
     }
 
-    /// Learns the nonce after a block; `None` where the endpoint does not have its state.
+    /// Learns the nonce after a block; `None` if the endpoint does not have its state.
     pub(super) fn learn(&mut self, block: u64, nonce: Option<u64>) {
         match nonce {
             Some(nonce) => _ = self.nonces.insert(block, nonce),
@@ -75,7 +103,7 @@ impl Search {
         self.blocks.insert(block.number, block);
     }
 
-    /// The next questions, at most `probes` nonces for each transaction. Empty where nothing is left to ask.
+    /// The next questions, at most `probes` nonces for each transaction. Empty if nothing is left to ask.
     pub(super) fn round(&self, top: Point, probes: u64) -> Round {
         let mut round = Round::default();
         for target in targets(top) {
@@ -154,7 +182,7 @@ fn targets(top: Point) -> impl Iterator<Item = u64> {
     (top.nonce > 0).then_some(1).into_iter().chain(last)
 }
 
-/// The blocks whose time is of use: all that may be the one, where the probes of this round decide between them; else
+/// The blocks whose time is of use: all that may be the one, if the probes of this round decide between them; else
 /// the ends of a bracket that is narrow enough for a date.
 fn headers(bracket: Bracket, probes: u64) -> impl Iterator<Item = u64> {
     let decided = if probes == SPARING { 1 } else { probes + 1 };

@@ -1,9 +1,8 @@
 use proptest::prelude::*;
 
 use super::{
-    bracket::Bracket,
     known::Known,
-    state::{Dated, Point, Round, Search},
+    state::{Bracket, Dated, Point, Round, Search},
 };
 use crate::activity::records::SentProgress;
 use assay_domain::B256;

@@ -79,7 +79,7 @@ impl Api {
         self.kind
     }
 
-    /// The time for which the API is not asked after a failure; `None` where it may be asked.
+    /// The time for which the API is not asked after a failure; `None` if it may be asked.
     pub(super) fn pause(&self) -> Option<Duration> {
         let until = (*self.paused_until.lock().unwrap_or_else(PoisonError::into_inner))?;
         until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
@@ -117,7 +117,7 @@ impl Api {
     }
 
     /// # Errors
-    /// [`Fault`] where there is no answer. Requests during the pause that follows fail at once.
+    /// [`Fault`] if there is no answer. Requests during the pause that follows fail at once.
     async fn ask(&self, slug: &str, tokens: &[Address]) -> Result<Vec<StatedPrice>, Fault> {
         if let Some(after) = self.pause() {
             return Err(Fault::RateLimited { message: "paused after a failure".into(), after: Some(after) });

@@ -53,7 +53,7 @@ pub(crate) struct External {
     apis: Vec<Api>,
     slugs: HashMap<ChainId, Slugs>,
     lifetime: Duration,
-    /// Dollars for one whole token; `None` where every API answered and none has a price.
+    /// Dollars for one whole token; `None` if every API answered and none has a price.
     answers: Cache<Asset, Option<f64>>,
     /// Tokens that had a price lately.
     priced: Cache<Asset, ()>,
@@ -129,7 +129,7 @@ impl External {
         assets.filter(|asset| !self.answers.contains_key(asset)).collect()
     }
 
-    /// Asks for `own` and for what other callers wait for, after the round before; asks nothing where that round had
+    /// Asks for `own` and for what other callers wait for, after the round before; asks nothing if that round had
     /// the answers.
     async fn ask_in_turn(&self, own: BTreeSet<Asset>) {
         let _round = self.round.lock().await;

@@ -1,10 +1,10 @@
-//! Says how far the index of a chain is: in the log at its start, after each tenth of the blocks or minute, and once it is
-//! in step; and in metrics.
+//! Reports the progress of a chain's index: in the log at its start, after each tenth of the blocks or each minute, and
+//! once it is in step; and in metrics.
 
 use std::time::{Duration, Instant};
 
+use crate::{OnDisk, Progress};
 use assay_domain::ChainId;
-use assay_index::{OnDisk, Progress};
 
 /// Longest time between two lines of a reading.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -29,28 +29,28 @@ struct Reading {
 }
 
 impl Report {
-    pub fn new(chain: ChainId) -> Self {
+    pub(crate) fn new(chain: ChainId) -> Self {
         Self { chain, since: Instant::now(), appended: None, weighed: None, reading: None }
     }
 
     /// Since when the index is read.
-    pub fn since(&self) -> Instant {
+    pub(crate) fn since(&self) -> Instant {
         self.since
     }
 
-    /// The time since the last blocks were appended; long where none were.
-    pub fn idle(&self) -> Duration {
+    /// The time since the last blocks were appended; long if none were.
+    pub(crate) fn idle(&self) -> Duration {
         self.appended.map_or(Duration::MAX, |appended| appended.elapsed())
     }
 
     /// Shows in the metrics whether the index goes on.
-    pub fn goes_on(&self, goes_on: bool) {
+    pub(crate) fn goes_on(&self, goes_on: bool) {
         let stopped = if goes_on { 0.0 } else { 1.0 };
         metrics::gauge!("assay_index_stopped", "chain" => self.chain.to_string()).set(stopped);
     }
 
     /// Whether it is time to look at the files again.
-    pub fn is_to_weigh(&mut self) -> bool {
+    pub(crate) fn is_to_weigh(&mut self) -> bool {
         let is_due = self.weighed.is_none_or(|weighed| weighed.elapsed() >= MINUTE);
         if is_due {
             self.weighed = Some(Instant::now());
@@ -59,13 +59,13 @@ impl Report {
     }
 
     /// Shows in the metrics what the index of all chains takes.
-    pub fn weighed(&self, found: OnDisk) {
+    pub(crate) fn weighed(&self, found: OnDisk) {
         metrics::gauge!("assay_index_bytes").set(found.bytes as f64);
         metrics::gauge!("assay_index_set_aside").set(found.set_aside as f64);
     }
 
     /// A reading of the blocks after `progress` through `to` begins.
-    pub fn begin(&mut self, progress: &Progress, to: u64, queries: usize) {
+    pub(crate) fn begin(&mut self, progress: &Progress, to: u64, queries: usize) {
         let from = progress.next();
         if self.reading.is_some() || to.saturating_sub(from) < FEW {
             return;
@@ -76,7 +76,7 @@ impl Report {
     }
 
     /// Shows in the metrics how far `progress` is, of the blocks through `to`.
-    pub fn show(&self, progress: &Progress, to: u64) {
+    pub(crate) fn show(&self, progress: &Progress, to: u64) {
         let Some(through) = progress.through() else { return };
         let chain = self.chain.to_string();
         let gauge = |name: &'static str, value: u64| metrics::gauge!(name, "chain" => chain.clone()).set(value as f64);
@@ -86,7 +86,7 @@ impl Report {
     }
 
     /// The blocks of `progress` were appended, of those through `to`.
-    pub fn reached(&mut self, progress: &Progress, to: u64) {
+    pub(crate) fn reached(&mut self, progress: &Progress, to: u64) {
         let Some(through) = progress.through() else { return };
         let (now, chain, through) = (Instant::now(), self.chain, through.number);
         self.appended = Some(now);

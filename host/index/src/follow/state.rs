@@ -1,4 +1,4 @@
-//! What the reader of an index and the readers of wallets tell each other.
+//! The state that the task of an index shares with the readers of wallets.
 
 use std::sync::{
     Arc, OnceLock,
@@ -7,19 +7,19 @@ use std::sync::{
 
 use tokio::sync::{Notify, watch};
 
+use crate::Index;
 use assay_domain::{Address, B256, ChainId};
 use assay_evm::Block;
-use assay_index::Index;
 
-/// How far the index of a chain is.
+/// How far the index of a chain has read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexState {
     /// The last block that it has.
     pub through: Option<u64>,
     pub hash: Option<B256>,
-    /// The last block that it is to have: the newest final one.
+    /// The newest final block, which it reads to.
     pub settled: Option<u64>,
-    /// Why it does not go on now.
+    /// Why it makes no progress now.
     pub trouble: Option<String>,
 }
 
@@ -30,13 +30,13 @@ impl IndexState {
     }
 }
 
-/// Shared by the reader of a chain's index and the readers of wallets.
+/// Shared by the task of a chain's index and the readers of wallets.
 #[derive(Debug)]
-pub(crate) struct State {
+pub struct State {
     pub chain: ChainId,
     /// Set once it is open.
     pub index: OnceLock<Index>,
-    /// The last block that counts, where the chain is read as it was in the past.
+    /// The last block that counts if the chain is read as it was in the past.
     end: OnceLock<Block>,
     progress: watch::Sender<IndexState>,
     first_wallet: OnceLock<Address>,
@@ -57,14 +57,14 @@ impl State {
         })
     }
 
-    /// Records that `wallet` was asked for. With the second one, the index is worth its requests.
+    /// Records that `wallet` was requested. From the second wallet on, the index saves requests.
     pub fn asked_for(&self, wallet: Address) {
         if *self.first_wallet.get_or_init(|| wallet) != wallet && !self.is_wanted.swap(true, Ordering::Relaxed) {
             self.wanted.notify_one();
         }
     }
 
-    /// From now on, a wallet's history ends at `block`, also where the index goes further.
+    /// From now on, a wallet's history ends at `block`, even if the index has later blocks.
     pub fn end_at(&self, block: Block) {
         self.end.get_or_init(|| block);
     }
@@ -73,7 +73,7 @@ impl State {
         self.end.get().copied()
     }
 
-    /// Completes when a second wallet was asked for.
+    /// Completes when a second wallet was requested.
     pub async fn wanted(&self) {
         while !self.is_wanted.load(Ordering::Relaxed) {
             self.wanted.notified().await;

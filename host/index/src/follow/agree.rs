@@ -9,72 +9,67 @@ use super::{
     asked::Asked,
     indexer::{Indexer, Trouble},
 };
+use crate::{Checkpoint, Index, IndexError, IndexedMarket, Progress};
 use assay_domain::Address;
 use assay_evm::{Fault, client::pinned};
-use assay_index::{Checkpoint, Index, IndexedMarket, Progress};
-use assay_lending::Everyone;
+use assay_lending::Scan;
 
 /// Looks for a checkpoint before new contracts, each twice as far back as the one before.
 const LOOKS: u32 = 7;
 
 /// An index with what it is gone on with.
 pub(super) struct Agreed {
-    pub everyone: Arc<Everyone>,
+    pub scan: Arc<Scan>,
     pub progress: Progress,
 }
 
 impl Indexer {
-    /// The index of this chain, begun where there is none, and without blocks that were replaced.
-    pub(super) async fn agree(&self, index: &Index, everyone: Everyone) -> Result<Agreed, Trouble> {
+    /// The index of this chain, begun if there is none, and without blocks that were replaced.
+    pub(super) async fn agree(&self, index: &Index, scan: Scan) -> Result<Agreed, Trouble> {
         let progress = match self.with(index, |index, chain| index.progress(chain)).await? {
-            None => self.begin(index, &everyone).await?,
-            Some(progress) if self.answers(&progress, &everyone) => progress,
-            Some(progress) => self.asked_otherwise(index, progress, &everyone).await?,
+            None => self.begin(index, &scan).await?,
+            Some(progress) if self.answers(&progress, &scan) => progress,
+            Some(progress) => self.asked_otherwise(index, progress, &scan).await?,
         };
         let progress = self.still_there(index, progress).await?;
-        Ok(Agreed { everyone: Arc::new(everyone), progress })
+        Ok(Agreed { scan: Arc::new(scan), progress })
     }
 
-    async fn begin(&self, index: &Index, everyone: &Everyone) -> Result<Progress, Trouble> {
-        let places: Vec<usize> = (0..self.markets.len()).filter(|place| everyone.reads(*place)).collect();
+    async fn begin(&self, index: &Index, scan: &Scan) -> Result<Progress, Trouble> {
+        let places: Vec<usize> = (0..self.markets.len()).filter(|place| scan.reads(*place)).collect();
         let configs = places.iter().filter_map(|place| self.markets.get(*place)).map(|market| &market.config);
         let markets: Vec<_> = configs
             .map(|config| IndexedMarket { protocol: config.protocol, address: config.address, from: config.from_block })
             .collect();
-        let asked = Asked::of(everyone, &places).bytes();
+        let asked = Asked::of(scan, &places).bytes();
         self.with(index, move |index, chain| index.begin(chain, &markets, &asked)).await
     }
 
-    /// Whether the index has what `everyone` reads, all of it and no more.
-    fn answers(&self, progress: &Progress, everyone: &Everyone) -> bool {
-        let asked = self.places(progress, everyone).map(|places| Asked::of(everyone, &places).bytes());
+    /// Whether the index has what `scan` reads, all of it and no more.
+    fn answers(&self, progress: &Progress, scan: &Scan) -> bool {
+        let asked = self.places(progress, scan).map(|places| Asked::of(scan, &places).bytes());
         asked.is_some_and(|asked| asked == progress.asked)
     }
 
-    /// The places of the index's markets among those of the chain; `None` where they are not those that `everyone`
+    /// The places of the index's markets among those of the chain; `None` if they are not those that `scan`
     /// reads, or one was not read from its first block.
-    fn places(&self, progress: &Progress, everyone: &Everyone) -> Option<Vec<usize>> {
+    fn places(&self, progress: &Progress, scan: &Scan) -> Option<Vec<usize>> {
         let place = |known: &IndexedMarket| {
             let is_it = |place: &usize| {
                 let config = self.markets.get(*place).map(|market| &market.config);
-                config.is_some_and(|config| is_read_as(known, config)) && everyone.reads(*place)
+                config.is_some_and(|config| is_read_as(known, config)) && scan.reads(*place)
             };
             (0..self.markets.len()).find(is_it)
         };
         let places: Vec<usize> = progress.markets.iter().map(place).collect::<Option<_>>()?;
-        let read = (0..self.markets.len()).filter(|place| everyone.reads(*place)).count();
+        let read = (0..self.markets.len()).filter(|place| scan.reads(*place)).count();
         (places.len() == read).then_some(places)
     }
 
-    /// An index of which something else was asked. Where only contracts were added that did not exist at its end, or at
+    /// An index of which something else was asked. If only contracts were added that did not exist at its end, or at
     /// an earlier checkpoint, it is gone on with there. Otherwise the chain is read again.
-    async fn asked_otherwise(
-        &self,
-        index: &Index,
-        progress: Progress,
-        everyone: &Everyone,
-    ) -> Result<Progress, Trouble> {
-        if let Some((asked, added)) = self.added(&progress, everyone)
+    async fn asked_otherwise(&self, index: &Index, progress: Progress, scan: &Scan) -> Result<Progress, Trouble> {
+        if let Some((asked, added)) = self.added(&progress, scan)
             && let Some(before) = self.before(&progress, &added).await?
         {
             tracing::info!(
@@ -97,19 +92,19 @@ impl Indexer {
         );
         self.state.set(|state| (state.through, state.hash) = (None, None));
         self.with(index, |index, chain| index.forget(chain)).await?;
-        self.begin(index, everyone).await
+        self.begin(index, scan).await
     }
 
-    /// What is asked now and the contracts that are new in it, where everything else is as it was.
-    fn added(&self, progress: &Progress, everyone: &Everyone) -> Option<(Asked, BTreeSet<Address>)> {
-        let places = self.places(progress, everyone)?;
-        let (old, new) = (Asked::read(&progress.asked, places.len())?, Asked::of(everyone, &places));
+    /// What is asked now and the contracts that are new in it, if everything else is as it was.
+    fn added(&self, progress: &Progress, scan: &Scan) -> Option<(Asked, BTreeSet<Address>)> {
+        let places = self.places(progress, scan)?;
+        let (old, new) = (Asked::read(&progress.asked, places.len())?, Asked::of(scan, &places));
         let added: BTreeSet<Address> = new.contracts.difference(&old.contracts).copied().collect();
-        let without = Asked::of(&everyone.without(&added), &places);
+        let without = Asked::of(&scan.without(&added), &places);
         (without == old).then_some((new, added))
     }
 
-    /// The newest checkpoint at which none of `contracts` existed, as far as the endpoint keeps the state of that block.
+    /// The newest checkpoint at which none of `contracts` existed, if the endpoint keeps the state of that block.
     async fn before(&self, progress: &Progress, contracts: &BTreeSet<Address>) -> Result<Option<Checkpoint>, Fault> {
         for look in 0..LOOKS {
             let back = (1_usize << look) - 1;
@@ -149,12 +144,12 @@ impl Indexer {
         let back_to = last.map_or(0, |last| last.number);
         self.with(index, move |index, chain| {
             index.truncate(chain, back_to)?;
-            index.progress(chain)?.ok_or(assay_index::IndexError::Unknown(chain))
+            index.progress(chain)?.ok_or(IndexError::Unknown(chain))
         })
         .await
     }
 
-    /// Whether the chain has each of these blocks. One that is not there at all was not replaced: the endpoint is behind.
+    /// Whether the chain has each of these blocks. An error if a block is missing altogether: the endpoint is behind.
     async fn has(&self, checkpoints: &[Checkpoint]) -> Result<Vec<bool>, Fault> {
         let numbers: Vec<u64> = checkpoints.iter().map(|checkpoint| checkpoint.number).collect();
         let blocks = self.client.blocks(&numbers).await?;

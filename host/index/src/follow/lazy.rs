@@ -1,33 +1,33 @@
-//! The folder of the index, which the chains share. It is opened once, when the first of them needs it.
+//! The index that all chains share. Its folder is opened once, when the first chain needs it.
 
 use std::{path::PathBuf, time::Duration};
 
 use tokio::{sync::OnceCell, task::spawn_blocking, time::sleep};
 
-use assay_index::{Index, IndexError};
+use crate::{Index, IndexError};
 
 /// A process that has just ended may still hold the folder for a moment.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub struct LazyIndex {
     folder: PathBuf,
-    /// `None` where it cannot be opened.
+    /// `None` if it cannot be opened.
     opened: OnceCell<Option<Index>>,
 }
 
-impl Shelf {
+impl LazyIndex {
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, opened: OnceCell::new() }
     }
 
-    /// Whether an earlier process has begun one.
+    /// Whether an earlier process created the folder.
     pub fn exists(&self) -> bool {
         self.folder.is_dir()
     }
 
-    /// The index; `None` where it cannot be opened, which a warning has said.
+    /// The index; `None` if it cannot be opened, which is logged.
     pub async fn index(&self) -> Option<Index> {
         self.opened.get_or_init(|| self.open()).await.clone()
     }

@@ -163,28 +163,28 @@ proptest! {
     fn all_wallets_together_are_what_each_is_alone(logs in prop::collection::vec(any_log(), 0..60)) {
         let (markets, chain) = (markets(), placed(logs));
         let hints = hints(&markets);
-        let everyone = Everyone::new(markets.clone(), hints.clone());
-        let asked = |log: &&Log| everyone.queries().iter().any(|query| answers(log, query, SPAN));
+        let scan = Scan::new(markets.clone(), hints.clone());
+        let asked = |log: &&Log| scan.queries().iter().any(|query| answers(log, query, SPAN));
         // Several queries may return the same log.
         let answer: Vec<Log> = chain.iter().chain(&chain).filter(asked).cloned().collect();
-        let found = everyone.entries(answer).unwrap();
+        let found = scan.entries(answer).unwrap();
         for wallet in wallets() {
             let together: Vec<_> = found.iter().filter(|part| part.wallet == wallet).cloned().collect();
             prop_assert_eq!(together, alone(&markets, &hints, wallet, &chain));
         }
-        prop_assert!(found.iter().all(|part| Everyone::is_wallet(&markets, part.wallet)));
+        prop_assert!(found.iter().all(|part| Scan::is_wallet(&markets, part.wallet)));
     }
 }
 
 #[test]
 fn all_markets_are_three_queries() {
     let markets = markets();
-    let everyone = Everyone::new(markets.clone(), hints(&markets));
+    let scan = Scan::new(markets.clone(), hints(&markets));
     let shape = |query: &LogQuery| (query.addresses.len(), query.topics.each_ref().map(Vec::len));
-    let [all, from, to] = everyone.queries() else { panic!("{:?}", everyone.queries()) };
+    let [all, from, to] = scan.queries() else { panic!("{:?}", scan.queries()) };
     assert_eq!((all.addresses.len(), shape(from), shape(to)), (11, (1, [1, 2, 0, 0]), (1, [1, 0, 2, 0])));
     assert!(all.topics[1..].iter().all(Vec::is_empty));
-    let pool = Everyone::new(markets[..1].into(), [Some(Vec::new())].into());
+    let pool = Scan::new(markets[..1].into(), [Some(Vec::new())].into());
     assert_eq!(pool.queries().iter().map(shape).collect::<Vec<_>>(), [(1, [5, 0, 0, 0])]);
 }
 
@@ -196,7 +196,7 @@ fn other_hints_are_another_question() {
     fewer[0] = Some(Vec::new());
     fewer[4] = None;
     fewer[2].as_mut().unwrap().reverse();
-    let [one, other] = [all, fewer.into()].map(|hints| Everyone::new(markets.clone(), hints));
+    let [one, other] = [all, fewer.into()].map(|hints| Scan::new(markets.clone(), hints));
     assert_ne!(one.asked(0), other.asked(0));
     assert_eq!((one.asked(1), one.asked(2)), (other.asked(1), other.asked(2)));
     assert!(one.reads(4) && !other.reads(4) && other.asked(4).is_none());
@@ -205,15 +205,15 @@ fn other_hints_are_another_question() {
 #[test]
 fn an_event_without_a_time_is_no_entry() {
     let markets = markets();
-    let everyone = Everyone::new(markets.clone(), hints(&markets));
+    let scan = Scan::new(markets.clone(), hints(&markets));
     let signature = markets[1].protocol.signatures()[0];
     let mut topics = vec![signature.topic0, B256::ZERO, B256::ZERO, B256::ZERO];
     topics[signature.wallet_at] = wallets()[0].into_word();
     let inner = alloy::primitives::Log { address: address(2), data: LogData::new_unchecked(topics, Bytes::new()) };
     let mut log = placed(vec![(Log { inner, ..Log::default() }, false)]).remove(0);
-    assert!(everyone.untimed(std::slice::from_ref(&log)).is_empty());
-    assert_eq!(everyone.entries(vec![log.clone()]).unwrap().len(), 1);
+    assert!(scan.untimed(std::slice::from_ref(&log)).is_empty());
+    assert_eq!(scan.entries(vec![log.clone()]).unwrap().len(), 1);
     log.block_timestamp = None;
-    assert_eq!(everyone.untimed(std::slice::from_ref(&log)), BTreeSet::from([SPAN.from]));
-    assert!(everyone.entries(vec![log]).is_err());
+    assert_eq!(scan.untimed(std::slice::from_ref(&log)), BTreeSet::from([SPAN.from]));
+    assert!(scan.entries(vec![log]).is_err());
 }

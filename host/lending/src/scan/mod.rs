@@ -37,7 +37,7 @@ const VERSION: u8 = 1;
 
 /// Reads all wallets in the markets whose hints are known.
 #[derive(Debug)]
-pub struct Everyone {
+pub struct Scan {
     markets: Arc<[Market]>,
     hints: AllHints,
     queries: Vec<LogQuery>,
@@ -55,7 +55,7 @@ pub struct WalletEntries {
     pub entries: Vec<Entry>,
 }
 
-impl Everyone {
+impl Scan {
     /// `hints` has one entry per market; a market with `None` is not read.
     pub fn new(markets: Arc<[Market]>, hints: AllHints) -> Self {
         let (queries, marks, roles) =

@@ -4,9 +4,9 @@ use futures::{FutureExt, future::BoxFuture};
 use tokio::task::spawn_blocking;
 
 use super::{asked::Asked, state::State};
+use crate::{History, Index};
 use assay_domain::{Address, ChainId};
 use assay_evm::Block;
-use assay_index::{History, Index};
 use assay_lending::{Indexed, IndexedMarket};
 
 impl assay_lending::Index for State {

@@ -6,10 +6,10 @@ use alloy::rpc::types::Log;
 use futures::future::try_join_all;
 
 use super::indexer::Indexer;
+use crate::Check;
 use assay_domain::B256;
 use assay_evm::{Block, Client, Fault, Span};
-use assay_index::Check;
-use assay_lending::{Everyone, WalletEntries};
+use assay_lending::{Scan, WalletEntries};
 
 /// What the logs of a part of a span say, how many they are, and how they were checked.
 pub(super) struct Piece {
@@ -19,20 +19,20 @@ pub(super) struct Piece {
 }
 
 impl Indexer {
-    /// The entries of `span`, from checked logs; `follows` where it is one of few new blocks.
-    pub(super) async fn fetch(&self, everyone: &Everyone, span: Span, follows: bool) -> Result<Piece, Fault> {
+    /// The entries of `span`, from checked logs; `follows` if it is one of few new blocks.
+    pub(super) async fn fetch(&self, scan: &Scan, span: Span, follows: bool) -> Result<Piece, Fault> {
         metrics::counter!("assay_index_ranges_total", "chain" => self.chain.to_string()).increment(1);
-        let logs = self.logs_at(&self.client, everyone, span).await?;
-        let (mut logs, check) = self.checked(everyone, span, logs, follows).await?;
-        self.add_times(everyone, &mut logs).await?;
+        let logs = self.logs_at(&self.client, scan, span).await?;
+        let (mut logs, check) = self.checked(scan, span, logs, follows).await?;
+        self.add_times(scan, &mut logs).await?;
         let count = logs.len();
         // On the thread that has just parsed the logs: another one would fetch their memory again.
-        Ok(Piece { wallets: everyone.entries(logs)?, logs: count, check })
+        Ok(Piece { wallets: scan.entries(logs)?, logs: count, check })
     }
 
     /// What the endpoint of `client` answers to all queries over `span`.
-    pub(super) async fn logs_at(&self, client: &Client, everyone: &Everyone, span: Span) -> Result<Vec<Log>, Fault> {
-        let queries = everyone.queries();
+    pub(super) async fn logs_at(&self, client: &Client, scan: &Scan, span: Span) -> Result<Vec<Log>, Fault> {
+        let queries = scan.queries();
         self.budget.spend(queries.len()).await;
         let answers = try_join_all(queries.iter().map(|query| client.believed_logs(query, span))).await?;
         Ok(answers
@@ -45,8 +45,8 @@ impl Indexer {
     }
 
     /// Looks up the times that the endpoint did not return with the logs.
-    async fn add_times(&self, everyone: &Everyone, logs: &mut [Log]) -> Result<(), Fault> {
-        let untimed: Vec<u64> = everyone.untimed(logs).into_iter().collect();
+    async fn add_times(&self, scan: &Scan, logs: &mut [Log]) -> Result<(), Fault> {
+        let untimed: Vec<u64> = scan.untimed(logs).into_iter().collect();
         let mut times = HashMap::<B256, u64>::new();
         for part in untimed.chunks(100) {
             self.budget.spend(1).await;

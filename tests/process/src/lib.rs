@@ -1,5 +1,7 @@
 //! Child processes that end with the process that started them, even when it is killed.
 
+pub mod redis;
+
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -12,9 +14,9 @@ use tokio::sync::watch;
 /// Lines of output kept for an error message.
 const KEPT: usize = 40;
 
-/// The input of the shell is a pipe from this process. When the pipe closes, `cat` ends and the shell ends the child: with
-/// SIGKILL, or with SIGTERM and ten seconds later SIGKILL. The shell closes its own output first, so that the child's
-/// output ends with the child.
+/// The input of the shell is a pipe from this process. When the pipe closes, `cat` ends and the shell ends the child:
+/// with SIGKILL, or with SIGTERM and ten seconds later SIGKILL. The shell closes its own output first, so that the
+/// child's output ends with the child.
 const GUARD: &str = r#"
 "$@" </dev/null & child=$!
 exec >/dev/null 2>&1

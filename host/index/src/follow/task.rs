@@ -13,10 +13,9 @@ use super::{
     ranges::Ranges,
     report::Report,
 };
-use crate::config::IndexMode;
+use crate::{Index, config::IndexMode};
 use assay_evm::Block;
-use assay_index::Index;
-use assay_lending::{Everyone, hints};
+use assay_lending::{Scan, hints};
 
 /// Time between two rounds; the next one after a failure.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -43,7 +42,7 @@ impl Indexer {
             self.useful().await;
         }
         let mut report = Report::new(self.chain);
-        let Some(index) = self.shelf.index().await else { return report.goes_on(false) };
+        let Some(index) = self.folder.index().await else { return report.goes_on(false) };
         let index = self.state.index.get_or_init(|| index);
         loop {
             let round = self.round(index, &mut report).await;
@@ -66,10 +65,10 @@ impl Indexer {
 
     /// Opens an index that exists, and reads no new blocks.
     async fn show(&self) {
-        if !self.shelf.exists() {
+        if !self.folder.exists() {
             return;
         }
-        let Some(index) = self.shelf.index().await else { return };
+        let Some(index) = self.folder.index().await else { return };
         let progress = self.with(&index, |index, chain| index.progress(chain)).await;
         let through = progress.ok().flatten().and_then(|progress| progress.through());
         self.state.index.get_or_init(|| index);
@@ -79,11 +78,11 @@ impl Indexer {
         });
     }
 
-    /// Completes once an endpoint has refused a range, a second wallet was asked for, or where an earlier process has
+    /// Completes once an endpoint has refused a range, a second wallet was asked for, or if an earlier process has
     /// begun the index.
     async fn useful(&self) {
-        if self.shelf.exists()
-            && let Some(index) = self.shelf.index().await
+        if self.folder.exists()
+            && let Some(index) = self.folder.index().await
             && self.with(&index, |index, chain| index.progress(chain)).await.is_ok_and(|found| found.is_some())
         {
             return;
@@ -98,8 +97,8 @@ impl Indexer {
     async fn round(self: &Arc<Self>, index: &Index, report: &mut Report) -> Result<(), Trouble> {
         let head = self.client.head().await?;
         let Some(settled) = head.number.checked_sub(self.finality) else { return Ok(()) };
-        let Some(everyone) = self.everyone(head, report.since(), index).await? else { return Ok(()) };
-        let mut agreed = self.agree(index, everyone).await?;
+        let Some(scan) = self.scan(head, report.since(), index).await? else { return Ok(()) };
+        let mut agreed = self.agree(index, scan).await?;
         let (through, next) = (agreed.progress.through(), agreed.progress.next());
         self.state.set(|state| {
             state.through = through.map(|through| through.number);
@@ -116,7 +115,7 @@ impl Indexer {
 
     /// The reading of all markets that answer; `None` while none does. One that the index has is waited for, and at the
     /// beginning every one for a while.
-    async fn everyone(&self, head: Block, since: Instant, index: &Index) -> Result<Option<Everyone>, Trouble> {
+    async fn scan(&self, head: Block, since: Instant, index: &Index) -> Result<Option<Scan>, Trouble> {
         let terms = self.terms.current(&self.client, &self.markets, head).await?;
         let known = self.with(index, |index, chain| index.progress(chain)).await?;
         let mut found = hints(&self.markets, Some(&terms)).to_vec();
@@ -129,6 +128,6 @@ impl Indexer {
             *hints = hints.take().filter(|_| terms.is_some());
         }
         let answers = found.iter().any(Option::is_some);
-        Ok(answers.then(|| Everyone::new(self.markets.clone(), found.into())))
+        Ok(answers.then(|| Scan::new(self.markets.clone(), found.into())))
     }
 }

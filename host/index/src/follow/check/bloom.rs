@@ -1,5 +1,5 @@
-//! The blooms in the headers of blocks. One that has a contract with a signature says that the block may have such a log;
-//! one that has not proves that it has none.
+//! The blooms in block headers. A bloom with a contract and a signature means that the block may have such a log; one
+//! without them proves that it has none.
 
 use std::collections::HashSet;
 
@@ -9,10 +9,10 @@ use alloy::{
 };
 use serde::Deserialize;
 
-use crate::index::indexer::Indexer;
+use crate::follow::indexer::Indexer;
 use assay_domain::B256;
 use assay_evm::{Fault, Span, client::ask_block};
-use assay_lending::{Everyone, Mark};
+use assay_lending::{Mark, Scan};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -22,10 +22,10 @@ struct Header {
 }
 
 impl Indexer {
-    /// Whether `logs` may lack some of `span`, by the blooms of its blocks; `None` where the headers have no blooms.
-    pub(super) async fn lacks(&self, everyone: &Everyone, span: Span, logs: &[Log]) -> Result<Option<bool>, Fault> {
+    /// Whether `logs` may lack some of `span`, by the blooms of its blocks; `None` if the headers have no blooms.
+    pub(super) async fn lacks(&self, scan: &Scan, span: Span, logs: &[Log]) -> Result<Option<bool>, Fault> {
         let blocks: Vec<u64> = (span.from..=span.to).collect();
-        let marks = everyone.marks();
+        let marks = scan.marks();
         let (mut lacks, mut blooms) = (false, false);
         for part in blocks.chunks(100) {
             self.budget.spend(1).await;

@@ -2,7 +2,7 @@
 
 use alloy::{primitives::map::HashMap, rpc::types::Log};
 
-use super::Everyone;
+use super::Scan;
 use crate::{
     hints::{AllHints, Naming},
     market::Market,
@@ -59,7 +59,7 @@ impl Roles {
             let roles = log.topic0().and_then(|topic0| self.0.get(&(log.address(), *topic0)));
             for Role { market, is_hint, naming } in roles.into_iter().flatten().copied() {
                 let wallets = named(naming, log.topics()).into_iter().flatten().filter_map(address);
-                let wallets = wallets.filter(|wallet| Everyone::is_wallet(markets, *wallet));
+                let wallets = wallets.filter(|wallet| Scan::is_wallet(markets, *wallet));
                 found.extend(wallets.map(|wallet| Mention { wallet, market, is_hint, log: index }));
             }
         }

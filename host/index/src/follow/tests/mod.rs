@@ -9,15 +9,14 @@ use tempfile::TempDir;
 use tokio::{task::JoinHandle, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{Indexer, Shelf, State, budget::Budget};
-use crate::config::IndexMode;
+use super::{Budget, Indexer, LazyIndex, State};
+use crate::{Checked, Index, IndexError, WalletEntries, config::IndexMode};
 use assay_domain::{Address, PoolHistory, Protocol, Secret};
 use assay_evm::{
     Client,
     config::{Endpoints, LogLimits, RpcLimits},
     endpoint,
 };
-use assay_index::{Checked, Index, IndexError, WalletEntries};
 use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, config::MarketConfig, hints};
 use assay_store::{Store, config::Store as StoreConfig};
 use node::{Chain, Node, POOL, wallet};
@@ -69,7 +68,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         mode: IndexMode::On,
         follows: true,
         budget: Budget::new(0),
-        shelf: Arc::new(Shelf::new(folder.join("index"))),
+        folder: Arc::new(LazyIndex::new(folder.join("index"))),
         state: state.clone(),
     });
     Running { state, task: tokio::spawn(indexer.run()), client, markets }
@@ -82,7 +81,7 @@ impl Running {
         assert!(reached.is_ok(), "{:?}", self.state.watch().borrow());
     }
 
-    /// The history of `wallet`, from the index where `indexed`.
+    /// The history of `wallet`, from the index if `indexed`.
     async fn history(&self, wallet: Address, indexed: bool) -> Vec<PoolHistory> {
         let folder = tempfile::tempdir().unwrap();
         let config = StoreConfig::embedded(folder.path().join("assay.redb"));

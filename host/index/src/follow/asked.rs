@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use alloy::primitives::Bytes;
 
 use assay_domain::{Address, B256};
-use assay_lending::Everyone;
+use assay_lending::Scan;
 
 /// One digest for each market, then the contracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,14 +16,14 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// What `everyone` asks for the markets at `places`.
-    pub fn of(everyone: &Everyone, places: &[usize]) -> Self {
-        let markets = places.iter().map(|place| everyone.asked(*place).unwrap_or_default()).collect();
-        Self { markets, contracts: everyone.hint_contracts() }
+    /// What `scan` asks for the markets at `places`.
+    pub(crate) fn of(scan: &Scan, places: &[usize]) -> Self {
+        let markets = places.iter().map(|place| scan.asked(*place).unwrap_or_default()).collect();
+        Self { markets, contracts: scan.hint_contracts() }
     }
 
-    /// From the bytes of an index of so many `markets`; `None` where they are something else.
-    pub fn read(bytes: &Bytes, markets: usize) -> Option<Self> {
+    /// From the bytes of an index of so many `markets`; `None` if they are something else.
+    pub(crate) fn read(bytes: &Bytes, markets: usize) -> Option<Self> {
         let (digests, contracts) = bytes.split_at_checked(markets.checked_mul(32)?)?;
         let (digests, contracts) = (digests.chunks_exact(32), contracts.chunks_exact(20));
         contracts.remainder().is_empty().then(|| Self {
@@ -32,7 +32,7 @@ impl Asked {
         })
     }
 
-    pub fn bytes(&self) -> Bytes {
+    pub(crate) fn bytes(&self) -> Bytes {
         let digests = self.markets.iter().flat_map(|digest| digest.0);
         digests.chain(self.contracts.iter().flat_map(|contract| contract.0.0)).collect::<Vec<u8>>().into()
     }

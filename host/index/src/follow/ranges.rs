@@ -13,11 +13,11 @@ use super::{
     indexer::{Indexer, Trouble},
     report::Report,
 };
+use crate::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
 use assay_evm::{
     Fault, Span,
     logs::{Stop, chunk},
 };
-use assay_index::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
 
 /// Logs whose entries are appended together, as far as ranges allow: entries wait in memory.
 const LOGS: usize = 150_000;
@@ -83,7 +83,7 @@ fn weaker(one: Check, other: Check) -> Check {
 }
 
 impl<'a> Ranges<'a> {
-    pub fn new(
+    pub(crate) fn new(
         by: &'a Arc<Indexer>,
         index: &'a Index,
         agreed: &'a mut Agreed,
@@ -97,8 +97,8 @@ impl<'a> Ranges<'a> {
     }
 
     /// Reads to the last block. What was read before a failure is appended too.
-    pub async fn run(mut self) -> Result<(), Trouble> {
-        self.report.begin(&self.agreed.progress, self.to, self.agreed.everyone.queries().len());
+    pub(crate) async fn run(mut self) -> Result<(), Trouble> {
+        self.report.begin(&self.agreed.progress, self.to, self.agreed.scan.queries().len());
         let mut read = Ok(());
         while self.at <= self.to && read.is_ok() {
             read = self.some_ranges().await;
@@ -115,12 +115,12 @@ impl<'a> Ranges<'a> {
         let (by, follows) = (self.by, self.follows);
         let most = self.width.min(by.client.log_ceiling());
         let spans = Span { from: self.at, to: self.to }.pieces(most).take(AT_ONE_WIDTH);
-        let everyone = self.agreed.everyone.clone();
+        let scan = self.agreed.scan.clone();
         // A task of its own for each range: they use all cores.
         let read = |span| {
-            let (by, everyone) = (by.clone(), everyone.clone());
+            let (by, scan) = (by.clone(), scan.clone());
             AbortOnDropHandle::new(tokio::spawn(async move {
-                chunk(span, by.logs.range, |span| by.fetch(&everyone, span, follows)).await
+                chunk(span, by.logs.range, |span| by.fetch(&scan, span, follows)).await
             }))
         };
         let mut chunks = stream::iter(spans).map(read).buffered(by.logs.concurrency);
@@ -188,7 +188,7 @@ impl<'a> Ranges<'a> {
 }
 
 impl Indexer {
-    /// Block `through`, where the chain still has the end of the index before it.
+    /// Block `through`, if the chain still has the end of the index before it.
     async fn checkpoint(&self, before: Option<Checkpoint>, through: u64) -> Result<Checkpoint, Fault> {
         let numbers: Vec<u64> = before.iter().map(|before| before.number).chain([through]).collect();
         self.budget.spend(1).await;

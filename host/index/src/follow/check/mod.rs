@@ -1,0 +1,109 @@
+//! Finds logs that an endpoint leaves out. If there is another endpoint, both answer, and the receipts of the
+//! transactions settle differences. With one endpoint, the blooms of new blocks show whether logs may be missing; the
+//! range is then requested again. A first read from one endpoint is not checked.
+
+mod bloom;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use alloy::rpc::types::Log;
+
+use super::indexer::Indexer;
+use crate::Check;
+use assay_domain::B256;
+use assay_evm::{
+    Client, Fault, Span,
+    logs::{answers, differing, in_parts},
+};
+use assay_lending::Scan;
+
+/// Receipts in one request.
+const AT_ONCE: usize = 20;
+
+impl Indexer {
+    /// `logs`, the endpoint's answer for `span`, with the logs that it leaves out. `follows` if the span is a few new
+    /// blocks.
+    pub(super) async fn checked(
+        &self,
+        scan: &Scan,
+        span: Span,
+        logs: Vec<Log>,
+        follows: bool,
+    ) -> Result<(Vec<Log>, Check), Fault> {
+        if let Some(other) = self.client.other_endpoints() {
+            return Ok(match self.all_at(&other, scan, span).await {
+                Some(second) => {
+                    let logs = self.settled(scan, span, [logs, second], &[&self.client, &other]).await?;
+                    (logs, Check::Endpoint)
+                }
+                None => (logs, Check::None),
+            });
+        }
+        if !follows {
+            return Ok((logs, Check::None));
+        }
+        match self.lacks(scan, span, &logs).await? {
+            None => Ok((logs, Check::None)),
+            Some(false) => Ok((logs, Check::Bloom)),
+            Some(true) => {
+                let again = self.logs_at(&self.client, scan, span).await?;
+                let logs = self.settled(scan, span, [logs, again], &[&self.client]).await?;
+                Ok((logs, Check::Bloom))
+            }
+        }
+    }
+
+    /// The logs of `span` at another endpoint, in as many parts as its limits need; `None` if it does not answer.
+    async fn all_at(&self, other: &Client, scan: &Scan, span: Span) -> Option<Vec<Log>> {
+        match in_parts(span, self.logs.range, |span| self.logs_at(other, scan, span)).await {
+            Ok(parts) => Some(parts.concat()),
+            Err(fault) => {
+                tracing::debug!(chain = self.chain, %fault, "another endpoint cannot check a range of the index");
+                None
+            }
+        }
+    }
+
+    /// The logs that both answers have; for transactions in which they differ, the logs of the receipts.
+    async fn settled(
+        &self,
+        scan: &Scan,
+        span: Span,
+        both: [Vec<Log>; 2],
+        clients: &[&Client],
+    ) -> Result<Vec<Log>, Fault> {
+        let differing = differing(&both)?;
+        let [mut logs, _] = both;
+        if differing.is_empty() {
+            return Ok(logs);
+        }
+        metrics::counter!("assay_index_differing_total", "chain" => self.chain.to_string())
+            .increment(differing.len() as u64);
+        tracing::warn!(
+            chain = self.chain,
+            from = span.from,
+            to = span.to,
+            transactions = differing.len(),
+            "two answers for the same logs differ; the receipts of the transactions decide"
+        );
+        logs.retain(|log| !log.transaction_hash.is_some_and(|hash| differing.contains(&hash)));
+        let receipts = self.receipts(&differing, clients).await?;
+        let asked = |log: &Log| scan.queries().iter().any(|query| answers(log, query, span));
+        logs.extend(receipts.into_iter().filter(asked));
+        Ok(logs)
+    }
+
+    /// The logs in the receipts of `transactions`. A transaction without a receipt at any endpoint is not in the chain.
+    async fn receipts(&self, transactions: &BTreeSet<B256>, clients: &[&Client]) -> Result<Vec<Log>, Fault> {
+        let mut found = BTreeMap::new();
+        for client in clients {
+            let missing: Vec<B256> = transactions.iter().filter(|hash| !found.contains_key(*hash)).copied().collect();
+            for part in missing.chunks(AT_ONCE) {
+                self.budget.spend(1).await;
+                let receipts = client.receipts(part).await?.into_iter().flatten();
+                found.extend(receipts.map(|receipt| (receipt.transaction, receipt.logs)));
+            }
+        }
+        Ok(found.into_values().flatten().collect())
+    }
+}

@@ -1,0 +1,90 @@
+//! A Redis server.
+
+use std::{net::TcpListener, process::Command};
+
+use tempfile::TempDir;
+
+use crate::{End, Guarded, Lines};
+
+/// Options that keep every record when Redis is killed.
+pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfsync", "always"];
+/// Options with which records last as long as the process.
+pub const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
+/// Maximum number of attempts to start: another process may take the free port first.
+const TRIES: usize = 5;
+
+/// One server. Dropping it kills it.
+pub struct Redis {
+    process: Guarded,
+    dir: TempDir,
+    pub port: u16,
+}
+
+impl Redis {
+    /// # Panics
+    /// If it does not start: the package redis-server of the system is needed.
+    pub fn start(settings: &[&str]) -> Self {
+        for _ in 0..TRIES {
+            let dir = tempfile::tempdir().unwrap_or_else(|e| panic!("a temporary folder: {e}"));
+            if let Ok(server) = Self::start_in(dir, free_port(), settings) {
+                return server;
+            }
+        }
+        panic!("redis-server does not start; install the package redis-server");
+    }
+
+    /// Starts in the folder of an earlier server.
+    ///
+    /// # Errors
+    /// If it does not start.
+    pub fn start_in(dir: TempDir, port: u16, settings: &[&str]) -> std::io::Result<Self> {
+        let mut command = Command::new("redis-server");
+        command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--dir"]).arg(dir.path()).args(settings);
+        let ready = |line: &str| line.contains("Ready to accept connections").then_some(());
+        let (process, ()) = Guarded::start(&command, End::Kill, Lines::Keep, ready)?;
+        Ok(Self { process, dir, port })
+    }
+
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Starts a replica of the server at `port`.
+    ///
+    /// # Panics
+    /// Like [`Redis::start`].
+    pub fn replica_of(port: u16) -> Self {
+        Self::start(&[&DURABLE[..], &["--replicaof", "127.0.0.1", &port.to_string()]].concat())
+    }
+
+    /// # Panics
+    /// If it has ended.
+    pub fn pid(&self) -> u32 {
+        self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
+    }
+
+    /// Returns how many scripts were called so far.
+    pub fn scripts(&self) -> u64 {
+        let stats = ask(self.port, &["info", "commandstats"]);
+        let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+        line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
+    }
+
+    /// Sends SIGKILL. Another server can start in the returned folder.
+    pub fn kill(self) -> (TempDir, u16) {
+        let Self { process, dir, port } = self;
+        drop(process);
+        (dir, port)
+    }
+}
+
+/// Returns the output of redis-cli.
+pub fn ask(port: u16, command: &[&str]) -> String {
+    let said = Command::new("redis-cli").args(["-p", &port.to_string()]).args(command).output();
+    String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()
+}
+
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|e| panic!("no free port: {e}"));
+    listener.local_addr().map(|at| at.port()).unwrap_or_default()
+}
