@@ -113,7 +113,7 @@ pub(crate) enum Several {
     Invalid(ErrorBody),
 }
 
-/// A typed parameter or body.
+/// The 422 response to an invalid parameter or body.
 #[derive(IntoResponses)]
 pub(crate) enum Validated {
     /// The request does not have the documented form; the body names each error and its location

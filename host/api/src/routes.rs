@@ -21,8 +21,8 @@ use super::{
 };
 use assay_access::Price;
 
-/// A row is: method, path, admission, what is special about its route, handler, and an operation id of its own where
-/// the handler has a second path. A unit test compares method and path with the handler's documentation.
+/// A row is: method, path, admission, what is special about its route, handler, and a separate operation id
+/// if the handler has a second path. A unit test compares method and path with the handler's documentation.
 macro_rules! table {
     (
         documented { $($method:ident $path:literal $admission:ident $([$special:ident])? $($handler:ident)::+ $(as $id:literal)?;)* }

@@ -1,6 +1,7 @@
 //! Values and rules of credit scoring. No async, no I/O, and no wire format: the crate `assay-wire` defines the
 //! response bodies.
 
+mod address;
 mod agent;
 mod assessment;
 mod claim;
@@ -28,6 +29,7 @@ mod summary;
 mod tag;
 mod unread;
 
+pub use address::{InvalidAddress, parse_address};
 pub use agent::{Agent, AgentMetadata, AgentReputation, TagSummary};
 pub use assessment::{Assessment, Factor, FactorRecord, RiskAssessment, Words};
 pub use claim::{Claim, ClaimVerdict, Claimed, Population, claimed};
@@ -47,7 +49,7 @@ pub use score::{Decile, Range, Score};
 pub use secret::Secret;
 pub use snapshot::{Activity, ChainSnapshot, Seen, Snapshot};
 pub use standing::Standing;
-pub use subject::{InvalidAddress, Subject, parse_address};
+pub use subject::Subject;
 pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
 pub use tag::{Tag, UnknownTag};
 pub use unread::{Part, Unread, UnreadByChain};

@@ -1,7 +1,7 @@
 //! ENS names. Spellings with the same normal form are one name. A name that ENSIP-15 does not allow is invalid, such as
 //! a mixture of scripts that imitates another name.
 
-use crate::subject::InvalidAddress;
+use crate::address::InvalidAddress;
 
 /// A dotted name in its normal form, such as `vitalik.eth`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -28,11 +28,11 @@ use crate::{
     call::{self, Call},
     config::{Endpoints, RpcLimits},
     endpoint::{Endpoint, EndpointStatus, Http},
+    failover::Failover,
     fault::Fault,
     logs::{LogQuery, Receipt, Received, answers},
     single_flight::SingleFlight,
     span::Span,
-    transport::Failover,
 };
 use assay_domain::{Address, B256, ChainId, U256};
 

@@ -7,6 +7,7 @@ pub mod call;
 pub mod client;
 pub mod config;
 pub mod endpoint;
+pub mod failover;
 pub mod fault;
 pub mod guarded;
 mod intake;
@@ -15,7 +16,6 @@ pub mod redact;
 mod request;
 pub mod single_flight;
 pub mod span;
-pub mod transport;
 mod wording;
 
 pub use call::{Call, returned};

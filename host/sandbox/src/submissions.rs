@@ -11,8 +11,8 @@ use super::Sandbox;
 use assay_agents::Agents;
 use assay_domain::{Address, B256, Coverage, Unread, address};
 use assay_outbox::{
+    nonce::{LandedRecord, SignedRecord},
     sender::{Registries, SenderError, Subject, registry_reason},
-    slot::{LandedRecord, SignedRecord},
 };
 use assay_registry::{Behaviour, MockSubject, Phase, Registry};
 use assay_scoring::{IDENTITY_SCHEME, ScoringError, attestation::Stated};

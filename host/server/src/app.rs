@@ -20,8 +20,8 @@ use assay_agents::{AgentRegistries, Agents};
 use assay_api::{Components, Contradictions};
 use assay_chain::Chains;
 use assay_outbox::{
+    nonce::Outbox,
     sender::{Registries, Sender},
-    slot::Outbox,
 };
 use assay_registry::Registry;
 use assay_sandbox::Generator;

@@ -44,7 +44,7 @@ pub fn schema_uid() -> B256 {
 pub struct Content {
     pub score: Score,
     pub decile: Decile,
-    /// The moment that the features describe, in Unix seconds.
+    /// Time of the features, in Unix seconds.
     pub as_of: u64,
     /// Version of the credit model.
     pub version: ModelVersion,

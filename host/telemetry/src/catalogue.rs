@@ -77,7 +77,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ("assay_shadow_dropped_total", "Scores that challengers did not compute, because the shadow engine was too slow"),
     (
         "assay_outcome_records_dropped_total",
-        "Scores that are not held against outcomes, because the store could not be written for two days",
+        "Scores that are not compared with outcomes, because the store could not be written for two days",
     ),
     ("assay_submissions_total", "Submissions of reputation that reached a status, by status"),
     ("assay_submission_retries_total", "Steps of submissions that failed and are retried, by status"),

@@ -41,8 +41,8 @@ pub struct ProvenanceBody {
     boost: Option<BoostBody>,
     /// Version of the server.
     host_version: String,
-    /// The exact input of the model, in the format of a line of a features file: times in Unix seconds, dollars with
-    /// every bit of the number; a number that is infinite or not a number is a text.
+    /// The exact input of the model, in the format of a line of a features file: times in Unix seconds, dollars
+    /// unrounded, infinities and NaN as strings.
     #[schema(value_type = Object)]
     features: Features,
 }

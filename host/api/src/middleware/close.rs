@@ -25,7 +25,7 @@ pub(crate) async fn close_connection(State(app): State<App>, request: Request, n
     let read = Arc::new(AtomicBool::new(request.body().is_end_stream()));
     let request = request.map(|body| Body::new(Watched { body, read: read.clone() }));
     let mut answer = next.run(request).await;
-    // The connection cannot be used again while the rest of a body is on its way.
+    // The connection cannot be reused while a part of the request body is unread.
     if app.stopping.is_cancelled() || !read.load(Ordering::Relaxed) {
         answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }

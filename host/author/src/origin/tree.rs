@@ -31,7 +31,7 @@ pub(crate) enum Test {
     },
 }
 
-/// Which figures take the default way.
+/// Which values take the default branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Missing {
     /// None: an absent figure counts as zero.

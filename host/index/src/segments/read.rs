@@ -51,7 +51,7 @@ impl Table {
     /// Returns the rows of the next group, or `None` at the end.
     ///
     /// # Errors
-    /// Says what is wrong with a row.
+    /// If a row is invalid; the text names the problem.
     pub(super) fn group(&mut self, chain: ChainId, markets: &[IndexedMarket]) -> Result<Option<Vec<Row>>, String> {
         if self.next == self.file.num_row_groups() {
             return Ok(None);

@@ -200,7 +200,7 @@ fn small(from: u64) -> Segment {
     segment(from, from + 9, (0..400).map(item).collect())
 }
 
-/// Asserts that every answer is as written. If `full`, the folder may also be unusable.
+/// Asserts that each history is the one that was appended. If `full`, the folder may also be unusable.
 fn all_there(index: &Index, appended: &[u64], full: bool) {
     for from in appended {
         match index.history(CHAIN, wallet(from * 1_000)) {

@@ -9,7 +9,7 @@
 //!
 //! Two such changes of a debt between two blocks with logs may cancel each other. Besides the principal, the market
 //! keeps the index of its rewards at the last change. If this index differs and the principal does not, the same search
-//! finds the blocks. A market that pays borrowers no rewards keeps no such trace, which is then reported. Two changes
+//! finds the blocks. A market that pays borrowers no rewards keeps no such trace; the gap is reported. Two changes
 //! in one block that cancel each other are not found.
 //!
 //! The same comparison finds missing logs: each block's amounts must lead from one principal to the next, and each part

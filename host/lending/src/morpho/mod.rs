@@ -1,6 +1,6 @@
 //! Morpho Blue: one contract with many markets, each identified by an id. Anybody can create one. A market lends one
 //! token against another. The markets of a wallet are those that its logs name. Each log that changes a position names
-//! its owner and the number of shares of the deposits or debts that it moved. So the sum of a wallet's shares is
+//! its owner and the number of deposit or debt shares. So the sum of a wallet's shares is
 //! exactly its position, and the position shows every missing log except one: the only log of the wallet in a market.
 //! This log is requested from another endpoint, if there is one.
 //!

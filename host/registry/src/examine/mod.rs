@@ -2,7 +2,7 @@
 //! in the same order.
 
 pub(crate) mod bounds;
-pub(crate) mod contract;
+pub(crate) mod export_types;
 pub(crate) mod selftest;
 pub(crate) mod signature;
 pub(crate) mod whole;
@@ -175,7 +175,7 @@ fn interface(component: &Component, runtime: &Runtime, problems: &mut Vec<LoadEr
         problems.push(LoadError::Imports(imports));
     }
     let world = world::world(component, runtime.engine())?;
-    let differences = contract::differences(component, runtime.engine(), &world).map_err(LoadError::Link)?;
+    let differences = export_types::differences(component, runtime.engine(), &world).map_err(LoadError::Link)?;
     if !differences.is_empty() {
         problems.push(LoadError::TypeMismatch { kind: world.kind, wit: world.generation.wit(), differences });
     }

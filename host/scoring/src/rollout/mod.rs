@@ -96,7 +96,7 @@ impl Rollout {
         &self.inner.registry
     }
 
-    /// Why records cannot be stored, where the last write failed.
+    /// Why the last write of records failed; `None` if it succeeded.
     pub fn store_fault(&self) -> Option<String> {
         let store = &self.inner.store;
         let fault = if store.is_shared() {

@@ -48,7 +48,7 @@ impl config::Promotion {
 pub struct Review {
     bounds: config::Promotion,
     evidence: Option<Evidence>,
-    /// Why the version is out of service, where it is.
+    /// Why the version is out of service, if it is.
     out_of_service: Option<String>,
 }
 

@@ -7,7 +7,7 @@ use assay_domain::{
     ModelVersion, Secret,
     settings::{self, Problems},
 };
-use assay_outbox::slot::Rules;
+use assay_outbox::nonce::Rules;
 use assay_scoring::config::account;
 use serde::Deserialize;
 

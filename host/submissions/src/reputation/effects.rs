@@ -16,8 +16,8 @@ use crate::{
 };
 use assay_domain::Address;
 use assay_outbox::{
+    nonce::Outbox,
     sender::{Registries, Sender, SenderError, Subject},
-    slot::Outbox,
 };
 use assay_scoring::attestation::Stated;
 use assay_store::{Lease, Lost};

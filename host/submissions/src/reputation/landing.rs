@@ -16,8 +16,8 @@ use super::{
 use crate::x402::records::PaymentRecord;
 use assay_domain::{Tag, Time};
 use assay_outbox::{
+    nonce::{Ended, LandedRecord, Next, NonceRecord, Outbox, Round, TransactionCall, Unopened},
     sender::{Feedback, GivenFeedback, Sender, SenderError, TransactionStatus, registry_reason},
-    slot::{Ended, LandedRecord, Next, Outbox, Round, SlotRecord, TransactionCall, Unopened},
 };
 use assay_store::{Lease, Lost};
 
@@ -72,7 +72,7 @@ impl<'a> Landing<'a> {
 }
 
 /// The nonces whose outcome is not final.
-fn slots(records: &[SubmissionRecord]) -> impl Iterator<Item = &SlotRecord> {
+fn slots(records: &[SubmissionRecord]) -> impl Iterator<Item = &NonceRecord> {
     let open = records.iter().flat_map(|record| &record.feedback).filter(|feedback| feedback.landed.is_none());
     open.filter_map(|feedback| feedback.slot.as_ref())
 }
@@ -141,7 +141,7 @@ impl Landing<'_> {
     }
 
     /// Records the outcome of a nonce, or moves its transaction on.
-    async fn follow(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord, slot: &SlotRecord) -> Step {
+    async fn follow(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord, slot: &NonceRecord) -> Step {
         let (tag, nonce) = (feedback.tag, slot.nonce);
         let call = self.call(record, feedback).filter(|_| record.giving_up.is_none());
         let spent = |by| Event::NonceSpent { tag, nonce, by };
@@ -170,7 +170,7 @@ impl Landing<'_> {
     }
 
     /// Sends the newest transaction of `slot`, only where the stored record has it.
-    async fn send(&self, record: &SubmissionRecord, feedback: &FeedbackRecord, slot: &SlotRecord) -> Step {
+    async fn send(&self, record: &SubmissionRecord, feedback: &FeedbackRecord, slot: &NonceRecord) -> Step {
         let stored = record.feedback.iter().find(|stored| stored.tag == feedback.tag);
         let stored = stored.and_then(|stored| stored.slot.as_ref());
         match slot.signed.last().filter(|signed| stored.is_some_and(|slot| slot.has(signed.hash))) {
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
     use crate::reputation::{document, sample};
     use assay_domain::{B256, time_from_unix};
-    use assay_outbox::slot::SignedRecord;
+    use assay_outbox::nonce::SignedRecord;
 
     #[test]
     fn a_submission_says_that_there_is_no_new_block_after_a_minute() {
@@ -280,7 +280,7 @@ mod tests {
             at: time_from_unix(1_000),
             cancels: false,
         };
-        record.feedback[0].slot = Some(SlotRecord { nonce: 0, signed: vec![signed] });
+        record.feedback[0].slot = Some(NonceRecord { nonce: 0, signed: vec![signed] });
         assert_eq!(said(&record, 100, 1_059), None, "sent less than a minute ago");
         assert_eq!(said(&record, 1_030, 1_089), None, "a block came less than a minute ago");
         let words = said(&record, 1_030, 1_090).unwrap();

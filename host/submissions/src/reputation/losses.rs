@@ -15,7 +15,7 @@ use super::{
 use crate::config;
 use assay_access::records::Payer;
 use assay_domain::{Address, B256, Time};
-use assay_outbox::{sender::Registries, slot::LandedRecord};
+use assay_outbox::{nonce::LandedRecord, sender::Registries};
 use assay_store::{Batch, Family, Key, StoreError};
 
 /// How long the sum of a day or an hour is stored.

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use assay_access::records::Payer;
 use assay_domain::{Address, B256, ChainId, Coverage, ModelPin, Tag, Time};
-use assay_outbox::slot::{LandedRecord, SlotRecord};
+use assay_outbox::nonce::{LandedRecord, NonceRecord};
 use assay_store::{Family, Key};
 
 /// Submissions that have not ended. Keys sort by time of creation.
@@ -211,7 +211,7 @@ pub struct FeedbackRecord {
     #[serde(default)]
     pub document: Option<DocumentRecord>,
     #[serde(default)]
-    pub slot: Option<SlotRecord>,
+    pub slot: Option<NonceRecord>,
     #[serde(default)]
     pub landed: Option<LandedRecord>,
     /// Nonces that were spent without feedback.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::records::{FeedbackRecord, ScoresRecord, Stage, Start, SubmissionRecord};
 use assay_access::records::Payer;
 use assay_domain::{Tag, Time};
-use assay_outbox::slot::{LandedRecord, SignedRecord, SlotRecord};
+use assay_outbox::nonce::{LandedRecord, NonceRecord, SignedRecord};
 
 /// Nonces that a tag may lose to foreign transactions before the submission gives up: another process uses the account.
 pub(crate) const MOST_LOST: usize = 20;
@@ -103,7 +103,7 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
         }
         (Stage::Submitting, Event::Signed { tag, nonce, signed }) if next.giving_up.is_none() => {
             let feedback = open(next, tag).filter(|feedback| feedback.slot.is_none())?;
-            feedback.slot = Some(SlotRecord { nonce, signed: vec![signed] });
+            feedback.slot = Some(NonceRecord { nonce, signed: vec![signed] });
             Some(())
         }
         (Stage::Submitting, Event::Replaced { tag, signed }) => {

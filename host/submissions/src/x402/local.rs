@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::{Refused, X402, records::PaymentRecord, transfer::Transfers};
 use assay_domain::{Address, U256};
-use assay_outbox::slot::{Outbox, Round};
+use assay_outbox::nonce::{Outbox, Round};
 use assay_store::{Lease, StoreError};
 
 /// Settles the payments of one account. Cheap to clone.

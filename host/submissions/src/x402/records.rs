@@ -6,7 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use assay_domain::{Address, Authorization, B256, PaymentId, Tag, Time};
-use assay_outbox::slot::SlotRecord;
+use assay_outbox::nonce::NonceRecord;
 use assay_statement::Signed;
 use assay_store::{Family, Key};
 
@@ -65,7 +65,7 @@ pub struct PaymentRecord {
     pub state: PaymentState,
     /// The transactions of our account, all with one nonce, when this server settles it.
     #[serde(default)]
-    pub slot: Option<SlotRecord>,
+    pub slot: Option<NonceRecord>,
     /// The payer had code when its transaction was signed, and decides by it whether the transfer succeeds.
     #[serde(default)]
     pub by_contract: bool,

@@ -9,9 +9,9 @@ use super::{
 };
 use assay_domain::signer;
 use assay_outbox::{
+    nonce::{Ended, Next, Round, SignedRecord, TransactionCall, Unopened},
     payment::{Asset, AuthorizationUse, PaymentError},
     sender::SenderError,
-    slot::{Ended, Next, Round, SignedRecord, TransactionCall, Unopened},
 };
 
 /// Nonces that other senders may take from a payment.

@@ -44,7 +44,7 @@ pub(crate) enum End {
     Broken,
 }
 
-/// What a search begins with.
+/// The input of a search.
 pub(crate) struct Start {
     pub wallet: Address,
     pub head: Block,

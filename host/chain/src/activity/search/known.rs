@@ -1,4 +1,4 @@
-//! What is kept of a search between reads: what holds while certain blocks are on the chain.
+//! The state of a search between reads, valid until its blocks are replaced.
 
 use super::state::{Point, Search};
 use crate::activity::records::SentProgress;

@@ -12,7 +12,7 @@ use assay_evm::{
 
 /// Blocks probed in one round for each transaction: five rounds divide 33 million blocks (32 to the power of 5).
 const PROBES: u64 = 31;
-/// The same on an endpoint that limits its rate: more rounds, and half as many calls.
+/// The same on an endpoint that limits its rate: more rounds, fewer calls.
 const FEW_PROBES: u64 = 7;
 /// Calls a second below which each call counts for more than a round trip.
 const SCARCE: f64 = 30.0;

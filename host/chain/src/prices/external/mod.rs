@@ -99,7 +99,7 @@ impl External {
                 let room = MAX_WAITING.saturating_sub(waiting.len());
                 waiting.extend(missing.iter().copied().take(room));
             }
-            // After the timeout the caller gets the answers that are there.
+            // After the timeout the caller gets the prices received so far.
             let _ = timeout(TIMEOUT, self.ask_in_turn(missing)).await;
         }
         let mut found = FoundPrices::default();

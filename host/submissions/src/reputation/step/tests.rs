@@ -229,7 +229,7 @@ fn what_may_still_be_mined_is_drained_before_it_fails() {
 fn all_tags_together_are_a_confirmation_also_when_time_is_up() {
     let mut record = step(&situations().swap_remove(4).1, Event::Tick, after(3600), HOUR).unwrap();
     for feedback in &mut record.feedback {
-        feedback.slot.get_or_insert(SlotRecord { nonce: 8, signed: vec![signed(7, false)] });
+        feedback.slot.get_or_insert(NonceRecord { nonce: 8, signed: vec![signed(7, false)] });
     }
     for tag in Tag::ALL {
         assert_eq!(record.stage, Stage::Submitting);

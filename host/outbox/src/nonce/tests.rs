@@ -30,8 +30,8 @@ fn signed(n: u8, offer: Offer, cancels: bool) -> SignedRecord {
     SignedRecord { hash: B256::repeat_byte(n), raw: Bytes::from(vec![n]), max_fee, priority_fee, at: now(), cancels }
 }
 
-fn slot() -> SlotRecord {
-    SlotRecord { nonce: 7, signed: vec![signed(1, MARKET.offer(RULES.ceiling).unwrap(), false)] }
+fn slot() -> NonceRecord {
+    NonceRecord { nonce: 7, signed: vec![signed(1, MARKET.offer(RULES.ceiling).unwrap(), false)] }
 }
 
 fn view(settled_nonce: u64, used_nonce: u64) -> AccountView {
@@ -94,10 +94,10 @@ fn a_price_is_raised_only_where_the_market_asks_for_more() {
 #[test]
 fn what_no_node_holds_starts_from_the_market_again() {
     let fresh = MARKET.offer(RULES.ceiling).unwrap();
-    let step = |slot: &SlotRecord, seen, cancel| next_move(slot, seen, cancel, MARKET, &RULES, after(40)).unwrap();
+    let step = |slot: &NonceRecord, seen, cancel| next_move(slot, seen, cancel, MARKET, &RULES, after(40)).unwrap();
     assert_eq!(step(&slot(), NOWHERE, false), Move::Send);
     let high = Offer { max_fee: 44 * GWEI, priority_fee: 40 * GWEI };
-    let escalated = SlotRecord { nonce: 7, signed: vec![signed(1, high, false)] };
+    let escalated = NonceRecord { nonce: 7, signed: vec![signed(1, high, false)] };
     assert_eq!(step(&escalated, NOWHERE, false), Move::Sign(fresh));
     assert_eq!(step(&escalated, HELD, false), Move::Send, "what a node holds is not replaced by less");
     // A node that was not asked holds it after all.
@@ -109,7 +109,7 @@ fn what_no_node_holds_starts_from_the_market_again() {
 #[test]
 fn a_cancellation_is_signed_once_and_exceeds_what_is_held() {
     let mut slot = slot();
-    let cancel = |slot: &SlotRecord| next_move(slot, HELD, true, MARKET, &RULES, after(1)).unwrap();
+    let cancel = |slot: &NonceRecord| next_move(slot, HELD, true, MARKET, &RULES, after(1)).unwrap();
     let Move::Sign(offer) = cancel(&slot) else { panic!("it is cancelled at once") };
     assert!(offer.max_fee * 8 >= slot.signed[0].max_fee * 9);
     slot.signed.push(SignedRecord { at: after(1), ..signed(2, offer, true) });

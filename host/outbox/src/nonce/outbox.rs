@@ -12,7 +12,7 @@ use chrono::Utc;
 
 use super::{
     Ended, Move, Rules, Seen, Standing, next_move,
-    records::{SignedRecord, SlotRecord},
+    records::{NonceRecord, SignedRecord},
     standing,
 };
 use crate::sender::{AccountView, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus};
@@ -69,7 +69,7 @@ pub enum Next {
     /// Send the newest transaction, which is stored.
     Send,
     /// Store this record, then send its newest transaction.
-    Store(SlotRecord),
+    Store(NonceRecord),
     /// The nonce is settled.
     Ended(Ended),
 }
@@ -91,8 +91,8 @@ impl Outbox {
     ///
     /// # Errors
     /// [`SenderError::Chain`].
-    pub async fn look<'s>(&self, slots: impl Iterator<Item = &'s SlotRecord>) -> Result<Round<'_>, SenderError> {
-        let slots: Vec<&SlotRecord> = slots.collect();
+    pub async fn look<'s>(&self, slots: impl Iterator<Item = &'s NonceRecord>) -> Result<Round<'_>, SenderError> {
+        let slots: Vec<&NonceRecord> = slots.collect();
         let view = self.sender.view().await?;
         let hashes = |used: bool| -> Vec<B256> {
             let of_kind = slots.iter().filter(|slot| (slot.nonce < view.used_nonce) == used);
@@ -158,7 +158,7 @@ impl Round<'_> {
     ///
     /// # Errors
     /// [`SenderError`].
-    pub async fn open(&mut self, call: &TransactionCall) -> Result<Result<SlotRecord, Unopened>, SenderError> {
+    pub async fn open(&mut self, call: &TransactionCall) -> Result<Result<NonceRecord, Unopened>, SenderError> {
         if self.free() == 0 {
             return Ok(Err(Unopened::Full));
         }
@@ -173,14 +173,14 @@ impl Round<'_> {
         let nonce = (next..).find(|nonce| !self.held.contains(nonce)).unwrap_or(next);
         let signed = sender.sign_call(nonce, gas, offer, call.to, call.data.clone())?;
         self.held.insert(nonce);
-        Ok(Ok(SlotRecord { nonce, signed: vec![record(signed, offer, false)] }))
+        Ok(Ok(NonceRecord { nonce, signed: vec![record(signed, offer, false)] }))
     }
 
     /// What follows for `slot`, whose transactions make `call`; with `None` an empty transaction is to take the nonce.
     ///
     /// # Errors
     /// [`SenderError`].
-    pub async fn follow(&self, slot: &SlotRecord, call: Option<&TransactionCall>) -> Result<Next, SenderError> {
+    pub async fn follow(&self, slot: &NonceRecord, call: Option<&TransactionCall>) -> Result<Next, SenderError> {
         let held = match standing(slot, &self.view, &self.statuses) {
             Standing::Ended(ended) => return Ok(Next::Ended(ended)),
             Standing::Unsettled => return Ok(Next::Wait),
@@ -205,10 +205,10 @@ impl Round<'_> {
     /// `slot` with one more transaction. A call that would be reverted now is cancelled.
     async fn replaced(
         &self,
-        slot: &SlotRecord,
+        slot: &NonceRecord,
         call: Option<&TransactionCall>,
         offer: Offer,
-    ) -> Result<SlotRecord, SenderError> {
+    ) -> Result<NonceRecord, SenderError> {
         let (sender, nonce) = (&self.outbox.sender, slot.nonce);
         let gas = match call {
             Some(call) => sender.estimate_gas(call.to, &call.data).await?.ok().filter(|gas| *gas <= call.most_gas),

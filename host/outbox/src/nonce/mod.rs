@@ -1,8 +1,8 @@
 //! What happens to a nonce of the account, as pure functions of its record and one look at the chain: which transaction
 //! is signed next and at which price, and how the nonce ended. Submissions and payments share it.
 //!
-//! A nonce is kept until a transaction with it has its confirmations. Its price is raised only where the market asks for
-//! more than it offers, and starts from the market again where no node holds a transaction with it.
+//! A nonce is kept until a transaction with it has its confirmations. Its price is raised only if the market asks for
+//! more than it offers, and starts from the market again if no node holds a transaction with it.
 
 mod outbox;
 mod records;
@@ -15,7 +15,7 @@ use crate::sender::{AccountView, FeeMarket, Offer, SendOutcome, TransactionStatu
 use assay_domain::{B256, Time};
 
 pub use outbox::{Next, Outbox, Round, TransactionCall, Unopened};
-pub use records::{LandedRecord, SignedRecord, SlotRecord};
+pub use records::{LandedRecord, NonceRecord, SignedRecord};
 
 /// The limits of the account's transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub struct Seen {
 }
 
 /// How `slot` stands in `view`. `statuses` has its transactions.
-pub fn standing(slot: &SlotRecord, view: &AccountView, statuses: &HashMap<B256, TransactionStatus>) -> Standing {
+pub fn standing(slot: &NonceRecord, view: &AccountView, statuses: &HashMap<B256, TransactionStatus>) -> Standing {
     let status = |hash: &B256| statuses.get(hash).copied().unwrap_or(TransactionStatus::Unknown);
     for signed in &slot.signed {
         if let TransactionStatus::Mined { block, gas_used, succeeded, settled } = status(&signed.hash) {
@@ -100,7 +100,7 @@ pub fn standing(slot: &SlotRecord, view: &AccountView, statuses: &HashMap<B256, 
 
 /// What to do with a waiting nonce at this moment; with `cancel` an empty transaction is to take it.
 pub fn next_move(
-    slot: &SlotRecord,
+    slot: &NonceRecord,
     seen: Seen,
     cancel: bool,
     market: FeeMarket,

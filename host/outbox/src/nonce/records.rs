@@ -13,7 +13,7 @@ use crate::sender::Offer;
 /// A nonce with all transactions that were signed for it. At most one of them can be mined. It is kept until the nonce
 /// is used with enough confirmations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SlotRecord {
+pub struct NonceRecord {
     pub nonce: u64,
     /// Newest last.
     pub signed: Vec<SignedRecord>,
@@ -41,7 +41,7 @@ pub struct LandedRecord {
     pub gas_used: u64,
 }
 
-impl SlotRecord {
+impl NonceRecord {
     /// Whether one of its transactions has this hash.
     pub fn has(&self, hash: B256) -> bool {
         self.signed.iter().any(|signed| signed.hash == hash)
