@@ -127,8 +127,12 @@ impl Tall {
         [SENT[0], SENT[2]].map(|block| Some((block, time(block))))
     }
 
-    /// Asserts that each date is the right one, or within a day of it or absent and said to be unread.
+    /// Asserts that each date is the right one, or within a day of it or absent and said to be unread. A busy machine may
+    /// not read the chain within the budget.
     fn is_right_or_said(&self, read: &ChainSnapshot) {
+        if read.coverage == Coverage::Pending {
+            return assert!(!read.unread.is_empty());
+        }
         assert_eq!(read.activity.transactions, SENT.len() as u64);
         let parts = [Part::FirstTransaction, Part::LastTransaction];
         for ((date, right), part) in Self::dates(read).into_iter().zip(self.right()).zip(parts) {
@@ -211,11 +215,16 @@ fn a_slow_endpoint_is_read_over_several_requests() {
         let tall = Tall::start(devnet).await;
         let reader = tall.reader(devnet, Duration::from_secs(3)).await;
         hold_rounds(&tall.proxy, |_| false);
-        let (mut rounds, mut estimated) = (0, false);
+        let (mut rounds, mut estimated, mut late) = (0, false, 0);
         loop {
             let read = reader.read(WALLET).await;
             let chain = &read.chains[0];
             tall.is_right_or_said(chain);
+            if chain.coverage == Coverage::Pending {
+                late += 1;
+                assert!(late <= 12, "{:?}", chain.unread);
+                continue;
+            }
             if chain.coverage == Coverage::Complete {
                 break;
             }
