@@ -69,7 +69,7 @@ pub struct PaymentRecord {
     /// The payer had code when its transaction was signed, and decides by it whether the transfer succeeds.
     #[serde(default)]
     pub by_contract: bool,
-    /// The payer had not paid here when its transaction was signed; see [`settled_payer`].
+    /// The payer had not paid here when its transaction was signed; see `settled_payer`.
     #[serde(default)]
     pub unproven: bool,
     /// It cannot be presented again: its transfer was reverted on the chain, or somebody else made it.
