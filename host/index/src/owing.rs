@@ -78,8 +78,8 @@ fn owing(item: &WalletEntries, at: u64) -> Option<Owing> {
         let What::Moved(moved) = entry.what else { continue };
         let sum = sums.entry((moved.asset, moved.side)).or_default();
         match moved.side {
-            // Debt in shares is used instead, since it has no interest that was repaid.
-            Side::Debt if matches!(moved.asset, Asset::Market(_)) => {}
+            // A market's debt is counted in its shares, and a scaled one in its token: each debt once.
+            Side::Debt if matches!(moved.asset, Asset::Market(_) | Asset::Scaled(_)) => {}
             Side::Debt => *sum = sum.saturating_add(moved.amount).max(I256::ZERO),
             Side::Base if borrowed => *sum = sum.saturating_add(moved.amount),
             Side::Base | Side::Supply | Side::Collateral => {}
@@ -123,6 +123,15 @@ mod tests {
             [at(0), at(1), at(4), at(5), at(9), at(10)],
             [None, Some(Some(100)), Some(Some(100)), None, Some(Some(40)), Some(Some(30))]
         );
+    }
+
+    #[test]
+    fn a_debt_that_is_also_logged_as_it_is_stored_is_owed_once() {
+        let mut stored = moved(1, Side::Debt, 90);
+        if let What::Moved(moved) = &mut stored.what {
+            moved.asset = Asset::Scaled(Address::ZERO);
+        }
+        assert_eq!(owed(&[borrowing(1), moved(1, Side::Debt, 100), stored], 1), Some(Some(100)));
     }
 
     #[test]

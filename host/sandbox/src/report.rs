@@ -31,7 +31,7 @@ impl Sandbox {
     /// The part of the report that concerns one chain.
     ///
     /// # Errors
-    /// As [`Sandbox::score`], and `ScoringError::ChainDown` for a chain that the condition makes unreadable.
+    /// As [`Sandbox::score`], and `ScoringError::ChainDown` if the condition makes the chain unreadable.
     pub fn chain_report(&self, asked: Asked, chain: ChainId) -> Result<ChainReport, ScoringError> {
         asked.condition.require(chain)?;
         let mut mock = self.generator()?.report(&asked.address)?;

@@ -38,7 +38,7 @@ impl Sandbox {
     /// The summary of the report on one chain.
     ///
     /// # Errors
-    /// As [`Sandbox::summary`], and `ScoringError::ChainDown` for a chain that the condition makes unreadable.
+    /// As [`Sandbox::summary`], and `ScoringError::ChainDown` if the condition makes the chain unreadable.
     pub fn chain_summary(&self, asked: Asked, chain: ChainId) -> Result<Summarized, ScoringError> {
         asked.condition.require(chain)?;
         let mut one = self.summary(asked)?;

@@ -127,8 +127,8 @@ impl Tall {
         [SENT[0], SENT[2]].map(|block| Some((block, time(block))))
     }
 
-    /// Asserts that each date is the right one, or within a day of it or absent and said to be unread. A busy machine may
-    /// not read the chain within the budget.
+    /// Asserts that each date is the right one, or within a day of it or absent and said to be unread. A chain that was
+    /// not read within the budget is pending and says so.
     fn is_right_or_said(&self, read: &ChainSnapshot) {
         if read.coverage == Coverage::Pending {
             return assert!(!read.unread.is_empty());

@@ -13,7 +13,7 @@
 //! | `kind` | text | an event: `supply`, `withdraw`, `borrow`, `repay`, `liquidation`; `moved`: an amount; `incomplete`: the logs of this block may not show everything |
 //! | `time` | uint64 or null | of an event, seconds since 1970 |
 //! | `side` | text or null | of an amount: `supply`, `debt`, `base` (supply if positive, debt if negative), `collateral` |
-//! | `asset` | text or null | of an amount, address in lower case |
+//! | `asset` | text or null | of an amount, address in lower case; after `scaled:`, divided by Aave's index |
 //! | `amount` | text or null | decimal, in the asset's smallest unit, without interest; negative if it reduces the side. Of `incomplete`: what the wallet owned at least |
 //! | `fixed_rate` | bool or null | the amount is debt at a fixed rate |
 
