@@ -2,7 +2,7 @@
 //! early block, by which a chain that was replaced is told from an endpoint that is behind.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -59,11 +59,13 @@ pub(super) struct Seen {
     tasks: TaskTracker,
     loaded: OnceCell<()>,
     written: Mutex<Option<Instant>>,
+    /// Held by one write at a time: an earlier one that ends last would lose the early block.
+    writing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Seen {
     pub(super) fn new(chain: ChainId, store: Store, tasks: TaskTracker) -> Self {
-        Self { chain, store, tasks, loaded: OnceCell::new(), written: Mutex::default() }
+        Self { chain, store, tasks, loaded: OnceCell::new(), written: Mutex::default(), writing: Arc::default() }
     }
 
     /// Tells `client`, before its first question for the head, what an earlier process saw.
@@ -78,7 +80,9 @@ impl Seen {
 
     /// Writes in the background what `client` has seen, unless that was written a moment ago.
     pub(super) fn keep(&self, client: &Client) {
-        let Some(newest) = client.newest() else { return };
+        if client.newest().is_none() {
+            return;
+        }
         {
             let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
             if written.is_some_and(|written| written.elapsed() < PAUSE) {
@@ -86,9 +90,11 @@ impl Seen {
             }
             *written = Some(Instant::now());
         }
-        let record = HeadsRecord { newest: newest.into(), early: client.early().map(BlockRecord::from) };
-        let (chain, store) = (self.chain, self.store.clone());
+        let (chain, client, store, writing) = (self.chain, client.clone(), self.store.clone(), self.writing.clone());
         self.tasks.spawn(async move {
+            let _turn = writing.lock().await;
+            let Some(newest) = client.newest() else { return };
+            let record = HeadsRecord { newest: newest.into(), early: client.early().map(BlockRecord::from) };
             if let Err(error) = store.put(&heads(chain), &record).await {
                 tracing::warn!(chain, %error, "the newest block seen cannot be saved; a restart may begin behind it");
             }
