@@ -11,7 +11,7 @@ pub mod config;
 mod error;
 mod known;
 mod mint;
-mod price;
+mod price_class;
 mod rate;
 pub mod records;
 mod reservation;
@@ -35,11 +35,11 @@ pub use caller::Caller;
 pub use error::{AccessError, MintError};
 pub use known::KnownKey;
 pub use mint::{KeyUsage, Minted, Revoked, check_name, draw};
-pub use price::Price;
+pub use price_class::PriceClass;
 pub use rate::{RateState, WINDOW};
 pub use reservation::{Prepaid, Reservation};
 
-use price::Costs;
+use price_class::Costs;
 use rate::{Counted, Rates};
 
 use assay_store::{Key, Store, StoreError, Take, Withdrawal};
@@ -144,7 +144,7 @@ impl Access {
     /// The caller of a request from `address`, and its count: of the key, or of the address without a valid key. A key
     /// that was never valid here is looked up in the store within the rate of its address alone, so that guesses do not
     /// load the store. Where one write can count the request and take the units of `price`, they are reserved ahead.
-    pub async fn admit(&self, authorization: Option<&str>, address: IpAddr, price: Option<Price>) -> Admitted {
+    pub async fn admit(&self, authorization: Option<&str>, address: IpAddr, price: Option<PriceClass>) -> Admitted {
         let before = if self.is_new(authorization) { self.count_address(address).await } else { None };
         if before.is_some_and(|(_, state)| state.refused.is_some()) {
             return Admitted { caller: Err(AccessError::MissingOrInvalid), counted: before, prepaid: None };
@@ -159,7 +159,7 @@ impl Access {
     }
 
     /// Counts a request of `caller`, and reserves the units of `price` with it where one write does both.
-    async fn count_and_reserve(&self, caller: &Caller, price: Option<Price>) -> (Option<Count>, Option<Prepaid>) {
+    async fn count_and_reserve(&self, caller: &Caller, price: Option<PriceClass>) -> (Option<Count>, Option<Prepaid>) {
         let price = price.filter(|price| self.store.is_shared() && caller.require(price.scopes()).is_ok());
         let units = price.map_or(0, |price| self.cost(price));
         let (Some(rate), Some(limit), 1..) = (caller.rate, caller.units, units) else {
@@ -213,7 +213,7 @@ impl Access {
     }
 
     /// Units of one call at `price`.
-    pub fn cost(&self, price: Price) -> u64 {
+    pub fn cost(&self, price: PriceClass) -> u64 {
         price.cost(self.costs)
     }
 

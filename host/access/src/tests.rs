@@ -69,8 +69,8 @@ async fn only_a_known_key_names_its_caller() {
 #[tokio::test]
 async fn a_scope_is_had_or_named() {
     let caller = fixture().await.caller("free-secret").await.unwrap();
-    caller.require(Price::Score.scopes()).unwrap();
-    let error = caller.require(Price::Admin.scopes()).unwrap_err();
+    caller.require(PriceClass::Score.scopes()).unwrap();
+    let error = caller.require(PriceClass::Admin.scopes()).unwrap_err();
     assert_eq!(error, AccessError::Scope { needed: &[Scope::Admin] });
     assert!(error.to_string().contains("admin"), "{error}");
 }
@@ -80,13 +80,16 @@ async fn who_may_submit_may_see_what_became_of_it() {
     let fixture = fixture().await;
     let minted = fixture.access.mint("submitter", vec![Scope::Submit], None, None).await.unwrap();
     let caller = fixture.caller(minted.key.expose()).await.unwrap();
-    for (route, allowed) in
-        [(Price::Status, true), (Price::Usage, true), (Price::Submission, true), (Price::Agents, false)]
-    {
+    for (route, allowed) in [
+        (PriceClass::Status, true),
+        (PriceClass::Usage, true),
+        (PriceClass::Submission, true),
+        (PriceClass::Agents, false),
+    ] {
         assert_eq!(caller.require(route.scopes()).is_ok(), allowed, "{route:?}");
     }
-    fixture.caller("free-secret").await.unwrap().require(Price::Status.scopes()).unwrap();
-    let words = AccessError::Scope { needed: Price::Status.scopes() }.to_string();
+    fixture.caller("free-secret").await.unwrap().require(PriceClass::Status.scopes()).unwrap();
+    let words = AccessError::Scope { needed: PriceClass::Status.scopes() }.to_string();
     assert!(words.ends_with("the scope read or submit"), "{words}");
 }
 
@@ -106,7 +109,7 @@ async fn a_network_of_ipv6_is_one_caller() {
 #[tokio::test]
 async fn prices_are_those_of_the_contract() {
     let access = Access { costs: Costs::new(3), ..fixture().await.access };
-    assert_eq!(Price::ALL.map(|price| access.cost(price)), [3, 3, 3, 0, 0, 0, 0, 10, 0, 0]);
+    assert_eq!(PriceClass::ALL.map(|price| access.cost(price)), [3, 3, 3, 0, 0, 0, 0, 10, 0, 0]);
 }
 
 #[tokio::test]

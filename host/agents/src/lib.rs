@@ -4,7 +4,7 @@
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 pub mod config;
-mod fetch;
+mod fetch_queue;
 #[doc(hidden)]
 pub mod fuzz;
 mod index;

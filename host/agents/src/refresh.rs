@@ -14,7 +14,7 @@ use tokio::{sync::mpsc, time::sleep};
 use uuid::Uuid;
 
 use super::{
-    fetch::fetch_all,
+    fetch_queue::fetch_all,
     published::Published,
     registered::{Registered, Registry},
 };

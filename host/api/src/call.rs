@@ -9,7 +9,7 @@ use std::sync::{
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::route::BodyLimit;
-use assay_access::{AccessError, Caller, Prepaid, Price};
+use assay_access::{AccessError, Caller, Prepaid, PriceClass};
 
 const COST: HeaderName = HeaderName::from_static("assay-units-cost");
 const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
@@ -18,7 +18,7 @@ const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
 #[derive(Clone)]
 pub(crate) struct Call {
     pub caller: Result<Arc<Caller>, AccessError>,
-    pub price: Option<Price>,
+    pub price: Option<PriceClass>,
     /// The units of the call, where they were reserved with its count.
     pub prepaid: Option<Prepaid>,
     pub bill: Bill,
@@ -30,7 +30,7 @@ impl Call {
     ///
     /// # Errors
     /// [`AccessError`] for anything but a known key that may make this call.
-    pub(crate) fn caller(&self) -> Result<(&Arc<Caller>, Price), AccessError> {
+    pub(crate) fn caller(&self) -> Result<(&Arc<Caller>, PriceClass), AccessError> {
         let price = self.price.ok_or(AccessError::MissingOrInvalid)?;
         let caller = self.caller.as_ref().map_err(AccessError::clone)?;
         caller.require(price.scopes())?;

@@ -25,7 +25,6 @@ mod middleware;
 mod models;
 mod ops;
 mod payment;
-mod refusals;
 mod report;
 mod reputation;
 mod responses;

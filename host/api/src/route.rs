@@ -1,7 +1,7 @@
 //! A route as data: what it demands of its caller, what a call costs and how large its body may be.
 
 use super::state::Limits;
-use assay_access::Price;
+use assay_access::PriceClass;
 
 /// A route without its handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) struct Route {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// A key, or a payment, at this price.
-    Priced(Price),
+    Priced(PriceClass),
     /// No key; requests count against the rate of their address.
     Public,
     /// No key and no rate: the operator's tools call it, also while the server is overloaded.
@@ -47,7 +47,7 @@ impl Admission {
     /// Callers without a key may use the route on a server that accepts payments: a client that pays for a submission
     /// needs the agents before it and the status after it.
     pub(crate) const fn admits_guests(self) -> bool {
-        matches!(self, Self::Priced(Price::Agents | Price::Status))
+        matches!(self, Self::Priced(PriceClass::Agents | PriceClass::Status))
     }
 }
 
@@ -69,7 +69,7 @@ impl Route {
         Self { several: true, ..self }
     }
 
-    pub(crate) fn price(&self) -> Option<Price> {
+    pub(crate) fn price(&self) -> Option<PriceClass> {
         match self.admission {
             Admission::Priced(price) => Some(price),
             Admission::Public | Admission::Operation => None,
@@ -78,8 +78,8 @@ impl Route {
 
     /// The price of a call whose units can be reserved before its handler: one that costs the price once. The units of
     /// a submission are taken together with its record.
-    pub(crate) fn single_price(&self) -> Option<Price> {
-        self.price().filter(|price| !self.several && *price != Price::Submission)
+    pub(crate) fn single_price(&self) -> Option<PriceClass> {
+        self.price().filter(|price| !self.several && *price != PriceClass::Submission)
     }
 
     /// Its path with a slash at the end where it has none, and without it where it has one; `None` if it ends with

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::extract::Upload;
     use crate::sample::Sample;
-    use assay_access::Price;
+    use assay_access::PriceClass;
 
     #[tokio::test]
     async fn the_row_of_a_route_decides_who_may_call_it_and_how_much_he_may_send() {
@@ -99,7 +99,7 @@ mod tests {
         let length = async |Upload(bytes): Upload| bytes.len().to_string();
         let public = |path| Route::new("POST", path, Admission::Public);
         let router = Routes::new(sample.app.clone())
-            .add(Route::new("POST", "/admin/{id}", Admission::Priced(Price::Admin)), async || "never")
+            .add(Route::new("POST", "/admin/{id}", Admission::Priced(PriceClass::Admin)), async || "never")
             .add(public("/small/{id}"), length)
             .add(public("/large/{id}").component(), length)
             .finish();

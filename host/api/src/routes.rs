@@ -19,7 +19,7 @@ use super::{
     router::Routes,
     sandbox, score, status, usage,
 };
-use assay_access::Price;
+use assay_access::PriceClass;
 
 /// A row is: method, path, admission, what is special about its route, handler, and a separate operation id
 /// if the handler has a second path. A unit test compares method and path with the handler's documentation.
@@ -54,7 +54,7 @@ macro_rules! admission {
         Admission::Public
     };
     ($price:ident) => {
-        Admission::Priced(Price::$price)
+        Admission::Priced(PriceClass::$price)
     };
 }
 

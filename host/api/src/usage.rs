@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{ApiError, App, extract::Caller, fresh, responses};
-use assay_access::Price;
+use assay_access::PriceClass;
 
 /// The caller's own key.
 #[derive(Debug, Serialize, ToSchema)]
@@ -52,22 +52,22 @@ pub(crate) async fn get(caller: Caller, State(app): State<App>) -> Result<Respon
         used,
         left: key.units.zip(used).map(|(limit, used)| limit.saturating_sub(used)),
         rate: key.rate,
-        costs: Price::ALL.into_iter().map(|price| (name(price), app.access.cost(price))).collect(),
+        costs: PriceClass::ALL.into_iter().map(|price| (name(price), app.access.cost(price))).collect(),
     };
     Ok(fresh::once(axum::Json(body)))
 }
 
-fn name(price: Price) -> &'static str {
+fn name(price: PriceClass) -> &'static str {
     match price {
-        Price::Score => "score",
-        Price::Attestation => "attestation",
-        Price::Report => "report",
-        Price::Sandbox => "sandbox",
-        Price::Models => "models",
-        Price::Agents => "agents",
-        Price::Status => "status",
-        Price::Submission => "submission",
-        Price::Usage => "usage",
-        Price::Admin => "admin",
+        PriceClass::Score => "score",
+        PriceClass::Attestation => "attestation",
+        PriceClass::Report => "report",
+        PriceClass::Sandbox => "sandbox",
+        PriceClass::Models => "models",
+        PriceClass::Agents => "agents",
+        PriceClass::Status => "status",
+        PriceClass::Submission => "submission",
+        PriceClass::Usage => "usage",
+        PriceClass::Admin => "admin",
     }
 }

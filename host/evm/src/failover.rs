@@ -2,7 +2,7 @@
 //! fallback asks several at once and ranks them by speed; here the first is preferred, and the others get requests only
 //! if it fails or has too many waiting.
 
-mod attempts;
+mod endpoint_order;
 mod heads;
 
 use std::{
@@ -31,7 +31,7 @@ use crate::{
     single_flight::SingleFlight,
 };
 use assay_trace::TRACE;
-use attempts::{Attempt, attempts};
+use endpoint_order::{Attempt, attempts};
 use heads::Heads;
 
 /// First pause before a retry; doubled each time, minus up to half of it at random.

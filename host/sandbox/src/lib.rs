@@ -1,13 +1,13 @@
 //! The sandbox: mock answers from the sandbox champion, on the scale of the credit champion.
 //!
-//! A sandbox server is a production server whose answers about wallets come from [`Generator`] instead of the chains.
+//! A sandbox server is a production server whose answers about wallets come from [`SandboxSource`] instead of the chains.
 //! Every answer has the type that a read of the chains has, so nothing after it knows the difference.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
-mod generator;
 mod report;
 mod scenario;
+mod source;
 mod submissions;
 mod sums;
 
@@ -22,8 +22,8 @@ use assay_scoring::{
     rollout::{Basis, Scored},
 };
 
-pub use generator::Generator;
 pub use scenario::Condition;
+pub use source::SandboxSource;
 pub use submissions::submissions;
 
 /// The champions of one moment, so that a whole answer comes from one generator on one scale.

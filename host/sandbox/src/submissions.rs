@@ -12,12 +12,13 @@ use assay_agents::Agents;
 use assay_domain::{Address, B256, Coverage, Unread, address};
 use assay_outbox::{
     nonce::{LandedRecord, SignedRecord},
-    sender::{Registries, SenderError, Subject, registry_reason},
+    sender::SenderError,
 };
 use assay_registry::{Behaviour, MockSubject, Phase, Registry};
 use assay_scoring::{IDENTITY_SCHEME, ScoringError, attestation::Stated};
 use assay_store::{Lease, Lost, Store};
 use assay_submissions::{
+    feedback::{Registries, Subject, registry_reason},
     ipfs::IpfsError,
     reputation::{
         Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, by_registry, not_done,

@@ -19,12 +19,9 @@ use assay_access::Access;
 use assay_agents::{AgentRegistries, Agents};
 use assay_api::{Components, Contradictions};
 use assay_chain::Chains;
-use assay_outbox::{
-    nonce::Outbox,
-    sender::{Registries, Sender},
-};
+use assay_outbox::{nonce::Outbox, sender::Sender};
 use assay_registry::Registry;
-use assay_sandbox::Generator;
+use assay_sandbox::SandboxSource;
 use assay_scoring::{
     Scoring, Source,
     attestation::Attestor,
@@ -35,6 +32,7 @@ use assay_scoring::{
 };
 use assay_store::{Store, StoreError};
 use assay_submissions::{
+    feedback::{FeedbackRegistry, Registries},
     ipfs::Ipfs,
     reputation::{Appraiser, Client, Notices, OnChain, Reputation, SubmissionFactory},
     x402::{Local, X402},
@@ -158,7 +156,7 @@ impl Ports {
     fn of_sandbox(config: &Config, store: &Store, registry: Arc<Registry>) -> Self {
         let agents = Agents::mock();
         Self {
-            source: Arc::new(Generator::new(registry.clone())),
+            source: Arc::new(SandboxSource::new(registry.clone())),
             reputation: Some(assay_sandbox::submissions(store.clone(), registry, agents.clone())),
             agents,
             x402: None,
@@ -175,13 +173,13 @@ impl Ports {
         attestor: Option<Arc<Attestor>>,
         tasks: &Spawner,
     ) -> Self {
-        let sender = sender(config, chains);
-        let x402 = sender.as_ref().and_then(|sender| x402(config, chains, store, sender));
+        let writer = writer(config, chains);
+        let x402 = writer.as_ref().and_then(|(_, registry)| x402(config, chains, store, registry));
         let appraiser = |config: &config::Reputation| Appraiser::new(scoring.clone(), config, attestor);
         Self {
             source: Arc::new(scoring.clone()),
             agents: agents(config, chains, store, tasks).unwrap_or_else(Agents::none),
-            reputation: sender.and_then(|sender| reputation(config, sender, appraiser, store, x402.as_ref())),
+            reputation: writer.and_then(|writer| reputation(config, writer, appraiser, store, x402.as_ref())),
             x402,
             refused_payments: None,
             access: Access::new(&config.access, store.clone()),
@@ -199,25 +197,26 @@ fn agents(config: &Config, chains: &Chains, store: &Store, tasks: &Spawner) -> O
     Some(Agents::new(agents, registries, &config.outbound, config.ipfs.as_ref(), store, tasks))
 }
 
-/// The account that gives feedback and settles payments.
-fn sender(config: &Config, chains: &Chains) -> Option<Sender> {
+/// The account that gives feedback and settles payments, and the registries that get the feedback.
+fn writer(config: &Config, chains: &Chains) -> Option<(Sender, FeedbackRegistry)> {
     let (agents, reputation) = (config.agents.as_ref()?, config.reputation.as_ref()?);
     let registries =
         Registries { chain: agents.chain, identity: agents.identity_registry, reputation: agents.reputation_registry };
     let client = chains.client(agents.chain)?;
-    Some(Sender::new(client, reputation.account()?, registries, reputation.confirmations))
+    let sender = Sender::new(client, reputation.account()?, agents.chain, reputation.confirmations);
+    Some((sender.clone(), FeedbackRegistry::new(sender, registries)))
 }
 
 /// Payment by call, which pays for submissions and so needs them configured.
-fn x402(config: &Config, chains: &Chains, store: &Store, sender: &Sender) -> Option<X402> {
-    let factory = SubmissionFactory::new(store.clone(), Client::of(sender));
+fn x402(config: &Config, chains: &Chains, store: &Store, registry: &FeedbackRegistry) -> Option<X402> {
+    let factory = SubmissionFactory::new(store.clone(), Client::of(registry));
     X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations, factory)
 }
 
 /// Submissions, where everything they need is configured.
 fn reputation(
     config: &Config,
-    sender: Sender,
+    (sender, registry): (Sender, FeedbackRegistry),
     appraiser: impl FnOnce(&config::Reputation) -> Option<Appraiser>,
     store: &Store,
     x402: Option<&X402>,
@@ -227,7 +226,7 @@ fn reputation(
     let outbox = Outbox::new(sender, reputation.rules());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local = local.map(|x402| Local::new(x402.clone(), outbox.clone()));
-    let effects = OnChain { appraiser, ipfs: Ipfs::new(ipfs)?, outbox, payments: local.clone() };
+    let effects = OnChain { appraiser, ipfs: Ipfs::new(ipfs)?, registry, outbox, payments: local.clone() };
     Some(Reputation::new(reputation.into(), store.clone(), effects, local))
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use assay_domain::{Address, FactorRecord, ModelKind, ModelPin, ReadBlock, Score, Source, features::Features};
 use serde::{Deserialize, Serialize};
 
-use crate::{attest::Statement, blocks, canonical};
+use crate::{attest::Statement, blocks, features_digest};
 
 /// The parts of `GET /api/v2/score/{id}/evidence` that can be checked. The rest of the body describes them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl Evidence {
         compare("model.version", &self.model.pin.version, &content.version);
         compare("model.digest", &self.model.pin.digest, &content.model);
         let features =
-            canonical::digest(&self.features).map_or_else(|error| error.to_string(), |digest| digest.to_string());
+            features_digest::digest(&self.features).map_or_else(|error| error.to_string(), |digest| digest.to_string());
         compare("SHA-256 of features", &features, &content.features);
         compare("root of blocks", &blocks::root(&self.blocks), &content.blocks);
         found

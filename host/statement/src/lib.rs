@@ -7,14 +7,14 @@
 
 mod attest;
 mod blocks;
-mod canonical;
 mod content;
 mod evidence;
+mod features_digest;
 mod signers;
 
 pub use attest::{Domain, NotSigned, Signed, Statement, Term, Unreadable};
 pub use blocks::root as blocks_root;
-pub use canonical::{canonical, digest as features_digest};
 pub use content::{ClaimedRate, Content, SCHEMA, schema_uid};
 pub use evidence::{Difference, Evidence, EvidenceModel};
+pub use features_digest::{canonical, digest as features_digest};
 pub use signers::{Refused, Schema, Signer, Signers};

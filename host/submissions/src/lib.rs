@@ -4,11 +4,13 @@
 //! |---|---|
 //! | [`reputation`] | submissions: accepted, scored, documented, given to the registry |
 //! | [`x402`] | payments by call: terms, claims, settlement |
+//! | [`feedback`] | the ERC-8004 registries, as the account that gives feedback uses them |
 //! | [`ipfs`] | documents on IPFS |
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 pub mod config;
+pub mod feedback;
 pub mod ipfs;
 pub mod reputation;
 pub mod x402;

@@ -3,11 +3,11 @@
 //! An agent's id in the API is its token's id, so that feedback for an id is about the same agent. The registry counts
 //! from 0 and the API from 1: token 0 counts among all agents and has no path in the API.
 
-mod document;
 mod encoding;
 mod events;
 mod identity;
 mod reputation;
+mod token_uri;
 
 use std::{
     sync::{
@@ -23,11 +23,11 @@ use crate::config;
 use assay_domain::{Address, B256, ChainId};
 use assay_evm::{client::Client, fault::Fault};
 
-pub(crate) use document::Outside;
-pub use document::{Documents, Located};
 pub use encoding::base64;
 pub(crate) use events::{AgentChange, AgentEvent, event};
 pub(crate) use identity::Token;
+pub(crate) use token_uri::Outside;
+pub use token_uri::{Documents, Located};
 
 /// Longest time for a read of a registry: a request has more, and fetches documents after it.
 const TIMEOUT: Duration = Duration::from_secs(10);

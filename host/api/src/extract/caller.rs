@@ -8,12 +8,12 @@ use crate::{
     ApiError, App,
     call::{Bill, Call},
 };
-use assay_access::{AccessError, Prepaid, Price, Reservation, records::Payer};
+use assay_access::{AccessError, Prepaid, PriceClass, Reservation, records::Payer};
 
 /// A caller with a valid key that may make this call.
 pub(crate) struct Caller {
     caller: Arc<assay_access::Caller>,
-    price: Price,
+    price: PriceClass,
     bill: Bill,
     prepaid: Option<Prepaid>,
 }

@@ -11,7 +11,7 @@ use super::{
     parameter::{in_header, parameters},
 };
 use crate::{ApiError, App, call::Call};
-use assay_access::{AccessError, Price};
+use assay_access::{AccessError, PriceClass};
 use assay_submissions::x402::{Item, Payment, Version};
 
 /// A known key that may make the call, or a payment that is not verified yet.
@@ -44,7 +44,7 @@ impl FromRequestParts<App> for Payer {
             return Err(error.into());
         }
         let item = match parts.extensions.get::<Call>().and_then(|call| call.price) {
-            Some(Price::Attestation) => Item::Statement,
+            Some(PriceClass::Attestation) => Item::Statement,
             _ => Item::Submission,
         };
         let x402 = match &app.x402 {

@@ -18,7 +18,7 @@ use crate::{
     extract::check_declared,
     route::{Admission, Route},
 };
-use assay_access::{AccessError, Admitted, Caller, Price};
+use assay_access::{AccessError, Admitted, Caller, PriceClass};
 
 /// Longest wait for the rest of a discarded body.
 const DISCARD: Duration = Duration::from_secs(10);
@@ -76,7 +76,7 @@ async fn enter(app: &App, route: Route, admitted: Admitted, request: Request, ne
 /// be paid for instead: its handler decides.
 pub(crate) async fn require_key(request: Request, next: Next) -> Response {
     let refused = request.extensions().get::<Call>().and_then(|call| match call.price {
-        None | Some(Price::Submission | Price::Attestation) => None,
+        None | Some(PriceClass::Submission | PriceClass::Attestation) => None,
         Some(_) => call.caller().err(),
     });
     match refused {

@@ -41,7 +41,7 @@ struct State {
 
 /// How a head compares with the newest one and with the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Trust {
     Believed,
     Behind(Block),
     /// Ahead of the machine's clock.
@@ -60,14 +60,14 @@ impl Heads {
     pub(super) fn is_off(&self, index: usize) -> bool {
         let state = self.state();
         let head = state.of.get(index).copied().flatten();
-        head.is_some_and(|head| self.standing(&state, head, now()) != Standing::Believed)
+        head.is_some_and(|head| self.trust(&state, head, now()) != Trust::Believed)
     }
 
     /// The newest head seen, if `head` is far behind it.
     pub(super) fn newer_than(&self, head: Block) -> Option<Block> {
-        match self.standing(&self.state(), head, now()) {
-            Standing::Behind(newest) => Some(newest),
-            Standing::Believed | Standing::Ahead => None,
+        match self.trust(&self.state(), head, now()) {
+            Trust::Behind(newest) => Some(newest),
+            Trust::Believed | Trust::Ahead => None,
         }
     }
 
@@ -79,7 +79,7 @@ impl Heads {
     }
 
     fn is_believed(&self, head: Block) -> bool {
-        self.standing(&self.state(), head, now()) == Standing::Believed
+        self.trust(&self.state(), head, now()) == Trust::Believed
     }
 
     /// Records the head of the endpoint at `index`. A block ahead of the clock is never the newest one, or all others
@@ -93,19 +93,18 @@ impl Heads {
     }
 
     fn see(&self, state: &mut State, head: Block, now: u64) {
-        if self.standing(state, head, now) == Standing::Believed
-            && state.newest.is_none_or(|newest| newest.time <= head.time)
+        if self.trust(state, head, now) == Trust::Believed && state.newest.is_none_or(|newest| newest.time <= head.time)
         {
             state.newest = Some(head);
         }
     }
 
-    fn standing(&self, state: &State, head: Block, now: u64) -> Standing {
-        let Some(max_age) = self.max_age.map(|age| age.as_secs()) else { return Standing::Believed };
+    fn trust(&self, state: &State, head: Block, now: u64) -> Trust {
+        let Some(max_age) = self.max_age.map(|age| age.as_secs()) else { return Trust::Believed };
         match state.newest {
-            _ if head.time > now.saturating_add(max_age) => Standing::Ahead,
-            Some(newest) if head.time.saturating_add(max_age / 3) < newest.time => Standing::Behind(newest),
-            _ => Standing::Believed,
+            _ if head.time > now.saturating_add(max_age) => Trust::Ahead,
+            Some(newest) if head.time.saturating_add(max_age / 3) < newest.time => Trust::Behind(newest),
+            _ => Trust::Believed,
         }
     }
 
@@ -281,22 +280,18 @@ mod tests {
         Heads::new(2, Some(max_age).filter(|age| *age > 0).map(Duration::from_secs))
     }
 
-    fn standing(heads: &Heads, head: Block) -> Standing {
-        heads.standing(&heads.state(), head, NOW)
+    fn trust(heads: &Heads, head: Block) -> Trust {
+        heads.trust(&heads.state(), head, NOW)
     }
 
     #[test]
     fn a_head_more_than_a_third_of_the_bound_behind_the_newest_is_behind() {
         let heads = heads(180);
         heads.saw(1, block(100, NOW - 10), NOW);
-        assert_eq!(standing(&heads, block(95, NOW - 70)), Standing::Believed);
-        assert_eq!(standing(&heads, block(94, NOW - 71)), Standing::Behind(block(100, NOW - 10)));
+        assert_eq!(trust(&heads, block(95, NOW - 70)), Trust::Believed);
+        assert_eq!(trust(&heads, block(94, NOW - 71)), Trust::Behind(block(100, NOW - 10)));
         heads.saw(0, block(50, NOW - 600), NOW);
-        assert_eq!(
-            standing(&heads, block(50, NOW - 600)),
-            Standing::Behind(block(100, NOW - 10)),
-            "it stays the newest"
-        );
+        assert_eq!(trust(&heads, block(50, NOW - 600)), Trust::Behind(block(100, NOW - 10)), "it stays the newest");
         heads.saw(0, block(101, NOW), NOW);
         assert_eq!(heads.state().newest, Some(block(101, NOW)));
     }
@@ -305,8 +300,8 @@ mod tests {
     fn a_block_of_the_future_is_not_believed_and_puts_no_other_behind() {
         let heads = heads(180);
         heads.saw(0, block(9_999, NOW + 181), NOW);
-        assert_eq!(standing(&heads, block(9_999, NOW + 181)), Standing::Ahead);
-        assert_eq!(standing(&heads, block(100, NOW - 10)), Standing::Believed);
+        assert_eq!(trust(&heads, block(9_999, NOW + 181)), Trust::Ahead);
+        assert_eq!(trust(&heads, block(100, NOW - 10)), Trust::Believed);
         assert_eq!(heads.state().newest, None);
     }
 
@@ -315,7 +310,7 @@ mod tests {
         let heads = heads(0);
         heads.saw(0, block(100, NOW), NOW);
         for head in [block(1, 1), block(200, NOW + 1_000_000)] {
-            assert_eq!(standing(&heads, head), Standing::Believed);
+            assert_eq!(trust(&heads, head), Trust::Believed);
         }
         assert_eq!(heads.is_first_comparison(), None);
     }

@@ -10,8 +10,8 @@ mod fetch;
 mod histories;
 mod indexer;
 mod lazy;
+mod metrics;
 mod ranges;
-mod report;
 mod state;
 mod task;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::{
     agree::Agreed,
     fetch::Piece,
     indexer::{Indexer, Trouble},
-    report::Report,
+    metrics::Report,
 };
 use crate::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
 use assay_evm::{

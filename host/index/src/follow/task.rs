@@ -10,8 +10,8 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     indexer::{Indexer, Trouble},
+    metrics::Report,
     ranges::Ranges,
-    report::Report,
 };
 use crate::{Index, config::IndexMode};
 use assay_evm::Block;

@@ -30,9 +30,9 @@ pub struct Rules {
     pub most: usize,
 }
 
-/// How a nonce stands.
+/// The state of a nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum NonceState {
     /// No transaction with it is mined. A node holds one of ours where `held`.
     Waiting {
         held: bool,
@@ -73,28 +73,28 @@ pub struct Seen {
     pub answer: Option<SendOutcome>,
 }
 
-/// How `slot` stands in `view`. `statuses` has its transactions.
-pub fn standing(slot: &NonceRecord, view: &AccountView, statuses: &HashMap<B256, TransactionStatus>) -> Standing {
+/// The state of `slot` in `view`. `statuses` has its transactions.
+pub fn state_of(slot: &NonceRecord, view: &AccountView, statuses: &HashMap<B256, TransactionStatus>) -> NonceState {
     let status = |hash: &B256| statuses.get(hash).copied().unwrap_or(TransactionStatus::Unknown);
     for signed in &slot.signed {
         if let TransactionStatus::Mined { block, gas_used, succeeded, settled } = status(&signed.hash) {
             let landed = LandedRecord { hash: signed.hash, block, gas_used };
             return match (settled, signed.cancels, succeeded) {
-                (false, ..) => Standing::Unsettled,
-                (true, true, _) => Standing::Ended(Ended::Cancelled(landed)),
-                (true, false, true) => Standing::Ended(Ended::Succeeded(landed)),
-                (true, false, false) => Standing::Ended(Ended::Reverted(landed)),
+                (false, ..) => NonceState::Unsettled,
+                (true, true, _) => NonceState::Ended(Ended::Cancelled(landed)),
+                (true, false, true) => NonceState::Ended(Ended::Succeeded(landed)),
+                (true, false, false) => NonceState::Ended(Ended::Reverted(landed)),
             };
         }
     }
     let any = |wanted| slot.signed.iter().any(|signed| status(&signed.hash) == wanted);
     if slot.nonce >= view.used_nonce {
         // Where a node does not answer about a transaction, it may hold it.
-        Standing::Waiting { held: any(TransactionStatus::Pooled) || any(TransactionStatus::Unknown) }
+        NonceState::Waiting { held: any(TransactionStatus::Pooled) || any(TransactionStatus::Unknown) }
     } else if slot.nonce < view.settled_nonce && !any(TransactionStatus::Unknown) {
-        Standing::Ended(Ended::NoReceipt)
+        NonceState::Ended(Ended::NoReceipt)
     } else {
-        Standing::Unsettled
+        NonceState::Unsettled
     }
 }
 

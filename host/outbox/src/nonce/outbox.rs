@@ -11,9 +11,9 @@ use alloy::primitives::Bytes;
 use chrono::Utc;
 
 use super::{
-    Ended, Move, Rules, Seen, Standing, next_move,
+    Ended, Move, NonceState, Rules, Seen, next_move,
     records::{NonceRecord, SignedRecord},
-    standing,
+    state_of,
 };
 use crate::sender::{AccountView, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus};
 use assay_domain::{Address, B256, Time};
@@ -181,10 +181,10 @@ impl Round<'_> {
     /// # Errors
     /// [`SenderError`].
     pub async fn follow(&self, slot: &NonceRecord, call: Option<&TransactionCall>) -> Result<Next, SenderError> {
-        let held = match standing(slot, &self.view, &self.statuses) {
-            Standing::Ended(ended) => return Ok(Next::Ended(ended)),
-            Standing::Unsettled => return Ok(Next::Wait),
-            Standing::Waiting { held } => held,
+        let held = match state_of(slot, &self.view, &self.statuses) {
+            NonceState::Ended(ended) => return Ok(Next::Ended(ended)),
+            NonceState::Unsettled => return Ok(Next::Wait),
+            NonceState::Waiting { held } => held,
         };
         let sent = slot.signed.last().and_then(|last| self.outbox.remembered(|sent| sent.get(&last.hash).copied()));
         let first = slot.nonce == self.view.used_nonce;

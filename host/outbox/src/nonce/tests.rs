@@ -1,4 +1,4 @@
-//! The state machine of a nonce: every standing, every move, and no sequence that raises a price without a reason.
+//! The state machine of a nonce: every state, every move, and no sequence that raises a price without a reason.
 
 use alloy::primitives::Bytes;
 use assay_domain::time_from_unix;
@@ -52,23 +52,23 @@ fn a_nonce_stands_as_its_transactions_and_the_account_say() {
     slot.signed.push(signed(2, MARKET.offer(RULES.ceiling).unwrap(), true));
     let stands = |first, second, settled, used| {
         let statuses = HashMap::from([(B256::repeat_byte(1), first), (B256::repeat_byte(2), second)]);
-        standing(&slot, &view(settled, used), &statuses)
+        state_of(&slot, &view(settled, used), &statuses)
     };
     use TransactionStatus::{Mined, Missing, Pooled, Unknown};
     let mined = |succeeded, settled| Mined { block: 5, gas_used: 6, succeeded, settled };
     let landed = |n| LandedRecord { hash: B256::repeat_byte(n), block: 5, gas_used: 6 };
     for (first, second, settled, used, wanted) in [
-        (Missing, Missing, 7, 7, Standing::Waiting { held: false }),
-        (Missing, Pooled, 7, 7, Standing::Waiting { held: true }),
+        (Missing, Missing, 7, 7, NonceState::Waiting { held: false }),
+        (Missing, Pooled, 7, 7, NonceState::Waiting { held: true }),
         // Who does not answer may hold it.
-        (Unknown, Missing, 7, 7, Standing::Waiting { held: true }),
-        (Missing, Missing, 7, 8, Standing::Unsettled),
-        (Unknown, Missing, 8, 8, Standing::Unsettled),
-        (mined(true, false), Missing, 7, 8, Standing::Unsettled),
-        (Missing, Missing, 8, 8, Standing::Ended(Ended::NoReceipt)),
-        (mined(true, true), Missing, 8, 8, Standing::Ended(Ended::Succeeded(landed(1)))),
-        (mined(false, true), Missing, 8, 8, Standing::Ended(Ended::Reverted(landed(1)))),
-        (Missing, mined(true, true), 8, 8, Standing::Ended(Ended::Cancelled(landed(2)))),
+        (Unknown, Missing, 7, 7, NonceState::Waiting { held: true }),
+        (Missing, Missing, 7, 8, NonceState::Unsettled),
+        (Unknown, Missing, 8, 8, NonceState::Unsettled),
+        (mined(true, false), Missing, 7, 8, NonceState::Unsettled),
+        (Missing, Missing, 8, 8, NonceState::Ended(Ended::NoReceipt)),
+        (mined(true, true), Missing, 8, 8, NonceState::Ended(Ended::Succeeded(landed(1)))),
+        (mined(false, true), Missing, 8, 8, NonceState::Ended(Ended::Reverted(landed(1)))),
+        (Missing, mined(true, true), 8, 8, NonceState::Ended(Ended::Cancelled(landed(2)))),
     ] {
         assert_eq!(stands(first, second, settled, used), wanted, "{first:?} {second:?} {settled} {used}");
     }

@@ -1,9 +1,7 @@
 //! The one account that writes to a chain: it signs, prices and sends transactions, and reads their status. It stores
 //! nothing: the caller saves nonces and signed transactions before it sends them.
 
-mod abi;
 mod account;
-mod feedback;
 mod fees;
 mod sign;
 mod status;
@@ -14,67 +12,27 @@ use std::sync::Arc;
 use alloy::{primitives::Bytes, signers::local::PrivateKeySigner};
 use serde_json::json;
 
-use abi::{
-    IdentityRegistry::{isAuthorizedOrOwnerCall, ownerOfCall},
-    ReputationRegistry::{getIdentityRegistryCall, getLastIndexCall},
-};
 use words::{NO_REASON, refusal, revert_reason};
 
-use assay_domain::{Address, B256, ChainId, Tag, U256};
-use assay_evm::{
-    call::{self, Call, returned},
-    client::Client,
-    fault::Fault,
-};
+use assay_domain::{Address, ChainId};
+use assay_evm::{call, client::Client, fault::Fault};
 
 pub use account::{AccountView, BlockRef};
-pub use feedback::{FeedbackEvent, GivenFeedback};
 pub use fees::{FeeMarket, Offer};
 pub use sign::Signed;
 pub use status::TransactionStatus;
-pub use words::registry_reason;
 
 /// Gas added to the estimate, in percent: another feedback may be mined first, and the first feedback of a client costs
 /// more.
 const GAS_MARGIN: u64 = 30;
-
-/// The ERC-8004 registries and their chain.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Registries {
-    pub chain: ChainId,
-    pub identity: Address,
-    pub reputation: Address,
-}
 
 /// One account that sends transactions. Cheap to clone.
 #[derive(Clone)]
 pub struct Sender {
     client: Client,
     key: Arc<PrivateKeySigner>,
-    registries: Registries,
+    chain: ChainId,
     confirmations: u64,
-}
-
-/// The agent of a feedback, as the identity registry knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Subject {
-    Missing,
-    /// Owned by the account, or the account may act for it: the registry refuses the account's feedback.
-    Own,
-    /// Of this owner.
-    Other(Address),
-}
-
-/// One feedback, as the registry accepts it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Feedback<'a> {
-    pub agent_id: u64,
-    pub tag: Tag,
-    pub value: u32,
-    pub version: &'a str,
-    pub endpoint: &'a str,
-    pub uri: String,
-    pub hash: B256,
 }
 
 /// How the node answers to a sent transaction. No answer says whether the transaction will be mined.
@@ -113,15 +71,15 @@ impl From<Fault> for SenderError {
     }
 }
 
-/// Asks a reputation registry for its identity registry.
-pub fn identity_of(registry: Address) -> Call {
-    Call::new(registry, &getIdentityRegistryCall {})
-}
-
 impl Sender {
-    /// The account of `key`. A block with `confirmations` blocks on top counts as settled.
-    pub fn new(client: Client, key: PrivateKeySigner, registries: Registries, confirmations: u64) -> Self {
-        Self { client, key: Arc::new(key), registries, confirmations }
+    /// The account of `key` on `chain`, which `client` reads. A block with `confirmations` blocks on top counts as
+    /// settled.
+    pub fn new(client: Client, key: PrivateKeySigner, chain: ChainId, confirmations: u64) -> Self {
+        Self { client, key: Arc::new(key), chain, confirmations }
+    }
+
+    pub fn client(&self) -> &Client {
+        &self.client
     }
 
     pub fn address(&self) -> Address {
@@ -129,46 +87,7 @@ impl Sender {
     }
 
     pub fn chain(&self) -> ChainId {
-        self.registries.chain
-    }
-
-    /// The reputation registry.
-    pub fn registry(&self) -> Address {
-        self.registries.reputation
-    }
-
-    pub fn registries(&self) -> Registries {
-        self.registries
-    }
-
-    /// The owner of an agent; `None` for an unknown agent.
-    ///
-    /// # Errors
-    /// [`SenderError::Chain`] if the chain cannot be read.
-    pub async fn owner_of(&self, agent_id: u64) -> Result<Option<Address>, SenderError> {
-        let head = self.client.head().await?;
-        let data = Bytes::from(alloy::sol_types::SolCall::abi_encode(&ownerOfCall { agentId: U256::from(agent_id) }));
-        match self.client.attempt(self.registries.identity, &data, head.hash).await? {
-            Err(_) => Ok(None),
-            Ok(answer) => match returned::<ownerOfCall>(Some(&Some(answer))) {
-                Some(owner) => Ok(Some(owner).filter(|owner| !owner.is_zero())),
-                None => Err(SenderError::Chain("no identity registry answers at agents.identity_registry".into())),
-            },
-        }
-    }
-
-    /// The agent, and whether the account may act for it. A registry that cannot say who may act for an agent says who
-    /// owns it.
-    ///
-    /// # Errors
-    /// [`SenderError::Chain`] if the chain cannot be read.
-    pub async fn subject(&self, agent_id: u64) -> Result<Subject, SenderError> {
-        let Some(owner) = self.owner_of(agent_id).await? else { return Ok(Subject::Missing) };
-        let head = self.client.head().await?;
-        let call = isAuthorizedOrOwnerCall { spender: self.address(), agentId: U256::from(agent_id) };
-        let answers = self.client.calls(&[Call::new(self.registries.identity, &call)], head.hash).await?;
-        let is_own = owner == self.address() || returned::<isAuthorizedOrOwnerCall>(answers.first()) == Some(true);
-        Ok(if is_own { Subject::Own } else { Subject::Other(owner) })
+        self.chain
     }
 
     /// Gas for a call of `to`, with a margin; the inner error is the reason of a revert. The estimate uses the newest
@@ -211,12 +130,5 @@ impl Sender {
             Ok(_) => Ok(SendOutcome::Accepted),
             Err(fault) => refusal(&fault).ok_or_else(|| fault.into()),
         }
-    }
-
-    async fn last_index(&self, agent_id: u64, at: BlockRef) -> Result<u64, SenderError> {
-        let call = getLastIndexCall { agentId: U256::from(agent_id), clientAddress: self.address() };
-        let answers = self.client.calls(&[Call::new(self.registry(), &call)], at.hash).await?;
-        returned::<getLastIndexCall>(answers.first())
-            .ok_or_else(|| SenderError::Chain("no reputation registry answers at agents.reputation_registry".into()))
     }
 }

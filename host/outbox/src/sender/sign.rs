@@ -5,10 +5,9 @@ use alloy::{
     eips::eip2718::Encodable2718,
     primitives::{Bytes, TxKind, U256},
     signers::SignerSync,
-    sol_types::SolCall,
 };
 
-use super::{Feedback, Offer, Sender, SenderError, abi::ReputationRegistry::giveFeedbackCall};
+use super::{Offer, Sender, SenderError};
 use assay_domain::{Address, B256};
 
 /// Gas of a plain transfer.
@@ -28,21 +27,6 @@ impl Sender {
     /// [`SenderError::Unsigned`].
     pub fn sign_cancellation(&self, nonce: u64, offer: Offer) -> Result<Signed, SenderError> {
         self.sign_call(nonce, TRANSFER_GAS, offer, self.address(), Bytes::new())
-    }
-
-    /// The call of the registry that gives `feedback`.
-    pub fn feedback_call(feedback: &Feedback<'_>) -> Bytes {
-        let call = giveFeedbackCall {
-            agentId: U256::from(feedback.agent_id),
-            value: i128::from(feedback.value),
-            valueDecimals: 0,
-            tag1: feedback.tag.as_str().to_owned(),
-            tag2: feedback.version.to_owned(),
-            endpoint: feedback.endpoint.to_owned(),
-            feedbackURI: feedback.uri.clone(),
-            feedbackHash: feedback.hash,
-        };
-        call.abi_encode().into()
     }
 
     /// Signs a call of `to` with this nonce.

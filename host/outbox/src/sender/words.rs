@@ -1,25 +1,11 @@
 //! What the words of a node mean: why a call reverts, and what became of a sent transaction. Each node software has its own
 //! wording.
 
-use alloy::sol_types::SolError;
-
-use super::{SendOutcome, abi::IdentityRegistry::ERC721NonexistentToken};
+use super::SendOutcome;
 use assay_evm::fault::Fault;
 
 /// In place of the reason of a revert that has none.
 pub(super) const NO_REASON: &str = "without a reason";
-
-/// Why the registry reverts, in words.
-pub fn registry_reason(reason: &str) -> String {
-    let selector = alloy::hex::encode(ERC721NonexistentToken::SELECTOR);
-    if reason.contains("Self-feedback") {
-        "this service's account is the agent's owner or acts for it".into()
-    } else if reason.contains("ERC721NonexistentToken") || reason.contains(&selector) {
-        "the agent does not exist in the Identity Registry".into()
-    } else {
-        reason.to_owned()
-    }
-}
 
 /// The reason in a revert.
 pub(super) fn revert_reason(fault: &Fault) -> String {
@@ -73,13 +59,10 @@ mod tests {
     }
 
     #[test]
-    fn the_registry_is_quoted_and_a_stake_in_the_agent_explained() {
-        let reason =
-            |message: &str| registry_reason(&revert_reason(&Fault::Refused { code: 3, message: message.into() }));
+    fn the_reason_of_a_revert_is_quoted() {
+        let reason = |message: &str| revert_reason(&Fault::Refused { code: 3, message: message.into() });
         assert_eq!(reason("execution reverted: too many decimals"), "too many decimals");
+        assert_eq!(reason("execution reverted: custom error 0x7e273289"), "custom error 0x7e273289");
         assert_eq!(reason("execution reverted"), "without a reason");
-        assert!(reason("execution reverted: Self-feedback not allowed").contains("owner"));
-        let missing = format!("execution reverted: custom error 0x7e273289{:064x}", 7);
-        assert!(reason(&missing).contains("does not exist"), "{}", reason(&missing));
     }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod abi;
 pub(crate) mod answer;
-pub(crate) mod deciles;
+pub(crate) mod decile_table;
 pub(crate) mod kinds;
 pub(crate) mod linked;
 pub(crate) mod mock;

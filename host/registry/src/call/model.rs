@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Call, abi::Abi, deciles::Deciles, linked::Linked, notes::Notes, price::Footprint, tally::Tally};
+use super::{Call, abi::Abi, decile_table::Deciles, linked::Linked, notes::Notes, price::Footprint, tally::Tally};
 use crate::{ScoreError, compile::world::Generation, confine::engine::Runtime};
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Time};
 use assay_trace::TRACE;

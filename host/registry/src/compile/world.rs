@@ -1,10 +1,7 @@
-//! The WIT world of a component: its imports, and the one model interface that it exports.
+//! The WIT world of a component: the one model interface that it exports.
 
 use wasmparser::{BinaryReaderError, Parser, Payload};
-use wasmtime::{
-    Engine,
-    component::{Component, types::ComponentItem},
-};
+use wasmtime::{Engine, component::Component};
 
 use crate::LoadError;
 use assay_domain::ModelKind;
@@ -42,19 +39,6 @@ pub(crate) struct World {
     pub generation: Generation,
     /// The full name with the version: `assay:model/credit@1.0.0`.
     pub interface: String,
-}
-
-/// The imports of `component`, except interfaces that only contain types.
-pub(crate) fn imports(component: &Component, engine: &Engine) -> Vec<String> {
-    let needed = |item: &ComponentItem| match item {
-        ComponentItem::Type(_) => false,
-        ComponentItem::ComponentInstance(instance) => {
-            !instance.exports(engine).all(|(_, item)| matches!(item.ty, ComponentItem::Type(_)))
-        }
-        _ => true,
-    };
-    let ty = component.component_type();
-    ty.imports(engine).filter(|(_, import)| needed(&import.ty)).map(|(name, _)| name.to_owned()).collect()
 }
 
 /// The world named by the exports of a component, found without compiling it.

@@ -3,6 +3,7 @@
 
 pub(crate) mod bounds;
 pub(crate) mod export_types;
+mod imports;
 pub(crate) mod selftest;
 pub(crate) mod signature;
 pub(crate) mod whole;
@@ -19,7 +20,7 @@ use crate::{
     Class, Limits, LoadError, Model, ScoreError,
     call::{
         answer,
-        deciles::Deciles,
+        decile_table::Deciles,
         linked::Linked,
         notes::Notes,
         price::{self, Footprint},
@@ -170,7 +171,7 @@ fn compile(
 
 /// The model interface of `component`. Adds imports and differences to `problems`.
 fn interface(component: &Component, runtime: &Runtime, problems: &mut Vec<LoadError>) -> Result<World, LoadError> {
-    let imports = world::imports(component, runtime.engine());
+    let imports = imports::imports(component, runtime.engine());
     if !imports.is_empty() {
         problems.push(LoadError::Imports(imports));
     }

@@ -9,7 +9,7 @@ use crate::{
     BoostModel, CreditModel, LoadError, Model, ScoreError, SybilModel,
     call::{
         answer,
-        deciles::Deciles,
+        decile_table::Deciles,
         kinds::AnyKind,
         samples::{self, Sample},
     },

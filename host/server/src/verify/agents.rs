@@ -10,10 +10,10 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
-use assay_outbox::sender::identity_of;
 
 sol! {
     function ownerOf(uint256 agentId) external view returns (address owner);
+    function getIdentityRegistry() external view returns (address registry);
     function supportsInterface(bytes4 id) external view returns (bool supported);
 }
 
@@ -50,7 +50,8 @@ pub(super) async fn identity(client: &Client, agents: &Agents, head: Block) -> R
 /// # Errors
 /// [`Fault`] when the endpoint does not answer.
 pub(super) async fn reputation(client: &Client, agents: &Agents, head: Block) -> Result<Vec<String>, Fault> {
-    let answers = client.calls(&[identity_of(agents.reputation_registry)], head.hash).await?;
+    let answers =
+        client.calls(&[Call::new(agents.reputation_registry, &getIdentityRegistryCall {})], head.hash).await?;
     let word = answers.into_iter().next().flatten().filter(|answer| answer.len() == 32);
     Ok(match word.map(|word| Address::from_word(U256::from_be_slice(&word).into())) {
         Some(registry) if registry == agents.identity_registry => vec![],

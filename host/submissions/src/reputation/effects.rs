@@ -7,18 +7,16 @@ use futures::{
 
 use super::{
     Appraiser, Event, NoAppraisal, Reputation,
-    landing::Landing,
+    on_chain::Look,
     records::{DocumentRecord, ScoresRecord, Start, SubmissionRecord},
 };
 use crate::{
+    feedback::{FeedbackRegistry, Registries, Subject},
     ipfs::{Ipfs, IpfsError},
     x402::{Local, records::PaymentRecord},
 };
 use assay_domain::Address;
-use assay_outbox::{
-    nonce::Outbox,
-    sender::{Registries, Sender, SenderError, Subject},
-};
+use assay_outbox::{nonce::Outbox, sender::SenderError};
 use assay_scoring::attestation::Stated;
 use assay_store::{Lease, Lost};
 
@@ -30,8 +28,8 @@ pub struct Client {
 }
 
 impl Client {
-    pub fn of(sender: &Sender) -> Self {
-        Self { registries: sender.registries(), account: sender.address() }
+    pub fn of(registry: &FeedbackRegistry) -> Self {
+        Self { registries: registry.registries(), account: registry.account() }
     }
 }
 
@@ -72,6 +70,7 @@ pub trait Effects: Send + Sync {
 pub struct OnChain {
     pub appraiser: Appraiser,
     pub ipfs: Ipfs,
+    pub registry: FeedbackRegistry,
     pub outbox: Outbox,
     /// The payments that the same account settles; `None` if this server settles none.
     pub payments: Option<Local>,
@@ -79,7 +78,7 @@ pub struct OnChain {
 
 impl Effects for OnChain {
     fn client(&self) -> Client {
-        Client::of(self.outbox.sender())
+        Client::of(&self.registry)
     }
 
     fn most_transactions(&self) -> usize {
@@ -87,7 +86,7 @@ impl Effects for OnChain {
     }
 
     fn subject(&self, agent_id: u64) -> BoxFuture<'_, Result<Subject, SenderError>> {
-        self.outbox.sender().subject(agent_id).boxed()
+        self.registry.subject(agent_id).boxed()
     }
 
     fn appraise<'a>(
@@ -109,10 +108,9 @@ impl Effects for OnChain {
                 Err(error @ IpfsError::TooLarge(_)) => return Ok(Event::Refused(error.to_string())),
                 Err(error) => return Err(error.to_string()),
             }
-            let (agent_id, sender) = (record.agent_id, self.outbox.sender());
-            let settled = sender.settled().await.map_err(|error| error.to_string())?;
-            let given = sender.feedback_count(agent_id, settled).await.map_err(|error| error.to_string())?;
-            let owner = sender.owner_of(agent_id).await.map_err(|error| error.to_string())?;
+            let settled = self.outbox.sender().settled().await.map_err(|error| error.to_string())?;
+            let given = self.registry.count(record.agent_id, settled).await.map_err(|error| error.to_string())?;
+            let owner = self.registry.owner_of(record.agent_id).await.map_err(|error| error.to_string())?;
             Ok(Event::Placed(Start { block: settled.block, given, owner }))
         }
         .boxed()
@@ -125,6 +123,6 @@ impl Effects for OnChain {
         records: Vec<SubmissionRecord>,
         payments: Vec<PaymentRecord>,
     ) -> BoxFuture<'a, Result<(), Lost>> {
-        Landing::run(self, reputation, lease, records, payments).boxed()
+        Look::run(self, reputation, lease, records, payments).boxed()
     }
 }

@@ -12,10 +12,10 @@ use super::{
     records::SubmissionRecord,
     step::{Event, SpentBy},
 };
-use crate::config;
+use crate::{config, feedback::Registries};
 use assay_access::records::Payer;
 use assay_domain::{Address, B256, Time};
-use assay_outbox::{nonce::LandedRecord, sender::Registries};
+use assay_outbox::nonce::LandedRecord;
 use assay_store::{Batch, Family, Key, StoreError};
 
 /// How long the sum of a day or an hour is stored.

@@ -9,12 +9,15 @@ use super::{
     records::{self, RetryRecord, SubmissionRecord},
     request::{REMEMBERED, Request},
 };
-use crate::x402::{
-    records::{self as payments, PaymentRecord, PaymentState},
-    spend,
+use crate::{
+    feedback::Subject,
+    x402::{
+        records::{self as payments, PaymentRecord, PaymentState},
+        spend,
+    },
 };
 use assay_access::records::{self as access, Payer};
-use assay_outbox::sender::{SenderError, Subject};
+use assay_outbox::sender::SenderError;
 use assay_store::{Batch, Revision, StoreError};
 
 /// Attempts at the write, where other writes come first.

@@ -4,7 +4,7 @@
 use super::{
     Refused, X402, reason,
     records::PaymentRecord,
-    under_way::{Admission, MOST_GAS, UnderWay},
+    under_way::{MOST_GAS, Turn, UnderWay},
     verify::unix_now,
 };
 use assay_domain::signer;
@@ -88,9 +88,9 @@ impl<'a, 'r> Transfers<'a, 'r> {
             return Ok(Step::default());
         }
         let most_gas = match self.under_way.admission(self.x402, self.asset, record).await? {
-            Admission::Now(most_gas) => most_gas,
-            Admission::Later => return Ok(Step::default()),
-            Admission::Never(refused) => {
+            Turn::Now(most_gas) => most_gas,
+            Turn::Later => return Ok(Step::default()),
+            Turn::Never(refused) => {
                 record.refused(refused);
                 return Ok(Step::default());
             }

@@ -17,7 +17,7 @@ pub(super) const MOST_GAS: u64 = 500_000;
 const ACCOUNT_GAS: u64 = 100_000;
 
 /// Whether a payer may have a transaction now.
-pub(super) enum Admission {
+pub(super) enum Turn {
     /// With at most this much gas.
     Now(u64),
     Later,
@@ -67,21 +67,21 @@ impl UnderWay {
         x402: &X402,
         asset: &Asset,
         record: &mut PaymentRecord,
-    ) -> Result<Admission, SenderError> {
+    ) -> Result<Turn, SenderError> {
         let (payer, value) = (record.id.from, record.authorization.value);
         let left = x402.gas_left(payer).await.map_err(store)?;
         if left.payer == 0 {
-            return Ok(Admission::Never(Refused::out_of_gas(payer)));
+            return Ok(Turn::Never(Refused::out_of_gas(payer)));
         }
         if self.contracts.contains(&payer) {
-            return Ok(Admission::Later);
+            return Ok(Turn::Later);
         }
         let (promised, under_way) = self.promised.get(&payer).copied().unwrap_or_default();
         // A payer that signs for more than its balance must not cost us gas for reverted transfers.
         if under_way > 0 {
             let standing = asset.authorization_state(&record.authorization).await.map_err(chain)?;
             if standing.balance < promised.saturating_add(value) {
-                return Ok(Admission::Later);
+                return Ok(Turn::Later);
             }
         }
         record.by_contract = asset.has_code(payer).await.map_err(chain)?;
@@ -97,21 +97,21 @@ impl UnderWay {
             true => under_way == 0 && fits(left.hour, self.unproven),
             false => fits(left.payer, under_way),
         };
-        Ok(if may { Admission::Now(MOST_GAS) } else { Admission::Later })
+        Ok(if may { Turn::Now(MOST_GAS) } else { Turn::Later })
     }
 
     /// Only a contract decides freely whether a transfer succeeds.
-    fn of_contract(&self, x402: &X402, record: &PaymentRecord, left: Left) -> Admission {
+    fn of_contract(&self, x402: &X402, record: &PaymentRecord, left: Left) -> Turn {
         let payer = record.id.from;
         if !x402.inner.contract_signatures {
-            return Admission::Never(signature_refused(payer));
+            return Turn::Never(signature_refused(payer));
         }
         let under_way = MOST_GAS.saturating_mul(self.contracts.len() as u64);
         let room = left.contracts.saturating_sub(under_way).min(left.payer).min(MOST_GAS);
         match (room, under_way) {
-            (1.., _) => Admission::Now(room),
-            (0, 0) => Admission::Never(Refused::out_of_gas(payer)),
-            _ => Admission::Later,
+            (1.., _) => Turn::Now(room),
+            (0, 0) => Turn::Never(Refused::out_of_gas(payer)),
+            _ => Turn::Later,
         }
     }
 }

@@ -13,11 +13,14 @@ use super::{
     records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
     step::SpentBy,
 };
-use crate::x402::records::PaymentRecord;
+use crate::{
+    feedback::{Feedback, FeedbackRegistry, GivenFeedback, give_call, registry_reason},
+    x402::records::PaymentRecord,
+};
 use assay_domain::{Tag, Time};
 use assay_outbox::{
     nonce::{Ended, LandedRecord, Next, NonceRecord, Outbox, Round, TransactionCall, Unopened},
-    sender::{Feedback, GivenFeedback, Sender, SenderError, TransactionStatus, registry_reason},
+    sender::{SenderError, TransactionStatus},
 };
 use assay_store::{Lease, Lost};
 
@@ -27,8 +30,9 @@ const MOST_GAS: u64 = 1_000_000;
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// One look at the chain, and the work that follows from it.
-pub(super) struct Landing<'a> {
+pub(super) struct Look<'a> {
     reputation: &'a Reputation,
+    registry: &'a FeedbackRegistry,
     outbox: &'a Outbox,
     lease: &'a Lease,
     round: Round<'a>,
@@ -37,10 +41,10 @@ pub(super) struct Landing<'a> {
 /// The result of one step about a tag: the chain's failure inside, the loss of lease or store outside.
 type Step = Result<Result<(), SenderError>, Lost>;
 
-impl<'a> Landing<'a> {
+impl<'a> Look<'a> {
     /// Reads the chain once for all of `records` and `payments`, oldest first, and takes the next step of each.
     pub(super) async fn run(
-        OnChain { outbox, payments: local, .. }: &'a OnChain,
+        OnChain { registry, outbox, payments: local, .. }: &'a OnChain,
         reputation: &'a Reputation,
         lease: &'a Lease,
         records: Vec<SubmissionRecord>,
@@ -63,9 +67,9 @@ impl<'a> Landing<'a> {
         {
             return Err(Lost::Lease);
         }
-        let mut landing = Landing { reputation, outbox, lease, round };
+        let mut look = Look { reputation, registry, outbox, lease, round };
         for record in records {
-            landing.submission(record).await?;
+            look.submission(record).await?;
         }
         Ok(())
     }
@@ -77,7 +81,7 @@ fn slots(records: &[SubmissionRecord]) -> impl Iterator<Item = &NonceRecord> {
     open.filter_map(|feedback| feedback.slot.as_ref())
 }
 
-impl Landing<'_> {
+impl Look<'_> {
     /// Takes the next step of every tag of one submission.
     async fn submission(&mut self, mut record: SubmissionRecord) -> Result<(), Lost> {
         if !self.reputation.is_ours(&record) {
@@ -182,7 +186,7 @@ impl Landing<'_> {
     /// The call that gives this feedback; `None` before there is a document.
     fn call(&self, record: &SubmissionRecord, feedback: &FeedbackRecord) -> Option<TransactionCall> {
         let document = record.document_of(feedback.tag)?;
-        let data = Sender::feedback_call(&Feedback {
+        let data = give_call(&Feedback {
             agent_id: record.agent_id,
             tag: feedback.tag,
             value: feedback.value,
@@ -191,7 +195,7 @@ impl Landing<'_> {
             uri: uri(document),
             hash: document.hash,
         });
-        let to = self.outbox.sender().registry();
+        let to = self.registry.registries().reputation;
         Some(TransactionCall { to, data, most_gas: MOST_GAS })
     }
 
@@ -226,7 +230,7 @@ pub fn by_registry(reason: &str) -> String {
     format!("the Reputation Registry refuses the feedback: {reason}")
 }
 
-impl Landing<'_> {
+impl Look<'_> {
     /// What the registry says about the tag; `None` if it does not say.
     pub(super) async fn without_receipt(
         &self,
@@ -235,9 +239,9 @@ impl Landing<'_> {
         nonce: u64,
     ) -> Result<Option<Event>, SenderError> {
         let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
-        let (sender, view) = (self.outbox.sender(), self.round.view());
+        let view = self.round.view();
         let GivenFeedback::Complete(given) =
-            sender.feedback_since(record.agent_id, start.block, start.given, view.settled).await?
+            self.registry.since(record.agent_id, start.block, start.given, view.settled).await?
         else {
             return Ok(None);
         };
@@ -248,7 +252,7 @@ impl Landing<'_> {
             tracing::warn!(submission = %record.id, nonce, "a foreign transaction has used a nonce of the account");
             return Ok(Some(Event::NonceSpent { tag, nonce, by: SpentBy::Foreign }));
         };
-        let statuses = sender.statuses(view, &[ours.transaction]).await?;
+        let statuses = self.outbox.sender().statuses(view, &[ours.transaction]).await?;
         Ok(match statuses.first() {
             Some(TransactionStatus::Mined { block, gas_used, settled: true, .. }) => {
                 let landed = LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used };

@@ -14,12 +14,12 @@ use assay_scoring::{
 };
 
 /// Answers from the sandbox champion.
-pub struct Generator {
+pub struct SandboxSource {
     registry: Arc<Registry>,
     scenarios: Scenarios,
 }
 
-impl Generator {
+impl SandboxSource {
     pub fn new(registry: Arc<Registry>) -> Self {
         Self { registry, scenarios: Scenarios::default() }
     }
@@ -31,7 +31,7 @@ impl Generator {
         Ok((sandbox, Asked { address, condition: condition.passed().await }))
     }
 
-    /// As [`Generator::asked`], for a score or report, which complete a first read after some requests by `by`.
+    /// As [`SandboxSource::asked`], for a score or report, which complete a first read after some requests by `by`.
     async fn asked_by(&self, by: &str, subject: &Subject) -> Result<(Sandbox, Asked), ScoringError> {
         let (sandbox, asked) = self.asked(subject).await?;
         Ok((sandbox, self.scenarios.enter(asked, by).await))
@@ -64,7 +64,7 @@ impl Generator {
     }
 }
 
-impl Source for Generator {
+impl Source for SandboxSource {
     fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>> {
         async move {
             let (sandbox, asked) = self.asked_by(ask.by, subject).await?;

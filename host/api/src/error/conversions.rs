@@ -2,7 +2,10 @@
 
 use axum::http::StatusCode;
 
-use super::{ApiError, App, extract::Caller, middleware, route::BodyLimit};
+use super::{
+    super::{App, extract::Caller, middleware, route::BodyLimit},
+    ApiError,
+};
 use assay_access::AccessError;
 use assay_chain::NameError;
 use assay_domain::ChainId;
@@ -20,7 +23,7 @@ const WHILE: u64 = 10;
 
 impl App {
     /// The response to an error about a subject.
-    pub(super) fn refuse(&self, error: ScoringError) -> ApiError {
+    pub(crate) fn refuse(&self, error: ScoringError) -> ApiError {
         match error {
             ScoringError::ChainsDown if !self.reads_chains => ApiError::coded(
                 StatusCode::BAD_GATEWAY,
@@ -35,7 +38,7 @@ impl App {
     ///
     /// # Errors
     /// Those of `work`, and 429 without units.
-    pub(super) async fn charged<T>(
+    pub(crate) async fn charged<T>(
         &self,
         caller: &Caller,
         subjects: usize,
@@ -48,21 +51,21 @@ impl App {
     ///
     /// # Errors
     /// 409 in a sandbox.
-    pub(super) fn chain_scoring(&self, lack: &str) -> Result<&Scoring, ApiError> {
+    pub(crate) fn chain_scoring(&self, lack: &str) -> Result<&Scoring, ApiError> {
         let words = || format!("A sandbox {lack}: its answers are mocks. Ask a server that reads chains");
         if self.is_sandbox { Err(ApiError::coded(StatusCode::CONFLICT, "sandbox", words())) } else { Ok(&self.scoring) }
     }
 
     /// # Errors
     /// 502 for a chain that the API defines and this server has not configured.
-    pub(super) fn require_chain(&self, id: ChainId) -> Result<(), ApiError> {
+    pub(crate) fn require_chain(&self, id: ChainId) -> Result<(), ApiError> {
         if self.reads(id) { Ok(()) } else { Err(ApiError::chain_not_configured(id)) }
     }
 }
 
 impl ApiError {
     /// The store has failed.
-    pub(super) fn store(error: StoreError) -> Self {
+    pub(crate) fn store(error: StoreError) -> Self {
         let not_now =
             |code, detail: &'static str| Self::coded(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(MOMENT);
         match error {

@@ -22,7 +22,7 @@ impl Costs {
 
 /// One row of the table. Each route has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Price {
+pub enum PriceClass {
     Score,
     /// A signed statement of a score.
     Attestation,
@@ -40,7 +40,7 @@ pub enum Price {
     Admin,
 }
 
-impl Price {
+impl PriceClass {
     pub const ALL: [Self; 10] = [
         Self::Score,
         Self::Attestation,

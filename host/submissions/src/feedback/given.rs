@@ -3,37 +3,38 @@
 
 use alloy::{primitives::U256, rpc::types::Log, sol_types::SolEvent};
 
-use super::{BlockRef, Sender, SenderError, abi::ReputationRegistry::NewFeedback};
+use super::{FeedbackRegistry, abi::ReputationRegistry::NewFeedback};
 use assay_domain::B256;
 use assay_evm::{fault::Fault, logs::LogQuery, span::Span};
+use assay_outbox::sender::{BlockRef, SenderError};
 
 /// Widest span of blocks in one query.
 const SPAN: u64 = 2_000;
 
 /// One feedback in the registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FeedbackEvent {
-    pub tag: String,
-    pub uri: String,
-    pub hash: B256,
-    pub transaction: B256,
+pub(crate) struct FeedbackEvent {
+    pub(crate) tag: String,
+    pub(crate) uri: String,
+    pub(crate) hash: B256,
+    pub(crate) transaction: B256,
 }
 
 /// The feedback that the logs show.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum GivenFeedback {
+pub(crate) enum GivenFeedback {
     /// The logs agree with the registry's count.
     Complete(Vec<FeedbackEvent>),
     /// The registry's count differs: the node's logs are incomplete.
     Incomplete,
 }
 
-impl Sender {
+impl FeedbackRegistry {
     /// Number of feedbacks of our account for an agent, in the state after `at`.
     ///
     /// # Errors
     /// [`SenderError::Chain`].
-    pub async fn feedback_count(&self, agent_id: u64, at: BlockRef) -> Result<u64, SenderError> {
+    pub(crate) async fn count(&self, agent_id: u64, at: BlockRef) -> Result<u64, SenderError> {
         self.last_index(agent_id, at).await
     }
 
@@ -41,7 +42,7 @@ impl Sender {
     ///
     /// # Errors
     /// [`SenderError::Chain`].
-    pub async fn feedback_since(
+    pub(crate) async fn since(
         &self,
         agent_id: u64,
         from: u64,
@@ -50,21 +51,21 @@ impl Sender {
     ) -> Result<GivenFeedback, SenderError> {
         let agent = B256::from(U256::from(agent_id));
         let query = LogQuery {
-            addresses: vec![self.registry()],
-            topics: [vec![NewFeedback::SIGNATURE_HASH], vec![agent], vec![self.address().into_word()], vec![]],
+            addresses: vec![self.registries.reputation],
+            topics: [vec![NewFeedback::SIGNATURE_HASH], vec![agent], vec![self.account().into_word()], vec![]],
         };
         let (mut events, mut next) = (Vec::new(), from.saturating_add(1));
-        let mut width = SPAN.min(self.client.log_ceiling()).max(1);
+        let mut width = SPAN.min(self.sender.client().log_ceiling()).max(1);
         while next <= to.block {
             let span = Span { from: next, to: to.block.min(next.saturating_add(width - 1)) };
-            let logs = match self.client.logs(&query, span).await {
+            let logs = match self.sender.client().logs(&query, span).await {
                 Err(Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::TimedOut(_)) if width > 1 => {
                     width /= 2;
                     continue;
                 }
                 logs => logs?,
             };
-            for log in logs.iter().filter(|log| !log.removed && log.address() == self.registry()) {
+            for log in logs.iter().filter(|log| !log.removed && log.address() == self.registries.reputation) {
                 let Some(event) = self.event(agent_id, log) else { return Ok(GivenFeedback::Incomplete) };
                 events.push(event);
             }
@@ -81,7 +82,7 @@ impl Sender {
     /// The event in a log; `None` if it is not our account's feedback for this agent.
     fn event(&self, agent_id: u64, log: &Log) -> Option<FeedbackEvent> {
         let event = NewFeedback::decode_log(&log.inner).ok()?;
-        if event.agentId != U256::from(agent_id) || event.clientAddress != self.address() {
+        if event.agentId != U256::from(agent_id) || event.clientAddress != self.account() {
             return None;
         }
         let NewFeedback { tag1, feedbackURI, feedbackHash, .. } = event.data;
