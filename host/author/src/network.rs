@@ -73,8 +73,8 @@ impl Network {
                     (None, _) if column.kind == Kind::Number && column.fill.is_nan() && expression.can_be_absent => {
                         let name = feature.name.get_ref();
                         let message = format!(
-                            "`{name}` can be absent, and a linear model or network needs a number: add `absent = 0`, or \
-                             what the training had in its place"
+                            "`{name}` can be absent, and a linear model or network needs a number: add `absent = 0`, \
+                             or what the training had in its place"
                         );
                         return Err(file.fault(&feature.name, message));
                     }

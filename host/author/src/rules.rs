@@ -104,8 +104,8 @@ fn forest_of(file: &File, trees: &Text, mut forest: Forest, training: Option<&Tr
     match &file.declared.explain {
         Some(explain) if *explain.get_ref() == Explain::TreeShap && depth > SHAPLEY_DEPTH => {
             let message = format!(
-                "a tree is {depth} splits deep, and `treeshap` goes down {SHAPLEY_DEPTH}. Train with a smaller max_depth, \
-                 or explain by `saabas`"
+                "a tree is {depth} splits deep, and `treeshap` goes down {SHAPLEY_DEPTH}. Train with a smaller \
+                 max_depth, or explain by `saabas`"
             );
             Err(file.fault(explain, message))
         }
@@ -181,9 +181,9 @@ fn covers(file: &File, trees: &Text, forest: &mut Forest, training: Option<&Trai
         close => Err(file.fault(
             trees,
             format!(
-                "{name} rounds thresholds to single precision: {close} of {} rows of {} have a figure that is rounded to \
-                 a threshold, and a library that trains in double precision sends them another way. Of LightGBM, name \
-                 its own file (`booster.save_model(\"model.txt\")`); otherwise train and predict on \
+                "{name} rounds thresholds to single precision: {close} of {} rows of {} have a figure that is rounded \
+                 to a threshold, and a library that trains in double precision sends them another way. Of LightGBM, \
+                 name its own file (`booster.save_model(\"model.txt\")`); otherwise train and predict on \
                  `x.astype(\"float32\")`",
                 rows.len(),
                 path.file_name().unwrap_or_default().display()
@@ -220,8 +220,8 @@ pub(crate) fn prove(file: &File, rules: &Rules, scale: Scale) -> Result<(), Faul
             ),
             Rules::Card(_) => format!("the score is not {way} in {name}: its bins or weights are not in that order"),
             Rules::Network(_) => format!(
-                "the weights do not show that the score is {way} in {name}: train with weights of one sign on its way, or \
-                 remove `monotone`"
+                "the weights do not show that the score is {way} in {name}: train with weights of one sign on its way, \
+                 or remove `monotone`"
             ),
         };
         return Err(file.fault(said, message));

@@ -55,8 +55,8 @@ impl Scale {
             }
             (Kind::Credit, ..) => {
                 return fault(
-                    "a margin in log-odds needs `points_to_double`, `anchor_score` and `anchor_odds`, all above 0, and no \
-                     `base`. With 60, 700 and 4, odds of 4 to 1 score 700, and odds of 8 to 1 score 760",
+                    "a margin in log-odds needs `points_to_double`, `anchor_score` and `anchor_odds`, all above 0, and \
+                     no `base`. With 60, 700 and 4, odds of 4 to 1 score 700, and odds of 8 to 1 score 760",
                 );
             }
         };

@@ -119,7 +119,8 @@ fn linear_terms_and_calibrations_are_checked() {
 fn a_sybil_model_has_a_risk_and_no_deciles() {
     let folder = tempfile::tempdir().unwrap();
     let risk = "kind = \"sybil\"\nversion = \"1.0\"\ntitle = \"t\"\n[risk]\nmargin = \"log-odds-of-bot\"\n[[factor]]\n\
-                label = \"F\"\ntext = \"{a}\"\n[[feature]]\nname = \"a\"\nis = \"count(chains)\"\nfactor = \"F\"\nweight = 0.5\n";
+                label = \"F\"\ntext = \"{a}\"\n[[feature]]\nname = \"a\"\nis = \"count(chains)\"\nfactor = \
+                \"F\"\nweight = 0.5\n";
     let said = |from: &str, to: &str| said(folder.path(), &risk.replace(from, to), TREE);
     for (said, words) in [
         (said("", ""), "a linear model of 1 features"),

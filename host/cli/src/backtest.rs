@@ -138,8 +138,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (tally, digest) = comparison.features(&identities, counting)?;
     for (name, _) in trained.iter().filter(|(_, training)| *training == Some(digest)) {
         eprintln!(
-            "assay: {name} was trained on these very wallets, so it knows their outcomes. Compare on wallets that it has \
-             not seen: of later dates, and of other clusters"
+            "assay: {name} was trained on these very wallets, so it knows their outcomes. Compare on wallets that it \
+             has not seen: of later dates, and of other clusters"
         );
     }
     let about = About {

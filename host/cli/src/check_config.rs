@@ -158,13 +158,16 @@ mod tests {
     #[test]
     fn nothing_secret_is_printed() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
-        let toml = "[[access.keys]]\nname = \"dev\"\nkey = \"s3cret-key\"\nscopes = [\"read\"]\n[[chains]]\nid = 1\nname = \"Ethereum\"\n\
-                    rpc = [\"https://rpc.example:8545/v2/s3cret\"]\nexplorer = \"https://s3cret.example\"\nfinality = 64\nnative = { symbol = \"ETH\" }\n\
+        let toml = "[[access.keys]]\nname = \"dev\"\nkey = \"s3cret-key\"\nscopes = [\"read\"]\n[[chains]]\nid = \
+                    1\nname = \"Ethereum\"\n\
+                    rpc = [\"https://rpc.example:8545/v2/s3cret\"]\nexplorer = \"https://s3cret.example\"\nfinality = \
+                    64\nnative = { symbol = \"ETH\" }\n\
                     [agents]\nchain = 1\nidentity_registry = \"0x00000000000000000000000000000000000000a1\"\n\
                     reputation_registry = \"0x00000000000000000000000000000000000000a2\"\n\
                     [reputation]\nsigner = \"0x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"\n\
                     [ipfs]\napi = \"https://s3cret.example\"\ngateway = \"https://s3cret.example\"\n\
-                    [access.x402]\nenabled = true\npay_to = \"0x00000000000000000000000000000000000000aa\"\nasset = \"0x00000000000000000000000000000000000000bb\"\n\
+                    [access.x402]\nenabled = true\npay_to = \"0x00000000000000000000000000000000000000aa\"\nasset = \
+                    \"0x00000000000000000000000000000000000000bb\"\n\
                     facilitator = \"https://pay.example/s3cret\"\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&assay::config::load(Some(file.path())).unwrap());
@@ -182,12 +185,14 @@ mod tests {
     #[test]
     fn shipped_keys_and_keys_of_the_file_are_listed_apart() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
-        let toml = "[[chains]]\nid = 10\nrpc = [\"http://a.example\"]\nmarkets = []\n[[chains]]\nid = 5\nname = \"Own\"\nrpc = [\"http://b.example\"]\n\
+        let toml = "[[chains]]\nid = 10\nrpc = [\"http://a.example\"]\nmarkets = []\n[[chains]]\nid = 5\nname = \
+                    \"Own\"\nrpc = [\"http://b.example\"]\n\
                     finality = 1\nnative = { symbol = \"ETH\" }\n";
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&assay::config::load(Some(file.path())).unwrap());
         for part in [
-            "from the file: rpc, markets; shipped with assay: name, finality, max_head_age, multicall, sequencer, native, tokens, slugs\n",
+            "from the file: rpc, markets; shipped with assay: name, finality, max_head_age, multicall, sequencer, \
+             native, tokens, slugs\n",
             "from the file alone",
         ] {
             assert!(text.contains(part), "{text}");

@@ -184,10 +184,12 @@ fn narrowest(surveys: &[Survey]) -> Option<u64> {
 fn text(chains: &Chains, surveys: &[Survey], log_range: Option<u64>) -> String {
     let mut text = String::from(
         "# Written by `assay init`. Every other key has its default; `assay check-config` shows the result, and\n\
-         # `assay check-config --live` compares it with the chains. A URL or a key may be \"$NAME\": the server reads it from\n\
+         # `assay check-config --live` compares it with the chains. A URL or a key may be \"$NAME\": the server reads \
+         it from\n\
          # the environment variable NAME.\n\n\
          listen = \"127.0.0.1:8080\"\n\n\
-         # State, and the hashes of the keys that `assay key mint --store` made: back it up with `assay store backup`.\n\
+         # State, and the hashes of the keys that `assay key mint --store` made: back it up with `assay store \
+         backup`.\n\
          [store]\n\
          path = \"data/assay.redb\"\n\n\
          # Prices of tokens without a feed on their chain.\n\

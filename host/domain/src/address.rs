@@ -8,8 +8,8 @@ pub enum InvalidAddress {
     #[error("Invalid Ethereum address format")]
     Format,
     #[error(
-        "Invalid Ethereum address format: the EIP-55 checksum is wrong, so a character may be too; check the address, or \
-         send it in lower case"
+        "Invalid Ethereum address format: the EIP-55 checksum is wrong, so a character may be too; check the address, \
+         or send it in lower case"
     )]
     Checksum,
 }

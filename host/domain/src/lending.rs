@@ -54,7 +54,8 @@ impl Protocol {
                 "repayments by others before June 2020 are not found",
             ],
             Self::LenderBV3 => &[
-                "debt that a transfer of the base asset moved is found only where the other events do not explain the position",
+                "debt that a transfer of the base asset moved is found only where the other events do not explain the \
+                 position",
             ],
             Self::MorphoBlue => &[
                 "deposits in a vault belong to the vault and are not shown",

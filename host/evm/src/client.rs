@@ -266,7 +266,8 @@ impl Client {
                 return Ok(answers.into_iter().flatten().collect());
             }
             if !self.multicall_missing.swap(true, Ordering::Relaxed) {
-                tracing::warn!(chain = self.chain, contract = %multicall, "no Multicall3 at chains.multicall; calls are batched instead");
+                tracing::warn!(chain = self.chain, contract = %multicall, "no Multicall3 at chains.multicall; calls \
+                                                                           are batched instead");
             }
         }
         let answers = self.batch(calls.iter().map(|call| call.ask(block.clone())).collect()).await?;

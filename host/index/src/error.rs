@@ -9,11 +9,13 @@ use assay_domain::{Address, ChainId};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
     #[error(
-        "the index {} is in use by another process, such as a running server; stop that one, or work on a copy: `assay index export` writes one, `assay index import` reads it into another reading.index_path",
+        "the index {} is in use by another process, such as a running server; stop that one, or work on a copy: `assay \
+         index export` writes one, `assay index import` reads it into another reading.index_path",
         folder.display()
     )]
     Locked { folder: PathBuf },
-    #[error("the index {} has format {found}, this version knows up to {known}; run the version that wrote it or a newer one, or move the folder away to read the chains again", folder.display())]
+    #[error("the index {} has format {found}, this version knows up to {known}; run the version that wrote it or a \
+             newer one, or move the folder away to read the chains again", folder.display())]
     Newer { folder: PathBuf, found: u64, known: u64 },
     #[error("the index {} cannot be used: {reason}; check reading.index_path, the rights to it and the space left", folder.display())]
     Unusable { folder: PathBuf, reason: String },

@@ -100,7 +100,8 @@ fn is_missing(pool: &PoolHistory, sums: &Sums) -> bool {
         return false;
     }
     let (chain, protocol) = count_difference(pool, "blank");
-    tracing::warn!(chain, protocol, market = %pool.market_address, "a wallet had a position here without any log; the history counts as partial");
+    tracing::warn!(chain, protocol, market = %pool.market_address, "a wallet had a position here without any log; the \
+                                                                    history counts as partial");
     true
 }
 
@@ -110,7 +111,8 @@ fn lacks_touched(pool: &PoolHistory, sums: &Sums, touched: &[(Side, Asset)]) -> 
         return false;
     };
     let (chain, protocol) = count_difference(pool, "blank");
-    tracing::warn!(chain, protocol, market = %pool.market_address, %asset, ?side, "a balance changed without any log; the history counts as partial");
+    tracing::warn!(chain, protocol, market = %pool.market_address, %asset, ?side, "a balance changed without any log; \
+                                                                                   the history counts as partial");
     true
 }
 
@@ -145,7 +147,8 @@ fn is_explained(pool: &PoolHistory, positions: &[Position]) -> bool {
     let debt = position.borrowed_usd > 0.0 && pool.counts.borrow == Some(0);
     if debt {
         let (chain, protocol) = count_difference(pool, "unexplained");
-        tracing::warn!(chain, protocol, market = %pool.market_address, "a debt has no borrowing in the history; the history counts as partial");
+        tracing::warn!(chain, protocol, market = %pool.market_address, "a debt has no borrowing in the history; the \
+                                                                        history counts as partial");
     }
     !debt
 }

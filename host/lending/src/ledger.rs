@@ -162,14 +162,16 @@ impl Entry {
             (Progress::Done, _) if market.protocol.lacks_a_borrowing(&all.counts) => {
                 remark = Some("a debt was repaid, and its borrowing is not found");
                 let market = market.config.address;
-                tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history counts as partial");
+                tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history \
+                                                counts as partial");
                 Coverage::Partial
             }
             // A read up to the head did not reach the first block, so the history there is not known to be empty.
             (Progress::Done, None) => {
                 let (from_block, market) = (market.config.from_block, market.config.address);
                 remark = Some("the chain has not reached from_block, so nothing was read; correct chains.markets");
-                tracing::warn!(chain, %market, from_block, "the chain has not reached from_block of this market; correct chains.markets");
+                tracing::warn!(chain, %market, from_block, "the chain has not reached from_block of this market; \
+                                                            correct chains.markets");
                 Coverage::Partial
             }
             (Progress::Done, Some(_)) => Coverage::Complete,

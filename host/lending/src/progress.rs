@@ -93,13 +93,15 @@ pub enum Unexplained {
     Untraced,
 }
 
-const UNTRACED: &str = "a debt that a transfer took over and another gave back would leave no trace in this market, and would not be counted";
+const UNTRACED: &str = "a debt that a transfer took over and another gave back would leave no trace in this market, \
+                        and would not be counted";
 
 impl Unexplained {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::NoOldState => {
-                "a change without a log is possible, and the endpoint keeps no old state that shows it; configure an archive endpoint"
+                "a change without a log is possible, and the endpoint keeps no old state that shows it; configure an \
+                 archive endpoint"
             }
             Self::LogsMissing => "the endpoint leaves out logs; another endpoint may have them",
             Self::TooMany => "changes without a log are possible, and there are too many changes to find them",

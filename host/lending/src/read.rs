@@ -89,7 +89,8 @@ async fn begin(
     match reader.begun(wallet, records.clone(), &indexed, hints, doubted).await {
         Ok(records) => records,
         Err(fault) => {
-            tracing::warn!(chain = reader.chain, %fault, "a history in the index cannot be completed; it is read from the node");
+            tracing::warn!(chain = reader.chain, %fault, "a history in the index cannot be completed; it is read from \
+                                                          the node");
             records
         }
     }

@@ -52,7 +52,8 @@ impl Reader {
             return recent.to_vec();
         }
         records::load(&self.store, self.chain, &self.markets, wallet).await.unwrap_or_else(|error| {
-            tracing::error!(chain = self.chain, %error, "lending progress cannot be read; the history is read from its start");
+            tracing::error!(chain = self.chain, %error, "lending progress cannot be read; the history is read from its \
+                                                         start");
             vec![None; self.markets.len()]
         })
     }
@@ -112,7 +113,8 @@ impl Reader {
         stale: &[usize],
     ) -> Vec<Option<Settled>> {
         tracing::warn!(chain = self.chain, %wallet, markets = stale.len(),
-            "settled lending history is read again: the chain was replaced below it, its amounts were not known, or the position contradicts it");
+            "settled lending history is read again: the chain was replaced below it, its amounts were not known, or \
+             the position contradicts it");
         self.recent.0.invalidate(&wallet).await;
         for index in stale {
             if let (Some(market), Some(record)) = (self.markets.get(*index), records.get_mut(*index)) {

@@ -123,7 +123,8 @@ async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<Vec<O
         let terms = found.get_mut(market.protocol.family()).and_then(Iterator::next).flatten();
         if terms.is_none() {
             let (protocol, address) = (market.config.protocol.as_str(), market.config.address);
-            tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of chains.markets");
+            tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of \
+                                                         chains.markets");
         }
         terms
     });

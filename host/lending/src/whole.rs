@@ -56,7 +56,8 @@ impl Reader {
         match self.found(plan, named, span.from).await {
             Ok(chunk) => Some(chunk),
             Err(fault) => {
-                tracing::warn!(chain = self.chain, %fault, "transactions that an explorer lists cannot be read; the node alone is read");
+                tracing::warn!(chain = self.chain, %fault, "transactions that an explorer lists cannot be read; the \
+                                                            node alone is read");
                 first
             }
         }

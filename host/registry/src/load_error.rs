@@ -31,7 +31,8 @@ pub enum LoadError {
     )]
     TooLarge { size: u64, most: usize },
     #[error(
-        "this is not WebAssembly: it starts with {start}, not with `\\0asm`. Give the .wasm that cargo or wasm-tools wrote"
+        "this is not WebAssembly: it starts with {start}, not with `\\0asm`. Give the .wasm that cargo or wasm-tools \
+         wrote"
     )]
     NotWasm { start: String },
     #[error("the file is cut short: {0}. Copy it again; under a name not ending in .wasm, then rename it")]
@@ -54,7 +55,8 @@ pub enum LoadError {
     #[error("it is too complex to compile: it has {0}. Give code as a compiler for WebAssembly writes it")]
     TooComplex(String),
     #[error(
-        "it cannot be compiled within the limits: {0}. Make the model smaller, or raise models.max_compile_seconds or models.max_compile_memory_bytes"
+        "it cannot be compiled within the limits: {0}. Make the model smaller, or raise models.max_compile_seconds or \
+         models.max_compile_memory_bytes"
     )]
     Compiler(String),
     #[error("the process that compiles cannot be started: {0}")]
@@ -94,7 +96,8 @@ pub enum LoadError {
     )]
     WrongWorld(Vec<String>),
     #[error(
-        "it was built for {0}, and this host speaks assay:model 1.x and 2.x. Build it on wit/v1 or wit/v2, or run a host that speaks it"
+        "it was built for {0}, and this host speaks assay:model 1.x and 2.x. Build it on wit/v1 or wit/v2, or run a \
+         host that speaks it"
     )]
     OtherGeneration(String),
     #[error("it exports {}: a component is exactly one kind of model. Split it into one component per kind", list(.0))]

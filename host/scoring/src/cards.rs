@@ -344,7 +344,8 @@ mod tests {
         let file = path(shelf.path(), info.kind, &info.version);
         fs::create_dir(file.parent().unwrap()).unwrap();
         let text = format!(
-            "sha256 = \"{}\"\n[[section]]\ntitle = \"Purpose\"\ntext = \"For A|B.\"\nhead = [\"Set\"]\nrows = [[\"a|b\"]]\n",
+            "sha256 = \"{}\"\n[[section]]\ntitle = \"Purpose\"\ntext = \"For A|B.\"\nhead = [\"Set\"]\nrows = \
+             [[\"a|b\"]]\n",
             Digest([1; 32])
         );
         fs::write(&file, &text).unwrap();
@@ -355,8 +356,9 @@ mod tests {
             "{page}"
         );
         assert!(matches!(card(Digest([2; 32])), Err(CardError::OtherBytes { .. })));
-        let claim = "[[claim]]\npopulation = \"borrowers\"\noutcome = \"liquidated\"\nhorizon_days = 30\nowes_usd = 10\n\
-            rates = [{ range = \"low\", low = 0.1, estimate = 0.2, high = 0.3 }]\n";
+        let claim = "[[claim]]\npopulation = \"borrowers\"\noutcome = \"liquidated\"\nhorizon_days = 30\nowes_usd = \
+                     10\n\
+                     rates = [{ range = \"low\", low = 0.1, estimate = 0.2, high = 0.3 }]\n";
         let claims = |text: String| {
             fs::write(&file, text).unwrap();
             claims(shelf.path(), &info, Digest([1; 32]), None)

@@ -10,7 +10,8 @@ use assay_domain::{B256, Decile, Digest, ModelVersion, Score};
 /// The text of the schema, as stored in the schema registry of EAS.
 ///
 /// `claimedRate` is in parts per million; without a claim it is 0 and `claimedPopulation` is empty.
-pub const SCHEMA: &str = "uint16 score,uint8 decile,uint64 asOf,string range,string model,string modelVersion,bytes32 modelDigest,\
+pub const SCHEMA: &str = "uint16 score,uint8 decile,uint64 asOf,string range,string model,string modelVersion,bytes32 \
+                          modelDigest,\
                           bytes32 featuresDigest,bytes32 blocksRoot,string coverage,uint32 claimedRate,\
                           uint32 claimedDays,string claimedOutcome,string claimedPopulation,bool sandbox";
 

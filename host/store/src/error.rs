@@ -8,11 +8,13 @@ pub enum OpenError {
     #[error("the store {} is in use by another process; stop that one, or give this one another store.path", path.display())]
     Locked { path: PathBuf },
     #[error(
-        "the store {} is damaged ({reason}); it was left as it is. Put a backup in its place, or move it away to start with an empty one",
+        "the store {} is damaged ({reason}); it was left as it is. Put a backup in its place, or move it away to start \
+         with an empty one",
         path.display()
     )]
     Damaged { path: PathBuf, reason: String },
-    #[error("the store {} has format {found}, this version knows up to {known}; run the version that wrote it, or a newer one", path.display())]
+    #[error("the store {} has format {found}, this version knows up to {known}; run the version that wrote it, or a \
+             newer one", path.display())]
     Newer { path: PathBuf, found: u64, known: u64 },
     #[error("the store {} cannot be opened: {reason}; check store.path, the rights to it and the space left", path.display())]
     Unusable { path: PathBuf, reason: String },
@@ -36,7 +38,8 @@ pub enum BackupError {
 pub enum StoreError {
     /// The record has another type than its key.
     #[error(
-        "the record {key} in the store cannot be read: {reason}; put a backup of the store in its place, or remove the record"
+        "the record {key} in the store cannot be read: {reason}; put a backup of the store in its place, or remove the \
+         record"
     )]
     Damaged { key: String, reason: String },
     #[error("a value for {key} cannot be stored: {reason}")]

@@ -108,7 +108,8 @@ pub enum CoverageName {
 /// One part of the score, described for the owner of the wallet.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Factor, example = json!({
-    "label": "Repayment History", "rating": "good", "description": "12 loans repaid and none liquidated. More repaid loans raise this."
+    "label": "Repayment History", "rating": "good", "description": "12 loans repaid and none liquidated. More repaid \
+                                                                    loans raise this."
 }))]
 pub struct FactorBody {
     pub label: String,

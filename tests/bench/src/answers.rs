@@ -70,7 +70,8 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         ratio: rounds.ratio(case, against),
         target,
         note: format!(
-            "{CONNECTIONS} connections from core {load_core}; the server has core {server_core}, spends {:.1} us of it on an answer and {:.1} us on the reference, and is busy {:.0} % and {:.0} % of the time",
+            "{CONNECTIONS} connections from core {load_core}; the server has core {server_core}, spends {:.1} us of it \
+             on an answer and {:.1} us on the reference, and is busy {:.0} % and {:.0} % of the time",
             median(costs[case].clone()),
             median(costs[against].clone()),
             100.0 * median(shares[case].clone()),

@@ -129,7 +129,8 @@ pub fn two(effort: Effort) -> Result<Vec<Row>, Failure> {
     };
     let best = rounds.ratio(2, 3);
     let note = format!(
-        "in the same rounds native calls, which share nothing, went {best:.2} times as fast: what the machine had to give"
+        "in the same rounds native calls, which share nothing, went {best:.2} times as fast: what the machine had to \
+         give"
     );
     Ok(vec![
         row("confined calls on two threads", 0, 1, Target::AtLeast(1.75), note),

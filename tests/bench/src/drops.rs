@@ -32,10 +32,12 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         let (mut dropped, mut uploaded, mut small) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..effort.of(10) {
             let version = format!("2.{round}");
-            let bytes = relabelled(&champion, &version).ok_or("the version of credit-1.1 is not in its bytes as text")?;
+            let bytes =
+                relabelled(&champion, &version).ok_or("the version of credit-1.1 is not in its bytes as text")?;
             dropped.push(drop_file(&api, shelf.path(), &version, &bytes).await?);
             let version = format!("3.{round}");
-            let bytes = relabelled(&champion, &version).ok_or("the version of credit-1.1 is not in its bytes as text")?;
+            let bytes =
+                relabelled(&champion, &version).ok_or("the version of credit-1.1 is not in its bytes as text")?;
             uploaded.push(upload(&api, bytes).await?);
             let version = format!("4.{round}");
             small.push(drop_file(&api, shelf.path(), &version, &Credit::new(&version).build()).await?);
@@ -53,14 +55,21 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
             note,
         };
         let note = format!(
-            "{} versions of credit-1.1 ({} KiB), slowest {:.0} ms; a file is left alone until 40 ms pass without a change to it",
+            "{} versions of credit-1.1 ({} KiB), slowest {:.0} ms; a file is left alone until 40 ms pass without a \
+             change to it",
             dropped.len(),
             champion.len() / 1024,
             dropped.iter().copied().fold(0.0, f64::max)
         );
         Ok(vec![
             row("file dropped to model ready", &dropped, ratio, Target::Within(500.0), note),
-            row("file dropped to model ready, model by hand", &small, small_ratio, Target::Within(500.0), String::new()),
+            row(
+                "file dropped to model ready, model by hand",
+                &small,
+                small_ratio,
+                Target::Within(500.0),
+                String::new(),
+            ),
         ])
     })
 }

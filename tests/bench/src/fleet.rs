@@ -139,7 +139,8 @@ impl Busy {
         };
         let text = text.join(", ");
         format!(
-            "{CONNECTIONS} connections; of {there} cores {text}, the system and others {others:.0} %; what limits it is {limit}"
+            "{CONNECTIONS} connections; of {there} cores {text}, the system and others {others:.0} %; what limits it \
+             is {limit}"
         )
     }
 }

@@ -177,7 +177,8 @@ fn row(what: String, reports: &[f64], bares: &[f64], target: Target, calls: &[Ba
         ratio: median(reports.iter().zip(bares).map(|(report, bare)| report / bare).collect()),
         target,
         note: format!(
-            "the reference asks both chains at once for the head and then, side by side, for {}; the server beside it asks whether earlier blocks still stand",
+            "the reference asks both chains at once for the head and then, side by side, for {}; the server beside it \
+             asks whether earlier blocks still stand",
             calls.first().map(Bare::words).unwrap_or_default(),
         ),
     }

@@ -40,7 +40,8 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         let config = devnet.config_toml("127.0.0.1:0", &plugins(), Path::new("{dir}/assay.redb"), KEY);
         let service = Service::start(&format!("{config}{SETTINGS}"));
         let api = service.keyed();
-        let paths: Vec<String> = WALLETS.iter().map(|wallet| format!("/api/v2/score/address/{}", devnet.wallet(wallet).address)).collect();
+        let paths: Vec<String> =
+            WALLETS.iter().map(|wallet| format!("/api/v2/score/address/{}", devnet.wallet(wallet).address)).collect();
         for shadowed in [true, false] {
             challenge(&api, shadowed).await?;
             block(&api, &paths).await?;
@@ -71,7 +72,8 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
             ratio: median(p99.iter().zip(&p99_alone).map(|(p99, alone)| p99 / alone).collect()),
             target: Target::AtMost(1.05),
             note: format!(
-                "rounds of {} requests each, {AT_ONCE} at a time; medians {:.2} and {:.2} ms; the shadow saw {}, scored {} and dropped {}",
+                "rounds of {} requests each, {AT_ONCE} at a time; medians {:.2} and {:.2} ms; the shadow saw {}, \
+                 scored {} and dropped {}",
                 BLOCK * BLOCKS,
                 median(of(&beside, 0.5)),
                 median(of(&alone, 0.5)),

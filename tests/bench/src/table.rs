@@ -167,7 +167,8 @@ impl fmt::Display for Table {
         }
         writeln!(
             f,
-            "\nFigures are medians over interleaved rounds; a ratio is the median of the rounds' own ratios. A target without a unit is for the ratio."
+            "\nFigures are medians over interleaved rounds; a ratio is the median of the rounds' own ratios. A target \
+             without a unit is for the ratio."
         )
     }
 }

@@ -56,7 +56,8 @@ impl Agents {
     /// The section of the host's configuration.
     pub fn toml(&self, chain: u64, refresh_ms: u64) -> String {
         format!(
-            "[agents]\nchain = {chain}\nidentity_registry = \"{}\"\nreputation_registry = \"{}\"\nrefresh_ms = {refresh_ms}\n",
+            "[agents]\nchain = {chain}\nidentity_registry = \"{}\"\nreputation_registry = \"{}\"\nrefresh_ms = \
+             {refresh_ms}\n",
             self.identity, self.reputation
         )
     }

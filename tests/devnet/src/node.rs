@@ -15,13 +15,15 @@ const STATES_KEPT: &str = "12000";
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(
-        "npm was not found: the devnet takes its chain node and contracts from npm. Install Node.js 20 or newer with npm, then try again"
+        "npm was not found: the devnet takes its chain node and contracts from npm. Install Node.js 20 or newer with \
+         npm, then try again"
     )]
     NoNpm,
     #[error("npm ci failed in {dir}; is the package registry reachable? npm said:\n{said}")]
     Install { dir: PathBuf, said: String },
     #[error(
-        "no anvil binary at {0}: this platform's package is not among the installed ones. Supported are Linux and macOS on x86-64 and ARM64"
+        "no anvil binary at {0}: this platform's package is not among the installed ones. Supported are Linux and \
+         macOS on x86-64 and ARM64"
     )]
     NoBinary(PathBuf),
     #[error("anvil did not start: {0}")]

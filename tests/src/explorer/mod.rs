@@ -218,7 +218,8 @@ async fn answer(State(shared): State<Arc<Shared>>, Query(asked): Query<Asked>) -
     if shared.flavour == Flavour::Etherscan {
         if asked.chainid != Some(shared.chain) {
             return no(
-                "Missing or unsupported chainid parameter (required for v2 api), please see the list of supported chainids",
+                "Missing or unsupported chainid parameter (required for v2 api), please see the list of supported \
+                 chainids",
             );
         }
         if asked.apikey.as_deref() != Some(KEY) {

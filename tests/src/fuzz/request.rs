@@ -46,7 +46,8 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("assay.toml");
     let text = format!(
-        "sandbox = true\n[models]\nshelf = {:?}\n[store]\npath = {:?}\n[[access.keys]]\nname = \"fuzz\"\nkey = \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n",
+        "sandbox = true\n[models]\nshelf = {:?}\n[store]\npath = {:?}\n[[access.keys]]\nname = \"fuzz\"\nkey = \
+         \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n",
         plugins(),
         folder.path().join("assay.redb")
     );

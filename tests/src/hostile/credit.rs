@@ -56,7 +56,8 @@ impl Credit {
             score: "(i32.const 700)".to_owned(),
             act: String::new(),
             decile:
-                "(i32.add (i32.div_u (i32.mul (i32.sub (local.get $score) (i32.const 300)) (i32.const 10)) (i32.const 701)) (i32.const 1))"
+                "(i32.add (i32.div_u (i32.mul (i32.sub (local.get $score) (i32.const 300)) (i32.const 10)) (i32.const \
+                 701)) (i32.const 1))"
                     .to_owned(),
             imports: String::new(),
             pages: 2,
@@ -170,8 +171,9 @@ impl Credit {
         self.wit = "package wasi:clocks@0.2.0 { interface monotonic-clock { now: func() -> u64; } }
                     package wasi:random@0.2.0 { interface random { get-random-u64: func() -> u64; } }"
             .to_owned();
-        self.world =
-            "world made-by-hand { import wasi:clocks/monotonic-clock@0.2.0; import wasi:random/random@0.2.0; export credit; }".to_owned();
+        self.world = "world made-by-hand \
+                      { import wasi:clocks/monotonic-clock@0.2.0; import wasi:random/random@0.2.0; export credit; }"
+            .to_owned();
         self.imports = r#"(import "wasi:clocks/monotonic-clock@0.2.0" "now" (func $now (result i64)))
                           (import "wasi:random/random@0.2.0" "get-random-u64" (func $random (result i64)))"#
             .to_owned();

@@ -50,7 +50,8 @@ impl World {
     /// A configuration with the chain at `rpc`.
     pub fn config(&self, rpc: &str, refresh_ms: u64, more: &str) -> String {
         let chain = format!(
-            "[[chains]]\nid = {BASE}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = {FINALITY}\nmax_head_age = 0\nmulticall = \"none\"\nsequencer = \"none\"\n\
+            "[[chains]]\nid = {BASE}\nname = \"Base\"\nrpc = [\"{rpc}\"]\nfinality = {FINALITY}\nmax_head_age = \
+             0\nmulticall = \"none\"\nsequencer = \"none\"\n\
              native = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n"
         );
         let agents = self.agents.toml(BASE, refresh_ms);

@@ -65,7 +65,8 @@ fn everything_that_is_wrong_is_listed_at_once() {
             ("lenderB_v3", "Comet", usdc_there.to_string(), 99_999_999),
         ] {
             config += &format!(
-                "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{name}\"\naddress = \"{address}\"\nfrom_block = {from_block}\n"
+                "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{name}\"\naddress = \
+                 \"{address}\"\nfrom_block = {from_block}\n"
             );
         }
         config +=
@@ -79,7 +80,8 @@ fn everything_that_is_wrong_is_listed_at_once() {
             "chain 1, token WETH at 0x".to_owned(),
             ": has 18 decimals, not 17".to_owned(),
             format!(
-                "chain 8453, market lenderA_v3 Nowhere at {nobody}: no contract has this address; correct chains.markets"
+                "chain 8453, market lenderA_v3 Nowhere at {nobody}: no contract has this address; correct \
+                 chains.markets"
             ),
             format!("chain 8453, market lenderA_v3 Coin at {usdc_there}: names no addresses provider"),
             format!("chain 8453, market lenderA_v2 Old at {}: names no addresses provider", base.pool),
@@ -123,7 +125,8 @@ fn markets_of_every_protocol_are_known_by_what_they_answer() {
         let chain = |markets: [String; 3]| {
             let markets = markets.join(", ");
             format!(
-                "[[chains]]\nid = 59144\nrpc = [\"{}\"]\nmulticall = \"none\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = [{markets}]\n",
+                "[[chains]]\nid = 59144\nrpc = [\"{}\"]\nmulticall = \"none\"\nnative = {{ symbol = \"ETH\" }}\ntokens \
+                 = []\nmarkets = [{markets}]\n",
                 node.url()
             )
         };
@@ -167,7 +170,8 @@ fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
             format!(
                 "[[chains]]\nid = 59144\nrpc = [\"{}\"]\nmulticall = \"none\"\nsequencer = \"{uptime}\"\nmarkets = []\n\
                  native = {{ symbol = \"ETH\", feed = \"{native}\", heartbeat = 60 }}\n\
-                 tokens = [{{ address = \"{token}\", symbol = \"T\", decimals = 8, feed = \"{token}\", heartbeat = {heartbeat} }}]\n",
+                 tokens = \
+                 [{{ address = \"{token}\", symbol = \"T\", decimals = 8, feed = \"{token}\", heartbeat = {heartbeat} }}]\n",
                 node.url()
             )
         };
@@ -205,7 +209,8 @@ fn registries_of_agents_are_known_by_what_they_answer() {
         good.register(&mut chain, "ada", &[String::new(), String::new()]).await.expect("agents are registered");
         let config = |identity: alloy::primitives::Address, reputation: alloy::primitives::Address| {
             format!(
-                "[[chains]]\nid = 8453\nname = \"Base\"\nrpc = [\"{}\"]\nfinality = 2\nmulticall = \"none\"\nsequencer = \"none\"\n\
+                "[[chains]]\nid = 8453\nname = \"Base\"\nrpc = [\"{}\"]\nfinality = 2\nmulticall = \"none\"\nsequencer \
+                 = \"none\"\n\
                  native = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n{}",
                 chain.url(),
                 agents::Agents { identity, reputation }.toml(8_453, 1_000)

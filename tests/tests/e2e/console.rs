@@ -24,7 +24,12 @@ const ONE: &str = "0x0000000000000000000000000000000000000001";
 /// A server that answers production paths from the generator, with a key for each scope alone.
 fn sandbox() -> Service {
     let keys: String = ["read", "submit", "admin"]
-        .map(|scope| format!("[[access.keys]]\nname = \"only-{scope}\"\nkey = \"only-to-{scope}\"\nscopes = [\"{scope}\"]\nunits = 100\n"))
+        .map(|scope| {
+            format!(
+                "[[access.keys]]\nname = \"only-{scope}\"\nkey = \"only-to-{scope}\"\nscopes = [\"{scope}\"]\nunits = \
+                 100\n"
+            )
+        })
         .concat();
     let dir = tempfile::tempdir().expect("a temporary folder");
     Service::start_in(dir, &format!("{}{keys}", sandbox_config(&plugins())), &["--sandbox"])

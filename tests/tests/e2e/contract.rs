@@ -45,7 +45,8 @@ impl World {
     /// A server with this chain at `rpc`, these markets, and `more`.
     fn serve(&self, rpc: &str, markets: &str, more: &str) -> Service {
         let chain = format!(
-            "[[chains]]\nid = 1\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 1\nmax_head_age = 0\nmulticall = \"none\"\n\
+            "[[chains]]\nid = 1\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 1\nmax_head_age = 0\nmulticall = \
+             \"none\"\n\
              native = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = [{markets}]\n"
         );
         Service::start(&format!("{}{more}{chain}[reading.rpc]\nretries = 0\n", sandbox_config(&plugins())))
@@ -261,7 +262,8 @@ fn an_index_of_agents_whose_first_block_is_not_reached_is_not_built() {
     run(async {
         let world = World::start().await;
         let registries = "[agents]\nchain = 1\nidentity_registry = \"0x00000000000000000000000000000000000000aa\"\n\
-                          reputation_registry = \"0x00000000000000000000000000000000000000ab\"\nfrom_block = 99999999\n";
+                          reputation_registry = \"0x00000000000000000000000000000000000000ab\"\nfrom_block = \
+                          99999999\n";
         let service = world.serve(world.chain.url(), "", registries);
         let search = async || service.keyed().get("/api/v2/agents/search?q=a").await;
         let now = async || (search().await.status, service.log());

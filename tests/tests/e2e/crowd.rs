@@ -34,7 +34,8 @@ async fn watched() -> (Service, Vec<Proxy>) {
     // Limits so high that no request gets a partial answer: the test measures the whole work.
     (
         Service::start(&format!(
-            "{config}\n[http]\nrequest_timeout_ms = 55000\nmax_requests = 100000\nmax_connections_per_address = 0\n[scoring]\nread_budget_ms = 25000\nincomplete_cache_ms = 1\n"
+            "{config}\n[http]\nrequest_timeout_ms = 55000\nmax_requests = 100000\nmax_connections_per_address = \
+             0\n[scoring]\nread_budget_ms = 25000\nincomplete_cache_ms = 1\n"
         )),
         proxies,
     )

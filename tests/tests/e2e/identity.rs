@@ -82,7 +82,8 @@ impl World {
         for (id, name, rpc) in [(1, "Ethereum", ethereum), (8_453, "Base", base)] {
             let _ = writeln!(
                 toml,
-                "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmax_head_age = 0\nmulticall = \"none\""
+                "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmax_head_age = \
+                 0\nmulticall = \"none\""
             );
             let _ = writeln!(toml, "native = {{ symbol = \"ETH\" }}\nsequencer = \"none\"\ntokens = []\nmarkets = []");
         }
@@ -104,8 +105,7 @@ impl World {
         ] {
             let _ = writeln!(
                 toml,
-                "{{ provider = \"{provider}\", {kind}chain = 8453, eas = \"{service}\", index = \"{index}\", lookup = \"{lookup}\", \
-                 schema = \"{schema}\", attester = \"{attester}\", data = \"{data}\" }},"
+                "{{ provider = \"{provider}\", {kind}chain = 8453, eas = \"{service}\", index = \"{index}\", lookup = \"{lookup}\", schema = \"{schema}\", attester = \"{attester}\", data = \"{data}\" }},"
             );
         }
         let _ = writeln!(toml, "]");

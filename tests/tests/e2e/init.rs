@@ -63,7 +63,8 @@ fn a_folder_with_nothing_in_it_becomes_a_server_that_answers() {
         for part in [
             "head 200, state of the last 100 blocks kept, logs of 10 blocks at once",
             "head 200, old state kept, logs of any range",
-            "first read of a wallet: 80 log queries, and some batches of calls; once the market index is read, which takes 60",
+            "first read of a wallet: 80 log queries, and some batches of calls; once the market index is read, which \
+             takes 60",
             "first read of a wallet: 4 log queries, and some batches of calls\n",
             "assay.toml is written",
             "assay serve\n",

@@ -127,7 +127,8 @@ async fn full_house() -> (Service, Proxy) {
     let proxy = Proxy::start("http://127.0.0.1:9").await;
     proxy.rule(|_| Reply::Hold);
     let more = format!(
-        "[http]\nmax_requests = 2\n[[chains]]\nid = 8453\nrpc = [\"{}\"]\nmarkets = []\n[names]\nregistries = []\n[identity]\nsources = []\n",
+        "[http]\nmax_requests = 2\n[[chains]]\nid = 8453\nrpc = [\"{}\"]\nmarkets = []\n[names]\nregistries = \
+         []\n[identity]\nsources = []\n",
         proxy.url
     );
     (Service::start(&(sandbox_config(&plugins()) + &more)), proxy)

@@ -72,7 +72,8 @@ fn hundreds_of_models_come_and_go_and_nothing_of_them_stays() {
         let kept = std::fs::read_dir(service.dir().join("compiled")).unwrap().count();
         let files = std::fs::read_dir(shelf.path()).unwrap().count();
         println!(
-            "{models} models; resident {warm_mib} MiB after half of them, {end_mib} MiB at the end; {kept} compiled files, {files} on the shelf"
+            "{models} models; resident {warm_mib} MiB after half of them, {end_mib} MiB at the end; {kept} compiled \
+             files, {files} on the shelf"
         );
         assert!(end_mib as f64 <= warm_mib as f64 * 1.1 + 8.0, "{warm_mib} MiB after half, {end_mib} MiB at the end");
         assert!(kept < 20 && files < 20, "{kept} compiled files, {files} on the shelf");

@@ -56,7 +56,8 @@ impl World {
         let toml = with_chain(1, rpc);
         let registry = self.ens.registry;
         let names = format!(
-            "[names]\nregistries = [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]\n"
+            "[names]\nregistries = \
+             [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]\n"
         );
         Service::start(&format!("{toml}\n[reading.rpc]\nretries = 0\n{names}{more}"))
     }
@@ -65,7 +66,8 @@ impl World {
 /// A configuration with one chain that has only wallets.
 fn with_chain(id: u64, rpc: &str) -> String {
     let chain = format!(
-        "[[chains]]\nid = {id}\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmax_head_age = 0\nmulticall = \"none\""
+        "[[chains]]\nid = {id}\nname = \"Local\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmax_head_age = 0\nmulticall = \
+         \"none\""
     );
     format!("{}{chain}\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n", sandbox_config(&plugins()))
 }

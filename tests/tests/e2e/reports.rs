@@ -287,8 +287,10 @@ fn a_chain_that_is_down_is_left_out_of_sums_and_said_to_have_failed() {
         let devnet = devnet().await;
         let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let more = format!(
-            "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://{nobody}\"]\nfinality = 16\nnative = {{ symbol = \"ETH\" }}\n\
-             [[chains.markets]]\nprotocol = \"lenderA_v3\"\naddress = \"0x794a61358D6845594F94dc1DB02A252b5b4814aD\"\nfrom_block = 1\n\
+            "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://{nobody}\"]\nfinality = 16\nnative = \
+             {{ symbol = \"ETH\" }}\n\
+             [[chains.markets]]\nprotocol = \"lenderA_v3\"\naddress = \
+             \"0x794a61358D6845594F94dc1DB02A252b5b4814aD\"\nfrom_block = 1\n\
              [reading.rpc]\nretries = 0\n"
         );
         let service = super::on_devnet(&assay_tests::service::plugins(), &more).await;

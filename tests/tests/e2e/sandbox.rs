@@ -394,7 +394,8 @@ async fn followed(api: &Caller, status_url: &str) -> (Vec<String>, Value) {
 #[tokio::test]
 async fn sandbox_mode_rehearses_submissions_on_both_paths() {
     let config = format!(
-        "sandbox = true\n{}[[access.keys]]\nname = \"poor\"\nkey = \"assay_poor_key_0001\"\nscopes = [\"submit\"]\nunits = 1\n",
+        "sandbox = true\n{}[[access.keys]]\nname = \"poor\"\nkey = \"assay_poor_key_0001\"\nscopes = \
+         [\"submit\"]\nunits = 1\n",
         assay_tests::service::sandbox_config(&plugins())
     );
     let host = Service::start(&config);

@@ -21,7 +21,8 @@ const NOBODY: &str = "0x00000000000000000000000000000000000beef0";
 pub(super) fn gone() -> String {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     format!(
-        "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://{nobody}\"]\nfinality = 16\nmarkets = []\ntokens = []\n\
+        "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://{nobody}\"]\nfinality = 16\nmarkets = []\ntokens = \
+         []\n\
          native = {{ symbol = \"ETH\" }}\n[reading.rpc]\nretries = 0\n"
     )
 }
@@ -148,7 +149,8 @@ fn a_chain_that_has_stopped_is_provisional_and_readiness_warns() {
 fn an_understated_score_never_goes_on_a_chain() {
     run(async {
         let world = World::start().await;
-        let key = "[[access.keys]]\nname = \"one\"\nkey = \"assay_unread_key_0001\"\nscopes = [\"read\", \"submit\"]\nunits = 10\n";
+        let key = "[[access.keys]]\nname = \"one\"\nkey = \"assay_unread_key_0001\"\nscopes = [\"read\", \
+                   \"submit\"]\nunits = 10\n";
         let config = world.config(world.chain.url(), "coverage_wait_ms = 200") + &gone() + key;
         let service = Service::start(&config);
         let api = service.with_key("assay_unread_key_0001");

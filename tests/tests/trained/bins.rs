@@ -23,7 +23,8 @@ fn declaration(file: &str, score: &str) -> String {
     let deciles = "deciles = [520, 580, 630, 670, 710, 750, 790, 840, 900]";
     let factor = "[[factor]]\nlabel = \"Activity\"\ntext = \"{transactions}\"";
     format!(
-        "version = \"1.0\"\ntitle = \"t\"\nscorecard = \"{file}\"\n[score]\n{score}\n{deciles}\n{factor}\n\n[[feature]]\n{features}"
+        "version = \"1.0\"\ntitle = \"t\"\nscorecard = \
+         \"{file}\"\n[score]\n{score}\n{deciles}\n{factor}\n\n[[feature]]\n{features}"
     )
 }
 

@@ -23,9 +23,9 @@ fn declaration() -> String {
         format!("[[feature]]\nname = \"f{at}\"\nis = \"{is}\"\nfactor = \"F{}\"\nabsent = 0\n", at % 4)
     };
     let factor = |at: usize| format!("[[factor]]\nlabel = \"F{at}\"\ntext = \"{{f{at}}}\"\n");
-    let head = "version = \"1.0\"\ntitle = \"t\"\ntrained = \"network.onnx\"\ntable = \"matrix.csv\"\n[score]\nmargin = \
-                \"log-odds-of-bad\"\npoints_to_double = 60\nanchor_score = 700\nanchor_odds = 4\ndeciles = [520, 580, 630, \
-                670, 710, 750, 790, 840, 900]\n";
+    let head = "version = \"1.0\"\ntitle = \"t\"\ntrained = \"network.onnx\"\ntable = \"matrix.csv\"\n[score]\nmargin \
+                = \"log-odds-of-bad\"\npoints_to_double = 60\nanchor_score = 700\nanchor_odds = 4\ndeciles = [520, \
+                580, 630, 670, 710, 750, 790, 840, 900]\n";
     let factors: String = (0..4).map(factor).collect();
     let features: String = (0..73).map(feature).collect();
     format!("{head}{factors}{features}")

@@ -77,8 +77,8 @@ impl ApiError {
             }
             StoreError::Unanswered { .. } => not_now(
                 "store_unanswered",
-                "Whether this was done is not known: the answer of the store was lost. Look whether it was, or repeat it with the same \
-                 Idempotency-Key where there is one",
+                "Whether this was done is not known: the answer of the store was lost. Look whether it was, or repeat \
+                 it with the same Idempotency-Key where there is one",
             ),
             error => Self::internal("store", error),
         }

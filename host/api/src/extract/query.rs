@@ -20,7 +20,8 @@ use assay_scoring::{MOST_VERSIONS, SkipReason, Skipped, reading::moment};
 /// `include_factors`, false by default.
 pub(crate) struct IncludeFactors(pub bool);
 
-parameters!(IncludeFactors: optional::<bool>("include_factors", "Also explain each score by its factors, and by what its model claims of such wallets"));
+parameters!(IncludeFactors: optional::<bool>("include_factors", "Also explain each score by its factors, and by what \
+                                                                 its model claims of such wallets"));
 
 impl FromRequestParts<App> for IncludeFactors {
     type Rejection = ApiError;
@@ -172,8 +173,10 @@ impl FromRequestParts<App> for Window {
 /// `from`, `to` and `every`: moments in the past, in Unix seconds, the oldest first.
 pub(crate) struct Moments(pub Vec<u64>);
 
-parameters!(Moments: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by default")
-    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; the start of the day by default"),
+parameters!(Moments: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by \
+                                                 default")
+    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; the start of the \
+                                                                   day by default"),
     optional::<String>("every", "Days between two moments, such as 7d; 30d by default").example(Some("30d".into())));
 
 /// Most moments of one request.

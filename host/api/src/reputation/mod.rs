@@ -183,7 +183,8 @@ fn refuse(error: SubmitError) -> ApiError {
         SubmitError::OtherRequest => ApiError::coded(
             StatusCode::UNPROCESSABLE_ENTITY,
             "idempotency_key_reused",
-            "This Idempotency-Key was used for another request within the last day; use another key for another request",
+            "This Idempotency-Key was used for another request within the last day; use another key for another \
+             request",
         ),
         SubmitError::Store(error) => ApiError::store(error),
     }

@@ -84,8 +84,8 @@ impl StatementService<'_> {
     /// The statement of a final score, whose evidence is kept for this caller.
     pub(crate) async fn state(&self, (scored, features): Basis, caller: &Caller) -> Result<Stated, ApiError> {
         if scored.coverage.is_provisional() {
-            let words = "The score is not final: a part of the reading is missing. The field `unread` of the report names it; \
-                         try again when `provisional` of the score is false";
+            let words = "The score is not final: a part of the reading is missing. The field `unread` of the report \
+                         names it; try again when `provisional` of the score is false";
             return Err(ApiError::coded(StatusCode::CONFLICT, "provisional", words).retry_after(5));
         }
         let (attestor, rollout, owner) = (self.attestor, &self.app.rollout, caller.identity());

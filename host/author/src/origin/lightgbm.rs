@@ -16,7 +16,8 @@ pub(crate) fn read(text: &str, names: &[&str]) -> Result<Forest, String> {
     if let Some(categories) = encoded(rest) {
         return Err(format!(
             "it was trained on categories of pandas, which LightGBM numbers by their place in {categories}, and a \
-             wallet has the figure itself. Train on numbers: `frame.astype(float)`, with the columns in `categorical_feature`"
+             wallet has the figure itself. Train on numbers: `frame.astype(float)`, with the columns in \
+             `categorical_feature`"
         ));
     }
     let mut blocks = body.split("\nTree=");

@@ -107,7 +107,8 @@ fn same_names(theirs: &[String], names: &[&str]) -> Result<(), String> {
         format!("; feature {} is `{}` here and `{theirs}` there", at + 1, names.get(at).copied().unwrap_or_default())
     });
     Err(format!(
-        "it was trained on {} features, and {} are declared{at}. Train on the columns that `assay features table` writes",
+        "it was trained on {} features, and {} are declared{at}. Train on the columns that `assay features table` \
+         writes",
         theirs.len(),
         names.len()
     ))

@@ -203,8 +203,9 @@ impl<'a> Ensemble<'a> {
         // Of leaves that are all positive, onnxruntime 1.23 makes no log-odds even with LOGISTIC, and 1.32 does.
         let is_only = matches!(self.outcome()?, Outcome::Only);
         if (is_only || !logistic) && self.floats("class_weights").iter().all(|weight| *weight >= 0.0) {
-            let why = "its leaves are probabilities, as in a random forest or a single tree, and a score needs log-odds. \
-                       Train with gradient boosting: GradientBoostingClassifier, LightGBM, XGBoost or CatBoost";
+            let why = "its leaves are probabilities, as in a random forest or a single tree, and a score needs \
+                       log-odds. Train with gradient boosting: GradientBoostingClassifier, LightGBM, XGBoost or \
+                       CatBoost";
             return Err(why.to_owned());
         }
         let labels = self.by_name.get("classlabels_strings").map_or(&[] as &[Vec<u8>], |labels| &labels.texts);

@@ -20,8 +20,8 @@ pub(crate) fn kind(script: Script, text: &str) -> Result<ModelKind, String> {
     match ModelKind::ALL.into_iter().filter(is_named).collect::<Vec<_>>().as_slice() {
         [] => Ok(ModelKind::Credit),
         [ModelKind::Sandbox] => Err(format!(
-            "{source} says that it is a sandbox generator, which is written in Rust: assay model new NAME --kind sandbox \
-             --lang rust"
+            "{source} says that it is a sandbox generator, which is written in Rust: assay model new NAME --kind \
+             sandbox --lang rust"
         )),
         [kind] => Ok(*kind),
         several => {

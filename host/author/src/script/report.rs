@@ -45,9 +45,10 @@ mod tests {
 
     #[test]
     fn an_error_of_javascript_has_the_line_of_the_author() {
-        let said = "componentize-qjs\n  WIT:    wit\nStubbing WASI imports...Error: : Failed to evaluate user JavaScript \
-            module: Failed to finish JavaScript module evaluation: Error: Date.now(): a model has no clock\n    at refuse \
-            (/target/assay/confined.js:27:31)\n    at <anonymous> (/model.js:36:99)\n\n";
+        let said = "componentize-qjs\n  WIT:    wit\nStubbing WASI imports...Error: : Failed to evaluate user \
+                    JavaScript module: Failed to finish JavaScript module evaluation: Error: Date.now(): a model has \
+                    no clock\n    at refuse (/target/assay/confined.js:27:31)\n    at <anonymous> \
+                    (/model.js:36:99)\n\n";
         let shown = report(Script::JavaScript, said);
         let error = "Failed to finish JavaScript module evaluation: Error: Date.now(): a model has no clock";
         assert_eq!(shown, format!("{error}\n    at <anonymous> (model.js:36:99)"));
@@ -56,9 +57,10 @@ mod tests {
     #[test]
     fn an_error_of_python_has_the_line_of_the_author() {
         let said = "Traceback (most recent call last):\n  File \"/x/bin/componentize-py\", line 8, in <module>\n    \
-            sys.exit(script())\nAssertionError: Traceback (most recent call last):\n  File \"/0/entry.py\", line 5, in \
-            <module>\n    import model\n  File \"/1/model.py\", line 33\n    def x(:\n          ^\nSyntaxError: invalid \
-            syntax\n\n\nCaused by:\n    SyntaxError: invalid syntax (model.py, line 33)\n";
+                    sys.exit(script())\nAssertionError: Traceback (most recent call last):\n  File \"/0/entry.py\", \
+                    line 5, in <module>\n    import model\n  File \"/1/model.py\", line 33\n    def x(:\n          \
+                    ^\nSyntaxError: invalid syntax\n\n\nCaused by:\n    SyntaxError: invalid syntax (model.py, line \
+                    33)\n";
         let lines = "Traceback (most recent call last):\n  File \"model.py\", line 33\n    def x(:\n          \
             ^\nSyntaxError: invalid syntax";
         assert_eq!(report(Script::Python, said), lines);

@@ -77,7 +77,8 @@ fn a_value_that_does_not_fit_is_named_by_row_and_column() {
             None,
             Some((
                 2,
-                "chains[1].coverage: unknown variant `whole`, expected one of `failed`, `pending`, `partial`, `complete`"
+                "chains[1].coverage: unknown variant `whole`, expected one of `failed`, `pending`, `partial`, \
+                 `complete`"
             )),
             Some((3, "as_of: -5 is negative")),
             Some((4, "as_of: expected a whole number, found nothing")),

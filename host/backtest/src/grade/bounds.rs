@@ -60,7 +60,8 @@ impl FromStr for Bounds {
                 "beats" => bounds.beats.push(baseline(value)?),
                 _ => {
                     return Err(format!(
-                        "{part:?} is no bound; there are auc=N, within=N, ks=N, psi=N, falls, claims, calibration and beats=BASELINE"
+                        "{part:?} is no bound; there are auc=N, within=N, ks=N, psi=N, falls, claims, calibration and \
+                         beats=BASELINE"
                     ));
                 }
             }

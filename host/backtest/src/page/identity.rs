@@ -125,8 +125,10 @@ pub(super) fn method(report: &Report) -> Markup {
             p.words {
                 "Every record was scored by every model in a fresh instance, as a server would. PSI is the population "
                 "stability index, Σ (a − e) ln(a / e) over bins, shares below " (FLOOR) " taken for that (Siddiqi "
-                "2006, who gives " (INVESTIGATE) " and " (SIGNIFICANT) " as the bounds of a shift worth looking into and "
-                "of another population); bins are tenths of the reference. KS is the largest gap between two distribution "
+                "2006, who gives " (INVESTIGATE) " and " (SIGNIFICANT) " as the bounds of a shift worth looking into \
+                                                                        and "
+                "of another population); bins are tenths of the reference. KS is the largest gap between two \
+                 distribution "
                 "functions (Smirnov 1948), the distance in points the first Wasserstein distance. Rank correlations "
                 "are Spearman’s with mean ranks for ties (1904) and Kendall’s tau-b (1945). AUC counts ties half "
                 "(Hanley and McNeil 1982); Gini is 2 AUC − 1."
@@ -136,7 +138,8 @@ pub(super) fn method(report: &Report) -> Markup {
                     @if let Some(count) = outcomes.clusters { (grouped(count)) " clusters of records" }
                     @else { "wallets" }
                     " (Efron and Tibshirani 1993; seed " (outcomes.plan.seed) "), both models on the same resample; "
-                    "one that would leave out the figure itself, as of KS, is moved by its bias. The Brier score (1950) "
+                    "one that would leave out the figure itself, as of KS, is moved by its bias. The Brier score \
+                     (1950) "
                     "is of a logistic curve fitted to the score on this same sample: it says what the scores are worth "
                     "after calibration. Rates have 95 % Wilson intervals (1927)."
                 }

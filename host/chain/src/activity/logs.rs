@@ -107,7 +107,8 @@ impl NodeLogs {
         match read {
             Some(Ok(())) => return (scope, true),
             Some(Err(fault @ (Fault::Unscoped | Fault::TooWide { .. }))) => {
-                tracing::warn!(chain = output.chain, %fault, "the endpoint refuses to search its logs for token transfers; it is asked again in an hour");
+                tracing::warn!(chain = output.chain, %fault, "the endpoint refuses to search its logs for token \
+                                                              transfers; it is asked again in an hour");
                 self.refuse();
             }
             Some(Err(fault)) => {

@@ -113,7 +113,8 @@ impl Host {
             Refusal::Denied(_) => DENIED_PAUSE,
             Refusal::Rate | Refusal::Unreachable(_) | Refusal::Malformed(_) => FAILED_PAUSE,
         };
-        tracing::warn!(explorer = self.name, %refusal, seconds = pause.as_secs(), "explorer is not asked for a while; the node alone is read");
+        tracing::warn!(explorer = self.name, %refusal, seconds = pause.as_secs(), "explorer is not asked for a while; \
+                                                                                   the node alone is read");
         *self.paused.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now() + pause, refusal.clone()));
     }
 

@@ -85,7 +85,8 @@ impl ExplorerLogs {
             Some(block) => tracing::debug!(chain = self.chain, block, "the explorer lists the logs of lending markets"),
             None => tracing::info!(
                 chain = self.chain,
-                "the explorer does not list the logs of lending markets as the node does; first histories are read from the node"
+                "the explorer does not list the logs of lending markets as the node does; first histories are read \
+                 from the node"
             ),
         }
         *latest = Some((Instant::now(), through));

@@ -193,7 +193,8 @@ impl Account {
         let mut found = Positions::default();
         for (index, (market, read)) in markets.iter().zip(&self.markets).enumerate() {
             let Some(held) = read.as_ref().and_then(|(terms, answers)| terms.held_at(answers, prices)) else {
-                tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or priced");
+                tracing::warn!(chain = chain.id, market = %market.config.address, "a position cannot be read or \
+                                                                                   priced");
                 found.unread.push(index);
                 found.details.push(market.config.protocol.has_details().then_some(PositionFeatures::UNREAD));
                 continue;

@@ -27,7 +27,8 @@ pub enum NameError {
     NotResolved,
     /// No chain with a registry for it is configured.
     #[error(
-        "Names cannot be resolved on this server: no chain with their registry is configured (1 for ENS); its operator can add it"
+        "Names cannot be resolved on this server: no chain with their registry is configured (1 for ENS); its operator \
+         can add it"
     )]
     NotConfigured,
     /// It is unknown: a chain or a gateway did not answer.

@@ -20,8 +20,8 @@ impl Indexed {
     pub async fn open(chains: &Chains, settings: &Settings) -> Result<Self, Failure> {
         let missing = || {
             Failure::cannot(
-                "there is no index of markets, from which populations and outcomes come: serve with reading.index = \"on\" \
-                 until `assay index status` says that it is current, or import one",
+                "there is no index of markets, from which populations and outcomes come: serve with reading.index = \
+                 \"on\" until `assay index status` says that it is current, or import one",
             )
         };
         let index = chains.indexed().await.ok_or_else(missing)?;
@@ -62,8 +62,8 @@ impl Indexed {
             let time = liquidations::through(&self.index, chains, *chain).await.map_err(Failure::cannot)?;
             if time.is_none_or(|time| time < end) {
                 return Err(Failure::cannot(format!(
-                    "the outcome is not known yet: the index of chain {chain} ends before the last day that counts; let \
-                     `assay serve` read on, or choose an earlier --as-of or a shorter --within"
+                    "the outcome is not known yet: the index of chain {chain} ends before the last day that counts; \
+                     let `assay serve` read on, or choose an earlier --as-of or a shorter --within"
                 )));
             }
         }

@@ -18,7 +18,8 @@ use assay_scoring::reading::ChainReader;
 pub(crate) fn one(config: &Config, given: &str, wait: Duration) -> Result<Snapshot, Failure> {
     if config.chains.is_empty() {
         return Err(Failure::cannot(
-            "no chains are configured, so --address cannot be read: name a configuration that has [[chains]] with --config",
+            "no chains are configured, so --address cannot be read: name a configuration that has [[chains]] with \
+             --config",
         ));
     }
     let folder = tempfile::tempdir().map_err(Failure::cannot)?;

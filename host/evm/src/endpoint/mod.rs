@@ -190,7 +190,8 @@ impl Endpoint {
                 return answer;
             };
             if turn.refused(after) {
-                tracing::info!(chain = self.chain, endpoint = self.host, %fault, "endpoint has a limit of rate; requests keep to it");
+                tracing::info!(chain = self.chain, endpoint = self.host, %fault, "endpoint has a limit of rate; \
+                                                                                  requests keep to it");
             }
             refusal = Some(fault);
         }

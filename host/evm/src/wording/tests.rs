@@ -9,7 +9,8 @@ fn said(message: &str) -> Fault {
 #[test]
 fn a_query_that_has_to_name_a_contract_is_told_from_one_that_is_too_wide() {
     for message in [
-        "Please specify an address in your request or, to remove restrictions, order a dedicated full node here: https://node.example/eth",
+        "Please specify an address in your request or, to remove restrictions, order a dedicated full node here: \
+         https://node.example/eth",
         "error deserializing parameter: missing field `address`",
         "missing address filter",
     ] {

@@ -42,7 +42,8 @@ impl LazyIndex {
                 Ok(Ok(index)) => return Some(index),
                 Ok(Err(IndexError::Locked { .. })) if tries < TRIES => sleep(PAUSE).await,
                 Ok(Err(error)) => {
-                    tracing::warn!(%error, "the market index is not used; each wallet is read by itself until the next start");
+                    tracing::warn!(%error, "the market index is not used; each wallet is read by itself until the next \
+                                            start");
                     return None;
                 }
                 Err(error) => {

@@ -17,7 +17,8 @@ pub enum SegmentsError {
     File { path: PathBuf, reason: String },
     #[error("{} is not what was exported: {reason}; copy the export again", path.display())]
     Bad { path: PathBuf, reason: String },
-    #[error("{} has format {found}, this version knows up to {known}; import it with the version that wrote it, or a newer one", path.display())]
+    #[error("{} has format {found}, this version knows up to {known}; import it with the version that wrote it, or a \
+             newer one", path.display())]
     Newer { path: PathBuf, found: u64, known: u64 },
     #[error("{} has an export already; name another folder", path.display())]
     There { path: PathBuf },

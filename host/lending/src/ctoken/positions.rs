@@ -172,7 +172,8 @@ impl LendingTerms for Terms {
 
     fn lacks(&self) -> Option<&'static str> {
         self.rewards.is_none().then_some(
-            "its comptroller names rewards as no known fork does, so debts in the native currency, repayments by others and liquidations may be missing",
+            "its comptroller names rewards as no known fork does, so debts in the native currency, repayments by \
+             others and liquidations may be missing",
         )
     }
 

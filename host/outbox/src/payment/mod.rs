@@ -225,13 +225,18 @@ pub async fn contradictions(
     let answers = client.calls(&calls, head.hash).await?;
     let mut found = Vec::new();
     if returned::<authorizationStateCall>(answers.get(2)).is_none() {
-        found.push("does not answer authorizationState(): it cannot be paid by signature (ERC-3009); correct access.x402.asset".into());
+        found.push(
+            "does not answer authorizationState(): it cannot be paid by signature (ERC-3009); correct \
+             access.x402.asset"
+                .into(),
+        );
         return Ok(found);
     }
     match returned::<DOMAIN_SEPARATORCall>(answers.first()) {
         Some(separator) if separator == domain.separator() => {}
         Some(_) => found.push(format!(
-            "signs by another EIP-712 domain than {:?} version {:?} on chain {}; correct access.x402.domain_name and domain_version",
+            "signs by another EIP-712 domain than {:?} version {:?} on chain {}; correct access.x402.domain_name and \
+             domain_version",
             domain.name, domain.version, domain.chain
         )),
         None => found.push("does not answer DOMAIN_SEPARATOR(), so that its EIP-712 domain cannot be checked".into()),

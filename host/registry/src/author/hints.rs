@@ -13,8 +13,8 @@ pub(crate) fn of(bytes: &[u8]) -> Vec<String> {
     let mut hints = parts(bytes);
     if prints(bytes) {
         hints.push(
-            "it prints, with println!, eprintln! or dbg!: nobody sees that, and it costs. Put what a person should read \
-             into the description of a factor"
+            "it prints, with println!, eprintln! or dbg!: nobody sees that, and it costs. Put what a person should \
+             read into the description of a factor"
                 .to_owned(),
         );
     }
@@ -53,8 +53,8 @@ fn parts(bytes: &[u8]) -> Vec<String> {
     }
     if pages >= 16 {
         hints.push(format!(
-            "it begins with {} KiB of memory, most of it stack: about a quarter of the calls a second. Put the flags of \
-             models/kit/README.md into .cargo/config.toml, and use the crate assay-model for its allocator",
+            "it begins with {} KiB of memory, most of it stack: about a quarter of the calls a second. Put the flags \
+             of models/kit/README.md into .cargo/config.toml, and use the crate assay-model for its allocator",
             pages * 64
         ));
     }

@@ -7,7 +7,8 @@ use wit_component::ComponentEncoder;
 /// A core module that cannot become a component.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "cannot be made a component: {0}. Build it with wit-bindgen's `generate!` on wit/v1 or wit/v2 and `export!`, for wasm32-unknown-unknown"
+    "cannot be made a component: {0}. Build it with wit-bindgen's `generate!` on wit/v1 or wit/v2 and `export!`, for \
+     wasm32-unknown-unknown"
 )]
 pub struct EncodeError(String);
 

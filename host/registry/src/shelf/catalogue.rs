@@ -236,7 +236,9 @@ impl Catalogue {
         for (key, entry) in &mut self.models {
             entry.orphaned = kept.contains(key).then(|| Reason {
                 code: "file_gone",
-                message: "its file is gone from the shelf: it answers from memory, and leaves when another version is champion".to_owned(),
+                message: "its file is gone from the shelf: it answers from memory, and leaves when another version is \
+                          champion"
+                    .to_owned(),
             });
         }
         gone

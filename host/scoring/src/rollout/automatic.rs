@@ -97,7 +97,11 @@ impl Rollout {
                 let step = AuditRecord {
                     from: pins(registry, kind, before.champion(kind)),
                     to: pins(registry, kind, roles.champion(kind)),
-                    why: Some("this kind had no champion: the first one of the configuration, or its highest version, was taken".to_owned()),
+                    why: Some(
+                        "this kind had no champion: the first one of the configuration, or its highest version, was \
+                         taken"
+                            .to_owned(),
+                    ),
                     ..audit::step("appoint", kind, by())
                 };
                 batch = audit::closed(batch, &step, audit::DONE, None)?;

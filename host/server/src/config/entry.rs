@@ -164,6 +164,7 @@ fn missing(id: ChainId, all: &[Known], keys: &[&str]) -> String {
     }
     let ids = all.iter().map(|known| known.id.to_string()).collect::<Vec<_>>().join(", ");
     format!(
-        "(id {id}) lacks {keys}: of the chains {ids} everything but rpc is known; any other needs name, rpc, finality and native.symbol"
+        "(id {id}) lacks {keys}: of the chains {ids} everything but rpc is known; any other needs name, rpc, finality \
+         and native.symbol"
     )
 }

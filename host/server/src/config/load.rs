@@ -189,7 +189,8 @@ mod tests {
         for (text, place) in [
             ("[[access.keys]]\nname = \"a\"\nkey = \"s3cret\nscopes = []", "line 3"),
             (
-                "[[chains]]\nid = 1\nname = \"A\"\nrpc = \"https://user:s3cret@rpc.example\"\nfinality = 1\nnative = { symbol = \"ETH\" }",
+                "[[chains]]\nid = 1\nname = \"A\"\nrpc = \"https://user:s3cret@rpc.example\"\nfinality = 1\nnative = \
+                 { symbol = \"ETH\" }",
                 "chains[0].rpc",
             ),
             ("[[chains]]\nid = \"s3cret\"\n", "chains[0].id"),
@@ -304,7 +305,8 @@ mod tests {
     #[test]
     fn price_apis_and_heartbeats_are_checked() {
         let chain = "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nnative = { heartbeat = 0 }\n\
-            tokens = [{ address = \"0x0000000000000000000000000000000000000001\", symbol = \"A\", decimals = 6, heartbeat = 604801 }]\n";
+                     tokens = \
+                     [{ address = \"0x0000000000000000000000000000000000000001\", symbol = \"A\", decimals = 6, heartbeat = 604801 }]\n";
         let error =
             load_text(&format!("[prices]\nfallback = \"coins.example/s3cret\"\n{chain}")).unwrap_err().to_string();
         for part in [
@@ -323,7 +325,8 @@ mod tests {
     fn what_is_written_wins_and_lists_are_replaced() {
         let feed = "0x00000000000000000000000000000000000000AA";
         let written = format!(
-            "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nfinality = 7\nmulticall = \"none\"\nnative = {{ feed = \"{feed}\" }}\n\
+            "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nfinality = 7\nmulticall = \"none\"\nnative = \
+             {{ feed = \"{feed}\" }}\n\
              markets = []\ntokens = [{{ address = \"{feed}\", symbol = \"A\", decimals = 1 }}]\n"
         );
         let config = load_text(&written).unwrap();
@@ -347,7 +350,8 @@ mod tests {
         for part in ["chains[0] (id 31337) lacks name, finality, native.symbol", "8453", "chains[1] (id 1) lacks rpc"] {
             assert!(error.contains(part), "{part} not in {error}");
         }
-        let full = "[[chains]]\nid = 31337\nname = \"Local\"\nrpc = [\"http://node.example\"]\nfinality = 1\nnative = { symbol = \"ETH\" }\n";
+        let full = "[[chains]]\nid = 31337\nname = \"Local\"\nrpc = [\"http://node.example\"]\nfinality = 1\nnative = \
+                    { symbol = \"ETH\" }\n";
         let chain = load_text(full).unwrap().chains.remove(0);
         assert!(
             chain.shipped.is_empty()

@@ -41,8 +41,8 @@ pub(super) async fn identity(client: &Client, agents: &Agents, head: Block) -> R
         return Ok(vec![]);
     }
     Ok(vec![
-        "names no owner of the agents 0 to 15, and does not know the interface of ERC-721, as an Identity Registry does; correct \
-         agents.identity_registry"
+        "names no owner of the agents 0 to 15, and does not know the interface of ERC-721, as an Identity Registry \
+         does; correct agents.identity_registry"
             .into(),
     ])
 }

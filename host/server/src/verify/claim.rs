@@ -192,7 +192,8 @@ async fn price_feed(client: &Client, feed: Address, heartbeat: u64, head: Block)
     let age = head.time.saturating_sub(u64::try_from(round.updatedAt).unwrap_or(u64::MAX));
     Ok(if age > stale_after(heartbeat) {
         vec![format!(
-            "has stopped: its answer is {age} s old with a heartbeat of {heartbeat} s, so that no price is taken from it"
+            "has stopped: its answer is {age} s old with a heartbeat of {heartbeat} s, so that no price is taken from \
+             it"
         )]
     } else {
         vec![]

@@ -60,7 +60,8 @@ mod tests {
         let market = "0x87870Bca3F3fD6335C3F4ce8392D69350B4fA4E2";
         let toml = format!(
             "[store]\npath = {:?}\n[[chains]]\nid = 99\nname = \"Own\"\nrpc = [\"http://b.example\"]\nfinality = 10\n\
-             native = {{ symbol = \"ETH\" }}\n[[chains.markets]]\nprotocol = \"lenderA_v3\"\naddress = \"{market}\"\nfrom_block = 101\n",
+             native = {{ symbol = \"ETH\" }}\n[[chains.markets]]\nprotocol = \"lenderA_v3\"\naddress = \
+             \"{market}\"\nfrom_block = 101\n",
             folder.path().join("assay.redb")
         );
         std::fs::write(&file, toml).unwrap();

@@ -118,7 +118,8 @@ impl Held {
         if current.opened != opened {
             return;
         }
-        tracing::error!(store = %self.path.display(), reason, "the store cannot be written; it is tried again until it can");
+        tracing::error!(store = %self.path.display(), reason, "the store cannot be written; it is tried again until it \
+                                                               can");
         self.failing.store(true, Ordering::Relaxed);
         let started = Instant::now();
         self.open_for_reading(&mut current, reason);

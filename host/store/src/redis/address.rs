@@ -18,8 +18,9 @@ pub(super) enum Address {
 }
 
 /// The valid forms of the URL.
-const FORMS: &str = "redis://HOST:PORT/DB, redis+sentinel://HOST:PORT,HOST:PORT/MASTER/DB or redis+cluster://HOST:PORT,HOST:PORT, \
-                     with USER:PASSWORD@ before the hosts where they ask for it, and rediss for TLS";
+const FORMS: &str = "redis://HOST:PORT/DB, redis+sentinel://HOST:PORT,HOST:PORT/MASTER/DB or \
+                     redis+cluster://HOST:PORT,HOST:PORT, with USER:PASSWORD@ before the hosts where they ask for it, \
+                     and rediss for TLS";
 
 impl Address {
     /// # Errors

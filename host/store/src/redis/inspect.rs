@@ -31,7 +31,8 @@ pub(super) async fn inspect(link: &Link) -> Result<(), String> {
     warn_of_replicas(link).await;
     if readable.contains(&false) {
         tracing::warn!(
-            "the settings of the store's server cannot be read: it needs appendonly yes, appendfsync always and maxmemory-policy noeviction"
+            "the settings of the store's server cannot be read: it needs appendonly yes, appendfsync always and \
+             maxmemory-policy noeviction"
         );
     }
     tracing::info!(server = link.address().kind(), version, "store");
@@ -60,8 +61,8 @@ async fn check_eviction(link: &Link) -> Result<bool, String> {
     let Some(policy) = setting(link, "maxmemory-policy").await else { return Ok(false) };
     if policy != "noeviction" && setting(link, "maxmemory").await.is_some_and(|most| most != "0") {
         return Err(format!(
-            "the server evicts records when its memory is full (maxmemory-policy {policy}); submissions and units would be \
-             lost. Set maxmemory-policy noeviction there"
+            "the server evicts records when its memory is full (maxmemory-policy {policy}); submissions and units \
+             would be lost. Set maxmemory-policy noeviction there"
         ));
     }
     Ok(true)
@@ -72,17 +73,17 @@ async fn warn_of_flushes(link: &Link) -> bool {
     match (setting(link, "appendonly").await.as_deref(), setting(link, "appendfsync").await.as_deref()) {
         (Some("yes"), Some("always")) => {}
         (Some("yes"), Some("everysec")) => tracing::warn!(
-            "the store's server flushes its append-only file once a second: when that machine fails, submissions, units and payments of \
-             the last second are lost. Set appendfsync always there"
+            "the store's server flushes its append-only file once a second: when that machine fails, submissions, \
+             units and payments of the last second are lost. Set appendfsync always there"
         ),
         (Some("yes"), Some(other)) => tracing::warn!(
             appendfsync = other,
-            "the operating system of the store's server decides when the append-only file is flushed: when that machine fails, accepted \
-             submissions are lost"
+            "the operating system of the store's server decides when the append-only file is flushed: when that \
+             machine fails, accepted submissions are lost"
         ),
         (Some(_), _) => tracing::warn!(
-            "the store's server has no append-only file: when it restarts, everything since its last snapshot is lost, submissions and \
-             units among it. Set appendonly yes and appendfsync always there"
+            "the store's server has no append-only file: when it restarts, everything since its last snapshot is lost, \
+             submissions and units among it. Set appendonly yes and appendfsync always there"
         ),
         (None, _) => return false,
     }
@@ -94,8 +95,8 @@ async fn warn_of_replicas(link: &Link) {
         && setting(link, "min-replicas-to-write").await.as_deref() == Some("0")
     {
         tracing::warn!(
-            "the store's master accepts writes without a replica: when another server becomes the master, these are lost. \
-             Set min-replicas-to-write 1 and a small min-replicas-max-lag there"
+            "the store's master accepts writes without a replica: when another server becomes the master, these are \
+             lost. Set min-replicas-to-write 1 and a small min-replicas-max-lag there"
         );
     }
 }

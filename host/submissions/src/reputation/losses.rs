@@ -42,12 +42,14 @@ impl Limits {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Barred {
     #[error(
-        "Agent {agent} is set aside until {}: the Reputation Registry reverted feedback for it in transaction {transaction}. Submit for another agent, or after that time",
+        "Agent {agent} is set aside until {}: the Reputation Registry reverted feedback for it in transaction \
+         {transaction}. Submit for another agent, or after that time",
         minute(.until)
     )]
     Agent { agent: u64, transaction: B256, until: Time },
     #[error(
-        "Reverted feedback for the agents of {owner} cost more gas than this server pays for in a day. Submit for the agent of another owner, or after {}",
+        "Reverted feedback for the agents of {owner} cost more gas than this server pays for in a day. Submit for the \
+         agent of another owner, or after {}",
         minute(.until)
     )]
     Owner { owner: Address, until: Time },

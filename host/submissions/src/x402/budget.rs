@@ -89,7 +89,9 @@ impl X402 {
         }
         if !record.by_contract && sums.last().is_some_and(|sum| *sum >= budget.hour) {
             tracing::warn!(
-                "reverted transfers have used access.x402.hourly_reverted_gas: until the hour ends, only accounts that have paid here before can pay. Set access.x402.facilitator to the URL of a facilitator, or raise the limit"
+                "reverted transfers have used access.x402.hourly_reverted_gas: until the hour ends, only accounts that \
+                 have paid here before can pay. Set access.x402.facilitator to the URL of a facilitator, or raise the \
+                 limit"
             );
         }
         Ok(batch)

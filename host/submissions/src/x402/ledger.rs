@@ -36,7 +36,9 @@ pub enum PayError {
     Pending,
     /// Nothing was done.
     #[error(
-        "Payments of accounts that have not paid here before are paused until {}: reverted transfers cost more gas in this hour than this server pays for. Present the payment again after that time, pay from an account that has paid here, or use an API key",
+        "Payments of accounts that have not paid here before are paused until {}: reverted transfers cost more gas in \
+         this hour than this server pays for. Present the payment again after that time, pay from an account that has \
+         paid here, or use an API key",
         .until.format("%F %R UTC")
     )]
     Paused { until: Time },

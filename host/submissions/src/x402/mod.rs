@@ -177,7 +177,8 @@ impl X402 {
     async fn check_asset(&self) {
         let Some(asset) = &self.inner.asset else {
             tracing::warn!(
-                "the chain of access.x402.network is not one of [[chains]]: what the facilitator says of payments is not checked"
+                "the chain of access.x402.network is not one of [[chains]]: what the facilitator says of payments is \
+                 not checked"
             );
             return;
         };

@@ -67,7 +67,8 @@ impl Refused {
     pub fn signature(terms: &Terms, from: Address) -> Self {
         let domain = &terms.domain;
         let detail = format!(
-            "The signature is not by {from} for this authorization, in the asset {} with the EIP-712 domain {:?} version {:?} on chain {}",
+            "The signature is not by {from} for this authorization, in the asset {} with the EIP-712 domain {:?} \
+             version {:?} on chain {}",
             domain.asset, domain.name, domain.version, domain.chain
         );
         Self::new(SIGNATURE, detail)
@@ -107,7 +108,8 @@ impl Refused {
     /// The transfers of the payer have cost too much gas today without moving money.
     pub(crate) fn out_of_gas(payer: Address) -> Self {
         let detail = format!(
-            "Transfers of {payer} were reverted on the chain and cost more gas than this server pays for in a day; pay from another account, or use an API key"
+            "Transfers of {payer} were reverted on the chain and cost more gas than this server pays for in a day; pay \
+             from another account, or use an API key"
         );
         Self::new(STATE, detail)
     }

@@ -217,7 +217,8 @@ impl X402 {
 fn give_up(record: &mut PaymentRecord) -> bool {
     let is_over = seconds_expired(record).is_some_and(|seconds| seconds > FORGOTTEN);
     if is_over {
-        tracing::error!(payer = %record.id.from, nonce = %record.id.nonce, "the facilitator never reported the outcome of a payment");
+        tracing::error!(payer = %record.id.from, nonce = %record.id.nonce, "the facilitator never reported the outcome \
+                                                                            of a payment");
         record.refused(Refused::new(
             reason::SETTLE,
             "The facilitator never told what became of the payment; ask the operator of this service",

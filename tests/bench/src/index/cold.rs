@@ -143,7 +143,8 @@ fn compared(what: &str, wallets: &[Address], devnet: &Devnet, without: &Cost, in
         note,
     };
     let note = format!(
-        "{} log queries with an index and {} without; {} wallets have a history; the endpoint answers logs for {RANGE} blocks",
+        "{} log queries with an index and {} without; {} wallets have a history; the endpoint answers logs for {RANGE} \
+         blocks",
         indexed.log_queries,
         without.log_queries,
         devnet.wallets.len()

@@ -67,10 +67,12 @@ pub async fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
 fn configuration(url: &str, folder: &Path) -> String {
     let (shelf, index) = (plugins(), folder.join("index"));
     format!(
-        "listen = \"127.0.0.1:0\"\n[models]\nshelf = {shelf:?}\n[store]\npath = \"{{dir}}/assay.redb\"\n[access]\ndefault_rate = 0\naddress_rate = 0\n\
+        "listen = \"127.0.0.1:0\"\n[models]\nshelf = {shelf:?}\n[store]\npath = \
+         \"{{dir}}/assay.redb\"\n[access]\ndefault_rate = 0\naddress_rate = 0\n\
          [[access.keys]]\nname = \"bench\"\nkey = \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n\
          [reading]\nindex = \"on\"\nindex_path = {index:?}\nindex_per_second = 0\n\
-         [[chains]]\nid = {CHAIN}\nname = \"Stub\"\nrpc = [{url:?}]\nfinality = {FINALITY}\nmulticall = \"{MULTICALL}\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\n\
+         [[chains]]\nid = {CHAIN}\nname = \"Stub\"\nrpc = [{url:?}]\nfinality = {FINALITY}\nmulticall = \
+         \"{MULTICALL}\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\n\
          [[chains.markets]]\nprotocol = \"lenderA_v3\"\naddress = \"{POOL}\"\nfrom_block = {FROM}\n"
     )
 }
@@ -100,7 +102,9 @@ fn time(market: Market, seconds: f64, bare: &Bare, [before, after]: [f64; 2]) ->
         ratio: seconds / bare.seconds,
         target: Target::AtMost(SLOWER),
         note: format!(
-            "{} logs of {} wallets by a stub of a node, whose rate is not limited; the reference, one task on one thread, took {before:.1} s before and {after:.1} s after; the index reads each range in a task of its own",
+            "{} logs of {} wallets by a stub of a node, whose rate is not limited; the reference, one task on one \
+             thread, took {before:.1} s before and {after:.1} s after; the index reads each range in a task of its \
+             own",
             bare.logs, market.wallets
         ),
     }

@@ -62,7 +62,8 @@ impl Case {
         let time = |costs| typical(costs, |cost| cost.milliseconds);
         let open = self.costs.iter().filter(|cost| !cost.is_final).count();
         format!(
-            "{} reads took {:.0} ms, the script {:.0} ms; {open} of them were provisional, and {:.0} calls followed an answer",
+            "{} reads took {:.0} ms, the script {:.0} ms; {open} of them were provisional, and {:.0} calls followed an \
+             answer",
             self.costs.len(),
             time(&self.costs),
             time(&self.script),
@@ -81,7 +82,8 @@ pub fn width([narrow, wide]: &[Vec<f64>; 2]) -> Row {
         unit: Unit::Milliseconds,
         ratio: median(wide.iter().zip(narrow).map(|(wide, narrow)| wide / narrow).collect()),
         target: Target::AtMost(WIDE),
-        note: "through an endpoint each; all chains are the same node, which answers a question of several chains once: how nodes differ is not in it"
+        note: "through an endpoint each; all chains are the same node, which answers a question of several chains \
+               once: how nodes differ is not in it"
             .to_owned(),
     }
 }

@@ -150,7 +150,8 @@ impl Fault {
             note: String::new(),
         };
         let note = format!(
-            "{} answers: {} wrong and final, {} provisional, {} errors; {} requests with {} calls, {first_asked} calls to the endpoint listed first",
+            "{} answers: {} wrong and final, {} provisional, {} errors; {} requests with {} calls, {first_asked} calls \
+             to the endpoint listed first",
             counts.answers, counts.wrong, counts.open, counts.failed, traffic.requests, traffic.calls
         );
         let (none, polls) = (Target::None, if self.settles { Target::Within(POLLS) } else { Target::None });

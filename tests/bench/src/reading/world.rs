@@ -92,7 +92,8 @@ impl World {
         let registry = self.names.registry;
         let _ = writeln!(
             config,
-            "\n[names]\nregistries = [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]"
+            "\n[names]\nregistries = \
+             [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]"
         );
         Ok(Service::start(&format!("{config}{more}")))
     }

@@ -79,7 +79,8 @@ pub async fn measure(effort: Effort) -> Result<Row, Failure> {
         unit: Unit::Milliseconds,
         ratio: median(reports.iter().zip(&bares).map(|(report, bare)| report / bare).collect()),
         target: Target::AtMost(1.5),
-        note: "a stub of a pool emits the events, 2,000 to a block; the reference sends the same queries side by side and reads the bodies"
+        note: "a stub of a pool emits the events, 2,000 to a block; the reference sends the same queries side by side \
+               and reads the bodies"
             .to_owned(),
     })
 }

@@ -40,7 +40,8 @@ impl Upstreams {
         let (ens, names) = (self.ethereum.ens.registry, self.base.names.registry);
         let _ = writeln!(
             toml,
-            "[names]\nregistries = [\n{{ provider = \"ens\", chain = 1, registry = \"{ens}\", reverse = \"addr.reverse\" }},\n\
+            "[names]\nregistries = \
+             [\n{{ provider = \"ens\", chain = 1, registry = \"{ens}\", reverse = \"addr.reverse\" }},\n\
              {{ provider = \"basename\", chain = {BASE}, registry = \"{names}\", under = \"base.eth\", reverse = \"{BASE_REVERSE}\" }},\n]"
         );
         let (eas, index, attester) = (self.base.eas.service, self.base.index, wallet(ATTESTER));
@@ -83,7 +84,8 @@ impl Other {
         let (id, name, url, (symbol, currency, _)) = (self.id, &self.name, self.url(), self.currency);
         let _ = writeln!(
             toml,
-            "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{url}\"]\nfinality = 4\nmax_head_age = 0\nmulticall = \"none\"\nsequencer = \"none\""
+            "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{url}\"]\nfinality = 4\nmax_head_age = 0\nmulticall = \
+             \"none\"\nsequencer = \"none\""
         );
         let wrapped = self.lent.wrapped.map(|wrapped| format!(", wrapped = \"{wrapped}\"")).unwrap_or_default();
         let _ = writeln!(
@@ -104,7 +106,8 @@ impl Other {
         for (protocol, market, address) in &self.lent.markets {
             let _ = writeln!(
                 toml,
-                "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{market}\"\naddress = \"{address}\"\nfrom_block = 1"
+                "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{market}\"\naddress = \
+                 \"{address}\"\nfrom_block = 1"
             );
         }
     }

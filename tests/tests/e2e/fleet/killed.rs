@@ -247,8 +247,8 @@ fn whoever_is_killed_or_cut_off_each_submission_is_on_the_chain_once() {
 
         let (reads, posts) = (crowd.reads.of(Phase::Kills), crowd.posts.of(Phase::Kills));
         println!(
-            "{submissions} submissions, {kills} kills, Redis restarted, one host cut off for {cut:?}\nreads{}\nposts, each repeated until \
-             accepted{}",
+            "{submissions} submissions, {kills} kills, Redis restarted, one host cut off for {cut:?}\nreads{}\nposts, \
+             each repeated until accepted{}",
             crowd.reads, crowd.posts
         );
         let failed = 100.0 * (reads.1 + posts.1) as f64 / (reads.0 + posts.0) as f64;

@@ -63,7 +63,8 @@ fn another_host_takes_over_the_submissions_of_one_that_died() {
         assert_eq!(held.len(), paths.len() * reputation::ALL.len());
         let most = took.iter().copied().fold(0.0, f64::max);
         println!(
-            "{rounds} workers killed with {OPEN} submissions open: the first confirmed {took:.1?} s later, {most:.1} at most"
+            "{rounds} workers killed with {OPEN} submissions open: the first confirmed {took:.1?} s later, {most:.1} \
+             at most"
         );
     });
 }

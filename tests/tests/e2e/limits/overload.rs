@@ -127,8 +127,10 @@ fn four_times_too_much_is_sent_away_and_the_rest_served_as_ever() {
         let chain = Small::start(8_453).await.expect("the chain starts");
         let line = slow_line(chain.url()).await;
         let more = format!(
-            "[http]\nmax_requests = {ROOM}\nmax_connections_per_address = 0\n[reading.rpc]\nconcurrency = 1000\n[[chains]]\nid = 8453\nname = \"Base\"\nrpc = [\"{line}\"]\n\
-             finality = 2\nmax_head_age = 0\nmulticall = \"none\"\nsequencer = \"none\"\nnative = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n\
+            "[http]\nmax_requests = {ROOM}\nmax_connections_per_address = 0\n[reading.rpc]\nconcurrency = \
+             1000\n[[chains]]\nid = 8453\nname = \"Base\"\nrpc = [\"{line}\"]\n\
+             finality = 2\nmax_head_age = 0\nmulticall = \"none\"\nsequencer = \"none\"\nnative = \
+             {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n\
              [names]\nregistries = []\n[identity]\nsources = []\n"
         );
         let service = Service::start(&(sandbox_config(&plugins()) + &more));

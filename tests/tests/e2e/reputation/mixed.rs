@@ -142,7 +142,8 @@ fn whatever_happens_each_payment_is_one_transfer_and_each_tag_one_event() {
         let events = held.len();
         let tags: BTreeSet<_> = held.iter().map(|held| (&held.uri, &held.tag1)).collect();
         println!(
-            "{submissions} submissions and payments mixed, {kills} kills: {} submissions, {transfers} transfers for {paid} payments, {events} events, the most paid is {most:.2} times the market",
+            "{submissions} submissions and payments mixed, {kills} kills: {} submissions, {transfers} transfers for \
+             {paid} payments, {events} events, the most paid is {most:.2} times the market",
             ids.len()
         );
         assert_eq!((ids.len(), transfers, till.balance().await), (submissions, paid, paid as u64 * PRICE));

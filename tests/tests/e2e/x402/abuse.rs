@@ -64,7 +64,8 @@ async fn attack(x402: &str) -> (u64, usize) {
     assert!(answers.iter().all(|answer| answer.status == 402), "{:?}", answers.iter().find(|a| a.status != 402));
     let (gas, count) = reverted(&till.world).await;
     println!(
-        "{requests} payments of contracts that fail on the chain: {count} reverted transactions, {gas} gas; an honest submission takes {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile"
+        "{requests} payments of contracts that fail on the chain: {count} reverted transactions, {gas} gas; an honest \
+         submission takes {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile"
     );
     assert_eq!(till.balance().await, 0);
     (gas, count)
@@ -137,7 +138,8 @@ async fn held_up(manner: Manner) {
     assert!(answers.iter().all(|answer| answer.status == 503), "{:?}", answers.iter().map(|a| a.status));
     let meanwhile = median(5).await;
     println!(
-        "{stuck} payments that never settle ({manner:?}, asked {} times): another one takes {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile",
+        "{stuck} payments that never settle ({manner:?}, asked {} times): another one takes {undisturbed:.1} s \
+         undisturbed and {meanwhile:.1} s meanwhile",
         facilitator.asked("settle") - asked
     );
     assert_eq!(till.balance().await, 10 * PRICE);

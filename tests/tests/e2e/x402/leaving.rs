@@ -155,7 +155,8 @@ fn a_public_client_at_its_default_timeout_ends_with_a_submission() {
         held(&till, calls + 1).await;
         let paid = till.transfers().await.len();
         println!(
-            "{calls} calls at the default timeout of httpx: {answered} answered, {gone} left; one from npm answered; {paid} payments, as many submissions"
+            "{calls} calls at the default timeout of httpx: {answered} answered, {gone} left; one from npm answered; \
+             {paid} payments, as many submissions"
         );
         assert_eq!(paid, calls + 1);
         miner.abort();

@@ -84,7 +84,8 @@ enum Error {
     #[error(transparent)]
     Devnet(#[from] devnet::Error),
     #[error(
-        "{0} is taken by another program. Stop that one, or pass another address: --listen 127.0.0.1:0 takes any free port"
+        "{0} is taken by another program. Stop that one, or pass another address: --listen 127.0.0.1:0 takes any free \
+         port"
     )]
     Taken(String),
     #[error(

@@ -19,7 +19,9 @@ pub fn text(devnet: &Devnet, url: &str, key: &str, less: bool) -> String {
         more = format!("\nA tour of what Assay does, in another terminal: make tour{}\n", elsewhere(url, key));
     }
     format!(
-        "\nAssay listens on {url}\nAPI key: {key}\nConsole: {url}/console\nDocumentation: {url}/docs\n\nWallets:\n{}\nA score with its factors, a report, a sandbox score{}:\n\n{}\n{more}\nCtrl-C stops everything.",
+        "\nAssay listens on {url}\nAPI key: {key}\nConsole: {url}/console\nDocumentation: \
+         {url}/docs\n\nWallets:\n{}\nA score with its factors, a report, a sandbox score{}:\n\n{}\n{more}\nCtrl-C \
+         stops everything.",
         table::wallets(devnet),
         if less { "" } else { ", a score by name, agents" },
         requests.join("\n")
