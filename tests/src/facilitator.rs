@@ -108,7 +108,8 @@ impl Shared {
 
     /// Settles a payment and waits until the transaction is mined. Returns `None` if it reverts.
     async fn settle(&self, body: &Value) -> Option<B256> {
-        let transaction = json!({ "from": actors::address("facilitator"), "to": USDC, "data": call(body)?, "gas": "0x100000", "gasPrice": "0x0" });
+        let transaction = json!({ "from": actors::address("facilitator"), "to": USDC, "data": call(body)?,
+            "gas": "0x100000", "gasPrice": "0x0" });
         let hash: B256 = self.rpc.request("eth_sendTransaction", json!([transaction])).await.ok()?;
         loop {
             let receipt: Value = self.rpc.request("eth_getTransactionReceipt", json!([hash])).await.ok()?;
@@ -155,8 +156,9 @@ async fn settle(State(shared): State<Arc<Shared>>, Json(body): Json<Value>) -> R
     let payer = body["paymentPayload"]["payload"]["authorization"]["from"].clone();
     let network = body["paymentRequirements"]["network"].clone();
     let said = |success: bool, transaction: Value, reason: Option<&str>| {
-        Json(json!({ "success": success, "payer": payer, "transaction": transaction, "network": network, "errorReason": reason }))
-            .into_response()
+        Json(json!({ "success": success, "payer": payer, "transaction": transaction, "network": network,
+            "errorReason": reason }))
+        .into_response()
     };
     match shared.manner(&payer) {
         Manner::Well => match shared.settle(&body).await {

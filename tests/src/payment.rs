@@ -59,7 +59,9 @@ impl Till {
 
     /// Sends a call from any account, without its key, and waits until it is mined.
     pub async fn send<C: SolCall>(&self, from: Address, to: Address, call: &C) -> Value {
-        self.transact(json!({ "from": from, "to": to, "data": Bytes::from(call.abi_encode()), "gas": "0x100000", "gasPrice": "0x0" })).await
+        self.transact(json!({ "from": from, "to": to, "data": Bytes::from(call.abi_encode()), "gas": "0x100000",
+            "gasPrice": "0x0" }))
+            .await
     }
 
     /// Sends a transaction that the node signs, and returns its receipt.

@@ -161,7 +161,8 @@ async fn defillama(State(shared): State<Arc<Shared>>, Path(coins): Path<String>,
     let mut found = Map::new();
     for coin in coins {
         let Some(said) = coin.split_once(':').and_then(|(_, token)| shared.said(token)) else { continue };
-        let value = json!({ "decimals": 18, "symbol": "T", "price": said.price, "timestamp": quoted_at(&said), "confidence": said.confidence });
+        let value = json!({ "decimals": 18, "symbol": "T", "price": said.price, "timestamp": quoted_at(&said),
+            "confidence": said.confidence });
         found.insert(if said.shouted { coin.to_uppercase() } else { coin }, value);
     }
     json!({ "coins": found }).to_string().into_response()

@@ -27,7 +27,9 @@ sol! {
     }
     #[derive(Debug)]
     interface Reputation {
-        event NewFeedback(uint256 indexed agentId, address indexed clientAddress, uint64 feedbackIndex, int128 value, uint8 valueDecimals, string indexed indexedTag1, string tag1, string tag2, string endpoint, string feedbackURI, bytes32 feedbackHash);
+        event NewFeedback(uint256 indexed agentId, address indexed clientAddress, uint64 feedbackIndex, int128 value,
+            uint8 valueDecimals, string indexed indexedTag1, string tag1, string tag2, string endpoint,
+            string feedbackURI, bytes32 feedbackHash);
     }
 }
 
@@ -175,7 +177,8 @@ impl Drop for World {
 }
 
 async fn held(rpc: &Rpc, registry: Address) -> Vec<Held> {
-    let filter = json!({ "address": registry, "fromBlock": "0x0", "toBlock": "latest", "topics": [Reputation::NewFeedback::SIGNATURE_HASH] });
+    let filter = json!({ "address": registry, "fromBlock": "0x0", "toBlock": "latest",
+        "topics": [Reputation::NewFeedback::SIGNATURE_HASH] });
     let logs: Vec<Value> = rpc.request("eth_getLogs", json!([filter])).await.unwrap_or_else(|e| panic!("logs: {e}"));
     logs.iter().map(read).collect()
 }

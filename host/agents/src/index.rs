@@ -158,8 +158,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_scan_finds_what_a_look_at_each_finds(texts in prop::collection::vec(("[aAbB é]{0,4}", "[aAbB é]{0,6}"), 0..30), query in "[aAbBÉ]{1,2}", skip in 0u64..5) {
-            let agents: Vec<Agent> = texts.iter().zip(1..).map(|((name, about), id)| agent(id, Some(name), Some(about))).collect();
+        fn a_scan_finds_what_a_look_at_each_finds(
+            texts in prop::collection::vec(("[aAbB é]{0,4}", "[aAbB é]{0,6}"), 0..30),
+            query in "[aAbBÉ]{1,2}",
+            skip in 0u64..5,
+        ) {
+            let agents = texts.iter().zip(1..).map(|((name, about), id)| agent(id, Some(name), Some(about)));
+            let agents: Vec<Agent> = agents.collect();
             let expected: Vec<Agent> = agents.iter().zip(&texts).filter(|(_, (name, about))| {
                 [name, about].iter().any(|text| text.to_lowercase().contains(&query.to_lowercase()))
             }).map(|(agent, _)| agent.clone()).collect();

@@ -10,7 +10,9 @@ use assay_store::BackupError;
 
 /// A backup that was made, on the server's own disk.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Backup, example = json!({ "file": "data/backups/assay-20261121T150301.042Z.redb", "records": 81_203, "bytes": 61_927_424 }))]
+#[schema(as = Backup, example = json!({
+    "file": "data/backups/assay-20261121T150301.042Z.redb", "records": 81_203, "bytes": 61_927_424
+}))]
 pub(crate) struct BackupBody {
     /// In the folder `backups` beside the store.
     file: String,

@@ -15,7 +15,8 @@ static TURN: Semaphore = Semaphore::const_new(1);
 /// another.
 #[utoipa::path(
     post, path = "/api/v2/admin/models/check", tag = "admin", operation_id = "check_model",
-    request_body(content = inline(Component), content_type = "application/octet-stream", description = "A component, or a core module as cargo builds it"),
+    request_body(content = inline(Component), content_type = "application/octet-stream",
+        description = "A component, or a core module as cargo builds it"),
     responses(
         (status = 200, description = "What is to be said of it", body = CheckBody),
         responses::Bodied, responses::Keyed,

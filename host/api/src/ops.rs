@@ -75,7 +75,8 @@ const NO_CHAIN: &str = "no chain is configured, so scores and reports answer 502
 const NO_KEY: &str = "there is no API key, so every request is refused with 401; make one with `assay key mint`";
 
 /// The process is alive.
-#[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "get_health", responses((status = 200, description = "Alive", body = HealthBody)))]
+#[utoipa::path(get, path = "/healthz", tag = "operation", operation_id = "get_health",
+    responses((status = 200, description = "Alive", body = HealthBody)))]
 pub(crate) async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }

@@ -25,7 +25,10 @@ use assay_access::PriceClass;
 /// if the handler has a second path. A unit test compares method and path with the handler's documentation.
 macro_rules! table {
     (
-        documented { $($method:ident $path:literal $admission:ident $([$special:ident])? $($handler:ident)::+ $(as $id:literal)?;)* }
+        documented {
+            $($method:ident $path:literal $admission:ident $([$special:ident])? $($handler:ident)::+
+                $(as $id:literal)?;)*
+        }
         undocumented { $($plain:literal $($page:ident)::+;)* }
     ) => {
         /// Every route of the service.
@@ -40,7 +43,13 @@ macro_rules! table {
                 #[derive(OpenApi)]
                 #[openapi(paths($($handler)::+))]
                 struct Handler;
-                Operation { method: Method::$method, path: $path, admission: admission!($admission), id: None$(.or(Some($id)))?, handler: Handler::openapi() }
+                Operation {
+                    method: Method::$method,
+                    path: $path,
+                    admission: admission!($admission),
+                    id: None$(.or(Some($id)))?,
+                    handler: Handler::openapi(),
+                }
             }),*]
         }
     };
@@ -86,7 +95,8 @@ table! {
         GET "/api/v2/submissions" Usage reputation::own;
         POST "/api/v2/reputation/{agent_id}" Submission reputation::submit as "submit_reputation";
         GET "/api/v2/reputation/{agent_id}/status/{submission_id}" Status reputation::status as "get_reputation_status";
-        GET "/api/v2/reputation/{agent_id}/feedback/{submission_id}" Status reputation::feedback as "get_feedback_document";
+        GET "/api/v2/reputation/{agent_id}/feedback/{submission_id}" Status reputation::feedback
+            as "get_feedback_document";
         GET "/api/v2/sandbox/score/address/{address}" Sandbox sandbox::score::get;
         POST "/api/v2/sandbox/score/address/{address}" Sandbox sandbox::score::post;
         GET "/api/v2/sandbox/score/" Sandbox sandbox::score::mean;

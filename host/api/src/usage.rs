@@ -13,7 +13,8 @@ use assay_access::PriceClass;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Usage, example = json!({
     "name": "first", "scopes": ["read", "submit"], "limit": 1000, "used": 13, "left": 987, "rate": 600,
-    "costs": { "score": 1, "report": 1, "submission": 10, "status": 0, "agents": 0, "models": 0, "sandbox": 0, "usage": 0 }
+    "costs": { "score": 1, "report": 1, "submission": 10, "status": 0, "agents": 0, "models": 0, "sandbox": 0,
+        "usage": 0 }
 }))]
 pub(crate) struct UsageBody {
     /// Name of the key.

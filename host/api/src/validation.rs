@@ -7,7 +7,10 @@ use utoipa::ToSchema;
 
 /// One error in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-#[schema(example = json!({ "type": "greater_than_equal", "loc": ["body", "total_asset_usd"], "msg": "Input should be greater than or equal to 0" }))]
+#[schema(example = json!({
+    "type": "greater_than_equal", "loc": ["body", "total_asset_usd"],
+    "msg": "Input should be greater than or equal to 0"
+}))]
 pub struct Violation {
     #[schema(value_type = String)]
     r#type: &'static str,

@@ -29,7 +29,8 @@ pub enum LoadFailure {
     Kind { path: PathBuf, kind: ModelKind },
     #[error("the shelf {} has no credit model {version}; it has {found}", shelf.display())]
     Absent { shelf: PathBuf, version: ModelVersion, found: String },
-    #[error("the shelf {} has two different credit models {version}: {} and {}", shelf.display(), one.display(), other.display())]
+    #[error("the shelf {} has two different credit models {version}: {} and {}", shelf.display(), one.display(),
+        other.display())]
     Ambiguous { shelf: PathBuf, version: ModelVersion, one: PathBuf, other: PathBuf },
 }
 

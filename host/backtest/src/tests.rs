@@ -170,9 +170,10 @@ fn what_sets_dates_apart_is_no_skill_within_them() {
 /// A wallet of one date whose debt has a health factor.
 fn owing(n: u64, health: f64, bad: bool) -> String {
     format!(
-        r#"{{"id":"w{n}","as_of":{n},"outcome":{bad},"lost_usd":1.5,"markets":[{{"chain_id":1,"protocol":"lenderA_v3","market":null,
-            "coverage":"complete","feeds_score":true,"supply":1,"withdraw":0,"borrow":1,"repay":0,"liquidation":{},"first_event":1,"last_event":1,
-            "last_liquidation":null,"supplied_usd":200,"borrowed_usd":100,"position":{{"coverage":"complete","collateral":[],"debt":[],
+        r#"{{"id":"w{n}","as_of":{n},"outcome":{bad},"lost_usd":1.5,"markets":[{{"chain_id":1,
+            "protocol":"lenderA_v3","market":null,"coverage":"complete","feeds_score":true,"supply":1,"withdraw":0,
+            "borrow":1,"repay":0,"liquidation":{},"first_event":1,"last_event":1,"last_liquidation":null,
+            "supplied_usd":200,"borrowed_usd":100,"position":{{"coverage":"complete","collateral":[],"debt":[],
             "liquidation_threshold":0.8,"health_factor":{health},"utilisation":0.5}}}}]}}"#,
         u64::from(n.is_multiple_of(2))
     )

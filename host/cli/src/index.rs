@@ -159,7 +159,8 @@ fn in_json(Status { folder, bytes, chains }: &Status) -> Value {
     let chain = |ChainStatus { chain, progress, bytes }: &ChainStatus| {
         json!({
             "chain": chain, "from": progress.start(), "through": progress.through(), "events": progress.events,
-            "entries": progress.entries, "bytes": bytes, "checked_blocks": progress.checked, "markets": progress.markets,
+            "entries": progress.entries, "bytes": bytes, "checked_blocks": progress.checked,
+            "markets": progress.markets,
         })
     };
     json!({ "folder": folder, "bytes": bytes, "chains": chains.iter().map(chain).collect::<Vec<_>>() })

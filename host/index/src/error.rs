@@ -17,9 +17,11 @@ pub enum IndexError {
     #[error("the index {} has format {found}, this version knows up to {known}; run the version that wrote it or a \
              newer one, or move the folder away to read the chains again", folder.display())]
     Newer { folder: PathBuf, found: u64, known: u64 },
-    #[error("the index {} cannot be used: {reason}; check reading.index_path, the rights to it and the space left", folder.display())]
+    #[error("the index {} cannot be used: {reason}; check reading.index_path, the rights to it and the space left",
+        folder.display())]
     Unusable { folder: PathBuf, reason: String },
-    #[error("the index {} was damaged ({reason}) and is now empty; what was there is {}, which may be removed", folder.display(), aside.display())]
+    #[error("the index {} was damaged ({reason}) and is now empty; what was there is {}, which may be removed",
+        folder.display(), aside.display())]
     Damaged { folder: PathBuf, reason: String, aside: PathBuf },
     /// The write may have happened or not; the progress tells.
     #[error("the index {} cannot be written: {reason}; check the disk and the space left on it", folder.display())]

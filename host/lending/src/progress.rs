@@ -151,7 +151,10 @@ mod tests {
     #[test]
     fn progress_that_says_nothing_of_amounts_is_read() {
         let text = format!(
-            r#"{{"counts":{},"first_event_at":null,"last_event_at":null,"last_liquidation_at":null,"synced_to_block":9,"synced_block_hash":"{}"}}"#,
+            concat!(
+                r#"{{"counts":{},"first_event_at":null,"last_event_at":null,"last_liquidation_at":null,"#,
+                r#""synced_to_block":9,"synced_block_hash":"{}"}}"#
+            ),
             serde_json::to_string(&EventCounts::ZERO).unwrap(),
             B256::repeat_byte(3)
         );

@@ -102,7 +102,8 @@ pub enum LoadError {
     OtherGeneration(String),
     #[error("it exports {}: a component is exactly one kind of model. Split it into one component per kind", list(.0))]
     SeveralKinds(Vec<String>),
-    #[error("its {kind} interface differs from {wit}: {}. Build it on {wit} as it is released", .differences.join("; "))]
+    #[error("its {kind} interface differs from {wit}: {}. Build it on {wit} as it is released",
+        .differences.join("; "))]
     TypeMismatch { kind: ModelKind, wit: &'static str, differences: Vec<String> },
     #[error("it cannot be linked: {0}")]
     Link(String),
@@ -191,7 +192,8 @@ impl LoadError {
 /// Why a role cannot change, or a model cannot be removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RoleError {
-    #[error("no {kind} model {version} is loaded{}", if loaded.is_empty() { String::new() } else { format!("; loaded are {}", list(loaded)) })]
+    #[error("no {kind} model {version} is loaded{}",
+        if loaded.is_empty() { String::new() } else { format!("; loaded are {}", list(loaded)) })]
     Unknown { kind: ModelKind, version: ModelVersion, loaded: Vec<String> },
     #[error("{kind} {version} is loaded, and out of service because {why}")]
     OutOfService { kind: ModelKind, version: ModelVersion, why: String },

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 /// Why the store cannot be opened. Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("the store {} is in use by another process; stop that one, or give this one another store.path", path.display())]
+    #[error("the store {} is in use by another process; stop that one, or give this one another store.path",
+        path.display())]
     Locked { path: PathBuf },
     #[error(
         "the store {} is damaged ({reason}); it was left as it is. Put a backup in its place, or move it away to start \
@@ -16,7 +17,8 @@ pub enum OpenError {
     #[error("the store {} has format {found}, this version knows up to {known}; run the version that wrote it, or a \
              newer one", path.display())]
     Newer { path: PathBuf, found: u64, known: u64 },
-    #[error("the store {} cannot be opened: {reason}; check store.path, the rights to it and the space left", path.display())]
+    #[error("the store {} cannot be opened: {reason}; check store.path, the rights to it and the space left",
+        path.display())]
     Unusable { path: PathBuf, reason: String },
     #[error("the store cannot be opened: {reason}; check store.url and the server there")]
     Redis { reason: String },
@@ -25,7 +27,8 @@ pub enum OpenError {
 /// Why there is no backup.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    #[error("the backup {} cannot be made: {reason}; check the rights to its folder and the space left", path.display())]
+    #[error("the backup {} cannot be made: {reason}; check the rights to its folder and the space left",
+        path.display())]
     Failed { path: PathBuf, reason: String },
     #[error("another backup is being made; wait until it is there")]
     Busy,

@@ -12,7 +12,8 @@ use assay_registry::{CheckReport, Class, Cost, Problem};
 #[schema(as = Check, example = json!({
     "ok": false, "problems": [{ "code": "imports", "message": "it imports wasi:clocks; a model has no clock" }],
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "bytes": 81_203, "core_module": false,
-    "component_bytes": 81_203, "class": "small", "lanes": null, "code_bytes": null, "compile_ms": 41, "model": null, "costs": []
+    "component_bytes": 81_203, "class": "small", "lanes": null, "code_bytes": null, "compile_ms": 41, "model": null,
+    "costs": []
 }))]
 pub struct CheckBody {
     /// Whether the server would take it.

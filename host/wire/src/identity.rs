@@ -12,7 +12,8 @@ use assay_scoring::IdentityReport;
 #[schema(as = Identity, example = json!({
     "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
     "attestations": [{
-        "provider": "ens", "kind": null, "chain_id": 1, "name": "vitalik.eth", "schema": null, "uid": null, "attester": null,
+        "provider": "ens", "kind": null, "chain_id": 1, "name": "vitalik.eth", "schema": null, "uid": null,
+        "attester": null,
         "issued_at": null, "expires_at": null, "score": null
     }],
     "count": 1, "coverage": "complete",

@@ -10,7 +10,8 @@ use assay_registry::{ModelStatus, Price, Registry};
 /// One model, or one file that could not be loaded as a model.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Model, example = json!({
-    "kind": "credit", "version": "1.1", "title": "Five-factor scorecard", "authors": ["Assay"], "reads": ["chains.first-transaction"],
+    "kind": "credit", "version": "1.1", "title": "Five-factor scorecard", "authors": ["Assay"],
+    "reads": ["chains.first-transaction"],
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "role": "champion", "state": "ready",
     "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "class": "small",
     "cost": { "lanes": 2, "memory_bytes": 65536, "code_bytes": 278528, "compile_ms": 41, "call_us": 11 },
@@ -123,7 +124,9 @@ pub struct ReferenceBody {
 
 /// The roles of one kind after a change.
 #[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Roles, example = json!({ "kind": "credit", "champion": "1.1", "challengers": ["1.0"], "previous": null }))]
+#[schema(as = Roles, example = json!({
+    "kind": "credit", "champion": "1.1", "challengers": ["1.0"], "previous": null
+}))]
 pub struct RolesBody {
     #[schema(value_type = String)]
     pub kind: ModelKind,

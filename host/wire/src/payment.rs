@@ -13,9 +13,12 @@ use assay_submissions::x402::DemandBody;
 #[schema(as = PaymentRequired, example = json!({
     "x402Version": 1, "error": "X-PAYMENT header is required",
     "accepts": [{
-        "scheme": "exact", "network": "base", "maxAmountRequired": "100000", "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
-        "payTo": "0x00000000000000000000000000000000000000AA", "resource": "https://assay.example/api/v2/agents/1/reputation",
-        "description": "Submission of an agent's reputation to the ERC-8004 Reputation Registry", "mimeType": "application/json",
+        "scheme": "exact", "network": "base", "maxAmountRequired": "100000",
+        "asset": "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913",
+        "payTo": "0x00000000000000000000000000000000000000AA",
+        "resource": "https://assay.example/api/v2/agents/1/reputation",
+        "description": "Submission of an agent's reputation to the ERC-8004 Reputation Registry",
+        "mimeType": "application/json",
         "maxTimeoutSeconds": 300, "extra": { "name": "USD Coin", "version": "2" }
     }],
     "detail": "Invalid or missing API key; this call can also be paid for by x402, 0.1 USD Coin as `accepts` says"

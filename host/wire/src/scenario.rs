@@ -9,7 +9,8 @@ use assay_registry::{MockSubject, Scenario};
 /// An address or agent that behaves as production does in one condition.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Scenario, example = json!({
-    "id": "failed-pool", "title": "A pool that could not be read", "address": "0x0000000000000000000000000000000000000103",
+    "id": "failed-pool", "title": "A pool that could not be read",
+    "address": "0x0000000000000000000000000000000000000103",
     "description": "The coverage of one pool is `failed`, its counts are null, and the score is provisional."
 }))]
 pub struct ScenarioBody {

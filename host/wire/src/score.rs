@@ -36,7 +36,8 @@ impl From<Range> for RangeName {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Score, example = json!({
     "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "score": 847, "decile": 8, "range": "very_good",
-    "model_version": "1.1", "timestamp": "2026-01-15T10:30:00Z", "credit_events_coverage": "complete", "provisional": false
+    "model_version": "1.1", "timestamp": "2026-01-15T10:30:00Z", "credit_events_coverage": "complete",
+    "provisional": false
 }))]
 pub struct ScoreBody {
     /// With its EIP-55 checksum.

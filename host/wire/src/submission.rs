@@ -23,7 +23,8 @@ pub enum SubmissionStatus {
 /// An accepted submission.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Submitted, example = json!({
-    "submission_id": "550e8400-e29b-41d4-a716-446655440000", "agent_id": 1, "status": "pending", "estimated_completion_seconds": 45,
+    "submission_id": "550e8400-e29b-41d4-a716-446655440000", "agent_id": 1, "status": "pending",
+    "estimated_completion_seconds": 45,
     "status_url": "/api/v2/agents/1/reputation/status/550e8400-e29b-41d4-a716-446655440000",
     "tags": ["creditScore", "sybilRisk", "identityCount"]
 }))]

@@ -7,7 +7,8 @@ use types::{ChainFeatures, Coverage, Dollars, Features, MarketFeatures, Position
 const AS_OF: u64 = 1_750_000_000;
 
 fn usd() -> impl Strategy<Value = f64> {
-    prop_oneof![3 => Just(0.0), 4 => 0.0..1_000.0, 4 => 0.0..1e7, 1 => ANY, 1 => select(vec![f64::NAN, f64::INFINITY, -1.0])]
+    prop_oneof![3 => Just(0.0), 4 => 0.0..1_000.0, 4 => 0.0..1e7, 1 => ANY,
+        1 => select(vec![f64::NAN, f64::INFINITY, -1.0])]
 }
 
 fn count() -> impl Strategy<Value = Option<u64>> {

@@ -124,8 +124,9 @@ fn row_json(group: &str, row: &Row) -> Value {
         Target::None => Value::Null,
     };
     json!({
-        "group": group, "what": row.what, "measured": row.measured, "unit": row.unit.as_str(), "reference": row.reference,
-        "reference_value": row.reference_value, "ratio": row.ratio, "target": target, "met": row.met(), "note": row.note,
+        "group": group, "what": row.what, "measured": row.measured, "unit": row.unit.as_str(),
+        "reference": row.reference, "reference_value": row.reference_value, "ratio": row.ratio, "target": target,
+        "met": row.met(), "note": row.note,
     })
 }
 

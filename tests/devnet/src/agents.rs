@@ -27,7 +27,8 @@ sol! {
         function burn(uint256 agentId) external;
     }
     interface Reputation {
-        function giveFeedback(uint256 agentId, int128 value, uint8 valueDecimals, string tag1, string tag2, string endpoint, string feedbackURI, bytes32 feedbackHash) external;
+        function giveFeedback(uint256 agentId, int128 value, uint8 valueDecimals, string tag1, string tag2,
+            string endpoint, string feedbackURI, bytes32 feedbackHash) external;
         function revokeFeedback(uint256 agentId, uint64 index) external;
     }
 }

@@ -12,7 +12,8 @@ sol! {
         function transfer(address to, uint256 value) external returns (bool done);
         function cancelAuthorization(bytes32 nonce) external;
         function authorizationState(address authorizer, bytes32 nonce) external view returns (bool used);
-        function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature) external;
+        function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter,
+            uint256 validBefore, bytes32 nonce, bytes signature) external;
     }
 }
 

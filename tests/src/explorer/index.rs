@@ -14,7 +14,8 @@ use crate::devnet::{Error, Rpc};
 sol! {
     event Transfer(address indexed from, address indexed to, uint256 indexed id);
     event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
-    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
+    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids,
+        uint256[] values);
 }
 
 pub(super) struct Index {
@@ -76,8 +77,10 @@ impl Index {
 
     fn add(&mut self, block: &Value, receipts: &[Value]) {
         let place = |at: &Value| {
-            json!({ "blockNumber": decimal(&block["number"]), "timeStamp": decimal(&block["timestamp"]), "blockHash": block["hash"],
-                "hash": at["transactionHash"], "transactionIndex": decimal(&at["transactionIndex"]), "confirmations": "1" })
+            json!({ "blockNumber": decimal(&block["number"]), "timeStamp": decimal(&block["timestamp"]),
+                "blockHash": block["hash"],
+                "hash": at["transactionHash"], "transactionIndex": decimal(&at["transactionIndex"]),
+                "confirmations": "1" })
         };
         for (tx, receipt) in block["transactions"].as_array().into_iter().flatten().zip(receipts) {
             let mut row = place(receipt);

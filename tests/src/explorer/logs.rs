@@ -32,7 +32,10 @@ pub(super) fn page(rows: &[Value], asked: &Asked, flavour: Flavour, reply: &Repl
         let inside = block(row).is_some_and(|block| (asked.from_block..=to).contains(&block));
         inside && contract && named(&asked.topic1, 1) && named(&asked.topic2, 2) && named(&asked.topic3, 3)
     };
-    let lacks = |row: &&Value| matches!(reply, Reply::Lacks(start) if row["transactionHash"].as_str().is_some_and(|hash| hash.starts_with(start)));
+    let lacks = |row: &&Value| {
+        matches!(reply,
+        Reply::Lacks(start) if row["transactionHash"].as_str().is_some_and(|hash| hash.starts_with(start)))
+    };
     let cap = if let Reply::Capped(cap) = reply { *cap } else { MOST };
     let size = asked.offset.clamp(1, cap);
     let skipped = asked.page.saturating_sub(1) * size;

@@ -150,7 +150,8 @@ impl Explorer {
         let row = |(i, (block, time)): (usize, (u64, u64))| {
             let n: U256 = U256::from(i + 1);
             let (hash, to) = (B256::from(n), Address::from_word(B256::from(n << 64_usize)));
-            json!({ "blockNumber": block.to_string(), "timeStamp": time.to_string(), "hash": hash, "from": from, "to": to,
+            json!({ "blockNumber": block.to_string(), "timeStamp": time.to_string(), "hash": hash, "from": from,
+                "to": to,
                 "value": "0", "transactionIndex": "0", "isError": "0", "contractAddress": "" })
         };
         *self.shared.made_up.lock().unwrap_or_else(PoisonError::into_inner) =

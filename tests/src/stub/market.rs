@@ -154,7 +154,8 @@ impl Log {
         let (time, index) = (market.time(block), self.index);
         let _ = write!(
             out,
-            "\",\"blockNumber\":\"{block:#x}\",\"blockTimestamp\":\"{time:#x}\",\"transactionIndex\":\"0x0\",\"logIndex\":\"{index:#x}\",\"removed\":false}}"
+            "\",\"blockNumber\":\"{block:#x}\",\"blockTimestamp\":\"{time:#x}\",\"transactionIndex\":\"0x0\",\
+             \"logIndex\":\"{index:#x}\",\"removed\":false}}"
         );
     }
 }

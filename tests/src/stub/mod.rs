@@ -206,9 +206,8 @@ mod tests {
     fn logs_are_those_of_a_node_and_of_one_wallet_where_it_is_named() {
         let (from, to) = ("0x0", format!("{:#x}", FROM + 99));
         let all = logs(json!({ "fromBlock": from, "toBlock": to }));
-        let own = logs(
-            json!({ "fromBlock": from, "toBlock": to, "address": POOL, "topics": [null, null, [wallet(3).into_word()]] }),
-        );
+        let own = logs(json!({ "fromBlock": from, "toBlock": to, "address": POOL,
+                "topics": [null, null, [wallet(3).into_word()]] }));
         assert_eq!(all.iter().filter(|log| log.address() == POOL).count(), 100);
         assert!(all.iter().all(|log| log.block_timestamp.is_some() && log.block_hash.is_some()));
         assert!(!own.is_empty() && own.iter().all(|log| all.contains(log) && log.topics()[2] == wallet(3).into_word()));

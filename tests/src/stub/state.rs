@@ -21,7 +21,8 @@ sol! {
     function BASE_CURRENCY() external view returns (address asset);
     function BASE_CURRENCY_UNIT() external view returns (uint256 unit);
     function decimals() external view returns (uint8 places);
-    function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
+    function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt,
+        address variableDebt);
     function getReserveData(address asset) external view returns (uint256 first);
 }
 

@@ -19,14 +19,16 @@ use super::{PATIENCE, Reader, with};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);
-    function latestRoundData() external view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound);
+    function latestRoundData() external view returns (uint80 roundId, int256 answer, uint256 startedAt,
+        uint256 updatedAt, uint80 answeredInRound);
     function decimals() external view returns (uint8 places);
     function getAssetPrice(address asset) external view returns (uint256 price);
     function getSourceOfAsset(address asset) external view returns (address source);
     function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
     function getUserReserveData(address asset, address user) external view returns (uint256 first);
     function getUserAccountData(address user) external view returns (uint256 first);
-    function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
+    function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt,
+        address variableDebt);
     function getAllReservesTokens() external view returns (bytes tokens);
     function getPriceOracle() external view returns (address oracle);
 }

@@ -44,7 +44,8 @@ async fn read(devnet: &Devnet, wallet: Address, forgets: impl FnMut(&Value) -> b
 
 /// The transaction of the wallet's event of this kind with the largest amount.
 async fn greatest(devnet: &Devnet, wallet: Address, kind: B256, named: usize, amount_at: usize) -> Option<String> {
-    let filter = serde_json::json!([{ "fromBlock": "0x0", "toBlock": "latest", "address": devnet.ethereum.market.pool, "topics": [kind] }]);
+    let filter = serde_json::json!([{ "fromBlock": "0x0", "toBlock": "latest", "address": devnet.ethereum.market.pool,
+        "topics": [kind] }]);
     let logs: Vec<Value> = devnet.ethereum.rpc.request("eth_getLogs", filter).await.unwrap();
     let amount = |log: &Value| {
         let data = alloy::hex::decode(log["data"].as_str().unwrap()).unwrap();

@@ -57,9 +57,14 @@ impl Desk {
 /// A wallet with `n` transactions; `as_of` gives it one of 200 scores.
 fn wallet(n: u64) -> String {
     format!(
-        r#"{{"id":"wallet {n}","as_of":{},"outcome":{},"chains":[{{"chain_id":1,"coverage":"complete","first_transaction":1600000000,"transactions":{n},"assets_usd":0,"supplied_usd":0,"borrowed_usd":0}}]}}"#,
+        concat!(
+            r#"{{"id":"wallet {}","as_of":{},"outcome":{},"chains":[{{"chain_id":1,"coverage":"complete","#,
+            r#""first_transaction":1600000000,"transactions":{},"assets_usd":0,"supplied_usd":0,"borrowed_usd":0}}]}}"#
+        ),
+        n,
         1_760_000_000 + n,
-        n.is_multiple_of(5)
+        n.is_multiple_of(5),
+        n
     )
 }
 
@@ -131,8 +136,11 @@ fn one_model_is_judged_against_bounds_with_clusters_and_another_score() {
         let liquidated =
             if bad == 1 { format!(r#","liquidation":1,"last_liquidation":{last}"#) } else { String::new() };
         format!(
-            r#"{{"id":"{n}","cluster":"wallet {wallet}","outcome":{bad}.0,"as_of":{as_of},"rival":{wallet},"markets":[{{"chain_id":1,"protocol":"lenderA_v3","coverage":"complete","feeds_score":true,"supply":1,"borrow":1.0{liquidated},"supplied_usd":100,"borrowed_usd":0}}]}}"#
+            r#"{{"id":"{n}","cluster":"wallet {wallet}","outcome":{bad}.0,"as_of":{as_of},"rival":{wallet},
+                "markets":[{{"chain_id":1,"protocol":"lenderA_v3","coverage":"complete","feeds_score":true,
+                "supply":1,"borrow":1.0{liquidated},"supplied_usd":100,"borrowed_usd":0}}]}}"#
         )
+        .replace('\n', "")
     };
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     (0..1_200).map(line).for_each(|line| writeln!(packed, "{line}").unwrap());

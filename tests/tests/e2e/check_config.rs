@@ -170,8 +170,8 @@ fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
             format!(
                 "[[chains]]\nid = 59144\nrpc = [\"{}\"]\nmulticall = \"none\"\nsequencer = \"{uptime}\"\nmarkets = []\n\
                  native = {{ symbol = \"ETH\", feed = \"{native}\", heartbeat = 60 }}\n\
-                 tokens = \
-                 [{{ address = \"{token}\", symbol = \"T\", decimals = 8, feed = \"{token}\", heartbeat = {heartbeat} }}]\n",
+                 tokens = [{{ address = \"{token}\", symbol = \"T\", decimals = 8, feed = \"{token}\", \
+                 heartbeat = {heartbeat} }}]\n",
                 node.url()
             )
         };

@@ -52,7 +52,8 @@ fn every_view_is_accessible_light_dark_and_narrow() {
         let look_up = with_steps(
             view("look-up", &format!("#/look-up/{ONE}"), ".factors"),
             json!([
-                { "click": "#identity summary" }, { "click": "#what-if summary" }, { "click": "#boost" }, { "press": "End" }, { "wait": ".boost b" },
+                { "click": "#identity summary" }, { "click": "#what-if summary" }, { "click": "#boost" },
+                { "press": "End" }, { "wait": ".boost b" },
             ]),
         );
         let views = json!([
@@ -208,7 +209,8 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
         std::fs::write(shelf.path().join("none.wasm"), "no model").expect("a file");
         let service = Service::sandbox(shelf.path());
         let change = |name: &str, button: &str, after: &str| {
-            let steps = json!([{ "click": button }, { "fill": ["#why", "to see it"] }, { "click": "dialog button.main" }, { "wait": after }]);
+            let steps = json!([{ "click": button }, { "fill": ["#why", "to see it"] },
+                { "click": "dialog button.main" }, { "wait": after }]);
             with_steps(view(name, "#/models/shelf", ".models"), steps)
         };
         let views = json!([
@@ -218,7 +220,8 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
             ),
             with_steps(
                 view("good", "#/models/check", "#file"),
-                json!([{ "upload": ["#file", good] }, { "wait": ".card .mark.good" }, { "click": "p > button.main" }, { "wait": ".note.good" }])
+                json!([{ "upload": ["#file", good] }, { "wait": ".card .mark.good" }, { "click": "p > button.main" },
+                    { "wait": ".note.good" }])
             ),
             view("shelf", "#/models/shelf", ".models"),
             change("promoted", "button[aria-label='Promote credit 1.0']", ".models li:has(.mark.main) >> text=1.0"),

@@ -227,7 +227,8 @@ fn a_market_that_is_not_there_is_not_complete() {
         for protocol in ["lenderA_v2", "lenderA_v3", "lenderB_v2", "lenderB_v3"] {
             for from_block in [0, 99_999_999] {
                 let market = format!(
-                    "{{ protocol = \"{protocol}\", address = \"0x00000000000000000000000000000000000000aa\", from_block = {from_block} }}"
+                    "{{ protocol = \"{protocol}\", address = \"0x00000000000000000000000000000000000000aa\", \
+                     from_block = {from_block} }}"
                 );
                 let service = world.serve(world.chain.url(), &market, "");
                 let report = service.keyed().get(&format!("/api/v2/report/address/{}", world.wallet)).await.ok();

@@ -93,7 +93,8 @@ impl World {
             writeln!(toml, "{{ provider = \"ens\", chain = 1, registry = \"{ens}\", reverse = \"addr.reverse\" }},");
         let _ = writeln!(
             toml,
-            "{{ provider = \"basename\", chain = 8453, registry = \"{basenames}\", under = \"base.eth\", reverse = \"{BASE_REVERSE}\" }},\n]"
+            "{{ provider = \"basename\", chain = 8453, registry = \"{basenames}\", under = \"base.eth\", \
+             reverse = \"{BASE_REVERSE}\" }},\n]"
         );
         let _ = writeln!(toml, "[identity]\nsources = [");
         let (service, attester) = (self.eas.service, wallet("coinbase"));
@@ -105,7 +106,8 @@ impl World {
         ] {
             let _ = writeln!(
                 toml,
-                "{{ provider = \"{provider}\", {kind}chain = 8453, eas = \"{service}\", index = \"{index}\", lookup = \"{lookup}\", schema = \"{schema}\", attester = \"{attester}\", data = \"{data}\" }},"
+                "{{ provider = \"{provider}\", {kind}chain = 8453, eas = \"{service}\", index = \"{index}\", \
+                 lookup = \"{lookup}\", schema = \"{schema}\", attester = \"{attester}\", data = \"{data}\" }},"
             );
         }
         let _ = writeln!(toml, "]");

@@ -55,8 +55,10 @@ async fn a_rate_is_counted_down_in_every_answer_and_then_told() {
     assert_eq!(
         refused.json(),
         json!({
-            "type": "https://iana.org/assignments/http-problem-types#quota-exceeded", "title": "Quota exceeded", "status": 429,
-            "detail": format!("This API key may make 3 requests a minute; try again in {seconds} s"), "code": "too_many_requests",
+            "type": "https://iana.org/assignments/http-problem-types#quota-exceeded", "title": "Quota exceeded",
+            "status": 429,
+            "detail": format!("This API key may make 3 requests a minute; try again in {seconds} s"),
+            "code": "too_many_requests",
             "violated-policies": ["key"]
         })
     );

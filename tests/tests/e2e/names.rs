@@ -276,9 +276,8 @@ fn records_that_are_elsewhere_are_fetched_from_there_and_from_nowhere_inward() {
             let asked = gateway.take();
             match (*status, *name) {
                 (200, "get.eth") => {
-                    assert!(
-                        matches!(&asked[..], [(method, path, _)] if method == "GET" && path.starts_with("/0x") && path.ends_with(".json"))
-                    );
+                    assert!(matches!(&asked[..], [(method, path,
+                            _)] if method == "GET" && path.starts_with("/0x") && path.ends_with(".json")));
                     assert!(asked[0].1.contains("/0x3b3b57de"), "{asked:?}");
                 }
                 (200, "post.eth") => {

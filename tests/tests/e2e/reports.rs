@@ -119,7 +119,8 @@ fn an_aggregate_is_the_sum_of_each_and_takes_nobody_twice() {
         for path in ["/api/v2/score/", "/api/v2/score/batch/"] {
             let scores = api.get(&format!("{path}?address=nonsense,{borrower},nonsense,{empty}")).await.ok();
             let left_out = json!([
-                { "address": "nonsense", "reason": "invalid" }, { "address": empty.to_checksum(None), "reason": "not_found" },
+                { "address": "nonsense", "reason": "invalid" },
+                { "address": empty.to_checksum(None), "reason": "not_found" },
             ]);
             assert_eq!(scores["skipped"], left_out, "{path}");
             assert_eq!(api.get(&format!("{path}?address={borrower}")).await.ok()["skipped"], Value::Null, "{path}");
@@ -161,7 +162,8 @@ fn an_enhanced_report_adds_what_the_caller_says() {
         let api = service.keyed();
         let address = devnet.wallet("whale").address;
         let whole = report(&api, address, "").await;
-        let given = json!({ "total_asset_usd": 1000.25, "total_collateral_usd": 10.0, "total_debt_usd": 3.5, "count_transactions": 7, "count_transfers": 9 });
+        let given = json!({ "total_asset_usd": 1000.25, "total_collateral_usd": 10.0, "total_debt_usd": 3.5,
+            "count_transactions": 7, "count_transfers": 9 });
         let mut body = given.clone();
         body["name"] = json!("My bank");
         let answer = api.post(&format!("/api/v2/report/address/{address}"), &body).await;

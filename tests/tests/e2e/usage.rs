@@ -50,17 +50,20 @@ fn every_answer_that_costs_says_so_and_usage_adds_up() {
         assert_eq!((unmetered.status.as_u16(), bill(&unmetered)), (200, (Some("1"), None)));
 
         let costs = json!({
-            "score": 1, "attestation": 1, "report": 1, "sandbox": 0, "models": 0, "agents": 0, "status": 0, "submission": 10, "usage": 0, "admin": 0
+            "score": 1, "attestation": 1, "report": 1, "sandbox": 0, "models": 0, "agents": 0, "status": 0,
+            "submission": 10, "usage": 0, "admin": 0
         });
         let usage = metered.get("/api/v2/usage").await;
         assert_eq!(
             usage.ok(),
-            json!({ "name": "metered", "scopes": ["read"], "limit": 5, "used": 4, "left": 1, "rate": 1000, "costs": costs })
+            json!({ "name": "metered", "scopes": ["read"], "limit": 5, "used": 4, "left": 1, "rate": 1000,
+                "costs": costs })
         );
         assert_eq!(usage.headers["cache-control"], "no-store");
         assert_eq!(
             free.get("/api/v2/usage/").await.ok(),
-            json!({ "name": "free", "scopes": ["read", "submit"], "limit": null, "used": null, "left": null, "rate": null, "costs": costs })
+            json!({ "name": "free", "scopes": ["read", "submit"], "limit": null, "used": null, "left": null,
+                "rate": null, "costs": costs })
         );
         assert_eq!(
             service.anonymous().get("/api/v2/usage").await.expect(401)["detail"],

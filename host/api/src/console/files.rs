@@ -21,7 +21,9 @@ impl File {
 
 macro_rules! files {
     ($($path:literal)*) => {
-        pub(crate) const FILES: &[File] = &[$(File { path: $path, bytes: include_bytes!(concat!("assets/", $path)) }),*];
+        pub(crate) const FILES: &[File] = &[$(
+            File { path: $path, bytes: include_bytes!(concat!("assets/", $path)) }
+        ),*];
     };
 }
 

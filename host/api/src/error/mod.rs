@@ -89,7 +89,8 @@ pub(crate) struct ValidationBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = QuotaExceeded, example = json!({
     "type": "https://iana.org/assignments/http-problem-types#quota-exceeded", "title": "Quota exceeded", "status": 429,
-    "detail": "This API key may make 600 requests a minute; try again in 1 s", "code": "too_many_requests", "violated-policies": ["key"]
+    "detail": "This API key may make 600 requests a minute; try again in 1 s", "code": "too_many_requests",
+    "violated-policies": ["key"]
 }))]
 pub(crate) struct QuotaBody {
     #[serde(rename = "type")]

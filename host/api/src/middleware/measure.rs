@@ -46,7 +46,8 @@ impl Handles {
         let status_text = || status.to_string();
         let counter = || {
             let status = status_text();
-            metrics::counter!("assay_http_requests_total", "method" => self.method, "route" => self.route, "status" => status)
+            metrics::counter!("assay_http_requests_total", "method" => self.method, "route" => self.route,
+                "status" => status)
         };
         if let Some(slot) = status.checked_sub(100).and_then(|index| self.answers.get(usize::from(index))) {
             slot.get_or_init(counter).increment(1);

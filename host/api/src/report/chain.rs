@@ -37,7 +37,8 @@ pub(crate) async fn report(
 
 /// Totals of one address on one chain.
 #[utoipa::path(
-    get, path = "/api/v2/report/address/{address}/chain/{chain_id}/summary", tag = "reports", operation_id = "get_chain_summary",
+    get, path = "/api/v2/report/address/{address}/chain/{chain_id}/summary", tag = "reports",
+    operation_id = "get_chain_summary",
     params(SubjectPath, SummaryChain),
     responses(
         (status = 200, description = "The sums", body = ChainSummaryBody),

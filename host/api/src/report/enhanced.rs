@@ -15,7 +15,9 @@ use assay_wire::EnhancedBody;
 
 /// Off-chain figures and where they come from.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = OffChainReport, example = json!({ "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120 }))]
+#[schema(as = OffChainReport, example = json!({
+    "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120
+}))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub(crate) struct OffChainReport {
     /// Name of the source, as the caller describes it.

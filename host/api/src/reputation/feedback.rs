@@ -23,7 +23,8 @@ const FOR_EVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000
 /// Each tag has its own document, with its value at the top and the values of all tags in `feedback`. The bytes are
 /// those on IPFS. `X-Feedback-Hash` is their Keccak-256, which is also on the chain.
 #[utoipa::path(
-    get, path = "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", tag = "reputation", operation_id = "get_agent_feedback_document",
+    get, path = "/api/v2/agents/{agent_id}/reputation/feedback/{submission_id}", tag = "reputation",
+    operation_id = "get_agent_feedback_document",
     params(AgentPath, SubmissionPath, AskedTag),
     responses(
         (status = 200, description = "The document", body = Value),

@@ -39,7 +39,9 @@ const MOST_TAGS: usize = 100;
 
 /// The address to score, and the tags to submit.
 #[derive(Deserialize, ToSchema)]
-#[schema(as = Submission, example = json!({ "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "tags": ["creditScore", "sybilRisk"] }))]
+#[schema(as = Submission, example = json!({
+    "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "tags": ["creditScore", "sybilRisk"]
+}))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 pub(crate) struct SubmissionBodyIn {
     /// Ethereum address to score for this agent.

@@ -66,7 +66,9 @@ fn events(app: App, waiting: Waiting) -> impl Stream<Item = Result<Bytes, Infall
             if told {
                 tokio::select! {
                     () = waiting.next() => {}
-                    () = tokio::time::sleep(BEAT) => return Some((Ok(Bytes::from_static(b":\n\n")), Some((waiting, told)))),
+                    () = tokio::time::sleep(BEAT) => {
+                        return Some((Ok(Bytes::from_static(b":\n\n")), Some((waiting, told))));
+                    }
                     () = tokio::time::sleep_until(end) => return None,
                     () = stopping.cancelled() => return None,
                 }

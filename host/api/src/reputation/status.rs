@@ -19,7 +19,8 @@ use assay_wire::SubmissionBody;
 /// until the last one. A stream ends after 15 minutes, and when the server stops; ask again then. When too many clients
 /// wait, the response is 503 with the code `busy`. A key with permission to submit or to read may call this.
 #[utoipa::path(
-    get, path = "/api/v2/agents/{agent_id}/reputation/status/{submission_id}", tag = "reputation", operation_id = "get_agent_reputation_status",
+    get, path = "/api/v2/agents/{agent_id}/reputation/status/{submission_id}", tag = "reputation",
+    operation_id = "get_agent_reputation_status",
     params(AgentPath, SubmissionPath, Notice),
     responses(
         (status = 200, description = "How it stands", body = SubmissionBody),

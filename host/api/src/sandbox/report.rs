@@ -49,7 +49,8 @@ pub(crate) async fn get(
 
 /// The mock value of everything an address holds.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/report/address/{address}/total/usd", tag = "sandbox", operation_id = "get_sandbox_total",
+    get, path = "/api/v2/sandbox/report/address/{address}/total/usd", tag = "sandbox",
+    operation_id = "get_sandbox_total",
     params(AddressPath),
     responses(
         (status = 200, description = "The value", body = TotalBody),
@@ -67,7 +68,8 @@ pub(crate) async fn total(
 
 /// The mock value of what an address holds on one chain.
 #[utoipa::path(
-    get, path = "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd", tag = "sandbox", operation_id = "get_sandbox_chain_total",
+    get, path = "/api/v2/sandbox/report/address/{address}/chain/{chain_id}/total/usd", tag = "sandbox",
+    operation_id = "get_sandbox_chain_total",
     params(AddressPath, ChainPath),
     responses(
         (status = 200, description = "The value", body = ChainTotalBody),

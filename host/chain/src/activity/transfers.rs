@@ -18,7 +18,8 @@ use assay_evm::logs::LogQuery;
 sol! {
     event Transfer(address indexed from, address indexed to, uint256 value);
     event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
-    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
+    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids,
+        uint256[] values);
 }
 
 /// The queries for `wallet`.

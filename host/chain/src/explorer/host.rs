@@ -80,7 +80,8 @@ impl Host {
                 limiter.until_ready().await;
             }
             let started = Instant::now();
-            let span = tracing::info_span!(target: TRACE, "ask explorer", otel.kind = "client", assay.chain = chain, assay.outcome = Empty);
+            let span = tracing::info_span!(target: TRACE, "ask explorer", otel.kind = "client", assay.chain = chain,
+                assay.outcome = Empty);
             let (answer, after) = match timeout(self.timeout, self.get(url.clone())).instrument(span.clone()).await {
                 Ok(answer) => answer,
                 Err(_) => {

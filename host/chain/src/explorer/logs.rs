@@ -121,7 +121,8 @@ mod tests {
         let [hash, topic] = [1, 2].map(B256::repeat_byte);
         let row = |topics: Value, block: Value| {
             let address = Address::repeat_byte(3);
-            json!({ "address": address, "topics": topics, "data": "0x", "blockNumber": block, "logIndex": "0x", "transactionHash": hash })
+            json!({ "address": address, "topics": topics, "data": "0x", "blockNumber": block, "logIndex": "0x",
+                "transactionHash": hash })
         };
         let read =
             LogRow { block: 16, transaction: hash, contract: Address::repeat_byte(3), topics: vec![topic, topic] };

@@ -139,7 +139,8 @@ impl Explorer {
             Err(refusal) => {
                 if let Refusal::NotThisChain(_) = &refusal {
                     let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
-                    tracing::warn!(chain = self.chain, explorer = self.host.name(), %refusal, "explorer does not serve this chain; the node alone is read");
+                    tracing::warn!(chain = self.chain, explorer = self.host.name(), %refusal,
+                        "explorer does not serve this chain; the node alone is read");
                     *denied = Some((Instant::now() + DENIED_PAUSE, refusal.clone()));
                 }
                 Err(refusal)

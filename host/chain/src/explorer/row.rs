@@ -110,7 +110,8 @@ mod tests {
     use super::*;
 
     fn written() -> Value {
-        json!({ "blockNumber": "7", "timeStamp": "1700000000", "hash": B256::repeat_byte(1), "from": Address::repeat_byte(2),
+        json!({ "blockNumber": "7", "timeStamp": "1700000000", "hash": B256::repeat_byte(1),
+            "from": Address::repeat_byte(2),
             "to": Address::repeat_byte(3), "value": "5", "contractAddress": "" })
     }
 

@@ -155,7 +155,8 @@ impl Account {
         for (index, token) in chain.tokens.iter().enumerate() {
             let balance = returned::<balanceOfCall>(answers.get(index + 1));
             if balance.is_none() {
-                tracing::warn!(chain = chain.id, token = %token.address, symbol = token.symbol, "no ERC-20 answers at this address of chains.tokens");
+                tracing::warn!(chain = chain.id, token = %token.address, symbol = token.symbol,
+                    "no ERC-20 answers at this address of chains.tokens");
                 account.silent.push(token.address);
             }
             account.tokens.push(balance.unwrap_or_default());

@@ -24,13 +24,16 @@ sol! {
     function getAttestation(bytes32 uid) external view returns (Attestation attestation);
     function getAttestationUid(address recipient, bytes32 schema) external view returns (bytes32 uid);
     function getUserAttestation(address user, bytes32 schema) external view returns (bytes32 uid);
-    function getReceivedAttestationUIDs(address recipient, bytes32 schema, uint256 start, uint256 length, bool reverse) external view returns (bytes32[] uids);
+    function getReceivedAttestationUIDs(address recipient, bytes32 schema, uint256 start, uint256 length,
+        bool reverse) external view returns (bytes32[] uids);
 
     struct SchemaRecord { bytes32 uid; address resolver; bool revocable; string schema; }
     function getSchema(bytes32 uid) external view returns (SchemaRecord schema);
 
     struct Stamp { string provider; uint256 score; }
-    struct PassportScore { bool passing; uint8 decimals; uint128 scorer; uint32 score; uint32 threshold; Stamp[] stamps; }
+    struct PassportScore {
+        bool passing; uint8 decimals; uint128 scorer; uint32 score; uint32 threshold; Stamp[] stamps;
+    }
 }
 
 /// The number of newest attestations of a wallet that are read: in some schemas anyone can attest.

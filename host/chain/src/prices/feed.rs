@@ -7,7 +7,8 @@ use assay_evm::call::{Call, returned};
 
 sol! {
     #[derive(Debug)]
-    function latestRoundData() external view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound);
+    function latestRoundData() external view returns (uint80 roundId, int256 answer, uint256 startedAt,
+        uint256 updatedAt, uint80 answeredInRound);
     function decimals() external view returns (uint8 places);
 }
 

@@ -86,7 +86,8 @@ impl Report {
             "address": statement.recipient.to_checksum(None), "score": content.score.get(),
             "decile": content.decile.get(), "range": content.score.range().as_str(),
             "model_version": content.version, "model_digest": content.model.to_string(), "claimed": claimed,
-            "as_of": time(content.as_of), "issued": time(statement.term.issued), "expires": time(statement.term.expires),
+            "as_of": time(content.as_of), "issued": time(statement.term.issued),
+            "expires": time(statement.term.expires),
             "signer": signer.to_checksum(None), "uid": statement.uid().to_string()
         }));
     }

@@ -152,10 +152,11 @@ mod tests {
         #[test]
         fn what_the_standard_library_calls_special_is_special(bits: u32, wide: u128) {
             let (v4, v6) = (Ipv4Addr::from(bits), Ipv6Addr::from(wide));
-            let inner = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_broadcast() || v4.is_documentation()
-                || v4.is_multicast() || v4.is_unspecified();
+            let inner = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_broadcast()
+                || v4.is_documentation() || v4.is_multicast() || v4.is_unspecified();
             prop_assert!(!(inner && is_public(v4.into())), "{v4}");
-            let inner = v6.is_loopback() || v6.is_multicast() || v6.is_unspecified() || v6.is_unique_local() || v6.is_unicast_link_local();
+            let inner = v6.is_loopback() || v6.is_multicast() || v6.is_unspecified() || v6.is_unique_local()
+                || v6.is_unicast_link_local();
             prop_assert!(!(inner && is_public(v6.into())), "{v6}");
         }
     }

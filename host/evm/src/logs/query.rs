@@ -124,8 +124,9 @@ mod tests {
         let topics = |count: usize| json!(vec![hash; count]);
         let log = |topics: Value| {
             json!({
-                "address": Address::repeat_byte(1), "topics": topics, "data": "0x0102", "blockHash": hash, "blockNumber": "0x10",
-                "blockTimestamp": "0x65", "transactionHash": hash, "transactionIndex": "0x0", "logIndex": "0x2", "removed": false, "more": {},
+                "address": Address::repeat_byte(1), "topics": topics, "data": "0x0102", "blockHash": hash,
+                "blockNumber": "0x10", "blockTimestamp": "0x65", "transactionHash": hash, "transactionIndex": "0x0",
+                "logIndex": "0x2", "removed": false, "more": {},
             })
         };
         let mut bare = log(topics(0));

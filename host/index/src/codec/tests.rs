@@ -62,7 +62,10 @@ proptest! {
     #[test]
     fn entries_come_back(
         first in 0..MOST_BLOCK,
-        items in prop::collection::vec((prop_oneof![Just(0_u64), 0..10_000_u64, any::<u32>().prop_map(u64::from)], what()), 1..60),
+        items in prop::collection::vec(
+            (prop_oneof![Just(0_u64), 0..10_000_u64, any::<u32>().prop_map(u64::from)], what()),
+            1..60,
+        ),
     ) {
         let mut block = first;
         let entries: Vec<Entry> = items.into_iter().enumerate().map(|(place, (later, what))| {

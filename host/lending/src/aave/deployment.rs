@@ -24,7 +24,8 @@ sol! {
     function BASE_CURRENCY_UNIT() external view returns (uint256 unit);
     function WETH() external view returns (address asset);
     function decimals() external view returns (uint8 places);
-    function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
+    function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt,
+        address variableDebt);
     function getReserveData(address asset) external view returns (uint256 first);
     /// A function of aTokens of v2.
     function getIncentivesController() external view returns (address controller);

@@ -16,7 +16,8 @@ use assay_evm::{Call, returned};
 
 sol! {
     function getUserReserveData(address asset, address user) external view returns (
-        uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
+        uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt,
+        uint256 scaledVariableDebt,
         uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateral);
     /// On aTokens and debt tokens of v3: not zero for a wallet that ever received one.
     function getPreviousIndex(address user) external view returns (uint256 index);

@@ -38,7 +38,9 @@ sol! {
     function borrowBalanceOf(address account) external view returns (uint256 balance);
     function userCollateral(address account, address asset) external view returns (uint128 balance, uint128 reserved);
     #[derive(Debug)]
-    struct UserBasic { int104 principal; uint64 baseTrackingIndex; uint64 baseTrackingAccrued; uint16 assetsIn; uint8 reserved; }
+    struct UserBasic {
+        int104 principal; uint64 baseTrackingIndex; uint64 baseTrackingAccrued; uint16 assetsIn; uint8 reserved;
+    }
     function userBasic(address account) external view returns (UserBasic basic);
     function totalsBasic() external view returns (Totals totals);
     function getPrice(address priceFeed) external view returns (uint256 price);

@@ -106,7 +106,10 @@ prop_compose! {
         contract in prop::sample::select(contracts()),
         topic0 in prop::sample::select(signatures(&markets())),
         topics in prop::collection::vec(prop::sample::select(words()), 0..4),
-        data in prop::collection::vec(prop_oneof![prop::sample::select(words()), (0u64..3_000).prop_map(|n| U256::from(n).into())], 0..10),
+        data in prop::collection::vec(
+            prop_oneof![prop::sample::select(words()), (0u64..3_000).prop_map(|n| U256::from(n).into())],
+            0..10,
+        ),
         joined in prop::bool::weighted(0.7),
     ) -> (Log, bool) {
         // Logs of cTokens have no topics besides their signature.

@@ -92,7 +92,8 @@ impl Model {
         ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
         check: impl FnOnce(Raw) -> Result<T, ScoreError>,
     ) -> Result<T, ScoreError> {
-        let span = tracing::info_span!(target: TRACE, "model", assay.kind = self.kind().as_str(), assay.version = %self.version());
+        let span = tracing::info_span!(target: TRACE, "model", assay.kind = self.kind().as_str(),
+            assay.version = %self.version());
         let (answer, spent) = span.in_scope(|| self.unrecorded(ask, check));
         if self.runtime.purpose.fuel {
             self.tally.set_cost(spent.fuel, spent.memory);
@@ -124,8 +125,9 @@ impl Model {
         let Some(supervisor) = self.supervisor.get() else { return };
         let failures = self.tally.record(took, error);
         let Some(error) = error.filter(|error| error.is_fault()) else { return };
-        metrics::counter!("assay_model_failures_total", "kind" => self.kind().as_str(), "version" => self.version().to_string(), "code" => error.code())
-            .increment(1);
+        metrics::counter!("assay_model_failures_total", "kind" => self.kind().as_str(),
+            "version" => self.version().to_string(), "code" => error.code())
+        .increment(1);
         tracing::warn!(kind = %self.kind(), version = %self.version(), code = error.code(), %error, "a model failed");
         if failures >= self.runtime.limits.failures
             && let Some(supervisor) = supervisor.upgrade()

@@ -216,7 +216,10 @@ impl Catalogue {
         }
         let rejected_for_it = |file: &File| {
             let LoadOutcome::Failed { rejected, .. } = &file.outcome else { return false };
-            matches!(&rejected.error, LoadError::VersionTaken { kind, version, .. } if (kind, version) == (&key.0, &key.1))
+            matches!(
+                &rejected.error,
+                LoadError::VersionTaken { kind, version, .. } if (kind, version) == (&key.0, &key.1)
+            )
         };
         self.files.retain(|_, file| !rejected_for_it(file));
     }

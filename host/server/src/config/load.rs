@@ -20,7 +20,8 @@ pub enum ConfigError {
     Unreadable { path: PathBuf, error: std::io::Error },
     #[error("configuration: {0}")]
     Invalid(String),
-    #[error("configuration has {} problem(s):\n{}", .0.len(), .0.iter().map(|p| format!("  {p}")).collect::<Vec<_>>().join("\n"))]
+    #[error("configuration has {} problem(s):\n{}", .0.len(),
+        .0.iter().map(|p| format!("  {p}")).collect::<Vec<_>>().join("\n"))]
     Problems(Vec<Problem>),
 }
 
@@ -237,7 +238,8 @@ mod tests {
         let none = load_text("[names]\nregistries = []\n[identity]\nsources = []\n").unwrap();
         assert_eq!((none.names.registries.len(), none.identity.sources.len()), (0, 0));
         assert_eq!(none.names.cache_ttl, Duration::from_millis(300_000));
-        let registry = "{ provider = \"a\", chain = 1, registry = \"0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e\", reverse = \"Reverse\" }";
+        let registry = "{ provider = \"a\", chain = 1, registry = \"0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e\", \
+                        reverse = \"Reverse\" }";
         let text = format!(
             "[names]\ncache_ms = 300001\nregistries = [{registry}, {registry}]\n[outbound]\nmax_bytes = 0\n\
              allow = [\"localhost:80\", \"[::1]:80\", \"localhost\", \"http://localhost:80\", \"a@b:80\"]\n"
@@ -305,8 +307,8 @@ mod tests {
     #[test]
     fn price_apis_and_heartbeats_are_checked() {
         let chain = "[[chains]]\nid = 1\nrpc = [\"http://node.example\"]\nnative = { heartbeat = 0 }\n\
-                     tokens = \
-                     [{ address = \"0x0000000000000000000000000000000000000001\", symbol = \"A\", decimals = 6, heartbeat = 604801 }]\n";
+                     tokens = [{ address = \"0x0000000000000000000000000000000000000001\", symbol = \"A\", \
+                     decimals = 6, heartbeat = 604801 }]\n";
         let error =
             load_text(&format!("[prices]\nfallback = \"coins.example/s3cret\"\n{chain}")).unwrap_err().to_string();
         for part in [

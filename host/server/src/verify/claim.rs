@@ -153,9 +153,10 @@ async fn multicall(client: &Client, address: Address, head: Block) -> Result<Vec
     let answers = client.calls(&[number, together], head.hash).await?;
     let alone = returned::<getBlockNumberCall>(answers.first()).filter(|number| *number > U256::ZERO);
     let together = returned::<aggregate3Call>(answers.get(1));
-    let equal = alone.zip(together).is_some_and(
-        |(number, results)| matches!(results.as_slice(), [one] if one.success && U256::try_from_be_slice(&one.returnData) == Some(number)),
-    );
+    let equal = alone.zip(together).is_some_and(|(number, results)| {
+        let [one] = results.as_slice() else { return false };
+        one.success && U256::try_from_be_slice(&one.returnData) == Some(number)
+    });
     Ok(if equal {
         vec![]
     } else {

@@ -13,8 +13,11 @@ sol! {
     }
     #[derive(Debug)]
     interface ReputationRegistry {
-        function giveFeedback(uint256 agentId, int128 value, uint8 valueDecimals, string tag1, string tag2, string endpoint, string feedbackURI, bytes32 feedbackHash) external;
+        function giveFeedback(uint256 agentId, int128 value, uint8 valueDecimals, string tag1, string tag2,
+            string endpoint, string feedbackURI, bytes32 feedbackHash) external;
         function getLastIndex(uint256 agentId, address clientAddress) external view returns (uint64 index);
-        event NewFeedback(uint256 indexed agentId, address indexed clientAddress, uint64 feedbackIndex, int128 value, uint8 valueDecimals, string indexed indexedTag1, string tag1, string tag2, string endpoint, string feedbackURI, bytes32 feedbackHash);
+        event NewFeedback(uint256 indexed agentId, address indexed clientAddress, uint64 feedbackIndex, int128 value,
+            uint8 valueDecimals, string indexed indexedTag1, string tag1, string tag2, string endpoint,
+            string feedbackURI, bytes32 feedbackHash);
     }
 }

@@ -185,7 +185,8 @@ impl Reputation {
             let (transaction, until) = (loss.landed.hash, now + SET_ASIDE);
             let key = set_aside(self.inner.effects.client().registries, agent);
             batch = batch.put_expiring(&key, &SetAsideRecord { transaction, until }, SET_ASIDE)?;
-            tracing::warn!(submission = %record.id, agent, owner = ?owner, gas, %transaction, "feedback was reverted; the agent is set aside for a day");
+            tracing::warn!(submission = %record.id, agent, owner = ?owner, gas, %transaction,
+                "feedback was reverted; the agent is set aside for a day");
         }
         let spent = self.inner.store.get_many(&keys).await?;
         for (key, spent) in keys.iter().zip(spent) {

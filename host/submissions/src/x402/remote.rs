@@ -161,7 +161,8 @@ impl X402 {
         let settlement = match answer {
             Ok(settlement) => settlement,
             Err(error) => {
-                tracing::warn!(payer = %record.id.from, nonce = %record.id.nonce, %error, "a payment may or may not have been settled");
+                tracing::warn!(payer = %record.id.from, nonce = %record.id.nonce, %error,
+                    "a payment may or may not have been settled");
                 record.trouble = Some(error.to_string());
                 return;
             }

@@ -144,7 +144,8 @@ impl<'a, 'r> Transfers<'a, 'r> {
         let reverted = match ended {
             Ended::Reverted(landed) => {
                 metrics::counter!("assay_gas_reverted_total", "of" => "payment").increment(landed.gas_used);
-                tracing::warn!(payer = %record.id.from, gas = landed.gas_used, hash = %landed.hash, "the transfer of a payment was reverted");
+                tracing::warn!(payer = %record.id.from, gas = landed.gas_used, hash = %landed.hash,
+                    "the transfer of a payment was reverted");
                 Some(landed.gas_used)
             }
             _ => None,

@@ -63,8 +63,8 @@ impl Chain {
             };
             let _ = writeln!(
                 toml,
-                "  \
-                 {{ address = \"{address}\", symbol = {symbol}, decimals = {decimals}, name = {name}{feed}{exposure} }},"
+                "  {{ address = \"{address}\", symbol = {symbol}, decimals = {decimals}, \
+                 name = {name}{feed}{exposure} }},"
             );
         }
         let _ = writeln!(toml, "]\n\n[[chains.markets]]\nprotocol = \"lenderA_v3\"");

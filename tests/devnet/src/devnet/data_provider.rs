@@ -8,8 +8,10 @@ use super::{Chain, Error};
 sol! {
     interface DataProvider {
         function getUserReserveData(address asset, address user) external view returns (
-            uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
-            uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateralEnabled);
+            uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt,
+            uint256 scaledVariableDebt,
+            uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated,
+            bool usageAsCollateralEnabled);
     }
 
     interface Oracle {

@@ -9,7 +9,8 @@ use alloy::sol_types::SolCall;
 sol! {
     interface Feed {
         function latestAnswer() external view returns (int256);
-        function latestRoundData() external view returns (uint80 round, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound);
+        function latestRoundData() external view returns (uint80 round, int256 answer, uint256 startedAt,
+            uint256 updatedAt, uint80 answeredInRound);
         function decimals() external view returns (uint8);
         /// Sets the price. `updatedAt` 0 means that every reading is fresh.
         function set(int256 answer, uint256 updatedAt) external;

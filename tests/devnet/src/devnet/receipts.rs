@@ -13,11 +13,15 @@ use super::rpc::Request;
 use super::{Chain, Error};
 
 sol! {
-    event Supply(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount, uint16 indexed referralCode);
+    event Supply(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount,
+        uint16 indexed referralCode);
     event Withdraw(address indexed reserve, address indexed user, address indexed to, uint256 amount);
-    event Borrow(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount, uint8 interestRateMode, uint256 borrowRate, uint16 indexed referralCode);
-    event Repay(address indexed reserve, address indexed user, address indexed repayer, uint256 amount, bool useATokens);
-    event LiquidationCall(address indexed collateralAsset, address indexed debtAsset, address indexed user, uint256 debtToCover, uint256 liquidatedCollateralAmount, address liquidator, bool receiveAToken);
+    event Borrow(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount,
+        uint8 interestRateMode, uint256 borrowRate, uint16 indexed referralCode);
+    event Repay(address indexed reserve, address indexed user, address indexed repayer, uint256 amount,
+        bool useATokens);
+    event LiquidationCall(address indexed collateralAsset, address indexed debtAsset, address indexed user,
+        uint256 debtToCover, uint256 liquidatedCollateralAmount, address liquidator, bool receiveAToken);
 }
 
 /// The events of a wallet in the market of one chain, liquidations included. Times are in seconds since 1970.

@@ -29,14 +29,18 @@ sol! {
     interface Pool {
         function supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode) external;
         function withdraw(address asset, uint256 amount, address to) external returns (uint256);
-        function borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode, address onBehalfOf) external;
-        function repay(address asset, uint256 amount, uint256 interestRateMode, address onBehalfOf) external returns (uint256);
+        function borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode,
+            address onBehalfOf) external;
+        function repay(address asset, uint256 amount, uint256 interestRateMode,
+            address onBehalfOf) external returns (uint256);
         function repayWithATokens(address asset, uint256 amount, uint256 interestRateMode) external returns (uint256);
-        function liquidationCall(address collateralAsset, address debtAsset, address user, uint256 debtToCover, bool receiveAToken) external;
+        function liquidationCall(address collateralAsset, address debtAsset, address user, uint256 debtToCover,
+            bool receiveAToken) external;
     }
 
     interface DataProvider {
-        function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
+        function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt,
+            address variableDebt);
     }
 }
 

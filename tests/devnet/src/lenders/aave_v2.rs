@@ -16,17 +16,22 @@ use crate::node;
 
 sol! {
     interface Pool {
-        event Deposit(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount, uint16 indexed referral);
+        event Deposit(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount,
+            uint16 indexed referral);
         event Withdraw(address indexed reserve, address indexed user, address indexed to, uint256 amount);
-        event Borrow(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount, uint256 borrowRateMode, uint256 borrowRate, uint16 indexed referral);
+        event Borrow(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount,
+            uint256 borrowRateMode, uint256 borrowRate, uint16 indexed referral);
         event Repay(address indexed reserve, address indexed user, address indexed repayer, uint256 amount);
-        event LiquidationCall(address indexed collateralAsset, address indexed debtAsset, address indexed user, uint256 debtToCover, uint256 liquidatedCollateralAmount, address liquidator, bool receiveAToken);
+        event LiquidationCall(address indexed collateralAsset, address indexed debtAsset, address indexed user,
+            uint256 debtToCover, uint256 liquidatedCollateralAmount, address liquidator, bool receiveAToken);
 
         function deposit(address asset, uint256 amount, address onBehalfOf, uint16 referralCode) external;
         function withdraw(address asset, uint256 amount, address to) external;
-        function borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode, address onBehalfOf) external;
+        function borrow(address asset, uint256 amount, uint256 interestRateMode, uint16 referralCode,
+            address onBehalfOf) external;
         function repay(address asset, uint256 amount, uint256 rateMode, address onBehalfOf) external;
-        function liquidationCall(address collateralAsset, address debtAsset, address user, uint256 debtToCover, bool receiveAToken) external;
+        function liquidationCall(address collateralAsset, address debtAsset, address user, uint256 debtToCover,
+            bool receiveAToken) external;
     }
 
     interface Token {
@@ -52,16 +57,20 @@ sol! {
         function getLendingPool() external view returns (address pool);
         function getLendingPoolConfigurator() external view returns (address configurator);
         function setMarketBorrowRate(address asset, uint256 rate) external;
-        function initReserve(address aToken, address stableDebt, address variableDebt, uint8 decimals, address strategy) external;
+        function initReserve(address aToken, address stableDebt, address variableDebt, uint8 decimals,
+            address strategy) external;
         function configureReserveAsCollateral(address asset, uint256 ltv, uint256 threshold, uint256 bonus) external;
         function enableBorrowingOnReserve(address asset, bool stable) external;
     }
 
     interface DataProvider {
         function getUserReserveData(address asset, address user) external view returns (
-            uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt, uint256 scaledVariableDebt,
-            uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated, bool usageAsCollateralEnabled);
-        function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt, address variableDebt);
+            uint256 aTokenBalance, uint256 stableDebt, uint256 variableDebt, uint256 principalStableDebt,
+            uint256 scaledVariableDebt,
+            uint256 stableBorrowRate, uint256 liquidityRate, uint40 stableRateLastUpdated,
+            bool usageAsCollateralEnabled);
+        function getReserveTokensAddresses(address asset) external view returns (address aToken, address stableDebt,
+            address variableDebt);
     }
 }
 

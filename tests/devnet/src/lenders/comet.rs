@@ -21,8 +21,10 @@ sol! {
         function absorb(address account) external;
         function balanceOf(address account) external view returns (uint256 balance);
         function borrowBalanceOf(address account) external view returns (uint256 balance);
-        function userCollateral(address account, address asset) external view returns (uint128 balance, uint128 reserved);
-        function userBasic(address account) external view returns (int104 principal, uint64 index, uint64 accrued, uint16 assets, uint8 reserved);
+        function userCollateral(address account, address asset) external view returns (uint128 balance,
+            uint128 reserved);
+        function userBasic(address account) external view returns (int104 principal, uint64 index, uint64 accrued,
+            uint16 assets, uint8 reserved);
     }
     interface Together {
         function run(address target, bytes[] calls) external;

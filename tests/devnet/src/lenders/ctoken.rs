@@ -24,8 +24,10 @@ sol! {
     /// The interface of every market.
     interface CToken {
         event Borrow(address borrower, uint256 borrowAmount, uint256 accountBorrows, uint256 totalBorrows);
-        event RepayBorrow(address payer, address borrower, uint256 repayAmount, uint256 accountBorrows, uint256 totalBorrows);
-        event LiquidateBorrow(address liquidator, address borrower, uint256 repayAmount, address cTokenCollateral, uint256 seizeTokens);
+        event RepayBorrow(address payer, address borrower, uint256 repayAmount, uint256 accountBorrows,
+            uint256 totalBorrows);
+        event LiquidateBorrow(address liquidator, address borrower, uint256 repayAmount, address cTokenCollateral,
+            uint256 seizeTokens);
         function accrue(uint256 rate, uint256 index) external;
         function transfer(address to, uint256 tokens) external;
         function redeem(uint256 tokens) external;

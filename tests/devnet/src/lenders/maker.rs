@@ -17,7 +17,8 @@ sol! {
         function grab(bytes32 i, address u, address v, address w, int256 dink, int256 dart) external;
         function fork(bytes32 ilk, address src, address dst, int256 dink, int256 dart) external;
         function urns(bytes32 ilk, address urn) external view returns (uint256 ink, uint256 art);
-        function ilks(bytes32 ilk) external view returns (uint256 all, uint256 rate, uint256 spot, uint256 line, uint256 dust);
+        function ilks(bytes32 ilk) external view returns (uint256 all, uint256 rate, uint256 spot, uint256 line,
+            uint256 dust);
     }
     interface Manager {
         event NewCdp(address indexed usr, address indexed own, uint256 indexed cdp);
@@ -50,7 +51,8 @@ sol! {
         function poke(bytes32 ilk, uint256 price, uint256 mat) external;
     }
     interface Dog {
-        event Bark(bytes32 indexed ilk, address indexed urn, uint256 ink, uint256 art, uint256 due, address clip, uint256 indexed id);
+        event Bark(bytes32 indexed ilk, address indexed urn, uint256 ink, uint256 art, uint256 due, address clip,
+            uint256 indexed id);
         function bark(bytes32 ilk, address urn, uint256 percent) external;
     }
     interface Kinds {

@@ -16,13 +16,19 @@ sol! {
     #[derive(Debug)]
     struct MarketParams { address loanToken; address collateralToken; address oracle; address irm; uint256 lltv; }
     interface Blue {
-        event Supply(bytes32 indexed id, address indexed caller, address indexed onBehalf, uint256 assets, uint256 shares);
-        event Withdraw(bytes32 indexed id, address caller, address indexed onBehalf, address indexed receiver, uint256 assets, uint256 shares);
-        event Borrow(bytes32 indexed id, address caller, address indexed onBehalf, address indexed receiver, uint256 assets, uint256 shares);
-        event Repay(bytes32 indexed id, address indexed caller, address indexed onBehalf, uint256 assets, uint256 shares);
+        event Supply(bytes32 indexed id, address indexed caller, address indexed onBehalf, uint256 assets,
+            uint256 shares);
+        event Withdraw(bytes32 indexed id, address caller, address indexed onBehalf, address indexed receiver,
+            uint256 assets, uint256 shares);
+        event Borrow(bytes32 indexed id, address caller, address indexed onBehalf, address indexed receiver,
+            uint256 assets, uint256 shares);
+        event Repay(bytes32 indexed id, address indexed caller, address indexed onBehalf, uint256 assets,
+            uint256 shares);
         event SupplyCollateral(bytes32 indexed id, address indexed caller, address indexed onBehalf, uint256 assets);
-        event WithdrawCollateral(bytes32 indexed id, address caller, address indexed onBehalf, address indexed receiver, uint256 assets);
-        event Liquidate(bytes32 indexed id, address indexed caller, address indexed borrower, uint256 repaidAssets, uint256 repaidShares, uint256 seizedAssets, uint256 badDebtAssets, uint256 badDebtShares);
+        event WithdrawCollateral(bytes32 indexed id, address caller, address indexed onBehalf, address indexed receiver,
+            uint256 assets);
+        event Liquidate(bytes32 indexed id, address indexed caller, address indexed borrower, uint256 repaidAssets,
+            uint256 repaidShares, uint256 seizedAssets, uint256 badDebtAssets, uint256 badDebtShares);
         function enableIrm(address irm) external;
         function enableLltv(uint256 lltv) external;
         function setFee(MarketParams params, uint256 fee) external;
@@ -30,14 +36,20 @@ sol! {
         function createMarket(MarketParams params) external;
         function setAuthorization(address authorized, bool isAuthorized) external;
         function accrueInterest(MarketParams params) external;
-        function supply(MarketParams params, uint256 assets, uint256 shares, address onBehalf, bytes data) external returns (uint256 a, uint256 s);
-        function withdraw(MarketParams params, uint256 assets, uint256 shares, address onBehalf, address receiver) external returns (uint256 a, uint256 s);
-        function borrow(MarketParams params, uint256 assets, uint256 shares, address onBehalf, address receiver) external returns (uint256 a, uint256 s);
-        function repay(MarketParams params, uint256 assets, uint256 shares, address onBehalf, bytes data) external returns (uint256 a, uint256 s);
+        function supply(MarketParams params, uint256 assets, uint256 shares, address onBehalf,
+            bytes data) external returns (uint256 a, uint256 s);
+        function withdraw(MarketParams params, uint256 assets, uint256 shares, address onBehalf,
+            address receiver) external returns (uint256 a, uint256 s);
+        function borrow(MarketParams params, uint256 assets, uint256 shares, address onBehalf,
+            address receiver) external returns (uint256 a, uint256 s);
+        function repay(MarketParams params, uint256 assets, uint256 shares, address onBehalf,
+            bytes data) external returns (uint256 a, uint256 s);
         function supplyCollateral(MarketParams params, uint256 assets, address onBehalf, bytes data) external;
         function withdrawCollateral(MarketParams params, uint256 assets, address onBehalf, address receiver) external;
-        function liquidate(MarketParams params, address borrower, uint256 seizedAssets, uint256 repaidShares, bytes data) external returns (uint256 a, uint256 s);
-        function position(bytes32 id, address user) external view returns (uint256 supplyShares, uint128 borrowShares, uint128 collateral);
+        function liquidate(MarketParams params, address borrower, uint256 seizedAssets, uint256 repaidShares,
+            bytes data) external returns (uint256 a, uint256 s);
+        function position(bytes32 id, address user) external view returns (uint256 supplyShares, uint128 borrowShares,
+            uint128 collateral);
     }
     interface Token {
         function setBalance(address account, uint256 amount) external;

@@ -14,7 +14,9 @@ use crate::node;
 const PACKAGE: &str = "@ethereum-attestation-service/eas-contracts";
 
 sol! {
-    struct AttestationRequestData { address recipient; uint64 expirationTime; bool revocable; bytes32 refUID; bytes data; uint256 value; }
+    struct AttestationRequestData {
+        address recipient; uint64 expirationTime; bool revocable; bytes32 refUID; bytes data; uint256 value;
+    }
     struct AttestationRequest { bytes32 schema; AttestationRequestData data; }
     struct RevocationRequestData { bytes32 uid; uint256 value; }
     struct RevocationRequest { bytes32 schema; RevocationRequestData data; }

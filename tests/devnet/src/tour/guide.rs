@@ -158,7 +158,8 @@ mod tests {
     #[test]
     fn long_lists_and_texts_are_cut_and_say_so() {
         let long = json!({ "list": [1, 2, 3, 4], "text": "é".repeat(97), "short": [{ "all": "there" }] });
-        let shown = json!({ "list": [1, 2, "… 2 more"], "text": format!("{}…", "é".repeat(96)), "short": [{ "all": "there" }] });
+        let shown = json!({ "list": [1, 2, "… 2 more"], "text": format!("{}…", "é".repeat(96)),
+            "short": [{ "all": "there" }] });
         assert_eq!(shortened(&long, 0), shown);
         assert_eq!(shortened(&json!([[{ "deep": [1, 2] }]]), 0), json!([[{ "deep": "… 2 entries" }]]));
     }

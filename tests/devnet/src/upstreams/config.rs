@@ -40,9 +40,10 @@ impl Upstreams {
         let (ens, names) = (self.ethereum.ens.registry, self.base.names.registry);
         let _ = writeln!(
             toml,
-            "[names]\nregistries = \
-             [\n{{ provider = \"ens\", chain = 1, registry = \"{ens}\", reverse = \"addr.reverse\" }},\n\
-             {{ provider = \"basename\", chain = {BASE}, registry = \"{names}\", under = \"base.eth\", reverse = \"{BASE_REVERSE}\" }},\n]"
+            "[names]\nregistries = [\n\
+             {{ provider = \"ens\", chain = 1, registry = \"{ens}\", reverse = \"addr.reverse\" }},\n\
+             {{ provider = \"basename\", chain = {BASE}, registry = \"{names}\", under = \"base.eth\", \
+             reverse = \"{BASE_REVERSE}\" }},\n]"
         );
         let (eas, index, attester) = (self.base.eas.service, self.base.index, wallet(ATTESTER));
         toml.push_str("[identity]\nsources = [\n");

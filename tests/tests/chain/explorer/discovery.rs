@@ -26,7 +26,8 @@ use super::holdings::{ETHER, OTHER, Scene, Things, WALLET, factory, mintCall, of
 sol! {
     event Transfer(address indexed from, address indexed to, uint256 value);
     event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
-    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
+    event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids,
+        uint256[] values);
 }
 
 /// Token transfers from or to an address: their number, and the contracts of fungible tokens.

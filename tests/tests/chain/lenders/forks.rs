@@ -23,16 +23,21 @@ use super::{Done, pool, position, reader};
 
 sol! {
     interface Pool {
-        event Supply(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount, uint16 indexed referral);
+        event Supply(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount,
+            uint16 indexed referral);
         event Withdraw(address indexed reserve, address indexed user, address indexed to, uint256 amount);
-        event Borrow(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount, uint8 mode, uint256 rate, uint16 indexed referral);
-        event Repay(address indexed reserve, address indexed user, address indexed repayer, uint256 amount, bool useATokens);
-        event LiquidationCall(address indexed collateralAsset, address indexed debtAsset, address indexed user, uint256 debtToCover, uint256 liquidated, address liquidator, bool receiveAToken);
+        event Borrow(address indexed reserve, address user, address indexed onBehalfOf, uint256 amount, uint8 mode,
+            uint256 rate, uint16 indexed referral);
+        event Repay(address indexed reserve, address indexed user, address indexed repayer, uint256 amount,
+            bool useATokens);
+        event LiquidationCall(address indexed collateralAsset, address indexed debtAsset, address indexed user,
+            uint256 debtToCover, uint256 liquidated, address liquidator, bool receiveAToken);
         function supply(address asset, uint256 amount, address onBehalfOf, uint16 referralCode) external;
         function withdraw(address asset, uint256 amount, address to) external;
         function borrow(address asset, uint256 amount, uint256 mode, uint16 referralCode, address onBehalfOf) external;
         function repay(address asset, uint256 amount, uint256 mode, address onBehalfOf) external;
-        function liquidationCall(address collateralAsset, address debtAsset, address user, uint256 debtToCover, bool receiveAToken) external;
+        function liquidationCall(address collateralAsset, address debtAsset, address user, uint256 debtToCover,
+            bool receiveAToken) external;
     }
     interface Token {
         function mint(address account, uint256 value) external;

@@ -44,7 +44,10 @@ fn agents_are_listed_one_by_one_and_found() {
         let (ada, emil) = (wallet("ada").to_checksum(None), wallet("emil").to_checksum(None));
         let agent =
             |id: u64, owner: &str, metadata: Value| json!({ "agent_id": id, "owner": owner, "metadata": metadata });
-        let elsewhere = |name: &str| json!({ "name": name, "description": format!("{name} is elsewhere"), "image": "ipfs://bafy/a.png" });
+        let elsewhere = |name: &str| {
+            json!({ "name": name, "description": format!("{name} is elsewhere"),
+            "image": "ipfs://bafy/a.png" })
+        };
         let expected = vec![
             agent(
                 1,

@@ -20,7 +20,10 @@ fn every_wrong_request_has_its_row() {
         let service = Service::start(&world.config(&proxy.url, OFTEN, ""));
         let api = service.keyed();
         let detail = |text: &str| json!({ "detail": text });
-        let list = |kind: &str, place: &str, field: &str, msg: &str| json!({ "detail": [{ "type": kind, "loc": [place, field], "msg": msg }] });
+        let list = |kind: &str, place: &str, field: &str, msg: &str| {
+            json!({ "detail": [{ "type": kind,
+            "loc": [place, field], "msg": msg }] })
+        };
         let whole = "Input should be a valid integer, unable to parse string as an integer";
         until(&api, "/api/v2/agents/search?q=one", |body| body["total_results"] == 1).await;
 

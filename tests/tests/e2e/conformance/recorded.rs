@@ -25,7 +25,10 @@ const ROWS: &[(&str, &str, &str, &str)] = &[
         "report-enhanced",
         "POST",
         "/api/v2/report/address/{borrower}",
-        r#"{"name":"My bank","total_asset_usd":10,"total_collateral_usd":5,"total_debt_usd":2,"count_transactions":3,"count_transfers":4}"#,
+        concat!(
+            r#"{"name":"My bank","total_asset_usd":10,"total_collateral_usd":5,"total_debt_usd":2,"#,
+            r#""count_transactions":3,"count_transfers":4}"#
+        ),
     ),
     ("report-enhanced-without-name", "POST", "/api/v2/report/address/{borrower}", r#"{"total_asset_usd":10}"#),
     ("report-enhanced-negative", "POST", "/api/v2/report/address/{borrower}", r#"{"name":"x","total_asset_usd":-1}"#),
@@ -65,7 +68,8 @@ fn every_row_of_scores_and_reports_is_as_recorded() {
                 headers.extend(value.map(|value| (header.to_owned(), fixed(value))));
             }
             let found = json!({
-                "request": format!("{method} {path}"), "body": body, "status": answer.status.as_u16(), "headers": headers,
+                "request": format!("{method} {path}"), "body": body, "status": answer.status.as_u16(),
+                "headers": headers,
                 "answer": steady(answer.json(), ""),
             });
             let found = serde_json::to_string_pretty(&found).expect("JSON") + "\n";

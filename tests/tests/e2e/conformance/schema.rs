@@ -174,7 +174,8 @@ fn what_does_not_fit_is_found() {
     use serde_json::json;
     let components = json!({
         "Part": { "type": "object", "properties": { "a": { "type": "integer", "minimum": 3 } }, "required": ["a"] },
-        "Whole": { "allOf": [{ "$ref": "#/components/schemas/Part" }, { "type": "object", "properties": { "b": { "type": ["string", "null"], "format": "date-time" } } }] },
+        "Whole": { "allOf": [{ "$ref": "#/components/schemas/Part" },
+            { "type": "object", "properties": { "b": { "type": ["string", "null"], "format": "date-time" } } }] },
     });
     let components = Arc::new(components.as_object().cloned().unwrap_or_default());
     let whole = Schema::new(&json!({ "$ref": "#/components/schemas/Whole" }), &components);
@@ -195,7 +196,8 @@ fn what_does_not_fit_is_found() {
     );
     assert_eq!(either.errors(&json!(["x"])), Vec::<String>::new());
     assert_eq!(either.errors(&json!(["y"])).len(), 1);
-    let table = json!({ "type": "object", "additionalProperties": { "type": "integer" }, "propertyNames": { "type": "string" } });
+    let table = json!({ "type": "object", "additionalProperties": { "type": "integer" },
+        "propertyNames": { "type": "string" } });
     let table = Schema::new(&table, &components);
     assert_eq!(table.errors(&json!({ "a": 1, "b": 2 })), Vec::<String>::new());
     assert_eq!(table.errors(&json!({ "a": 1, "b": "2" })).len(), 1);

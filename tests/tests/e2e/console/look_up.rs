@@ -158,7 +158,8 @@ fn a_list_of_wallets_is_scored_and_nothing_is_cut_off_on_any_screen() {
             { "upload": ["#table", table] }, { "wait": "text=2 found" },
             { "fill": ["#list", format!("name;wallet\nann;{ONE}\nben;{four}\n{ONE}\n")] },
             { "click": "form.stack button.main" }, { "wait": "tbody tr + tr" },
-            { "text": ["sorted", "tbody"] }, { "click": "thead th:nth-child(2) button" }, { "text": ["turned", "tbody"] },
+            { "text": ["sorted", "tbody"] }, { "click": "thead th:nth-child(2) button" },
+            { "text": ["turned", "tbody"] },
             { "save": ["saved", "text=Save as CSV"] },
         ]);
         let views = json!([

@@ -148,7 +148,8 @@ async fn without_a_chain_no_route_answers_and_none_costs_anything() {
     assert_eq!((enhanced.status, &enhanced.json()["code"]), (502, &json!("no_chain")));
     for rest in ["/chain/137", "/chain/137/summary"] {
         let answer = server.send_as_reader("GET", &report(ONE, rest), None).await;
-        let expected = json!({ "detail": "Chain 137 is not configured on this server; its operator can add it", "code": "chain_not_configured" });
+        let expected = json!({ "detail": "Chain 137 is not configured on this server; its operator can add it",
+            "code": "chain_not_configured" });
         assert_eq!((answer.status, answer.json()), (502, expected));
     }
     // The reader has three units. Four addresses cost more, whatever their result is.

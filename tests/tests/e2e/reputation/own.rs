@@ -16,7 +16,8 @@ use crate::run;
 
 sol! {
     #![sol(all_derives)]
-    function giveFeedback(uint256 agentId, int128 value, uint8 valueDecimals, string tag1, string tag2, string endpoint, string feedbackURI, bytes32 feedbackHash) external;
+    function giveFeedback(uint256 agentId, int128 value, uint8 valueDecimals, string tag1, string tag2, string endpoint,
+        string feedbackURI, bytes32 feedbackHash) external;
     function getClients(uint256 agentId) external view returns (address[] clients);
     function getLastIndex(uint256 agentId, address client) external view returns (uint64 index);
 }
@@ -38,7 +39,8 @@ fn the_feedback_of_the_service_itself_counts_whole() {
                 feedbackHash: Default::default(),
             };
             let data = Bytes::from(call.abi_encode());
-            let sent = json!({ "from": world.signer.address(), "to": world.reputation, "data": data, "gas": "0x80000", "gasPrice": "0x0" });
+            let sent = json!({ "from": world.signer.address(), "to": world.reputation, "data": data, "gas": "0x80000",
+                "gasPrice": "0x0" });
             world.rpc("eth_sendTransaction", json!([sent])).await;
         }
         world.rpc("evm_mine", json!([])).await;

@@ -55,7 +55,8 @@ fn who_may_submit_may_follow_it_and_see_what_it_cost() {
         let expected = json!({
             "name": "submitter", "scopes": ["submit"], "limit": 15, "used": 10, "left": 5, "rate": null,
             "costs": {
-                "score": 1, "attestation": 1, "report": 1, "sandbox": 0, "models": 0, "agents": 0, "status": 0, "submission": 10, "usage": 0, "admin": 0
+                "score": 1, "attestation": 1, "report": 1, "sandbox": 0, "models": 0, "agents": 0, "status": 0,
+                "submission": 10, "usage": 0, "admin": 0
             }
         });
         assert_eq!(usage, expected);
@@ -100,7 +101,8 @@ fn a_registry_that_cannot_be_read_and_one_that_is_not_there_are_told_apart() {
         let none = Service::start(&sandbox_config(&plugins()));
         for path in ["/api/v2/agents/1/reputation", "/api/v2/reputation/1"] {
             let answer = api.post(path, &json!({ "address": subject(1) })).await;
-            let unread = json!({ "detail": "Failed to read from the Identity Registry contract", "code": "registry_unreadable" });
+            let unread = json!({ "detail": "Failed to read from the Identity Registry contract",
+                "code": "registry_unreadable" });
             assert_eq!(answer.expect(502), unread, "{path}");
             assert!(answer.headers.contains_key("retry-after"), "{path}");
             let answer = none.keyed().post(path, &json!({ "address": subject(1) })).await.expect(502);

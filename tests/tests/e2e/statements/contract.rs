@@ -22,7 +22,9 @@ use super::{
 
 sol! {
     struct Statement { address recipient; uint64 time; uint64 expirationTime; bytes data; bytes32 salt; }
-    struct Policy { address eas; bytes32 easVersion; address signer; uint16 minimumScore; uint64 maximumAge; bytes32 modelDigest; }
+    struct Policy {
+        address eas; bytes32 easVersion; address signer; uint16 minimumScore; uint64 maximumAge; bytes32 modelDigest;
+    }
     function open(Statement statement, bytes signature) external returns (uint256 limit);
     function checked(Statement statement, bytes signature, Policy policy) external view returns (uint256);
     function bare(Statement statement, bytes signature, Policy policy) external view returns (uint256);
@@ -38,7 +40,9 @@ sol! {
     function register(string schema, address resolver, bool revocable) external returns (bytes32);
     struct SchemaRecord { bytes32 uid; address resolver; bool revocable; string schema; }
     function getSchema(bytes32 uid) external view returns (SchemaRecord);
-    struct AttestationRequestData { address recipient; uint64 expirationTime; bool revocable; bytes32 refUID; bytes data; uint256 value; }
+    struct AttestationRequestData {
+        address recipient; uint64 expirationTime; bool revocable; bytes32 refUID; bytes data; uint256 value;
+    }
     struct AttestationRequest { bytes32 schema; AttestationRequestData data; }
     function attest(AttestationRequest request) external payable returns (bytes32);
     function timestamp(bytes32 data) external returns (uint64);

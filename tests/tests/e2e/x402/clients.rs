@@ -24,8 +24,10 @@ fn what_is_asked_for_stands_in_both_versions() {
                 let asked = api.post(path, &json!({ "address": subject(1) })).await;
                 let body = asked.expect(402);
                 let accepts = json!([{
-                    "scheme": "exact", "network": "base", "maxAmountRequired": "100000", "asset": USDC.to_string(), "payTo": till.pay_to.to_string(),
-                    "resource": format!("https://assay.example/api{path}"), "mimeType": "application/json", "maxTimeoutSeconds": 300,
+                    "scheme": "exact", "network": "base", "maxAmountRequired": "100000", "asset": USDC.to_string(),
+                    "payTo": till.pay_to.to_string(),
+                    "resource": format!("https://assay.example/api{path}"), "mimeType": "application/json",
+                    "maxTimeoutSeconds": 300,
                     "description": "Submission of an agent's reputation to the ERC-8004 Reputation Registry",
                     "extra": { "name": "USD Coin", "version": "2" }
                 }]);
@@ -42,7 +44,8 @@ fn what_is_asked_for_stands_in_both_versions() {
                 assert_eq!(
                     required["accepts"],
                     json!([{
-                        "scheme": "exact", "network": "eip155:8453", "amount": "100000", "asset": USDC.to_string(), "payTo": till.pay_to.to_string(),
+                        "scheme": "exact", "network": "eip155:8453", "amount": "100000", "asset": USDC.to_string(),
+                        "payTo": till.pay_to.to_string(),
                         "maxTimeoutSeconds": 300, "extra": { "name": "USD Coin", "version": "2" }
                     }])
                 );

@@ -127,7 +127,8 @@ impl Api {
             PriceApi::Coingecko => coingecko::url(&self.root, slug, tokens),
         };
         let started = Instant::now();
-        let span = tracing::info_span!(target: TRACE, "ask for prices", otel.kind = "client", assay.api = self.kind.as_str(), assay.outcome = Empty);
+        let span = tracing::info_span!(target: TRACE, "ask for prices", otel.kind = "client",
+            assay.api = self.kind.as_str(), assay.outcome = Empty);
         let answer =
             timeout(TIMEOUT, self.get(url)).instrument(span.clone()).await.unwrap_or(Err(Fault::TimedOut(TIMEOUT)));
         let stated = answer.and_then(|body| {

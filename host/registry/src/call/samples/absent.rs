@@ -19,7 +19,8 @@ macro_rules! without {
 }
 
 static V1: [&[Removal]; 3] = [
-    without!(chains, "chains": first_transaction, last_transaction, transfers, counterparties, active_days, active_hours,
+    without!(chains, "chains": first_transaction, last_transaction, transfers, counterparties, active_days,
+        active_hours,
         median_gap),
     without!(markets, "markets": market, supply, withdraw, borrow, repay, liquidation, first_event, last_event,
         last_liquidation),

@@ -309,7 +309,11 @@ proptest! {
         for (pick, tag, pass) in picks {
             at += pass;
             let mut event = events().swap_remove(pick);
-            if let Event::Signed { tag: of, .. } | Event::Replaced { tag: of, .. } | Event::Landed { tag: of, .. } | Event::NonceSpent { tag: of, .. } = &mut event {
+            if let Event::Signed { tag: of, .. }
+            | Event::Replaced { tag: of, .. }
+            | Event::Landed { tag: of, .. }
+            | Event::NonceSpent { tag: of, .. } = &mut event
+            {
                 *of = Tag::ALL[tag];
             }
             let Some(next) = step(&record, event.clone(), after(at), HOUR) else { continue };
@@ -322,8 +326,10 @@ proptest! {
                 prop_assert!(before.slot.is_none() || now.slot.is_some() || spent, "{event:?}");
             }
             let live = next.feedback.iter().any(|feedback| feedback.slot.is_some() && feedback.landed.is_none());
-            prop_assert!(next.stage != Stage::Failed || (!live && next.error.is_some()), "failed with a transaction under way");
-            prop_assert!(next.stage != Stage::Confirmed || next.feedback.iter().all(|feedback| feedback.landed.is_some()));
+            prop_assert!(next.stage != Stage::Failed || (!live && next.error.is_some()),
+                "failed with a transaction under way");
+            let all_landed = next.feedback.iter().all(|feedback| feedback.landed.is_some());
+            prop_assert!(next.stage != Stage::Confirmed || all_landed);
             prop_assert_eq!(&next.payer, &record.payer);
             record = next;
         }
