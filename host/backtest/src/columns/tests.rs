@@ -142,8 +142,8 @@ fn a_damaged_table_ends_in_words() {
 #[test]
 fn positions_and_events_come_back_from_a_table_and_may_be_absent() {
     let market = r#"{"chain_id":1,"protocol":"a lender of tomorrow","market":null,"coverage":"complete",
-        "feeds_score":true,"supply":1,"withdraw":null,"borrow":1,"repay":0,"liquidation":0,"first_event":1,"last_event":2,
-        "last_liquidation":null,"supplied_usd":10.5,"borrowed_usd":3"#;
+        "feeds_score":true,"supply":1,"withdraw":null,"borrow":1,"repay":0,"liquidation":0,"first_event":1,
+        "last_event":2,"last_liquidation":null,"supplied_usd":10.5,"borrowed_usd":3"#;
     let details = r#""events_coverage":"partial","liquidation_days":0,
         "events":[{"time":2,"kind":"borrow","usd":3.25,"class":"stablecoin"},{"time":1,"kind":"supply","class":null}],
         "dollars":{"borrow":3.25,"repay":0},

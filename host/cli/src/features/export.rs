@@ -191,7 +191,10 @@ impl Rows {
     fn line(&self, mut record: Record, snapshot: &assay_domain::Snapshot) -> Result<String, String> {
         if let Some(Then { moment, blocks, indexed, label }) = &self.then {
             record.cluster = Some(snapshot.address.to_checksum(None));
-            let block = |PastBlock { chain, block }: &PastBlock| json!({ "chain_id": chain, "number": block.number, "hash": block.hash });
+            let block = |past: &PastBlock| {
+                let (number, hash) = (past.block.number, past.block.hash);
+                json!({ "chain_id": past.chain, "number": number, "hash": hash })
+            };
             record.other.insert("blocks".to_owned(), blocks.iter().map(block).collect());
             let of_chain = |chain: &assay_domain::ChainSnapshot| {
                 chain.unread.iter().map(|unread| unread.on(chain.chain_id)).collect::<Vec<_>>()

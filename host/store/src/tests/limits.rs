@@ -69,7 +69,7 @@ async fn a_request_is_counted_and_paid_for_in_one_write() {
     let paid = |(admission, take): &Metered| {
         matches!((admission, take), (Admission::Allowed { .. }, Some(Take::Taken { .. })))
     };
-    let refused = |(admission, take): &Metered| matches!((admission, take), (Admission::Refused { wait }, None) if !wait.is_zero());
+    let refused = |result: &Metered| matches!(result, (Admission::Refused { wait }, None) if !wait.is_zero());
     let count = |what: fn(&Metered) -> bool| all.iter().filter(|one| what(one)).count();
     assert_eq!((count(paid), count(refused)), (20, 40));
     assert_eq!(hosts[0].get(&number("units")).await.unwrap(), Some(60));
