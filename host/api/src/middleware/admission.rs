@@ -11,7 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{origin::origin, rate};
+use super::{origin::origin, rate_refusal};
 use crate::{
     ApiError, App,
     call::{Bill, Call},
@@ -41,7 +41,7 @@ pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Req
         admitted.caller = Ok(Caller::guest().into());
     }
     let counted = admitted.counted;
-    let mut response = if let Some(refusal) = counted.and_then(rate::refusal) {
+    let mut response = if let Some(refusal) = counted.and_then(rate_refusal::refusal) {
         refusal.into_response()
     } else if let Ok(_permit) = app.request_permits.try_acquire() {
         enter(&app, route, admitted, request, next).await
@@ -50,7 +50,7 @@ pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Req
         ApiError::busy().into_response()
     };
     if let Some(counted) = counted {
-        rate::add_headers(response.headers_mut(), counted);
+        rate_refusal::add_headers(response.headers_mut(), counted);
     }
     response
 }

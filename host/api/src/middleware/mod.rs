@@ -6,7 +6,7 @@ mod guard;
 mod identify;
 mod measure;
 mod origin;
-mod rate;
+mod rate_refusal;
 
 use axum::{
     Router,
@@ -23,7 +23,7 @@ use measure::Handles;
 /// Marks the responses of a sandbox.
 const SANDBOX: HeaderName = HeaderName::from_static("x-assay-sandbox");
 
-pub(super) use rate::refused_for;
+pub(super) use rate_refusal::refused_for;
 
 /// The layers of one route, outermost first.
 pub(super) fn around_route(handler: MethodRouter<App>, route: Route, app: &App) -> MethodRouter<App> {

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use tracing::{Instrument, field::Empty};
 use url::Url;
 
-use super::answer::{self, Refusal};
+use super::{Refusal, answer};
 use crate::config::ExplorerLimits;
 use assay_domain::ChainId;
 use assay_evm::{endpoint::Http, redact::Redact};

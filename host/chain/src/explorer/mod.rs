@@ -7,6 +7,7 @@ mod host;
 mod indexed;
 mod logs;
 mod pages;
+mod refusal;
 mod row;
 
 use std::{
@@ -18,9 +19,9 @@ use std::{
 use serde_json::Value;
 use url::Url;
 
-pub(super) use answer::Refusal;
 pub(super) use indexed::ExplorerLogs;
 pub(super) use pages::Pages;
+pub(super) use refusal::Refusal;
 pub(super) use row::Row;
 
 use crate::config::{ChainConfig, ExplorerLimits};

@@ -7,8 +7,8 @@ mod expect;
 mod inspect;
 mod oci;
 mod outcomes;
-mod script;
 mod sign;
+mod toolchain;
 mod trial;
 mod workshop;
 

@@ -106,7 +106,7 @@ pub fn build(folder: &Path, How { accept, fuse, expect, features }: How) -> Resu
     } else if folder.join("Cargo.toml").is_file() {
         component(&cargo(&folder)?)?
     } else if let Some(script) = Script::of(&folder) {
-        component(&script::built(script, &folder, fuse)?)?
+        component(&toolchain::built(script, &folder, fuse)?)?
     } else {
         let sources = format!("{DECLARATION}, Cargo.toml, model.js nor model.py");
         return Err(Failure::no(format!("{} has neither {sources}", folder.display())));

@@ -8,6 +8,7 @@ mod pace;
 mod permits;
 mod queue;
 mod status;
+mod waiting;
 
 use std::{
     sync::atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -25,6 +26,7 @@ use exchange::refused;
 use health::Health;
 use permits::{Held, Permits};
 use queue::{Queue, TooManyCalls, Turn};
+use waiting::Waiting;
 
 pub use answer::Answer;
 pub use queue::Rank;
@@ -72,22 +74,6 @@ pub struct Endpoint {
     answered: AtomicU64,
     log_ceiling: AtomicU64,
     batch_ceiling: AtomicUsize,
-}
-
-/// Counts a waiting request until it proceeds or is dropped.
-struct Waiting<'a>(&'a Gauge);
-
-impl<'a> Waiting<'a> {
-    fn count(gauge: &'a Gauge) -> Self {
-        gauge.increment(1.0);
-        Self(gauge)
-    }
-}
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.decrement(1.0);
-    }
 }
 
 impl Endpoint {

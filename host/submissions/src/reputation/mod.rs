@@ -11,7 +11,9 @@ mod document;
 mod effects;
 mod estimate;
 mod factory;
-mod losses;
+mod lost_gas;
+mod lost_nonce;
+mod no_new_block;
 mod notices;
 mod on_chain;
 mod own;
@@ -42,14 +44,14 @@ use crate::x402::{
 use assay_access::records::{self as access, Payer};
 use assay_domain::Tag;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
-use losses::Loss;
+use lost_gas::Loss;
 use records::{Stage, SubmissionRecord};
 use step::step;
 
 pub use appraiser::{Appraiser, NoAppraisal};
 pub use effects::{Client, Effects, OnChain};
 pub use factory::SubmissionFactory;
-pub use losses::{Barred, Limits};
+pub use lost_gas::{Barred, Limits};
 pub use notices::{Notices, Waiting};
 pub use on_chain::by_registry;
 pub use own::{OwnPage, OwnQuery};

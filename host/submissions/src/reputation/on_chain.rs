@@ -4,38 +4,34 @@
 //! and a replacement can never be mined beside it. A tag gets another nonce only after the first one was used without
 //! feedback, with enough confirmations, and the registry, which counts what it receives, does not have the feedback.
 
-use std::time::Duration;
-
 use chrono::Utc;
 
 use super::{
     Barred, Event, OnChain, Reputation,
+    no_new_block::silence,
     records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
     step::SpentBy,
 };
 use crate::{
-    feedback::{Feedback, FeedbackRegistry, GivenFeedback, give_call, registry_reason},
+    feedback::{Feedback, FeedbackRegistry, give_call, registry_reason},
     x402::records::PaymentRecord,
 };
-use assay_domain::{Tag, Time};
 use assay_outbox::{
-    nonce::{Ended, LandedRecord, Next, NonceRecord, Outbox, Round, TransactionCall, Unopened},
-    sender::{SenderError, TransactionStatus},
+    nonce::{Ended, Next, NonceRecord, Outbox, Round, TransactionCall, Unopened},
+    sender::SenderError,
 };
 use assay_store::{Lease, Lost};
 
 /// Maximum gas of one feedback, which takes about 200,000.
 const MOST_GAS: u64 = 1_000_000;
-/// Time without a new block after which a waiting submission says so.
-const SILENCE: Duration = Duration::from_secs(60);
 
 /// One look at the chain, and the work that follows from it.
 pub(super) struct Look<'a> {
     reputation: &'a Reputation,
-    registry: &'a FeedbackRegistry,
-    outbox: &'a Outbox,
+    pub(super) registry: &'a FeedbackRegistry,
+    pub(super) outbox: &'a Outbox,
     lease: &'a Lease,
-    round: Round<'a>,
+    pub(super) round: Round<'a>,
 }
 
 /// The result of one step about a tag: the chain's failure inside, the loss of lease or store outside.
@@ -51,7 +47,7 @@ impl<'a> Look<'a> {
         payments: Vec<PaymentRecord>,
     ) -> Result<(), Lost> {
         let of_payments = payments.iter().filter_map(|payment| payment.slot.as_ref());
-        let mut round = match outbox.look(slots(&records).chain(of_payments)).await {
+        let mut round = match outbox.look(nonces(&records).chain(of_payments)).await {
             Ok(round) => round,
             Err(error) => {
                 for record in &records {
@@ -76,7 +72,7 @@ impl<'a> Look<'a> {
 }
 
 /// The nonces whose outcome is not final.
-fn slots(records: &[SubmissionRecord]) -> impl Iterator<Item = &NonceRecord> {
+pub(super) fn nonces(records: &[SubmissionRecord]) -> impl Iterator<Item = &NonceRecord> {
     let open = records.iter().flat_map(|record| &record.feedback).filter(|feedback| feedback.landed.is_none());
     open.filter_map(|feedback| feedback.slot.as_ref())
 }
@@ -207,88 +203,12 @@ impl Look<'_> {
     }
 }
 
-/// Why transactions that were sent long ago are not mined: there is no new block.
-fn silence(record: &SubmissionRecord, head_since: Time, now: Time) -> Option<String> {
-    let sent =
-        slots(std::slice::from_ref(record)).filter_map(|slot| slot.signed.last()).map(|signed| signed.at).max()?;
-    let quiet = now.signed_duration_since(sent.max(head_since)).to_std().unwrap_or_default();
-    (quiet >= SILENCE).then(|| {
-        format!(
-            "The node shows no new block since {}; the transactions are sent and wait for one",
-            head_since.format("%F %T UTC")
-        )
-    })
-}
-
 /// Where the document is.
-fn uri(document: &DocumentRecord) -> String {
+pub(super) fn uri(document: &DocumentRecord) -> String {
     format!("ipfs://{}", document.cid)
 }
 
 /// Why nothing is submitted that the registry would revert.
 pub fn by_registry(reason: &str) -> String {
     format!("the Reputation Registry refuses the feedback: {reason}")
-}
-
-impl Look<'_> {
-    /// What the registry says about the tag; `None` if it does not say.
-    pub(super) async fn without_receipt(
-        &self,
-        record: &SubmissionRecord,
-        tag: Tag,
-        nonce: u64,
-    ) -> Result<Option<Event>, SenderError> {
-        let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
-        let view = self.round.view();
-        let GivenFeedback::Complete(given) =
-            self.registry.since(record.agent_id, start.block, start.given, view.settled).await?
-        else {
-            return Ok(None);
-        };
-        let uri = uri(document);
-        let ours = given.iter().find(|one| one.tag == tag.as_str() && one.uri == uri && one.hash == document.hash);
-        let Some(ours) = ours else {
-            metrics::counter!("assay_nonces_lost_total").increment(1);
-            tracing::warn!(submission = %record.id, nonce, "a foreign transaction has used a nonce of the account");
-            return Ok(Some(Event::NonceSpent { tag, nonce, by: SpentBy::Foreign }));
-        };
-        let statuses = self.outbox.sender().statuses(view, &[ours.transaction]).await?;
-        Ok(match statuses.first() {
-            Some(TransactionStatus::Mined { block, gas_used, settled: true, .. }) => {
-                let landed = LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used };
-                Some(Event::Landed { tag, landed })
-            }
-            _ => None,
-        })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::reputation::{document, sample};
-    use assay_domain::{B256, time_from_unix};
-    use assay_outbox::nonce::SignedRecord;
-
-    #[test]
-    fn a_submission_says_that_there_is_no_new_block_after_a_minute() {
-        let mut record = sample::pending();
-        record.feedback = document::feedback(&record, &sample::scores(), &document::Beside::default()).unwrap();
-        let said = |record: &SubmissionRecord, head, now| silence(record, time_from_unix(head), time_from_unix(now));
-        assert_eq!(said(&record, 0, 1_000), None, "nothing is sent");
-        let signed = SignedRecord {
-            hash: B256::ZERO,
-            raw: alloy::primitives::Bytes::new(),
-            max_fee: 1,
-            priority_fee: 1,
-            at: time_from_unix(1_000),
-            cancels: false,
-        };
-        record.feedback[0].slot = Some(NonceRecord { nonce: 0, signed: vec![signed] });
-        assert_eq!(said(&record, 100, 1_059), None, "sent less than a minute ago");
-        assert_eq!(said(&record, 1_030, 1_089), None, "a block came less than a minute ago");
-        let words = said(&record, 1_030, 1_090).unwrap();
-        assert!(words.contains("since 1970-01-01 00:17:10 UTC"), "{words}");
-        assert_eq!(said(&record, 1_030, 2_000), Some(words), "the words stay the same");
-    }
 }

@@ -1,0 +1,47 @@
+//! A nonce that is used and of whose transactions none has a receipt: the registry says whether the feedback was given.
+
+use super::{
+    Event,
+    on_chain::{Look, uri},
+    records::SubmissionRecord,
+    step::SpentBy,
+};
+use crate::feedback::GivenFeedback;
+use assay_domain::Tag;
+use assay_outbox::{
+    nonce::LandedRecord,
+    sender::{SenderError, TransactionStatus},
+};
+
+impl Look<'_> {
+    /// What the registry says about the tag; `None` if it does not say.
+    pub(super) async fn without_receipt(
+        &self,
+        record: &SubmissionRecord,
+        tag: Tag,
+        nonce: u64,
+    ) -> Result<Option<Event>, SenderError> {
+        let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
+        let view = self.round.view();
+        let GivenFeedback::Complete(given) =
+            self.registry.since(record.agent_id, start.block, start.given, view.settled).await?
+        else {
+            return Ok(None);
+        };
+        let uri = uri(document);
+        let ours = given.iter().find(|one| one.tag == tag.as_str() && one.uri == uri && one.hash == document.hash);
+        let Some(ours) = ours else {
+            metrics::counter!("assay_nonces_lost_total").increment(1);
+            tracing::warn!(submission = %record.id, nonce, "a foreign transaction has used a nonce of the account");
+            return Ok(Some(Event::NonceSpent { tag, nonce, by: SpentBy::Foreign }));
+        };
+        let statuses = self.outbox.sender().statuses(view, &[ours.transaction]).await?;
+        Ok(match statuses.first() {
+            Some(TransactionStatus::Mined { block, gas_used, settled: true, .. }) => {
+                let landed = LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used };
+                Some(Event::Landed { tag, landed })
+            }
+            _ => None,
+        })
+    }
+}
