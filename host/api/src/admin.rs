@@ -62,7 +62,10 @@ pub(crate) struct Component(Vec<u8>);
 /// again is not an error.
 #[utoipa::path(
     post, path = "/api/v2/admin/models", tag = "admin", operation_id = "add_model",
-    request_body(content = inline(Component), content_type = "application/octet-stream", description = "A component, or a core module as cargo builds it"),
+    request_body(
+        content = inline(Component), content_type = "application/octet-stream",
+        description = "A component, or a core module as cargo builds it",
+    ),
     responses(
         (status = 201, description = "It is on the shelf", body = ReferenceBody),
         responses::Upload, responses::Keyed,

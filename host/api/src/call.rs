@@ -1,5 +1,5 @@
-//! An admitted call, as middleware and extractors share it, and its cost as response headers: `Assay-Units-Cost`, and for a
-//! metered key `Assay-Units-Left`.
+//! An admitted call, shared by middleware and extractors, and its cost as response headers: `Assay-Units-Cost`, and
+//! `Assay-Units-Left` for a metered key.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -14,12 +14,12 @@ use assay_access::{AccessError, Caller, Prepaid, Price};
 const COST: HeaderName = HeaderName::from_static("assay-units-cost");
 const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
 
-/// What is known of a request once it is admitted; the extractors read it.
+/// An admitted request, for the extractors.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub caller: Result<Arc<Caller>, AccessError>,
     pub price: Option<Price>,
-    /// The units of the call, where they were reserved with its count.
+    /// The units of the call, if they were reserved in the write that counted it.
     pub prepaid: Option<Prepaid>,
     pub bill: Bill,
     pub body: BodyLimit,
@@ -29,7 +29,7 @@ impl Call {
     /// The caller, with the price of the call.
     ///
     /// # Errors
-    /// [`AccessError`] for anything but a known key that may make this call.
+    /// [`AccessError`] unless the key is known and may make this call.
     pub(crate) fn caller(&self) -> Result<(&Arc<Caller>, Price), AccessError> {
         let price = self.price.ok_or(AccessError::MissingOrInvalid)?;
         let caller = self.caller.as_ref().map_err(AccessError::clone)?;
@@ -57,7 +57,7 @@ impl Bill {
         *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
     }
 
-    /// The server ends the request without the handler's answer, so it costs nothing.
+    /// Records that the server ends the request without the handler's answer, so it costs nothing.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Relaxed);
     }

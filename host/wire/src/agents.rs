@@ -11,7 +11,10 @@ use assay_domain::{Agent, AgentMetadata, AgentReputation, TagSummary};
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Agent, example = json!({
     "agent_id": 1, "owner": "0x9ce7082814bDA389F3ba548BDf2626006279569c",
-    "metadata": { "name": "Lender", "description": "Lends to other agents", "image": "ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi" }
+    "metadata": {
+        "name": "Lender", "description": "Lends to other agents",
+        "image": "ipfs://bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi"
+    }
 }))]
 pub struct AgentBody {
     /// The ERC-721 token id.

@@ -294,7 +294,8 @@ pub struct NotApplicable {
 impl NotApplicable {
     pub const DEFAULTS: Self = Self {
         status: "not_applicable",
-        reason: "Loans on these protocols are overcollateralized: collateral is liquidated before a borrower can default",
+        reason: "Loans on these protocols are overcollateralized: collateral is liquidated before a borrower can \
+                 default",
     };
     pub(crate) const DELINQUENCIES: Self = Self {
         status: "not_applicable",

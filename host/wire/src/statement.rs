@@ -81,7 +81,10 @@ pub(crate) struct SourceBody {
 /// The accounts that sign statements of this server.
 #[derive(ToSchema)]
 #[schema(as = AttestationSigners, example = json!({
-    "schema": { "uid": "0x…", "text": "uint16 score,…", "resolver": "0x0000000000000000000000000000000000000000", "revocable": false },
+    "schema": {
+        "uid": "0x…", "text": "uint16 score,…", "resolver": "0x0000000000000000000000000000000000000000",
+        "revocable": false
+    },
     "contract": "0x4200000000000000000000000000000000000021", "contract_version": "1.0.1", "chain_id": 8453,
     "signers": [{ "address": "0xd8da6bf26964af9d7eed9e03e53415d37aa96045", "revoked": false }]
 }))]

@@ -20,7 +20,10 @@ use assay_scoring::{MOST_VERSIONS, SkipReason, Skipped, reading::moment};
 /// `include_factors`, false by default.
 pub(crate) struct IncludeFactors(pub bool);
 
-parameters!(IncludeFactors: optional::<bool>("include_factors", "Also explain each score by its factors, and by what its model claims of such wallets"));
+parameters!(IncludeFactors: optional::<bool>(
+    "include_factors",
+    "Also explain each score by its factors, and by what its model claims of such wallets",
+));
 
 impl FromRequestParts<App> for IncludeFactors {
     type Rejection = ApiError;
@@ -35,8 +38,8 @@ impl FromRequestParts<App> for IncludeFactors {
     }
 }
 
-/// `address`, a comma-separated list: the items that are addresses, each once, in their order; at least one, at most
-/// `http.max_addresses`; and the other items, each once.
+/// `address`, a comma-separated list: the distinct addresses in order, 1 to `http.max_addresses`, and the distinct
+/// invalid items.
 pub(crate) struct AddressList(pub Vec<Address>, pub Vec<Skipped>);
 
 parameters!(AddressList: limited(
@@ -48,8 +51,8 @@ parameters!(AddressList: limited(
     |schema| schema.min_length = Some(1),
 ));
 
-/// `address`, a comma-separated list: the items that are addresses or names, each once, in their order; at least one,
-/// at most `http.max_addresses`; and the other items, each once.
+/// `address`, a comma-separated list: the distinct addresses and names in order, 1 to `http.max_addresses`, and the
+/// distinct invalid items.
 pub(crate) struct SubjectList(pub Vec<Subject>, pub Vec<Skipped>);
 
 parameters!(SubjectList: limited(
@@ -90,7 +93,7 @@ impl FromRequestParts<App> for Asked {
     }
 }
 
-/// `tag`: the tag whose feedback document is requested; the first of the submission by default.
+/// `tag`: the tag whose feedback document is requested; the submission's first by default.
 pub(crate) struct AskedTag(pub Option<Tag>);
 
 parameters!(AskedTag: limited(
@@ -108,7 +111,7 @@ impl FromRequestParts<App> for AskedTag {
     }
 }
 
-/// `versions`, a comma-separated list, each once, in their order; empty by default.
+/// `versions`, a comma-separated list: the distinct versions in order; empty by default.
 pub(crate) struct Versions(pub Vec<ModelVersion>);
 
 parameters!(Versions: limited(
@@ -117,7 +120,7 @@ parameters!(Versions: limited(
     |schema| schema.pattern = Some(VERSIONS.to_owned()),
 ));
 
-// With at most seven digits a number, no version is longer than `ModelVersion::MAX_LEN`.
+// With at most seven digits per number, no version is longer than `ModelVersion::MAX_LEN`.
 const VERSIONS: &str = r"^[0-9]{1,7}(\.[0-9]{1,7}){1,3}(,[0-9]{1,7}(\.[0-9]{1,7}){1,3}){0,7}$";
 
 impl FromRequestParts<App> for Versions {
@@ -169,16 +172,18 @@ impl FromRequestParts<App> for Window {
     }
 }
 
-/// `from`, `to` and `every`: moments in the past, in Unix seconds, the oldest first.
+/// `from`, `to` and `every`: moments in the past, in Unix seconds, oldest first.
 pub(crate) struct Moments(pub Vec<u64>);
 
-parameters!(Moments: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by default")
-    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; the start of the day by default"),
+parameters!(Moments:
+    optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by default")
+        .example(Some("2026-01-01".into())),
+    optional::<String>("to", "Last moment, at least an hour ago; the start of the day by default"),
     optional::<String>("every", "Days between two moments, such as 7d; 30d by default").example(Some("30d".into())));
 
-/// Most moments of one request.
+/// Maximum number of moments in one request.
 const MOST_MOMENTS: usize = 60;
-/// A younger block may not be final.
+/// Minimum age of a moment, in seconds: a younger block may not be final.
 const SETTLED: u64 = 3_600;
 const DAY: u64 = 86_400;
 
@@ -232,17 +237,17 @@ impl FromRequestParts<App> for AsOf {
     }
 }
 
-/// The longest window: one year.
+/// Longest window: one year.
 const MOST_HOURS: u64 = 8_760;
 
 fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
     ApiError::invalid(vec![Violation::refused(Location::Query, field, why)])
 }
 
-/// Most characters of an invalid item that an answer repeats.
+/// Maximum number of characters of an invalid item in an answer.
 const MOST_REPEATED: usize = 100;
 
-/// The valid items of `address`, and the others, each once. Only valid items count against the limit.
+/// The distinct valid items of `address`, and the distinct others. Only valid items count against the limit.
 fn list<T: PartialEq>(
     parts: &Parts,
     app: &App,
@@ -259,7 +264,7 @@ fn list<T: PartialEq>(
             let Ok(item) = parse(item) else {
                 let item = item.chars().take(MOST_REPEATED).collect();
                 let one = Skipped { item, why: SkipReason::Invalid };
-                // As many as the limit of the others: the rest of a list of nonsense says nothing new.
+                // The same limit as for valid items: more invalid items would say nothing new.
                 if skipped.len() < most && !skipped.contains(&one) {
                     skipped.push(one);
                 }

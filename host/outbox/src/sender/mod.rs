@@ -61,7 +61,7 @@ pub enum Subject {
     Missing,
     /// Owned by the account, or the account may act for it: the registry refuses the account's feedback.
     Own,
-    /// Of this owner.
+    /// Owned by this address.
     Other(Address),
 }
 
@@ -77,7 +77,7 @@ pub struct Feedback<'a> {
     pub hash: B256,
 }
 
-/// How the node answers to a sent transaction. No answer says whether the transaction will be mined.
+/// The node's answer to a sent transaction. No answer says whether the transaction will be mined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendOutcome {
     /// The node has the transaction.
@@ -157,8 +157,8 @@ impl Sender {
         }
     }
 
-    /// The agent, and whether the account may act for it. A registry that cannot say who may act for an agent says who
-    /// owns it.
+    /// The agent, and whether the account may act for it. If the registry cannot say who may act for an agent, only its
+    /// owner counts.
     ///
     /// # Errors
     /// [`SenderError::Chain`] if the chain cannot be read.
