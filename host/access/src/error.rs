@@ -3,7 +3,7 @@
 use assay_domain::Scope;
 use assay_store::StoreError;
 
-/// A call is not admitted.
+/// Why a call is not admitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
     #[error("Invalid or missing API key")]
@@ -16,7 +16,7 @@ pub enum AccessError {
     Store(#[from] StoreError),
 }
 
-/// A key was not minted.
+/// Why a key was not minted.
 #[derive(Debug, thiserror::Error)]
 pub enum MintError {
     #[error("the name {name:?} is not 1 to {max} characters: letters, digits, and beside them '-', '_' or '.'")]

@@ -1,5 +1,5 @@
-//! Request rates: a token bucket of one minute for each key and for each address. Hosts that share a Redis store count
-//! there together. A host with an embedded store, or without a response from Redis, counts in its own process.
+//! Request rates: a token bucket of one minute for each key and for each address. Hosts that share a Redis store share
+//! the counts. A host with an embedded store, or without a response from Redis, counts in its own process.
 
 use std::{
     num::NonZeroU32,
@@ -57,7 +57,7 @@ pub struct RateState {
     pub rate: NonZeroU32,
     /// Remaining requests.
     pub left: u32,
-    /// This request was refused; the time until the next one is allowed.
+    /// The time until the next request is allowed, if this one was refused.
     pub refused: Option<Duration>,
 }
 
@@ -69,7 +69,7 @@ impl RateState {
         }
     }
 
-    /// The time until the rate is whole again.
+    /// The time until the quota is full again.
     pub fn resets_in(&self) -> Duration {
         let used = self.rate.get().saturating_sub(self.left);
         WINDOW.mul_f64(f64::from(used) / f64::from(self.rate.get()))
@@ -87,7 +87,7 @@ pub(crate) struct Rates {
 
 impl Rates {
     pub(crate) fn new(store: Store) -> Self {
-        // After an idle window the quota is whole again: the count can be forgotten.
+        // After an idle window the quota is full again, so the count can be forgotten.
         Self { store, limiters: Cache::builder().max_capacity(COUNTED).time_to_idle(WINDOW).build() }
     }
 
@@ -99,8 +99,8 @@ impl Rates {
         }
     }
 
-    /// Counts a request of `who` against `rate` and takes `units` in one write; nothing is taken for a
-    /// refused request. `None` is told where the caller must do both apart.
+    /// Counts a request of `who` against `rate` and takes `units` in one write; nothing is taken for a refused request.
+    /// Calls `told` with `None` if the caller must do the two separately.
     pub(crate) fn count_and_take(
         &self,
         who: &Counted,

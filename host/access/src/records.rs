@@ -22,11 +22,11 @@ pub fn units(meter: &str) -> Key<u64> {
     Family::new("units/").key(meter)
 }
 
-/// The time in microseconds since the epoch at which the quota of `caller` under `policy` is whole again. Only Redis
+/// The time in microseconds since the epoch at which the quota of `caller` under `policy` is full again. Only Redis
 /// stores it, for at most a minute.
 ///
-/// Those of keys are beside the units, so that one write counts a request and takes its units; those of the many
-/// addresses are spread.
+/// Times of keys are stored next to the units, so one write counts a request and takes its units. Times of addresses,
+/// which are many, are spread over the nodes of a cluster.
 pub fn rate(policy: &str, caller: &str) -> Key<u64> {
     let family = if policy == KEY { Family::new("rate/") } else { Family::spread("rate/") };
     family.key(format_args!("{policy}/{caller}"))

@@ -1,5 +1,5 @@
-//! Agents of the ERC-8004 registries: the list, each agent and its reputation from the chain, and a search in an index
-//! that a background task refreshes.
+//! Agents of the ERC-8004 registries: the list, each agent and its reputation, read from the chain, and a search in an
+//! index that a background task refreshes.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -40,7 +40,7 @@ use view::View;
 const REPUTATION: Duration = Duration::from_secs(30);
 const REPUTATIONS: u64 = 1_000;
 
-/// Maximum number of documents fetched at once for the index, also when `[outbound]` allows more.
+/// Maximum number of documents fetched at once for the index, even if `[outbound]` allows more.
 const AT_ONCE: usize = 32;
 
 /// Why a call about agents fails.
@@ -79,7 +79,7 @@ pub struct Agents {
 
 type Answer<'a, T> = BoxFuture<'a, Result<T, AgentError>>;
 
-/// Where agents come from.
+/// A source of agents.
 trait Source: Send + Sync {
     fn page(&self, page: u64, limit: u64) -> Answer<'_, Page>;
     fn get(&self, id: u64) -> Answer<'_, Agent>;
@@ -93,12 +93,12 @@ impl Agents {
         Self { source: Some(Arc::new(Mock::new())) }
     }
 
-    /// Without a registry: every call is an error.
+    /// No registry: every call returns an error.
     pub fn none() -> Self {
         Self { source: None }
     }
 
-    /// Those of `registries`. Starts the refresh of the index on `spawner`.
+    /// The agents of `registries`. Starts the refresh of the index on `spawner`.
     pub fn new(
         config: &config::Agents,
         registries: AgentRegistries,
@@ -120,13 +120,13 @@ impl Agents {
         spawner.spawn("agents", async move {
             stop.run_until_cancelled(refresher.run()).await;
         });
-        // Requests use a separate client, so that they do not wait for the index.
+        // Requests use a separate client, so they do not wait for the index.
         let view = View::new(Documents::new(outbound, ipfs), published.clone(), spawner.clone());
         let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
         Self { source: Some(Arc::new(Chain { registries, view, published, reputations })) }
     }
 
-    /// The agents with ids from `(page - 1) * limit + 1` on, read from the chain. Burned ones are left out.
+    /// The agents with ids from `(page - 1) * limit + 1` on, read from the chain. Burned agents are omitted.
     ///
     /// # Errors
     /// [`AgentError`].

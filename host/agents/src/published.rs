@@ -1,4 +1,4 @@
-//! The index that requests read. It is replaced as a whole, so that no request waits for a refresh.
+//! The index that requests read. It is replaced as a whole, so no request waits for a refresh.
 
 use std::{
     collections::BTreeSet,

@@ -1,5 +1,5 @@
 //! Tokens with their documents, within the time of a request. A document that takes longer is absent from the response;
-//! its fetch continues, so that the next response has it.
+//! its fetch continues, so the next response has it.
 
 use std::{
     sync::Arc,

@@ -1,5 +1,5 @@
-//! An admitted call, as middleware and extractors share it, and its cost as response headers: `Assay-Units-Cost`, and for a
-//! metered key `Assay-Units-Left`.
+//! An admitted call, shared by middleware and extractors, and its cost as response headers: `Assay-Units-Cost`, and
+//! `Assay-Units-Left` for a metered key.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -14,7 +14,7 @@ use assay_access::{AccessError, Caller, Prepaid, PriceClass};
 const COST: HeaderName = HeaderName::from_static("assay-units-cost");
 const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
 
-/// What is known of a request once it is admitted; the extractors read it.
+/// An admitted request, for the extractors.
 #[derive(Clone)]
 pub(crate) struct Call {
     pub caller: Result<Arc<Caller>, AccessError>,
@@ -57,7 +57,7 @@ impl Bill {
         *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
     }
 
-    /// The server ends the request without the handler's answer, so it costs nothing.
+    /// Records that the server ends the request without the handler's answer, so it costs nothing.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! `POST /api/v2/admin/models/check`: what the server would say of a component.
+//! `POST /api/v2/admin/models/check`: checks a component without adding it to the shelf.
 
 use axum::{Json, extract::State};
 use tokio::sync::Semaphore;
@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 use super::{ApiError, App, admin::Component, extract::Upload, responses};
 use assay_wire::CheckBody;
 
-/// A check compiles the component and measures its calls: one at a time, so that requests keep their processors.
+/// A check compiles the component and measures its calls. Only one runs at a time, to leave processors to requests.
 static TURN: Semaphore = Semaphore::const_new(1);
 
 /// Says everything that is wrong with a component, or what its calls cost, without adding it to the shelf.
@@ -25,7 +25,7 @@ static TURN: Semaphore = Semaphore::const_new(1);
 )]
 pub(crate) async fn check(State(app): State<App>, Upload(bytes): Upload) -> Result<Json<CheckBody>, ApiError> {
     let turn = TURN.acquire().await.map_err(|closed| ApiError::internal("check", closed))?;
-    // The turn ends with the work, also where the client does not wait for it.
+    // The turn ends with the work, even if the client disconnects.
     let checking = tokio::task::spawn_blocking(move || {
         let report = app.rollout.registry().check(&bytes);
         drop(turn);

@@ -1,4 +1,4 @@
-//! What contradicts the configuration, found by checks in the background; `/readyz` warns of it.
+//! Contradictions of the configuration that checks in the background found; `/readyz` warns of them.
 
 use std::{
     collections::BTreeMap,
@@ -7,15 +7,15 @@ use std::{
 
 use assay_domain::ChainId;
 
-/// What contradicts the configuration. Cheap to clone.
+/// The known contradictions of the configuration. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Contradictions(Arc<Mutex<Found>>);
 
-/// By chain, and without one what does not concern a chain.
+/// By chain; `None` for contradictions that do not concern a chain.
 type Found = BTreeMap<Option<ChainId>, Vec<String>>;
 
 impl Contradictions {
-    /// Records what a check of `chain` found, in the place of what the last one found. Logs what is new.
+    /// Replaces the findings of the last check of `chain`. Logs new findings.
     pub fn record(&self, chain: Option<ChainId>, found: Vec<String>) {
         let before = self.all().insert(chain, found.clone()).unwrap_or_default();
         for finding in found.iter().filter(|finding| !before.contains(finding)) {
@@ -23,7 +23,7 @@ impl Contradictions {
         }
     }
 
-    /// Each contradiction in words that say what to do.
+    /// Each contradiction, with what to do about it.
     pub(crate) fn words(&self) -> Vec<String> {
         self.all().values().flatten().cloned().collect()
     }

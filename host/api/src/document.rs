@@ -1,4 +1,4 @@
-//! The OpenAPI document: one operation from each documented route, and what all of them share.
+//! The OpenAPI document: one operation for each documented route, and the parts that all routes share.
 
 use axum::http::Method;
 use utoipa::{
@@ -26,7 +26,7 @@ pub(crate) struct Operation {
     pub handler: openapi::OpenApi,
 }
 
-/// The OpenAPI 3.1 document of `operations`, on a server that accepts payments if it `is_paid`.
+/// The OpenAPI 3.1 document of `operations`, for a server that accepts payments if `is_paid`.
 pub(crate) fn describe(operations: Vec<Operation>, is_paid: bool) -> openapi::OpenApi {
     let mut document = Document::openapi();
     for operation in operations {
@@ -115,7 +115,7 @@ impl Modify for Key {
     }
 }
 
-/// Bodies whose every field may be absent may be absent too.
+/// Makes a request body optional if all of its fields are.
 struct MayBeEmpty;
 
 impl Modify for MayBeEmpty {
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    /// What the e2e tests compare with the schemas.
+    /// The e2e tests compare these examples with the schemas.
     #[test]
     fn every_operation_with_a_body_has_an_example_response() {
         let document = serde_json::to_value(crate::document()).unwrap();

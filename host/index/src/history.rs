@@ -18,8 +18,8 @@ pub struct History {
 }
 
 impl Index {
-    /// Returns the history of a wallet in one read, or `None` if nothing of the chain is indexed. A wallet that is not
-    /// in the index did nothing in the indexed markets through that block.
+    /// Returns the history of a wallet in one read, or `None` if no block of the chain is indexed. A wallet that
+    /// is not in the index did nothing in the indexed markets through [`Progress::through`].
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -37,7 +37,7 @@ fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Optio
     for item in view.prefix(&keyspace, wallet.as_slice()) {
         let (key, value) = item?;
         let (key, mut found) = unpack(&key, &value, &assets)?;
-        // Higher blocks are still to be removed by a truncation.
+        // A truncation has yet to remove higher blocks.
         if key.block <= through.number {
             let to = entries.get_mut(usize::from(key.market)).ok_or(Fault::Entry)?;
             to.append(&mut found);

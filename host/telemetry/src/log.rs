@@ -1,5 +1,5 @@
-//! Sets up the subscriber of this process: the log on standard error, so that standard output has only the output of a
-//! command, and the traces.
+//! Sets up the subscriber of this process for log and traces. The log goes to standard error, because standard output
+//! has only the output of a command.
 
 use std::{
     env,
@@ -16,7 +16,7 @@ use super::trace::{Collector, TraceError, Traces};
 /// Environment variable with a log filter that replaces the configured one.
 const FILTER: &str = "RUST_LOG";
 
-/// Telemetry cannot be set up.
+/// Why telemetry cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     #[error("{given:?} is no log filter: {reason}; use a level such as info, or warn,assay=debug")]
@@ -34,8 +34,9 @@ pub enum Format {
     Json,
 }
 
-/// Sends the log of this process to standard error, and traces to the collector. `RUST_LOG` replaces the filter `given`.
-/// Without a `format`, the log is text on a terminal and JSON otherwise. The binary calls this once, on a runtime.
+/// Sends the log of this process to standard error, and traces to the collector. `RUST_LOG` overrides the filter
+/// `given`. Without a `format`, the log is text on a terminal and JSON otherwise. The binary calls this once, on a
+/// runtime.
 ///
 /// # Errors
 /// [`LogError`]; then nothing is logged.
@@ -67,7 +68,7 @@ fn lines<S: Subscriber + for<'a> LookupSpan<'a>>(format: Format, colours: bool) 
     }
 }
 
-/// The filter of the log. It leaves the spans of traces out.
+/// The filter of the log, without the spans of traces.
 fn filter(given: &str) -> Result<Targets, LogError> {
     let filter: Targets =
         given.parse().map_err(|error| LogError::Filter { given: given.to_owned(), reason: format!("{error}") })?;

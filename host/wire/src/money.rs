@@ -4,13 +4,12 @@ use std::iter::Sum;
 
 use serde::{Serialize, Serializer};
 
-/// An amount in US dollars. It is rounded to the cent only when it is written, so that a sum adds amounts that are not
-/// rounded.
+/// An amount in US dollars. It is rounded to the cent only when it is written, so sums add unrounded amounts.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Usd(pub f64);
 
 impl Usd {
-    /// Rounds to the cent; 0 when it is not a number.
+    /// Rounds to the cent; 0 if the amount is not finite.
     pub fn cents(self) -> f64 {
         if !self.0.is_finite() {
             return 0.0;

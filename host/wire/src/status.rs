@@ -1,4 +1,4 @@
-//! The state of a server, for those who run it.
+//! The state of a server, for its operators.
 
 use std::collections::BTreeMap;
 

@@ -91,7 +91,7 @@ struct ChainSummaryReport {
 }
 
 impl From<&Summarized> for ChainSummaryBody {
-    /// `one` is a summary of this chain alone.
+    /// `one` is a summary of only this chain.
     fn from(one: &Summarized) -> Self {
         let chain = one.whole();
         Self {

@@ -16,7 +16,7 @@ sol! {
     event Transfer(address indexed from, address indexed to, uint256 indexed tokenId);
 }
 
-/// Widest span of one query, whatever an endpoint allows: the answer has to fit into memory.
+/// Maximum span of one query, even if an endpoint allows more: the answer must fit into memory.
 const WIDEST: u64 = 100_000;
 
 /// One event of an agent.
@@ -36,7 +36,7 @@ pub enum AgentChange {
 }
 
 impl AgentRegistries {
-    /// The events from block `from` on, and the last block that is covered, at most `to`.
+    /// The events from block `from` on, and the last block that they cover, at most `to`.
     ///
     /// # Errors
     /// [`AgentsError`].
@@ -71,7 +71,7 @@ impl AgentRegistries {
     }
 }
 
-/// The event in a log; `None` for an impossible id.
+/// The event in a log; `None` for a malformed log or an impossible id.
 pub(crate) fn event(log: &Log) -> Option<AgentEvent> {
     let log = &log.inner;
     let (id, change) = match log.topics().first() {

@@ -1,4 +1,4 @@
-//! The caller of a priced route, and the payment of the call with its units.
+//! The caller of a priced route, and the units that pay for the call.
 
 use std::{future::Future, sync::Arc};
 
@@ -28,7 +28,7 @@ impl FromRequestParts<App> for Caller {
 
 impl Caller {
     /// # Errors
-    /// [`AccessError`] for anything but a known key that may make this call.
+    /// [`AccessError`] unless the key is known and may make this call.
     pub(super) fn identified(parts: &Parts) -> Result<Self, AccessError> {
         let call: &Call = parts.extensions.get().ok_or(AccessError::MissingOrInvalid)?;
         let (caller, price) = call.caller()?;
@@ -50,10 +50,10 @@ impl Caller {
         &self.caller
     }
 
-    /// Units the key has used; `None` where it is not metered.
+    /// Units the key has used; `None` if it is not metered.
     ///
     /// # Errors
-    /// 500 where the store fails.
+    /// 500 if the store fails.
     pub(crate) async fn used(&self, app: &App) -> Result<Option<u64>, ApiError> {
         Ok(app.access.used(&self.caller).await.map_err(AccessError::from)?)
     }
@@ -61,7 +61,7 @@ impl Caller {
     /// Records the cost of a call whose units were taken together with its work.
     ///
     /// # Errors
-    /// 500 where the store fails.
+    /// 500 if the store fails.
     pub(crate) async fn charged(&self, app: &App) -> Result<(), ApiError> {
         let used = self.used(app).await?;
         let left = self.caller.units.zip(used).map(|(limit, used)| limit.saturating_sub(used));
@@ -74,11 +74,11 @@ impl Caller {
         self.caller.payer(app.access.cost(self.price))
     }
 
-    /// Does `work` for the units of this caller. The units are reserved before it. They are spent by a response, also by
-    /// "not found", and by a client that leaves once the work has begun; a server error refunds them.
+    /// Does `work` and charges this caller. The units are reserved first. A response spends them, even "not found", and
+    /// so does a client that disconnects once the work has begun; a server error refunds them.
     ///
     /// # Errors
-    /// 429 without units, otherwise those of `work`.
+    /// 429 if too few units are left; otherwise the errors of `work`.
     pub(crate) async fn pay<T>(
         &self,
         app: &App,
@@ -87,7 +87,7 @@ impl Caller {
         self.pay_each(app, 1, work).await
     }
 
-    /// As [`pay`](Self::pay), for several subjects: the units of all of them, or none.
+    /// As [`pay`](Self::pay), for several subjects: charges all of them or none.
     ///
     /// # Errors
     /// As [`pay`](Self::pay).
@@ -121,8 +121,8 @@ impl Caller {
     }
 }
 
-/// The units of work that has begun. A dropped one is that of a client that left: the work was done for it, so the units
-/// are spent, unless the server ended the work itself.
+/// The units of work that has begun. A drop means that the client disconnected: the work was done for it, so the units
+/// are spent, unless the server itself ended the work.
 struct Begun {
     reservation: Option<Reservation>,
     bill: Bill,

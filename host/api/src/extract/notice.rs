@@ -1,4 +1,4 @@
-//! How a client wants to be told of the state of a submission: now, when it changes, or each time it changes.
+//! When a client wants the state of a submission: now, at the next change, or at every change.
 
 use std::time::Duration;
 

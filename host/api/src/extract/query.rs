@@ -36,8 +36,8 @@ impl FromRequestParts<App> for IncludeFactors {
     }
 }
 
-/// `address`, a comma-separated list: the items that are addresses, each once, in their order; at least one, at most
-/// `http.max_addresses`; and the other items, each once.
+/// `address`, a comma-separated list: the distinct addresses in order, 1 to `http.max_addresses`, and the distinct
+/// invalid items.
 pub(crate) struct AddressList(pub Vec<Address>, pub Vec<Skipped>);
 
 parameters!(AddressList: limited(
@@ -49,8 +49,8 @@ parameters!(AddressList: limited(
     |schema| schema.min_length = Some(1),
 ));
 
-/// `address`, a comma-separated list: the items that are addresses or names, each once, in their order; at least one,
-/// at most `http.max_addresses`; and the other items, each once.
+/// `address`, a comma-separated list: the distinct addresses and names in order, 1 to `http.max_addresses`, and the
+/// distinct invalid items.
 pub(crate) struct SubjectList(pub Vec<Subject>, pub Vec<Skipped>);
 
 parameters!(SubjectList: limited(
@@ -91,7 +91,7 @@ impl FromRequestParts<App> for Asked {
     }
 }
 
-/// `tag`: the tag whose feedback document is requested; the first of the submission by default.
+/// `tag`: the tag whose feedback document is requested; the submission's first by default.
 pub(crate) struct AskedTag(pub Option<Tag>);
 
 parameters!(AskedTag: limited(
@@ -109,7 +109,7 @@ impl FromRequestParts<App> for AskedTag {
     }
 }
 
-/// `versions`, a comma-separated list, each once, in their order; empty by default.
+/// `versions`, a comma-separated list: the distinct versions in order; empty by default.
 pub(crate) struct Versions(pub Vec<ModelVersion>);
 
 parameters!(Versions: limited(
@@ -118,7 +118,7 @@ parameters!(Versions: limited(
     |schema| schema.pattern = Some(VERSIONS.to_owned()),
 ));
 
-// With at most seven digits a number, no version is longer than `ModelVersion::MAX_LEN`.
+// With at most seven digits per number, no version is longer than `ModelVersion::MAX_LEN`.
 const VERSIONS: &str = r"^[0-9]{1,7}(\.[0-9]{1,7}){1,3}(,[0-9]{1,7}(\.[0-9]{1,7}){1,3}){0,7}$";
 
 impl FromRequestParts<App> for Versions {
@@ -170,7 +170,7 @@ impl FromRequestParts<App> for Window {
     }
 }
 
-/// `from`, `to` and `every`: moments in the past, in Unix seconds, the oldest first.
+/// `from`, `to` and `every`: moments in the past, in Unix seconds, oldest first.
 pub(crate) struct Moments(pub Vec<u64>);
 
 parameters!(Moments: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by \
@@ -179,9 +179,9 @@ parameters!(Moments: optional::<String>("from", "First moment: a date, a time or
                                                                    day by default"),
     optional::<String>("every", "Days between two moments, such as 7d; 30d by default").example(Some("30d".into())));
 
-/// Most moments of one request.
+/// Maximum number of moments in one request.
 const MOST_MOMENTS: usize = 60;
-/// A younger block may not be final.
+/// Minimum age of a moment, in seconds: a younger block may not be final.
 const SETTLED: u64 = 3_600;
 const DAY: u64 = 86_400;
 
@@ -235,17 +235,17 @@ impl FromRequestParts<App> for AsOf {
     }
 }
 
-/// The longest window: one year.
+/// Longest window: one year.
 const MOST_HOURS: u64 = 8_760;
 
 fn refused(field: &'static str, why: impl std::fmt::Display) -> ApiError {
     ApiError::invalid(vec![Violation::refused(Location::Query, field, why)])
 }
 
-/// Most characters of an invalid item that an answer repeats.
+/// Maximum number of characters of an invalid item in an answer.
 const MOST_REPEATED: usize = 100;
 
-/// The valid items of `address`, and the others, each once. Only valid items count against the limit.
+/// The distinct valid items of `address`, and the distinct others. Only valid items count against the limit.
 fn list<T: PartialEq>(
     parts: &Parts,
     app: &App,
@@ -262,7 +262,7 @@ fn list<T: PartialEq>(
             let Ok(item) = parse(item) else {
                 let item = item.chars().take(MOST_REPEATED).collect();
                 let one = Skipped { item, why: SkipReason::Invalid };
-                // As many as the limit of the others: the rest of a list of nonsense says nothing new.
+                // The same limit as for valid items: more invalid items would say nothing new.
                 if skipped.len() < most && !skipped.contains(&one) {
                     skipped.push(one);
                 }

@@ -1,4 +1,4 @@
-//! Off-chain lookups (EIP-3668): a contract names gateways, a gateway is asked, and the contract checks its answer.
+//! Off-chain lookups (EIP-3668): a contract names gateways, a gateway is queried, and the contract checks its answer.
 //! Batch gateways (`x-batch-gateway:`) are not supported: each lookup is a single one.
 
 use alloy::{
@@ -16,9 +16,9 @@ use assay_evm::{
     guarded::{Barred, Guarded},
 };
 
-/// Lookups that are followed one after another, by the standard.
+/// Maximum number of successive lookups, from the standard.
 const MAX_LOOKUPS: usize = 4;
-/// Gateways that are asked for one answer.
+/// Maximum number of gateways queried for one answer.
 const MAX_GATEWAYS: usize = 4;
 
 sol! {
@@ -31,7 +31,7 @@ struct GatewayAnswer {
     data: Bytes,
 }
 
-/// The answer of contract `to` to the call `data`, itself or through gateways; `None` if it has no answer.
+/// The answer of contract `to` to the call `data`, directly or through gateways; `None` if it has no answer.
 ///
 /// # Errors
 /// [`Unanswered`].
@@ -63,7 +63,7 @@ fn callback(function: FixedBytes<4>, answer: Bytes, extra: Bytes) -> Bytes {
     [function.as_slice(), &(answer, extra).abi_encode_params()].concat().into()
 }
 
-/// The first answer of a gateway. `None` if a gateway refuses, or none may be asked.
+/// The first answer of a gateway. `None` if a gateway refuses, or none may be queried.
 async fn ask(guarded: &Guarded, lookup: &OffchainLookup) -> Result<Option<Bytes>, Unanswered> {
     let (sender, data) = (format!("{:#x}", lookup.sender), lookup.callData.to_string());
     let mut failure = None;

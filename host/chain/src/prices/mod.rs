@@ -1,10 +1,10 @@
 //! Dollar prices of one chain. The native currency and the configured tokens are priced by their Chainlink feed, else
-//! by the oracles of the lending markets, else by an external API; tokens discovered in a wallet by the external API
-//! alone. A read is shared by all requests for a minute. An asset without a fresh price has none, and the answer says
-//! whether one was expected.
+//! by the oracles of the lending markets, else by an external API; tokens discovered in a wallet only by the external
+//! API. Requests within the refresh interval share a read. An asset without a fresh price has no price; the result
+//! says whether one was expected.
 //!
-//! While the sequencer of a rollup is down, and for an hour after, neither feeds nor oracles are believed: the oracles
-//! read the same feeds.
+//! While the sequencer of a rollup is down, and for an hour after, neither feeds nor oracles are trusted, because the
+//! oracles read the same feeds.
 
 mod external;
 mod feed;
@@ -42,13 +42,13 @@ type Priced = Option<Address>;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Quotes {
     pub prices: Prices,
-    /// Assets without a price that should have one: a source is configured, or they had a price lately.
+    /// Assets without a price that should have one: a source is configured, or they had a price recently.
     pub lacking: HashSet<Priced>,
-    /// The chain's feeds and oracles are believed, even if a market values a position with them.
+    /// Whether feeds and oracles are trusted, including as the prices by which markets value positions.
     pub trusted: bool,
     /// The block in whose state feeds and oracles were read; `None` if they were not.
     pub block: Option<Block>,
-    /// Whether an external API told one of them.
+    /// Whether any price comes from an external API.
     pub is_external: bool,
 }
 
@@ -72,19 +72,19 @@ impl Quotes {
     }
 }
 
-/// The state in which prices are read.
+/// The chain state at which prices are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pricing {
     /// Its block.
     pub at: Block,
     /// The moment, in Unix seconds, at which the age of rounds is measured.
     pub now: u64,
-    /// Its block is not believed to be the newest. Prices in it serve only until one is.
+    /// Whether the block may not be the newest. Prices at such a block are reused only while this lasts.
     pub is_doubted: bool,
 }
 
 /// The last read of the chain's sources, for callers with the same oracles and quote tokens: a read without a market's
-/// oracle lacks the assets that it lists.
+/// oracle lacks the assets that the oracle lists.
 struct Latest {
     at: Instant,
     is_doubted: bool,
@@ -93,17 +93,17 @@ struct Latest {
     on_chain: Arc<OnChain>,
 }
 
-/// The last read of the prices of a chain, for people.
+/// The last read of a chain's prices, for operators.
 #[derive(Debug, Clone, Copy)]
 pub struct PriceStatus {
-    /// Of the read, in Unix seconds.
+    /// Time of the read, in Unix seconds.
     pub read_at: u64,
-    /// Assets with a price of the chain's feeds and oracles, and assets that lack one there.
+    /// Assets that feeds and oracles priced, and assets with such a source but without a price.
     pub priced: usize,
     pub lacking: usize,
     /// Feeds without a fresh price.
     pub stale_feeds: usize,
-    /// The oldest round of a feed that is a price, in Unix seconds; `None` without one.
+    /// Time of the oldest feed round in use, in Unix seconds; `None` without one.
     pub oldest_round: Option<u64>,
     /// False while the sequencer of a rollup is not known to be up.
     pub trusted: bool,
@@ -129,7 +129,7 @@ pub(super) struct PriceReader {
     sources: Sources,
     lifetime: Duration,
     latest: Mutex<Option<Latest>>,
-    /// Of the latest read; a read in progress does not lock it.
+    /// Status of the latest read; a read in progress does not lock it.
     status: std::sync::Mutex<Option<PriceStatus>>,
     external: Arc<External>,
 }
@@ -151,8 +151,8 @@ impl PriceReader {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prices no older than the refresh interval, also of `quotes`, the tokens in which markets count. Concurrent
-    /// callers wait for one read. If the chain does not answer, the external APIs are still asked.
+    /// Prices no older than the refresh interval, including those of `quotes`, the quote tokens of the markets.
+    /// Concurrent callers share one read. If the chain does not answer, the external APIs are still queried.
     pub(super) async fn current(
         &self,
         client: &Client,
@@ -168,7 +168,7 @@ impl PriceReader {
         self.completed(&on_chain, quotes).await
     }
 
-    /// Dollar prices of tokens discovered in a wallet, from the external APIs alone. Never fails: if no API is
+    /// Dollar prices of tokens discovered in a wallet, only from the external APIs. Never fails: if no API is
     /// configured, there are no prices.
     pub(super) async fn found(&self, tokens: &[Address]) -> FoundPrices {
         self.external.prices(self.chain, tokens).await
@@ -214,7 +214,7 @@ fn count(chain: ChainId, source: &'static str) {
     metrics::counter!("assay_prices_read_total", "chain" => chain.to_string(), "source" => source).increment(1);
 }
 
-/// For tests of what is made from prices: the questions to the sources of a chain, and the prices in their answers.
+/// For tests that use prices: the calls to a chain's sources, and the prices in their answers.
 #[cfg(test)]
 pub(crate) mod pure {
     use super::{Address, ChainConfig, FoundPrices, Oracle, Quotes, Sources};

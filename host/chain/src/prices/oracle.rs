@@ -1,5 +1,5 @@
-//! Oracles of lending markets as a source of prices. They give no time: the freshness of their prices depends on the
-//! market's own maintenance.
+//! Oracles of lending markets as a source of prices. They give no time, so the freshness of their prices depends on how
+//! the market is maintained.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -11,7 +11,7 @@ sol! {
     function getSourceOfAsset(address asset) external view returns (address source);
 }
 
-/// An oracle, and its unit: the number for one dollar.
+/// An oracle, and its unit: the number that means one dollar.
 pub(super) type Oracle = (Address, U256);
 
 /// The oracles' answers about an asset.
@@ -19,11 +19,11 @@ pub(super) type Oracle = (Address, U256);
 pub(super) struct Quote {
     /// Dollars for one whole token, from the first oracle that has a price.
     pub price: Option<f64>,
-    /// An oracle has a source for the asset, or does not answer: there should be a price.
+    /// Whether an oracle has a source for the asset, or does not answer: a price is expected.
     pub listed: bool,
 }
 
-/// Asks `oracles` about `asset`.
+/// The calls that ask `oracles` about `asset`.
 pub(super) fn ask(oracles: &[Oracle], asset: Address) -> impl Iterator<Item = Call> {
     let both = move |oracle| {
         [Call::new(oracle, &getAssetPriceCall { asset }), Call::new(oracle, &getSourceOfAssetCall { asset })]
@@ -31,7 +31,7 @@ pub(super) fn ask(oracles: &[Oracle], asset: Address) -> impl Iterator<Item = Ca
     oracles.iter().flat_map(move |(oracle, _)| both(*oracle))
 }
 
-/// Reads the next `answers`, those to [`ask`].
+/// Reads the next `answers`, which answer the calls of [`ask`].
 pub(super) fn quote<'a>(oracles: &[Oracle], answers: &mut impl Iterator<Item = &'a Option<Bytes>>) -> Quote {
     let mut quote = Quote::default();
     for (_, unit) in oracles {

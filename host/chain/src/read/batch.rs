@@ -1,5 +1,5 @@
-//! Wallets that are read together: at one block of each chain, and with requests that they share. Beside that each is
-//! read as it is alone.
+//! Wallets that are read together: at one block of each chain, and with shared requests. Otherwise each is read as if
+//! it were alone.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use assay_evm::{
 #[derive(Clone)]
 pub(crate) struct Batch(Arc<Vec<Part>>);
 
-/// What a batch shares on one chain.
+/// The state that a batch shares on one chain.
 pub(crate) struct Part {
     chain: ChainId,
     sharing: Sharing,
@@ -34,7 +34,7 @@ impl Batch {
         self.0.iter().find(|part| part.chain == chain)
     }
 
-    /// What keeps the sharing of requests on while histories are read in the background.
+    /// Handles that keep requests shared while histories are read in the background.
     pub(crate) fn sharing(&self) -> Vec<Sharing> {
         self.0.iter().map(|part| part.sharing.clone()).collect()
     }

@@ -1,5 +1,5 @@
-//! `assay model`: writes, builds, checks, tries and signs models without a server, and publishes them and changes their
-//! roles on a running one.
+//! `assay model`: creates, builds, checks, tries and signs models without a server; publishes them and changes their
+//! roles on a server.
 
 mod card;
 mod dev;
@@ -246,7 +246,7 @@ pub fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// What a running server does.
+/// The commands that a running server carries out.
 fn remote(command: Command) -> Result<(), Failure> {
     match command {
         Command::Publish { file, server } => {
@@ -291,7 +291,7 @@ fn unpublish(remote: &Remote, kind: ModelKind, version: &ModelVersion) -> Result
     print(format!("{kind} {version} is off the shelf of the server"))
 }
 
-/// The limits of the configuration, for a model that nobody signed yet.
+/// The limits of the configuration, for a model that is not signed yet.
 fn unsigned(config: &ConfigFile) -> Result<Limits, Failure> {
     Ok(Limits { trust: Vec::new(), ..config.load()?.models.limits() })
 }
@@ -303,7 +303,7 @@ fn dev(folder: &Path, once: bool, server: &Server) -> Result<(), Failure> {
     dev::run(folder, &limits, remote.as_ref(), once)
 }
 
-/// A backtest of the shelf's model against the new one.
+/// Backtests a model on the shelf against the new one.
 fn compare(file: &Path, features: &Path, with: Option<ModelVersion>, config: &ConfigFile) -> Result<(), Failure> {
     let known = match with {
         Some(version) => version,
@@ -336,7 +336,7 @@ fn change_roles(server: &Server, method: Method, kind: ModelKind, what: &str, bo
     print(format!("{kind}: champion {}, challengers {}", of("champion"), of("challengers")))
 }
 
-/// The contents of a regular file. A file above the limit is refused by its size, and a device is refused unread.
+/// The contents of a regular file. Devices and files above the size limit are refused before they are read.
 fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
     let cannot = |why: &dyn std::fmt::Display| Failure::cannot(format!("{} cannot be read: {why}", file.display()));
     let found = std::fs::metadata(file).map_err(|error| cannot(&error))?;

@@ -1,5 +1,5 @@
-//! How fast an endpoint may be asked. No standard states its limit, so it is learned from refusals, which lower the
-//! pace; seconds in which the pace is used up raise it slowly. A pure state machine, driven by the endpoint's queue.
+//! The request rate of an endpoint. No standard states its limit, so it is learned: refusals lower the pace, and a
+//! second that uses up the pace raises it slightly. A pure state machine, driven by the endpoint's queue.
 
 mod window;
 
@@ -9,20 +9,20 @@ use tokio::time::Instant;
 
 use window::{Amount, MARGIN, Refused, Unit, WINDOW, Window};
 
-/// The load that every endpoint is expected to handle per second. If it refuses so few requests, it counts their calls.
+/// The load that every endpoint is expected to handle per second. One that refuses this few requests counts calls.
 const EXPECTED: Amount = Amount { requests: 8, calls: 100 };
-/// Without a known limit, the highest load answered in one second may be exceeded by this factor, to keep refusals few.
+/// Without a known limit, a second may exceed the highest load answered so far by this factor, to keep refusals rare.
 const UNTRIED: f64 = 1.25;
 /// The new pace, as a fraction of the refused one.
 const LOWER: f64 = 0.8;
-/// Factors for the pace after a second in which it was used up; the second applies near the pace that was refused last.
-/// Far below that pace, it grows as if nothing was refused.
+/// Factors for the pace after a second that used it up; [`CAREFUL`] applies near the pace that was refused last.
+/// Far below that pace, [`UNTRIED`] applies.
 const RAISE: f64 = 1.03;
 const CAREFUL: f64 = 1.005;
 const NEAR: f64 = 0.9;
 const FAR: f64 = 0.5;
-/// If calls are counted, a second has room for this many of the largest batches: the smaller they are, the less of the
-/// second stays empty.
+/// If calls are counted, a second has room for this many batches of maximum size: the smaller they are, the less of a
+/// second is unused.
 const BATCHES: f64 = 3.0;
 /// Pause after a refusal without `Retry-After`; doubled each time.
 const HOLD: Duration = WINDOW;
@@ -75,7 +75,7 @@ pub(super) struct Pace {
     /// Whether a request waited since the pace was raised.
     is_used_up: bool,
     refused: Refused,
-    /// The limit before these refusals.
+    /// The limit before the refusals in `refused`.
     earlier: Option<Limit>,
     /// The last request sent.
     latest: Option<Sent>,
@@ -123,7 +123,7 @@ impl Pace {
         self.limit.map(|limit| limit.rate)
     }
 
-    /// Calls of the largest batch that fits the pace.
+    /// Maximum number of calls in one batch at this pace.
     pub(crate) fn ceiling(&self) -> usize {
         let learned = self.limit.filter(|limit| limit.unit == Unit::Calls).map_or(f64::INFINITY, |limit| limit.rate);
         (learned.min(self.bound) / BATCHES).max(1.0) as usize
@@ -139,7 +139,7 @@ impl Pace {
             return held;
         }
         if let Trial::Sent(at) = self.trial {
-            // Refusals arrive at once; an answer may take long.
+            // Refusals arrive quickly; an answer may take long.
             let left = (at + HOLD).saturating_duration_since(now);
             if !left.is_zero() {
                 return left;
@@ -160,7 +160,7 @@ impl Pace {
         let within = |unit, rate| load.of(unit) <= rate;
         let learned = match self.limit {
             Some(limit) => within(limit.unit, limit.rate),
-            // A large batch may exceed this, and so would the next one.
+            // The size of the batch does not count: a large batch may exceed this in any window.
             None => [Unit::Requests, Unit::Calls]
                 .iter()
                 .all(|unit| sent.of(*unit) + 1.0 <= UNTRIED * self.best.of(*unit).max(EXPECTED.of(*unit))),
@@ -223,7 +223,7 @@ impl Pace {
         }
     }
 
-    /// Lowers the pace below the load that the endpoint answered of the requests sent together.
+    /// Lowers the pace below the load at which the endpoint began to refuse.
     fn lower(&mut self, sent: &Sent, now: Instant) {
         let own = Amount { requests: 1, calls: sent.calls };
         self.refused.add(own, sent.load);

@@ -58,7 +58,7 @@ pub(crate) struct Entry {
 }
 
 impl Catalogue {
-    /// The champion by role, or its substitute while that one is absent or out of service.
+    /// The champion by role, or a substitute while it is absent or out of service.
     pub(crate) fn champion(&self, kind: ModelKind) -> Option<&Entry> {
         let Some(version) = self.roles.champion(kind) else { return self.first(kind) };
         let by_role = self.models.get(&(kind, version.clone()));
@@ -129,7 +129,7 @@ impl Catalogue {
         })
     }
 
-    /// Checks that all of these are loaded and none is champion.
+    /// Checks that all `versions` are loaded and none is the champion.
     pub(crate) fn may_challenge(&mut self, kind: ModelKind, versions: &[ModelVersion]) -> Result<(), RoleError> {
         for version in versions {
             self.entry(kind, version)?;

@@ -38,7 +38,7 @@ struct NativeEntry {
     wrapped: Option<Address>,
 }
 
-/// An address, or `"none"` where the shipped one must not be used.
+/// An address, or `"none"` if the shipped one must not be used.
 struct Contract(Option<Address>);
 
 impl<'de> Deserialize<'de> for Contract {
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for Contract {
     }
 }
 
-/// The keys whose values come from the shipped data, and the needed keys without a value.
+/// The keys whose values come from the shipped data, and the required keys without a value.
 #[derive(Default)]
 struct Keys {
     shipped: Vec<&'static str>,
@@ -84,7 +84,7 @@ impl Keys {
 /// All chains, completed.
 ///
 /// # Errors
-/// Names every chain with a needed key that has no value.
+/// Names every chain that lacks a value for a required key.
 pub(super) fn chains<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ChainConfig>, D::Error> {
     let entries = Vec::<ChainEntry>::deserialize(deserializer)?;
     let known = known::all().map_err(D::Error::custom)?;
@@ -147,7 +147,7 @@ impl NativeEntry {
             keys.missing.push("native.symbol");
             return None;
         };
-        // The shipped heartbeat is that of the shipped feed.
+        // The shipped heartbeat belongs to the shipped feed.
         let heartbeat = if self.feed.is_some() || self.heartbeat.is_some() { heartbeat } else { shipped.heartbeat };
         let symbol = keys.needed("native.symbol", None, Some(shipped.symbol))?;
         let feed = keys.optional("native.feed", self.feed, shipped.feed);

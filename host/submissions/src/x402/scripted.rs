@@ -1,4 +1,4 @@
-//! Payments in the sandbox. It takes none: a scenario refuses each of them in the words of production.
+//! Payments in the sandbox, which accepts none: a scenario refuses each one with the texts of production.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use assay_domain::{Address, PaymentId, U256, address};
 use assay_registry::PaymentRefusal;
 use assay_store::{Batch, Store, StoreError};
 
-/// The recipient in the terms where the configuration names none.
+/// The recipient in the terms if the configuration names none.
 const NOBODY: Address = address!("0x000000000000000000000000000000000000dEaD");
 
 /// Nothing is for sale.
@@ -55,7 +55,7 @@ impl X402 {
         Some(Self { inner: Arc::new(inner) })
     }
 
-    /// The refusal of `payment` for this reason, as production words it.
+    /// The refusal of `payment` for this reason, with the text of production.
     pub fn scripted(&self, why: PaymentRefusal, payment: &Payment) -> Refused {
         let (terms, from) = (self.terms(), payment.authorization.from);
         match why {

@@ -1,5 +1,5 @@
-//! Verifies a payment before it is claimed: first its own fields, then the asset and the facilitator. The order is that
-//! of the specification.
+//! Verifies a payment before it is claimed: first its own fields, then the asset and the facilitator, in the order of
+//! the specification.
 
 use chrono::Utc;
 
@@ -12,7 +12,7 @@ use super::{
 use assay_domain::{Address, Authorization, B256, U256, signer};
 use assay_outbox::payment::{Asset, PaymentError};
 
-/// The most that a payer's clock may be ahead of ours, in seconds.
+/// Maximum time that a payer's clock may be ahead of this host's, in seconds.
 const CLOCKS: u64 = 3_600;
 /// Reasons that apply before the signature is checked.
 const BEFORE_SIGNATURE: [&str; 4] = [reason::SCHEME, reason::NETWORK, reason::VERSION, reason::REQUIREMENTS];
@@ -48,13 +48,13 @@ impl X402 {
         check_amount(terms, payment, wanted)
     }
 
-    /// By the clock of this host; the asset checks by the clock of the chain.
+    /// Checks the validity period by this host's clock; the asset uses the chain's clock.
     fn check_time(&self, payment: &Payment) -> Result<(), Refused> {
         let now = unix_now();
         if payment.authorization.valid_before < U256::from(now + reason::MARGIN) {
             return Err(Refused::expired());
         }
-        // An open payment is followed as long as it can be settled.
+        // An open payment is tracked for as long as it can be settled.
         let longest = self.terms().valid_seconds.saturating_add(CLOCKS);
         if payment.authorization.valid_before > U256::from(now.saturating_add(longest)) {
             let detail = format!("The signature holds for longer than {longest} seconds; sign one that ends earlier");
@@ -66,7 +66,7 @@ impl X402 {
         Ok(())
     }
 
-    /// Verifies that a new payment can be settled. Returns the block up to which it is unused, when the chain is
+    /// Verifies that a new payment can be settled. Returns the block up to which it is unused, if the chain is
     /// configured.
     pub(super) async fn verify(&self, payment: &Payment, item: Item, resource: &str) -> Result<Option<u64>, PayError> {
         let by_key = self.signed_by_key(payment);
@@ -110,14 +110,14 @@ impl X402 {
         if !by_contract && left.hour == 0 && !self.has_paid(&self.id(payment)).await? {
             return Err(PayError::Paused { until: end_of_hour(Utc::now()) });
         }
-        // The asset asks the code of the payer, also about the signature of a key.
+        // The asset calls the payer's code, even for a signature by a key.
         if by_contract && !self.inner.contract_signatures {
             return Err(signature_refused(payer).into());
         }
         Ok(())
     }
 
-    /// Whether the payer made the signature. An account's key proves it; a contract is asked.
+    /// Whether the payer made the signature. An account's key proves it; a contract is called.
     ///
     /// # Errors
     /// [`PayError::Unavailable`] if the chain cannot be read.
@@ -135,7 +135,8 @@ impl X402 {
         signer(self.terms().domain.hash(&payment.authorization), &payment.signature) == Some(payment.authorization.from)
     }
 
-    /// Only a contract at the paying account can verify a signature that no key made. The simulated transfer calls it.
+    /// Refuses a signature that the account's key did not make, unless the account is a contract, which the simulated
+    /// transfer calls to verify it.
     async fn require_contract(&self, payment: &Payment) -> Result<(), PayError> {
         let unsigned = || Refused::signature(self.terms(), payment.authorization.from);
         let Some(asset) = &self.inner.asset else { return Err(unsigned().into()) };
@@ -163,7 +164,7 @@ impl X402 {
     }
 }
 
-/// A contract may not pay here.
+/// The refusal of a contract that may not pay.
 pub(super) fn signature_refused(payer: Address) -> Refused {
     let detail = format!("{payer} is a contract, and this server takes payments of accounts with a key alone");
     Refused::new(reason::SIGNATURE, detail)

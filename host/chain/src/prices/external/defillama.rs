@@ -6,8 +6,8 @@ use url::Url;
 use super::stated::StatedPrice;
 use assay_domain::Address;
 
-/// Lowest confidence of a price that is believed. DefiLlama gives 0.99 to what exchanges list, and less to prices from
-/// pools, by their depth: the owner of a shallow pool can set any price.
+/// Minimum confidence of a price. DefiLlama gives 0.99 to assets that exchanges list, and less to prices from pools, by
+/// their depth: the owner of a shallow pool can set any price.
 const LEAST_CONFIDENCE: f64 = 0.9;
 
 pub(super) fn url(root: &Url, slug: &str, tokens: &[Address]) -> Url {
@@ -16,7 +16,7 @@ pub(super) fn url(root: &Url, slug: &str, tokens: &[Address]) -> Url {
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty().extend(["prices", "current", &coins]);
     }
-    // Greatest age of a price; the default is six hours.
+    // Maximum age of a price; the default is six hours.
     url.query_pairs_mut().append_pair("searchWidth", "1h");
     url
 }
@@ -25,7 +25,7 @@ pub(super) fn url(root: &Url, slug: &str, tokens: &[Address]) -> Url {
 pub(super) fn prices(body: &Value, slug: &str) -> Option<Vec<StatedPrice>> {
     let coins = body.get("coins")?.as_object()?.iter();
     let read = |(coin, entry): (&String, &Value)| {
-        // The key may differ in case from the one that was asked for.
+        // The key may differ in case from the requested one.
         let (chain, token) = coin.split_once(':')?;
         let confident = entry.get("confidence")?.as_f64()? >= LEAST_CONFIDENCE;
         let token =

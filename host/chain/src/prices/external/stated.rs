@@ -1,11 +1,11 @@
-//! A price as an external API states it, and which prices are believed.
+//! A price from an external API, and whether it is credible.
 
 use assay_domain::Address;
 
-/// Oldest price that is believed, in seconds: with the APIs' own limit of six hours a wallet would be valued at prices
-/// of another part of the day.
+/// Maximum age of a price, in seconds. The APIs' default of six hours would value a wallet at prices from an earlier
+/// part of the day.
 const MAX_AGE: u64 = 3_600;
-/// Furthest that a price may be dated ahead of our clock, in seconds.
+/// Maximum time that a price may be ahead of this host's clock, in seconds.
 const SKEW: u64 = 300;
 /// No token is worth more; a wrong price above this would dominate every sum.
 const MAX_DOLLARS: f64 = 1e9;
@@ -20,7 +20,7 @@ pub(super) struct StatedPrice {
 }
 
 impl StatedPrice {
-    /// Whether it is possible, and recent at `now`.
+    /// Whether the price is possible, and recent at `now`.
     pub(super) fn is_credible(&self, now: u64) -> bool {
         let possible = self.dollars.is_finite() && self.dollars > 0.0 && self.dollars <= MAX_DOLLARS;
         possible && now.saturating_sub(self.time) <= MAX_AGE && self.time <= now.saturating_add(SKEW)

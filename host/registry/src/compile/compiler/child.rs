@@ -11,7 +11,7 @@ use crate::{
     confine::engine::{self, Purpose, Runtime},
 };
 
-/// The features to compile for and the limits: the arguments of the child's command.
+/// The compiler options and limits: the arguments of the child's command.
 #[derive(Debug, Clone, Copy)]
 pub struct CompileJob {
     /// Whether calls have a deadline.
@@ -50,7 +50,7 @@ impl CompileJob {
     /// Compiles standard input to standard output. Limits this whole process.
     ///
     /// # Errors
-    /// If the limits, this processor or the streams do not allow it.
+    /// If a limit cannot be set, this processor is not supported, or a stream fails.
     pub fn run(&self) -> io::Result<()> {
         self.limit()?;
         let mut bytes = Vec::new();

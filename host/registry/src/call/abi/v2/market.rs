@@ -1,4 +1,4 @@
-//! The lending markets of the features in the types of `wit/v2`.
+//! The lending markets of the features, in the types of `wit/v2`.
 
 use super::{coverage, wit};
 use crate::call::abi::lower::lowered_market;
