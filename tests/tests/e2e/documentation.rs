@@ -72,10 +72,27 @@ fn every_key_is_in_the_default_file() {
 }
 
 #[test]
-fn every_page_fits_its_columns() {
-    for (page, text) in pages() {
+fn every_page_and_every_line_of_code_fits_its_columns() {
+    let mut sources = Vec::new();
+    for folder in ["host", "tests"] {
+        add_sources(&root().join(folder), &mut sources);
+    }
+    assert!(sources.len() > 800, "{}", sources.len());
+    for (page, text) in pages().into_iter().chain(sources) {
         for line in text.lines() {
             assert!(line.chars().count() <= 120, "{}: {line}", page.display());
+        }
+    }
+}
+
+fn add_sources(folder: &Path, sources: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() && !["node_modules", "target"].iter().any(|name| path.ends_with(name)) {
+            add_sources(&path, sources);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            sources.push((path, text));
         }
     }
 }
