@@ -46,7 +46,7 @@ fn what_waits_for_a_nonce_says_so() {
         let service = Service::start(&world.config(world.chain.url(), "max_transactions = 2"));
         let api = service.keyed();
         let urls = [submit(&api, 1).await, submit(&api, 2).await];
-        let status = said(&api, &urls[1], "2 transactions are under way").await;
+        let status = said(&api, &urls[1], "2 transactions are in progress").await;
         assert_eq!((&status["status"], &status["error"]), (&json!("submitting"), &Value::Null));
         world.mining(true).await;
         for url in &urls {
