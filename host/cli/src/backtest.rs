@@ -33,8 +33,8 @@ pub struct Arguments {
     /// model that answers today first
     #[arg(long, value_delimiter = ',', required = true, num_args = 1, value_name = "MODEL,MODEL")]
     models: Vec<String>,
-    /// File of features from `assay features export`: JSON lines, also gzipped, or Parquet, detected by content. Records
-    /// may have an `outcome` and a `cluster`
+    /// File of features from `assay features export`: JSON lines, also gzipped, or Parquet, detected by content.
+    /// Records may have an `outcome` and a `cluster`
     #[arg(long, value_name = "FILE")]
     features: PathBuf,
     /// File of features of an earlier population, to show how features and scores have changed since
@@ -71,7 +71,8 @@ pub struct Arguments {
     /// Write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write id, date, outcome, range, points by factor and score of every record to this file, as comma-separated values
+    /// Write id, date, outcome, range, points by factor and score of every record to this file, as comma-separated
+    /// values
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
     /// Exit with 0 although some lines cannot be read

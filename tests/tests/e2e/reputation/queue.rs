@@ -61,7 +61,8 @@ fn a_payment_that_ends_while_its_transaction_waits_leaves_no_nonce_behind() {
     run(async {
         let till = Till::start().await;
         till.world.mining(false).await;
-        // A node counts the transactions of its pool, whatever they offer; the local one leaves out what offers too little.
+        // A node counts the transactions of its pool, whatever they offer; the local one leaves out what offers too
+        // little.
         let proxy = Proxy::start(till.world.chain.url()).await;
         let used = till.world.rpc("eth_getTransactionCount", json!([till.world.signer.address(), "latest"])).await;
         let used = u64::from_str_radix(used.as_str().expect("hex").trim_start_matches("0x"), 16).expect("a number");
