@@ -72,7 +72,7 @@ pub enum Command {
     },
     /// Create a model: a folder with its source, tests and a README
     New {
-        /// The folder to make; its name is that of the model
+        /// The folder to create; its name becomes the model's
         folder: PathBuf,
         #[arg(long, value_parser = kind, default_value = "credit")]
         kind: ModelKind,
@@ -87,24 +87,24 @@ pub enum Command {
     Build {
         #[arg(default_value = ".")]
         folder: PathBuf,
-        /// Take the scores of wallets.jsonl as golden
+        /// Accept the current scores of wallets.jsonl as golden
         #[arg(long)]
         accept: bool,
         /// For a model in JavaScript or Python: keep its modules separate, as its toolchain makes them
         #[arg(long)]
         no_fuse: bool,
-        /// Of a model without code: compare it with what its training script predicts of each wallet of --features. A
+        /// For a model without code: compare it with its training script's predictions for the wallets of --features. A
         /// CSV file with a column `margin`, `probability` or `score`
         #[arg(long, value_name = "FILE")]
         expect: Option<PathBuf>,
-        /// The wallets of the training; history.jsonl in the folder if absent. `compare` warns about this file
+        /// The training wallets; history.jsonl in the folder if absent. `compare` warns if it is given this file
         #[arg(long, value_name = "FILE")]
         features: Option<PathBuf>,
     },
     /// Call a model once: print its answer, the cost, its output, and the message of a panic or traceback
     ///
-    /// A credit or sybil model is asked about a wallet: one of --features, the one at --address, or a sample wallet of
-    /// `check`. A boost model is asked to raise --score by --assets, a sandbox generator about --address.
+    /// A credit or sybil model is called with a wallet: one of --features, the one at --address, or a sample wallet of
+    /// `check`. A boost model is called with --score and --assets, a sandbox generator with --address.
     Try(Box<trial::Arguments>),
     /// Compare a component with a model on the shelf, over a file of features
     Compare {
@@ -133,20 +133,20 @@ pub enum Command {
         #[command(flatten)]
         server: Server,
     },
-    /// Build and check a model after each change of its files; with --server, also publish it
+    /// Build and check a model after each change to its files; with --server, also publish it
     ///
-    /// A version that begins with 0 is in development: it replaces the one of that number on the server, which loses
-    /// its role as a challenger. Any other version never changes.
+    /// A version that begins with 0 is in development: publishing it replaces the same version on the server, which
+    /// loses its role as a challenger. Other versions never change.
     Dev {
         #[arg(default_value = ".")]
         folder: PathBuf,
-        /// End after the first build
+        /// Exit after the first build
         #[arg(long)]
         once: bool,
         #[command(flatten)]
         server: Server,
     },
-    /// Write a new secret key for signatures, and print its public key for models.trust
+    /// Write a new secret key for signing, and print its public key for models.trust
     Key {
         /// The file to write
         #[arg(short, long, value_name = "FILE")]
