@@ -114,8 +114,8 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     (
         "assay_rpc_pace",
         Unit::CountPerSecond,
-        "Requests per second (or calls, if the endpoint counts calls) that an endpoint was found to allow, by chain and \
-         endpoint; 0 if it refused none",
+        "Requests per second (or calls, if the endpoint counts calls) that an endpoint was found to allow, by chain \
+         and endpoint; 0 if it refused none",
     ),
     ("assay_background_reads_running", Unit::Count, "Lending histories being read in the background, by chain"),
     ("assay_agents_indexed", Unit::Count, "Number of agents in the search index"),

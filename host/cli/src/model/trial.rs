@@ -70,7 +70,7 @@ impl Arguments {
                 Ok(all((format!("{score} with {} dollars", self.assets), question)))
             }
             (ModelKind::Boost, ..) => {
-                Err(Failure::no("a boost model sees no wallet: give --score and --assets in place of one"))
+                Err(Failure::no("a boost model takes no wallet: give --score and --assets instead"))
             }
             (ModelKind::Sandbox, given, None) => {
                 let given = given.as_deref().map_or(Ok(Address::with_last_byte(1)), str::parse);
@@ -80,7 +80,7 @@ impl Arguments {
                 Ok(all((address.to_checksum(None), Question::Address(address))))
             }
             (ModelKind::Sandbox, _, Some(_)) => {
-                Err(Failure::no("a sandbox generator sees no features: give --address in place of a file"))
+                Err(Failure::no("a sandbox generator takes no features: give --address instead of a file"))
             }
         }
     }
