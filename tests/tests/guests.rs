@@ -211,7 +211,8 @@ fn fitted_models_answer_as_native_code_does() {
     }
 }
 
-/// The words of the model say of each wallet whether it owes and whether a debt may be unread: the host must decide alike.
+/// The words of the model say of each wallet whether it owes and whether a debt may be unread: the host must decide
+/// alike.
 #[test]
 fn the_host_finds_the_population_of_a_wallet_as_the_model_does() {
     let (mut owing, mut unread) = (0, 0);

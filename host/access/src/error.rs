@@ -19,13 +19,13 @@ pub enum AccessError {
 /// Why a key was not minted.
 #[derive(Debug, thiserror::Error)]
 pub enum MintError {
-    #[error("the name {name:?} is not 1 to {max} characters: letters, digits, and beside them '-', '_' or '.'")]
+    #[error("the name {name:?} is not 1 to {max} characters: letters, digits, '-', '_' or '.'")]
     Name { name: String, max: usize },
     #[error("another key is named {name}; choose another name, or revoke that key first")]
     NameTaken { name: String },
     #[error("no scope given; name at least one of read, submit, admin")]
     NoScope,
-    #[error("the system gives no random numbers: {0}")]
+    #[error("the system's random number generator failed: {0}")]
     Random(#[from] getrandom::Error),
     #[error(transparent)]
     Store(#[from] StoreError),

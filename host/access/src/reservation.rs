@@ -18,8 +18,8 @@ pub struct Reservation {
     taken: Option<Taken>,
 }
 
-/// Units that were reserved, or refused, before the handler of a request runs. Clones share them, and the first that needs
-/// them has them; if none does, they are refunded.
+/// Units that were reserved, or refused, before the handler of a request runs. Clones share them, and the first that
+/// needs them has them; if none does, they are refunded.
 #[derive(Clone)]
 pub struct Prepaid {
     units: u64,

@@ -58,14 +58,14 @@ pub(crate) struct Component(Vec<u8>);
 
 /// Adds a component to the shelf.
 ///
-/// It is checked, compiled and tried out first; the error message says what is wrong with it. Sending the same bytes
+/// It is checked, compiled and tested first; the error message says what is wrong with it. Sending the same bytes
 /// again is not an error.
 #[utoipa::path(
     post, path = "/api/v2/admin/models", tag = "admin", operation_id = "add_model",
     request_body(content = inline(Component), content_type = "application/octet-stream",
         description = "A component, or a core module as cargo builds it"),
     responses(
-        (status = 201, description = "It is on the shelf", body = ReferenceBody),
+        (status = 201, description = "Added", body = ReferenceBody),
         responses::Upload, responses::Keyed,
     ),
     security(("key" = [])),
@@ -102,7 +102,7 @@ pub(crate) async fn champion(
     let version: Option<ModelVersion> = body.required("version");
     let (why, force) = (why(&mut body), body.flag("force"));
     if force && why.is_none() {
-        body.refuse("why", "a promotion is forced with a reason");
+        body.refuse("why", "a forced promotion needs a `why`");
     }
     body.finish()?;
     if let Some(version) = version {
@@ -162,7 +162,7 @@ pub(crate) async fn challengers(
 #[utoipa::path(
     delete, path = "/api/v2/admin/models/{kind}/{version}", tag = "admin", operation_id = "remove_model",
     params(KindPath, VersionPath),
-    responses((status = 204, description = "It is gone"), responses::Model, responses::Validated, responses::Keyed),
+    responses((status = 204, description = "Removed"), responses::Model, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
 pub(crate) async fn remove(

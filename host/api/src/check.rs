@@ -9,7 +9,7 @@ use assay_wire::CheckBody;
 /// A check compiles the component and measures its calls. Only one runs at a time, to leave processors to requests.
 static TURN: Semaphore = Semaphore::const_new(1);
 
-/// Says everything that is wrong with a component, or what its calls cost, without adding it to the shelf.
+/// Lists every problem of a component, or what its calls cost, without adding it to the shelf.
 ///
 /// As `assay model check`. A component that the server would refuse is a response with `ok` false. Checks run one after
 /// another.
@@ -18,7 +18,7 @@ static TURN: Semaphore = Semaphore::const_new(1);
     request_body(content = inline(Component), content_type = "application/octet-stream",
         description = "A component, or a core module as cargo builds it"),
     responses(
-        (status = 200, description = "What is to be said of it", body = CheckBody),
+        (status = 200, description = "The result", body = CheckBody),
         responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),

@@ -19,7 +19,7 @@ impl Contradictions {
     pub fn record(&self, chain: Option<ChainId>, found: Vec<String>) {
         let before = self.all().insert(chain, found.clone()).unwrap_or_default();
         for finding in found.iter().filter(|finding| !before.contains(finding)) {
-            tracing::warn!(%finding, "the configuration is contradicted");
+            tracing::warn!(%finding, "the configuration contradicts a check");
         }
     }
 

@@ -42,7 +42,7 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, Api
     Ok(Json(ModelsBody { count: models.len(), models, previous }))
 }
 
-/// What a model is for, what it was made from, how well it predicts and where it does not, as Markdown.
+/// The model card as Markdown: purpose, training data, how well the model predicts, and its limits.
 #[utoipa::path(
     get, path = "/api/v2/models/{kind}/{version}/card", tag = "models", operation_id = "get_model_card",
     params(KindPath, VersionPath),
@@ -110,7 +110,7 @@ pub(crate) async fn component(
 
 /// The results of several versions of the credit model for one address, all from the same reading.
 ///
-/// Differences are relative to the first version. A version that fails has a reason in place of a score; the others
+/// Differences are relative to the first version. A version that fails has a reason instead of a score; the others
 /// still have theirs. Each version costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare_models",

@@ -31,7 +31,7 @@ pub(crate) struct ReadyBody {
     status: &'static str,
     /// What is missing.
     reasons: Vec<String>,
-    /// What makes answers poorer; absent where there is nothing.
+    /// What makes answers poorer; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
@@ -82,7 +82,7 @@ pub(crate) async fn health() -> Json<HealthBody> {
 }
 
 /// The server can answer, and will go on to: a model of every kind it needs is in service, records can be written, and
-/// nobody told it to stop.
+/// it is not stopping.
 #[utoipa::path(
     get, path = "/readyz", tag = "operation", operation_id = "get_readiness",
     responses(

@@ -18,11 +18,11 @@ pub(crate) enum Keyed {
     /// Too many requests with this key, or without a valid key from this address
     #[response(status = 429)]
     TooMany(QuotaBody),
-    /// Internal error; `code` says of which kind
+    /// Internal error; `code` says which
     #[response(status = 500)]
     Failed(DetailBody),
     /// Temporarily unavailable: too many requests are running, the store cannot be reached, no model is in service, an
-    /// index is being built, or every model instance is busy; `code` says which, where it may be unclear
+    /// index is being built, or every model instance is busy; `code` says which, if it may be unclear
     #[response(status = 503)]
     NotNow(DetailBody),
     /// The response took too long

@@ -23,7 +23,7 @@ pub(crate) fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, Fault> {
     let cannot = |error: &io::Error| fault(format!("it cannot be read: {error}"));
     let found = std::fs::metadata(path).map_err(|error| cannot(&error))?;
     if !found.is_file() {
-        return Err(fault("it is no regular file".into()));
+        return Err(fault("not a regular file".into()));
     }
     let too_large =
         |size: u64| fault(format!("it has {size} bytes and may have {most}. Train with fewer trees or leaves"));

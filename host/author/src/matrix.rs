@@ -1,4 +1,5 @@
-//! The matrix to train on: one row for each wallet, one column for each feature. The model evaluates the same expressions.
+//! The matrix to train on: one row for each wallet, one column for each feature. The model evaluates the same
+//! expressions.
 
 use std::{fmt::Write as _, path::Path};
 

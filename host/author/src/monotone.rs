@@ -1,4 +1,5 @@
-//! Proves that the value of a tree never falls, or never rises, when only one feature rises. It compares leaf with leaf.
+//! Proves that the value of a tree never falls, or never rises, when only one feature rises. It compares leaf with
+//! leaf.
 //!
 //! Each leaf is a box: the values of each feature with which a wallet reaches it. Two leaves are compared if a change
 //! of that one feature can move a wallet from one to the other. A tree in which no such pair breaks the claim keeps it.

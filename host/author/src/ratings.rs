@@ -23,8 +23,8 @@ pub(crate) fn edges(data: Data<'_>, rows: &[Vec<f64>]) -> Vec<i32> {
     factors.into_iter().flat_map(fifths).collect()
 }
 
-/// The lowest whole numbers that are above 1, 2, 3 and 4 fifths of `points`. Those that are equal count half: what nearly
-/// all wallets have is neither the lowest rating nor the highest.
+/// The lowest whole numbers that are above 1, 2, 3 and 4 fifths of `points`. Those that are equal count half: what
+/// nearly all wallets have is neither the lowest rating nor the highest.
 fn fifths(mut points: Vec<i32>) -> [i32; EDGES] {
     points.sort_unstable();
     let twice_above =

@@ -11,7 +11,8 @@ pub(crate) const LABEL: usize = 80;
 /// The most characters of the text of a factor without its figures.
 const TEXT: usize = 400;
 
-/// Version, title, authors, inputs, what the model claims, and label and text of each factor, in the order of the format.
+/// Version, title, authors, inputs, what the model claims, and label and text of each factor, in the order of the
+/// format.
 ///
 /// # Errors
 /// The first text that is too long or cannot be packed.

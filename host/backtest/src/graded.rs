@@ -1,5 +1,5 @@
-//! The records with a known outcome, as rows. Intervals over clusters, segments and factors are computed from them. Of a
-//! large file only a sample of the rows is kept, the same on every machine.
+//! The records with a known outcome, as rows. Intervals over clusters, segments and factors are computed from them. Of
+//! a large file only a sample of the rows is kept, the same on every machine.
 
 use std::{
     hash::{DefaultHasher, Hasher as _},

@@ -11,7 +11,8 @@ pub const MAX_LINE: usize = 4 << 20;
 const MAX_ID: usize = 100;
 
 /// One wallet. Its fields are those of the WIT record `features`, and `id`, `outcome` and `cluster`. Other columns are
-/// carried along; one that is almost a known field is an error, so that a misspelt field is not taken for a missing one.
+/// carried along; one that is almost a known field is an error, so that a misspelt field is not taken for a missing
+/// one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
     /// The name of the wallet, for people. Models do not receive it.

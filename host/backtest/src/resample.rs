@@ -1,5 +1,5 @@
-//! The bootstrap over clusters: it draws all rows of a wallet together, so that a wallet with sixty rows does not narrow
-//! an interval (Field and Welsh, "Bootstrapping clustered data", J. R. Statist. Soc. B 69, 2007).
+//! The bootstrap over clusters: it draws all rows of a wallet together, so that a wallet with sixty rows does not
+//! narrow an interval (Field and Welsh, "Bootstrapping clustered data", J. R. Statist. Soc. B 69, 2007).
 
 use std::collections::BTreeMap;
 
@@ -51,8 +51,8 @@ impl Clusters {
         (MOST_DRAWS / self.rows.max(1)).clamp(100, 400)
     }
 
-    /// The results of `figures` with their intervals. `figures` gets the weight of each row: how often it was drawn. With
-    /// fewer than two clusters there are no intervals.
+    /// The results of `figures` with their intervals. `figures` gets the weight of each row: how often it was drawn.
+    /// With fewer than two clusters there are no intervals.
     pub(crate) fn estimates(&self, figures: impl Fn(&[u64]) -> Vec<Option<f64>>) -> Vec<Estimate> {
         let values = figures(&vec![1; self.rows]);
         let mut drawn: Vec<Vec<f64>> = vec![Vec::new(); values.len()];

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use crate::{graded::Called, record::Record, words::day};
 
-/// The names of the columns of [`crate::Run::scores`]: the range and the points by factor of each model, then the score of
-/// each model.
+/// The names of the columns of [`crate::Run::scores`]: the range and the points by factor of each model, then the score
+/// of each model.
 pub fn header(models: &[String]) -> String {
     let of = |model: &String| format!(",{0} range,{0} points", cell(model));
     let words: String = models.iter().map(of).collect();

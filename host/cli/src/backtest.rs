@@ -29,12 +29,12 @@ const INTERRUPTED: u8 = 130;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Credit models, such as 1.2 alone or 1.0,1.1 to compare: versions on the shelf, or paths of components. Name the
-    /// model that answers today first
+    /// Credit models: versions on the shelf, or paths of components. Give one, such as 1.2, or several to compare, such
+    /// as 1.0,1.1, the current champion first
     #[arg(long, value_delimiter = ',', required = true, num_args = 1, value_name = "MODEL,MODEL")]
     models: Vec<String>,
-    /// File of features from `assay features export`: JSON lines, also gzipped, or Parquet, detected by content. Records
-    /// may have an `outcome` and a `cluster`
+    /// File of features from `assay features export`: JSON lines, optionally gzipped, or Parquet, detected by content.
+    /// Records may have an `outcome` and a `cluster`
     #[arg(long, value_name = "FILE")]
     features: PathBuf,
     /// File of features of an earlier population, to show how features and scores have changed since
@@ -46,22 +46,22 @@ pub struct Arguments {
     /// Note on the page, such as the source of the features
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// What a bad outcome is, in words for the page, such as "liquidated"
+    /// Name of the bad outcome for the page, such as "liquidated"
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
-    /// Days after the date of a record within which the outcome happens
+    /// Days after a record's date within which the outcome counts
     #[arg(long, value_name = "DAYS")]
     horizon: Option<u32>,
-    /// Dimensions to judge apart: chain, protocol, month (always shown), or a column of the file
+    /// Dimensions to grade separately: chain, protocol, month (always shown), or a column of the file
     #[arg(long, value_delimiter = ',', value_name = "NAME,NAME")]
     by: Vec<String>,
-    /// Column of the file with another score, to judge beside the models; `-COLUMN` if a lower one is better
+    /// Column of the file with an external score, to grade next to the models; `-COLUMN` if lower is better
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     external: Option<String>,
-    /// Last day that the models were fitted to, such as 2021-07-01: later records are out of time and judged apart
+    /// Last day that the models were fitted to, such as 2021-07-01: later records are out of time and graded separately
     #[arg(long, value_name = "DATE", value_parser = end_of_day)]
     fitted_through: Option<u64>,
-    /// Bounds that the last model must keep, such as auc=0.7,within=0.7,ks=0.2,psi=0.25,falls,claims,calibration and
+    /// Bounds that the last model must meet, such as auc=0.7,within=0.7,ks=0.2,psi=0.25,falls,claims,calibration and
     /// beats=health_factor, utilisation or last_liquidation; exit with 1 if it does not
     #[arg(long, value_name = "BOUNDS")]
     bounds: Option<Bounds>,
@@ -71,13 +71,13 @@ pub struct Arguments {
     /// Write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write id, date, outcome, range, points by factor and score of every record to this file, as comma-separated values
+    /// Write id, date, outcome, range, points by factor and score of every record to this CSV file
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
-    /// Exit with 0 although some lines cannot be read
+    /// Exit with 0 even if some lines cannot be read
     #[arg(long)]
     skip_bad: bool,
-    /// Number of threads; the number of cores if absent
+    /// Number of threads; by default the number of cores
     #[arg(long)]
     threads: Option<usize>,
     #[command(flatten)]
@@ -94,14 +94,14 @@ fn end_of_day(text: &str) -> Result<u64, String> {
     seconds.ok_or_else(|| "a date is a year, a month and a day, such as 2021-07-01".to_owned())
 }
 
-/// The options as a command of its own, so that each has its default.
+/// The options as a separate command, for their defaults.
 #[derive(Parser)]
 struct Alone {
     #[command(flatten)]
     arguments: Arguments,
 }
 
-/// Compares models on one file of features, with every other option as it is by default.
+/// Compares models on one file of features, with the defaults of all other options.
 pub fn compare(models: &str, features: &Path, config: &ConfigFile) -> Result<(), Failure> {
     let mut words: Vec<&OsStr> = ["backtest", "--models", models, "--features"].map(OsStr::new).to_vec();
     words.push(features.as_os_str());

@@ -19,7 +19,7 @@ use super::{ConfigFile, Failure, print};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Show how far each chain is indexed. Stop the server first: one process can open the index
+    /// Show how far each chain is indexed. Stop the server first: only one process can open the index
     Status {
         /// Print JSON
         #[arg(long)]
@@ -38,8 +38,8 @@ pub(super) enum Command {
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Take the chains of an export into the index. Every file is checked against its digest first, and an interrupted
-    /// import goes on with the next file. Stop the server first
+    /// Import the chains of an export into the index. Every file is checked against its digest first, and an
+    /// interrupted import continues with the next file. Stop the server first
     Import {
         /// Folder of an export
         #[arg(value_name = "FOLDER")]
@@ -50,20 +50,21 @@ pub(super) enum Command {
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// List the wallets of a market as JSON lines, in the order of their addresses. Stop the server first
+    /// List the wallets of a market as JSON lines, ordered by address. Stop the server first
     ///
-    /// With --owing, only those that owed at the block, and what: amounts in the asset's smallest unit, without
-    /// interest. Debt of Aave was at least this; a wallet that owed only interest is omitted. For Compound v3 the
-    /// zero address is the market's base asset, and interest that was withdrawn from an earlier supply counts as owed.
-    /// Debt in Morpho Blue is in shares of its market, and exact. Logs of Compound v2 show no amounts: `owed` is null
-    /// for every wallet that has borrowed. `incomplete` is there if changes without a log are possible.
+    /// With --owing, lists only the wallets that owed at the block, with the amounts in the asset's smallest unit,
+    /// without interest. For Aave, an amount is a lower bound; a wallet that owed only interest is omitted. For
+    /// Compound v3, the zero address is the market's base asset, and interest withdrawn from an earlier supply counts
+    /// as owed. For Morpho Blue, amounts are in shares of the market, and exact. Logs of Compound v2 show no amounts:
+    /// `owed` is null for every wallet that has borrowed. `incomplete` is present if changes without a log are
+    /// possible.
     Wallets {
         #[arg(long, value_name = "ID")]
         chain: ChainId,
         /// Address of the market
         #[arg(long, value_parser = parse_address)]
         market: Address,
-        /// The block after which to look; the last one of the index if absent
+        /// Block after which the wallets are listed; the last block of the index if absent
         #[arg(long, value_name = "BLOCK")]
         at: Option<u64>,
         /// Only wallets that owed

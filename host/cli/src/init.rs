@@ -29,8 +29,8 @@ type Chains = BTreeMap<ChainId, Vec<Secret>>;
 
 #[derive(Args)]
 pub struct Init {
-    /// An endpoint of a chain, such as 1=https://rpc.example; may be repeated, also for one chain. On a terminal the
-    /// command asks for endpoints if none is given
+    /// Endpoint of a chain, such as 1=https://rpc.example. May be repeated, also for the same chain. If none is given
+    /// on a terminal, the command prompts for endpoints
     #[arg(long = "rpc", value_name = "ID=URL")]
     endpoints: Vec<Endpoint>,
     /// File to write

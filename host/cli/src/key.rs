@@ -10,7 +10,7 @@ use assay_access::{Access, KeyUsage, Revoked};
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// Make a key of 256 random bits and print it; it is never printed again
+    /// Create a key of 256 random bits and print it; it is shown only once
     ///
     /// Without --store, the command prints a block for the configuration file. With --store, it saves the key's hash in
     /// the store, for `assay key list` and `assay key revoke`. Only one process can use an embedded store, so stop the
@@ -49,10 +49,10 @@ pub enum Command {
 
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Bounds {
-    /// Units that the key may spend in all; no limit if absent
+    /// Total units that the key may spend; no limit if absent
     #[arg(long)]
     units: Option<u64>,
-    /// Requests a minute; access.default_rate if absent, 0 for no limit
+    /// Requests per minute; access.default_rate if absent, 0 for no limit
     #[arg(long, value_name = "PER MINUTE")]
     rate: Option<u32>,
 }

@@ -42,7 +42,7 @@ enum Command {
     Init(init::Init),
     /// Serve the API
     Serve(serve::Serve),
-    /// Check whether the server on this machine is ready, for the health check of a container
+    /// Check whether the server on this machine is ready, for a container's health check
     Health(health::Health),
     /// Print the configuration, or every problem with it
     CheckConfig {
@@ -60,13 +60,13 @@ enum Command {
     /// Export features of addresses
     #[command(subcommand)]
     Features(features::Command),
-    /// Show, export and import the index of markets, and list who owed in one
+    /// Show, export and import the market index, and list the wallets that owed in a market
     #[command(subcommand)]
     Index(index::Command),
     /// Mint, list and revoke API keys
     #[command(subcommand)]
     Key(key::Command),
-    /// Compute served scores again from their records, and print the differences
+    /// Recompute served scores from their records, and print the differences
     Replay(replay::Replay),
     Verify(verify::Verify),
     /// Back up and restore the embedded store

@@ -26,7 +26,7 @@ pub(super) struct Server {
     /// Root URL of the server; the `listen` address of the configuration if absent
     #[arg(long, visible_alias = "to", value_name = "URL")]
     server: Option<String>,
-    /// Name of an environment variable with an API key of scope admin; if absent, the first such key of the
+    /// Environment variable that holds an API key with the scope admin; if absent, the first such key in the
     /// configuration
     #[arg(long, value_name = "VARIABLE")]
     key_from: Option<String>,

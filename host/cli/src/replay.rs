@@ -29,7 +29,7 @@ use assay_wire::ScoreBody;
 /// Served scores to compute again.
 #[derive(Args)]
 pub(super) struct Replay {
-    /// Ids of scores, from the header `Assay-Score-Id`; `-` reads ids from standard input, one on each line
+    /// Score ids, from the header `Assay-Score-Id`; `-` reads ids from standard input, one per line
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Print a line of JSON for each score, with both answers as the API serves them

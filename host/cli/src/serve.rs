@@ -21,17 +21,17 @@ use assay_domain::{Scope, Secret};
 pub struct Serve {
     #[command(flatten)]
     file: ConfigFile,
-    /// Answer the production paths from the sandbox generator, also for agents and submissions: no chain is read,
-    /// and nothing costs units
+    /// Serve the production paths, including agents and submissions, from the sandbox generator: no chain is read, and
+    /// nothing costs units
     ///
-    /// It needs no file: without a shelf it serves the models in this binary, and without a key in the configuration it
-    /// makes one and prints it.
+    /// Needs no configuration file: without a shelf, it serves the models in this binary; without a key in the
+    /// configuration, it creates one and prints it.
     #[arg(long)]
     sandbox: bool,
-    /// Address and port to listen on, instead of `listen` in the configuration; port 0 takes a free port
+    /// Address and port to listen on, instead of `listen` in the configuration; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS:PORT")]
     listen: Option<SocketAddr>,
-    /// Key of the sandbox, at least 8 characters, instead of a new one at each start
+    /// Key of the sandbox, at least 8 characters, instead of a new key at each start
     #[arg(long, requires = "sandbox")]
     key: Option<String>,
 }

@@ -11,11 +11,11 @@ use super::{ConfigFile, Failure, print, remote::Server};
 
 #[derive(Subcommand)]
 pub(super) enum Command {
-    /// Back up the store of a running server, into the folder `backups` beside it
+    /// Back up the store of a running server to the folder `backups` next to it
     ///
     /// While the server is stopped, copying the file is enough.
     Backup(Server),
-    /// Replace the store by a backup, and rename the old store. Stop the server first
+    /// Replace the store with a backup, and rename the old store. Stop the server first
     Restore {
         /// A backup, or a copy of a store
         #[arg(value_name = "FILE")]

@@ -1,7 +1,7 @@
 //! The sandbox: mock answers from the sandbox champion, on the scale of the credit champion.
 //!
-//! A sandbox server is a production server whose answers about wallets come from [`SandboxSource`] instead of the chains.
-//! Every answer has the type that a read of the chains has, so nothing after it knows the difference.
+//! A sandbox server is a production server whose answers about wallets come from [`SandboxSource`] instead of the
+//! chains. Every answer has the type that a read of the chains has, so nothing after it knows the difference.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 

@@ -7,14 +7,14 @@ const COUNTERS: &[(&str, &str)] = &[
     ("assay_http_requests_total", "Requests answered, by method, route and status"),
     (
         "assay_http_refused_total",
-        "Requests refused before routing, by reason: key or address (over the rate limit), busy (too many requests in \
-         flight); waiting (too many clients wait for submissions); and connections closed at once, as connections \
-         (too many from one address)",
+        "Requests refused because of a limit, by reason: key or address (over the rate limit), busy (too many \
+         requests in flight), waiting (too many clients waiting for submissions); connections counts connections \
+         closed at once (too many from one address)",
     ),
-    ("assay_rates_alone_total", "Requests that this host counted by itself, because Redis did not answer in time"),
+    ("assay_rates_alone_total", "Requests counted only by this host, because Redis did not answer in time"),
     ("assay_model_calls_total", "Calls of a model, by kind and version"),
     ("assay_model_failures_total", "Failed calls of a model, by kind, version and code"),
-    ("assay_model_load_failures_total", "Files and uploads that are not a valid model, by code"),
+    ("assay_model_load_failures_total", "Files and uploads that are not valid models, by code"),
     ("assay_model_swaps_total", "Changes of champion, by kind and cause"),
     (
         "assay_rpc_requests_total",
@@ -25,28 +25,28 @@ const COUNTERS: &[(&str, &str)] = &[
     ("assay_receipts_total", "Transaction receipts read because of a log, by chain"),
     (
         "assay_second_opinions_total",
-        "Answers for empty or doubted histories that were compared with those of another endpoint, by chain and \
-         outcome: confirmed, contradicted or unanswered",
+        "Answers for empty or doubtful histories compared with those of another endpoint, by chain and outcome: \
+         confirmed, contradicted or unanswered",
     ),
     (
         "assay_positions_unexplained_total",
         "Lending histories that do not add up to the position, by chain, protocol and difference",
     ),
     ("assay_explorer_requests_total", "Requests to explorers, by chain and outcome"),
-    ("assay_explorer_histories_total", "First lending histories whose transactions an explorer named, by chain"),
+    ("assay_explorer_histories_total", "First lending histories whose transactions an explorer listed, by chain"),
     (
         "assay_explorer_reads_refused_total",
-        "Lists that were not read because too many reads of the chain were waiting, by chain",
+        "Explorer lists not read because too many reads of the chain were waiting, by chain",
     ),
     ("assay_snapshots_total", "Snapshots returned, by source: cache, shared with another request, or read"),
     (
         "assay_reads_completed_total",
-        "Reads that slow endpoints made too long for their callers, continued to their end",
+        "Reads that slow endpoints delayed beyond their callers' limit, and that were continued to completion",
     ),
     ("assay_background_reads_total", "Lending histories whose reading continued in the background, by chain"),
     (
         "assay_background_reads_refused_total",
-        "Lending histories whose reading did not continue because too many others did, by chain",
+        "Lending histories whose reading did not continue because too many others were in progress, by chain",
     ),
     (
         "assay_prices_read_total",
@@ -56,35 +56,35 @@ const COUNTERS: &[(&str, &str)] = &[
     ("assay_price_requests_total", "Requests to external price APIs, by kind of API and outcome"),
     (
         "assay_outbound_requests_total",
-        "Fetches from URLs that strangers choose, by outcome: ok, refused, status, too_large, timed_out or unreachable",
+        "Fetches from untrusted URLs, by outcome: ok, refused, status, too_large, timed_out or unreachable",
     ),
     ("assay_ipfs_requests_total", "Requests to the IPFS node and the pinning service, by service and outcome"),
     ("assay_lending_checkpoints_total", "Saved checkpoints of lending histories, by chain"),
     ("assay_index_histories_total", "Lending histories that began with the market index, by chain"),
-    ("assay_index_ranges_total", "Block ranges that were read for the market index, by chain"),
+    ("assay_index_ranges_total", "Block ranges read for the market index, by chain"),
     (
         "assay_index_differing_total",
-        "Transactions whose logs two answers for the market index gave differently, by chain; receipts decided",
+        "Transactions whose logs differed between two answers for the market index, by chain; receipts decided",
     ),
-    ("assay_store_reconnects_total", "Connections to Redis that were opened again after one broke"),
-    ("assay_store_retries_total", "Calls of Redis that waited, or were sent again because no response came"),
+    ("assay_store_reconnects_total", "Connections to Redis reopened after a failure"),
+    ("assay_store_retries_total", "Calls to Redis that waited, or were sent again for lack of a response"),
     (
         "assay_store_failures_total",
-        "Calls of Redis that failed, by outcome: a failed read is skipped, a failed write is refused",
+        "Calls to Redis that failed, by outcome: a failed read is skipped, a failed write is refused",
     ),
-    ("assay_score_records_dropped_total", "Scores answered without an id, because the store was too slow"),
+    ("assay_score_records_dropped_total", "Scores returned without an id, because the store was too slow"),
     ("assay_score_records_lost_total", "Scores with an id whose record could not be written"),
     ("assay_shadow_dropped_total", "Scores that challengers did not compute, because the shadow engine was too slow"),
     (
         "assay_outcome_records_dropped_total",
         "Scores that are not compared with outcomes, because the store could not be written for two days",
     ),
-    ("assay_submissions_total", "Submissions of reputation that reached a status, by status"),
-    ("assay_submission_retries_total", "Steps of submissions that failed and are retried, by status"),
-    ("assay_payments_total", "Payments by call that ended, by outcome: settled or refused"),
-    ("assay_statements_sold_total", "Statements of scores that payments by call bought"),
+    ("assay_submissions_total", "Reputation submissions that reached a status, by status"),
+    ("assay_submission_retries_total", "Submission steps that failed and are retried, by status"),
+    ("assay_payments_total", "x402 payments that ended, by outcome: settled or refused"),
+    ("assay_statements_sold_total", "Score statements bought with x402 payments"),
     ("assay_transactions_replaced_total", "Pending transactions replaced by another with the same nonce"),
-    ("assay_gas_reverted_total", "Gas of the account's reverted transactions, by purpose: payment or feedback"),
+    ("assay_gas_reverted_total", "Gas used by the account's reverted transactions, by purpose: payment or feedback"),
     ("assay_nonces_lost_total", "Nonces of the account that other senders' transactions used"),
     ("assay_trace_batches_total", "Batches of spans sent to the collector, by outcome: ok, refused or unreachable"),
     ("assay_task_panics_total", "Background tasks that panicked, by task"),
@@ -102,57 +102,61 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     (
         "assay_model_memory_bytes",
         Unit::Bytes,
-        "Memory of a call of a model when it was loaded, by kind, version and class; each lane keeps about as much",
+        "Memory of one call of a model, measured at load, by kind, version and class; each lane keeps about as much",
     ),
     ("assay_model_code_bytes", Unit::Bytes, "Compiled code of a model in all lanes, by kind, version and class"),
     ("assay_model_compile_seconds", Unit::Seconds, "Time it took to compile a model, by kind, version and class"),
     (
         "assay_rpc_requests_waiting",
         Unit::Count,
-        "JSON-RPC requests that wait for the concurrency or rate limit of an endpoint, by chain",
+        "JSON-RPC requests waiting for the concurrency or rate limit of an endpoint, by chain",
     ),
     (
         "assay_rpc_pace",
         Unit::CountPerSecond,
-        "Requests a second (calls, where the endpoint counts these) that an endpoint was found to allow, by chain and \
-         endpoint; 0 where it refused none",
+        "Requests per second (or calls, if the endpoint counts calls) that an endpoint was found to allow, by chain \
+         and endpoint; 0 if it refused none",
     ),
-    ("assay_background_reads_running", Unit::Count, "Lending histories that are read in the background, by chain"),
-    ("assay_agents_indexed", Unit::Count, "Agents in the search index"),
+    ("assay_background_reads_running", Unit::Count, "Lending histories being read in the background, by chain"),
+    ("assay_agents_indexed", Unit::Count, "Number of agents in the search index"),
     (
         "assay_agents_without_metadata",
         Unit::Count,
-        "Agents whose document could not be read at the last refresh, by reason",
+        "Number of agents whose document could not be read at the last refresh, by reason",
     ),
     ("assay_chain_head_block", Unit::Count, "Newest block seen, by chain"),
-    ("assay_chain_head_age_seconds", Unit::Seconds, "Age of that block by the clock of the machine, by chain"),
+    ("assay_chain_head_age_seconds", Unit::Seconds, "Age of the newest block seen, by this host's clock, by chain"),
     (
         "assay_chain_head_max_age_seconds",
         Unit::Seconds,
-        "Age above which answers are provisional (chains.max_head_age), by chain; absent where none is set",
+        "Age above which answers are provisional (chains.max_head_age), by chain; absent if not set",
     ),
     ("assay_index_through_block", Unit::Count, "Last block in the market index, by chain"),
-    ("assay_index_behind_blocks", Unit::Count, "Final blocks that the market index does not have yet, by chain"),
+    ("assay_index_behind_blocks", Unit::Count, "Final blocks not yet in the market index, by chain"),
     ("assay_index_events", Unit::Count, "Lending events in the market index, by chain"),
-    ("assay_index_stopped", Unit::Count, "1 while the market index does not go on, otherwise 0, by chain"),
-    ("assay_index_bytes", Unit::Bytes, "Disk space of the market index of all chains, without what was set aside"),
+    ("assay_index_stopped", Unit::Count, "1 while the market index is stopped, otherwise 0, by chain"),
+    (
+        "assay_index_bytes",
+        Unit::Bytes,
+        "Disk space of the market index of all chains, without databases that were set aside",
+    ),
     (
         "assay_index_set_aside",
         Unit::Count,
         "Damaged databases of the market index that were set aside and are still there",
     ),
     ("assay_store_reached", Unit::Count, "1 while connected to Redis, otherwise 0"),
-    ("assay_score_records_waiting", Unit::Count, "Records of answered scores that wait to be written"),
+    ("assay_score_records_waiting", Unit::Count, "Records of returned scores waiting to be written"),
     (
         "assay_outcome_psi",
         Unit::Count,
         "Population stability index of the newest week's scores against the first week's, by version",
     ),
-    ("assay_outcome_claims_broken", Unit::Count, "Ranges whose claimed rate of liquidations fails, by version"),
+    ("assay_outcome_claims_broken", Unit::Count, "Ranges whose claimed liquidation rate does not hold, by version"),
     ("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status"),
-    ("assay_submissions_waited_for", Unit::Count, "Clients that wait for the next state of a submission"),
+    ("assay_submissions_waited_for", Unit::Count, "Clients waiting for the next state of a submission"),
     ("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended"),
-    ("assay_payments_open", Unit::Count, "Payments by call that are not on the chain yet"),
+    ("assay_payments_open", Unit::Count, "x402 payments that are not on the chain yet"),
 ];
 
 /// Names, units and help texts of histograms.
@@ -166,13 +170,13 @@ const HISTOGRAMS: &[(&str, Unit, &str)] = &[
     (
         "assay_rpc_request_duration_seconds",
         Unit::Seconds,
-        "Time of one JSON-RPC request with its retries, by chain and method; a batch is a method of its own",
+        "Time of one JSON-RPC request with its retries, by chain and method; a batch counts as a separate method",
     ),
     ("assay_explorer_request_duration_seconds", Unit::Seconds, "Time of one request to an explorer, by chain"),
     (
         "assay_snapshot_duration_seconds",
         Unit::Seconds,
-        "Time of reading an address on all chains, by the coverage reached",
+        "Time to read an address on all chains, by the coverage reached",
     ),
     (
         "assay_price_request_duration_seconds",
@@ -182,7 +186,7 @@ const HISTOGRAMS: &[(&str, Unit, &str)] = &[
     (
         "assay_outbound_request_duration_seconds",
         Unit::Seconds,
-        "Time of one fetch from a URL that a stranger chooses, with its redirects",
+        "Time of one fetch from an untrusted URL, with its redirects",
     ),
     (
         "assay_ipfs_request_duration_seconds",
@@ -194,7 +198,7 @@ const HISTOGRAMS: &[(&str, Unit, &str)] = &[
     ("assay_store_commit_seconds", Unit::Seconds, "Time of one commit of the embedded store, or of one write to Redis"),
 ];
 
-/// Counters without labels. They start at 0, so that their first increment is a change that an alert sees.
+/// Counters without labels. They start at 0, so alerts see their first increment.
 const WITHOUT_LABELS: &[&str] = &[
     "assay_rates_alone_total",
     "assay_reads_completed_total",
@@ -208,7 +212,7 @@ const WITHOUT_LABELS: &[&str] = &[
     "assay_nonces_lost_total",
 ];
 
-/// Counters whose one label has known values. Each of them starts at 0 as well.
+/// Counters with one label whose values are known. They start at 0 for each value.
 const WITH_ONE_LABEL: &[(&str, &str, &[&str])] = &[
     ("assay_http_refused_total", "reason", &["key", "address", "busy", "waiting", "connections"]),
     ("assay_snapshots_total", "source", &["cache", "shared", "read"]),

@@ -19,7 +19,7 @@ const FILTER: &str = "RUST_LOG";
 /// Why telemetry cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    #[error("{given:?} is no log filter: {reason}; use a level such as info, or warn,assay=debug")]
+    #[error("{given:?} is not a log filter: {reason}; use a level such as info, or warn,assay=debug")]
     Filter { given: String, reason: String },
     #[error(transparent)]
     Traces(#[from] TraceError),

@@ -1,6 +1,6 @@
-//! Traces: the time that each part of a request takes, as spans for an OpenTelemetry collector. These spans have a target
-//! of their own, so that the log does not show them and traces do not show the spans of the log. Without a collector
-//! they are disabled.
+//! Traces: the time that each part of a request takes, as spans for an OpenTelemetry collector. These spans have a
+//! target of their own, so that the log does not show them and traces do not show the spans of the log. Without a
+//! collector they are disabled.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -109,7 +109,8 @@ pub fn answered(span: &Span, status: StatusCode) {
     }
 }
 
-/// The HTTP client that sends batches. It is called on a thread outside the runtime, so it spawns on the runtime's handle.
+/// The HTTP client that sends batches. It is called on a thread outside the runtime, so it spawns on the runtime's
+/// handle.
 #[derive(Debug)]
 struct Sender {
     http: reqwest::Client,

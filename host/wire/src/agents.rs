@@ -29,7 +29,7 @@ pub struct AgentBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = AgentMetadata)]
 pub(crate) struct MetadataBody {
-    /// Empty where the document has none, and so the others.
+    /// Empty if the document has none; likewise the other fields.
     name: String,
     description: String,
     /// An `ipfs://` or web URI.
@@ -83,7 +83,7 @@ pub struct AgentReputationBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = TagSummary)]
 pub(crate) struct TagBody {
-    /// The first tag of the feedback; empty where it has none.
+    /// The first tag of the feedback; empty if it has none.
     tag: String,
     count: u64,
     /// Distinct clients.

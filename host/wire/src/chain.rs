@@ -23,8 +23,8 @@ pub struct ChainReportBody {
     pub cached: bool,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
-    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts
-    /// may be too low. Absent in the sandbox.
+    /// Unread and partly read parts, in words: `first transaction on chain 1: …`. Figures without these parts may be
+    /// too low. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unread: Option<Vec<String>>,
@@ -32,7 +32,7 @@ pub struct ChainReportBody {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ChainAssets {
-    /// Tokens and lending deposits, in dollars. NFTs, unclaimed rewards and debt are not in it.
+    /// Tokens and lending deposits, in dollars. Excludes NFTs, unclaimed rewards and debt.
     #[schema(value_type = f64)]
     total_value_usd: Usd,
     tokens: Vec<ChainToken>,
@@ -55,7 +55,7 @@ struct ChainToken {
     address: Option<String>,
     /// Whether a source has a price; without one, `value_usd` is 0.
     priced: bool,
-    /// Who says what it is worth; absent without a price.
+    /// Source of the price; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PriceSourceName>, nullable = false)]
     price_source: Option<&'static str>,

@@ -18,7 +18,7 @@ use assay_registry::{CheckReport, Class, Cost, Problem};
 pub struct CheckBody {
     /// Whether the server would take it.
     ok: bool,
-    /// Everything that is wrong, in the order of the steps.
+    /// All problems, in the order of the steps.
     problems: Vec<ReasonBody>,
     /// SHA-256 of the bytes.
     digest: String,
@@ -26,18 +26,18 @@ pub struct CheckBody {
     /// Whether it is a core module, as cargo builds it; the server encodes it as a component.
     core_module: bool,
     component_bytes: usize,
-    /// `small`, `medium` or `large`; null where no class holds it.
+    /// `small`, `medium` or `large`; null if it fits no class.
     #[schema(value_type = Option<String>)]
     class: Option<&'static str>,
-    /// Engines that it would be loaded on; null where something is wrong.
+    /// Engines that it would be loaded on; null if there are problems.
     lanes: Option<usize>,
     /// Compiled code of all lanes together, in bytes, without the sharing of medium and large models.
     code_bytes: Option<usize>,
     /// Milliseconds.
     compile_ms: u64,
-    /// What it says of itself; null where it was not asked.
+    /// The description that it returns; null if it was not called.
     model: Option<DescriptionBody>,
-    /// The cost of its calls; empty where something is wrong.
+    /// The cost of its calls; empty if there are problems.
     costs: Vec<CallCostBody>,
 }
 

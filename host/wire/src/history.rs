@@ -49,11 +49,11 @@ pub struct PointBody {
     range: Option<RangeName>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     factors: Vec<PointsBody>,
-    /// Since the scored point before; absent for the first one.
+    /// Change since the previous scored point; absent for the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     change: Option<ChangeBody>,
-    /// What the model claims of such wallets.
+    /// Rates that the model's card claims for such wallets.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     claims: Option<Vec<ClaimedRateBody>>,
@@ -77,7 +77,7 @@ pub(crate) struct ChangeBody {
     score: i64,
     /// Factors whose points changed.
     factors: Vec<PointsBody>,
-    /// What no factor accounts for: the limits of the scale, and points that every wallet has.
+    /// Points that no factor explains: the limits of the scale, and points that every wallet has.
     rest: i64,
 }
 

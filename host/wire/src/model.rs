@@ -49,9 +49,9 @@ pub struct ModelBody {
     calls: u64,
     /// Calls that failed because of the model.
     failures: u64,
-    /// Path of its model card; null where it has none.
+    /// Path of its model card; null if it has none.
     card: Option<String>,
-    /// The rates that the model claims; null where it claims none.
+    /// The rates that the model claims; null if it claims none.
     claims: Option<ClaimsBody>,
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct RealisedRangeBody {
     /// The 95 % interval over wallets; none counts more than once.
     low: Option<f64>,
     high: Option<f64>,
-    /// What the model claims; null where it claims nothing.
+    /// The rate that the model claims; null if it claims none.
     claimed: Option<RateBody>,
     /// `holds`, `fails` or `not_shown`; null without a claim. With fewer than 50 scores it is `not_shown`.
     #[schema(value_type = Option<String>)]

@@ -19,7 +19,7 @@ pub struct PortfolioBody {
     pub total_asset_usd: Usd,
     /// The chains that could be read. An absent chain was not read, so its holdings are unknown.
     pub chains: Vec<ChainValueBody>,
-    /// What was not read, or not completely, in words: `balances on chain 1: …`. Absent in the sandbox.
+    /// Unread and partly read parts, in words: `balances on chain 1: …`. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unread: Option<Vec<String>>,
@@ -46,7 +46,7 @@ pub struct TotalBody {
     /// The total of the chains that could be read.
     #[schema(value_type = f64)]
     total_asset_usd: Usd,
-    /// What was not read, or not completely, in words: `balances on chain 1: …`. Absent in the sandbox.
+    /// Unread and partly read parts, in words: `balances on chain 1: …`. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unread: Option<Vec<String>>,

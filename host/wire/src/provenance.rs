@@ -65,7 +65,7 @@ pub struct AuditedBody {
 #[schema(as = WeighedFactor)]
 pub struct WeighedFactorBody {
     pub label: String,
-    /// A range name. Absent, like the description and the possible points, where the model was not asked for words.
+    /// A range name. Absent, like the description and the possible points, if the model was not asked for words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rating: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -28,8 +28,8 @@ pub struct ReportBody {
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
     pub credit_events: CreditEvents,
-    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts
-    /// may be too low. Absent in the sandbox.
+    /// Unread and partly read parts, in words: `first transaction on chain 1: …`. Figures without these parts may be
+    /// too low. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unread: Option<Vec<String>>,
@@ -44,12 +44,12 @@ pub struct ReportScore {
     #[schema(minimum = 300, maximum = 1000)]
     pub value: u32,
     pub classification: RangeName,
-    /// What the model claims of the wallet, from its card: the rate of the score's range, for each horizon. Absent
-    /// where no population of the model's claims has the wallet.
+    /// Rates that the model's card claims for the score's range, one per horizon. Absent if no claimed population
+    /// includes the wallet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub claims: Option<Vec<ClaimedRateBody>>,
-    /// Why no rate is claimed of this wallet, though the model claims rates of others.
+    /// Why the model claims no rate for this wallet, although it claims rates for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub no_claim: Option<String>,
@@ -61,7 +61,7 @@ pub struct ReportScore {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct Assets {
-    /// Tokens and lending deposits, in dollars. NFTs, unclaimed rewards and debt are not in it.
+    /// Tokens and lending deposits, in dollars. Excludes NFTs, unclaimed rewards and debt.
     #[schema(value_type = f64)]
     pub total_value_usd: Usd,
     pub tokens: Vec<TokenBody>,
@@ -87,14 +87,14 @@ pub struct TokenBody {
     pub address: Option<String>,
     /// Whether a source has a price; without one, `value_usd` is 0.
     pub priced: bool,
-    /// Who says what it is worth; absent without a price.
+    /// Source of the price; absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PriceSourceName>, nullable = false)]
     pub price_source: Option<&'static str>,
 }
 
-/// Where a price comes from: a Chainlink `feed`, the `oracle` of a lending market, an external price `api`, or the
-/// reserves of the liquidity `pool` of which it is a share.
+/// Source of a price: a Chainlink `feed`, the `oracle` of a lending market, an external price `api`, or, for a share of
+/// a liquidity `pool`, its reserves.
 #[derive(Debug, ToSchema)]
 #[schema(as = PriceSource, rename_all = "snake_case")]
 pub enum PriceSourceName {
@@ -171,8 +171,8 @@ pub struct CreditEvents {
     pub delinquencies: NotApplicable,
     /// Lending protocols whose history is not read. The absence of events there does not mean that there were none.
     pub not_covered: Vec<String>,
-    /// What the events of the listed pools do not show: what no reading of a protocol finds, and why the events of a
-    /// pool do not explain its position. Empty when there is nothing to say.
+    /// What the events of the listed pools do not show: what cannot be read from a protocol, and why the events of a
+    /// pool do not explain its position. Empty if there are no remarks.
     pub remarks: Vec<String>,
 }
 

@@ -16,11 +16,11 @@ use assay_registry::{MockSubject, Scenario};
 pub struct ScenarioBody {
     id: String,
     title: String,
-    /// Absent where the scenario is about an agent.
+    /// Absent if the scenario is about an agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, nullable = false)]
     address: Option<Checksummed>,
-    /// Absent where the scenario is about an address.
+    /// Absent if the scenario is about an address.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     agent_id: Option<u64>,

@@ -67,12 +67,12 @@ pub struct ScoreBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,
-    /// What the model claims of the wallet, from its card: the rate of the score's range, for each horizon. Present with
-    /// `include_factors=true`, absent where no population of the model's claims has the wallet.
+    /// Rates that the model's card claims for the score's range, one per horizon. Present with `include_factors=true`;
+    /// absent if no claimed population includes the wallet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub claims: Option<Vec<ClaimedRateBody>>,
-    /// Why no rate is claimed of this wallet, though the model claims rates of others.
+    /// Why the model claims no rate for this wallet, although it claims rates for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub no_claim: Option<String>,

@@ -14,7 +14,7 @@ use assay_scoring::rollout::{ScoreId, records::ServedRecord};
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Statement)]
 pub struct StatementBody {
-    /// `sig` and `signer`, as the SDK of EAS writes and verifies them.
+    /// `sig` and `signer`, as the EAS SDK writes and verifies them.
     #[serde(flatten)]
     #[schema(value_type = SignedBody)]
     signed: Arc<Signed>,
@@ -24,7 +24,7 @@ pub struct StatementBody {
     evidence: String,
 }
 
-/// What the SDK of EAS calls a signed off-chain attestation.
+/// A signed off-chain attestation, in the format of the EAS SDK.
 #[derive(ToSchema)]
 #[schema(as = SignedAttestation)]
 #[expect(dead_code, reason = "the schema of a value that another crate serialises")]
@@ -95,8 +95,8 @@ pub struct SignersBody {
     contract: String,
     contract_version: String,
     chain_id: u64,
-    /// The present signer has no `until`. Statements of an earlier one are valid if they were issued before its
-    /// `until`; those of a revoked one never are.
+    /// The current signer has no `until`. Statements of an earlier signer are valid if they were issued before its
+    /// `until`; statements of a revoked signer are never valid.
     #[schema(value_type = Vec<Object>)]
     signers: Vec<String>,
 }

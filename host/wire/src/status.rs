@@ -18,12 +18,12 @@ pub struct StatusBody {
     pub version: &'static str,
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
-    /// As `/readyz` says it.
+    /// As `/readyz` reports.
     pub ready: bool,
     pub reasons: Vec<String>,
     pub warnings: Vec<String>,
     pub chains: Vec<ChainStatusBody>,
-    /// Null where submissions are not configured.
+    /// Null if submissions are not configured.
     pub submissions: Option<QueueBody>,
     pub store: StoreBody,
 }
@@ -35,7 +35,7 @@ pub struct ChainStatusBody {
     #[schema(value_type = u64)]
     chain_id: ChainId,
     chain_name: String,
-    /// The newest block; null if the last question for it failed, and before the first answer.
+    /// The newest block; null if the last request for it failed, and before the first response.
     head: Option<u64>,
     /// The age of the last block seen, by the clock of this host.
     head_age_seconds: Option<u64>,
@@ -65,15 +65,15 @@ pub(crate) struct EndpointBody {
     /// Answers and failures since the start of the host. Requests that fail together count once.
     answers: u64,
     failures: u64,
-    /// How fast it may be asked, configured or learned; null without a known limit.
+    /// Its request rate, configured or learned; null without a known limit.
     pace: Option<PaceBody>,
     /// The widest range of blocks for which it answers logs; null without a known limit.
     log_range: Option<u64>,
-    /// The last newest block that it gave.
+    /// The newest block that it last reported.
     head: Option<u64>,
 }
 
-/// Requests a second, or calls a second where each call of a batch counts.
+/// Requests a second, or calls a second if each call of a batch counts.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Pace)]
 pub(crate) struct PaceBody {
@@ -109,7 +109,7 @@ pub(crate) struct IndexBody {
     settled: Option<u64>,
     behind_blocks: Option<u64>,
     in_step: bool,
-    /// Why it does not go on.
+    /// Why it has stopped.
     problem: Option<String>,
 }
 

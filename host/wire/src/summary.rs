@@ -45,7 +45,7 @@ pub(crate) struct SummaryBody {
     /// Repayments in all lending pools that could be read; see `credit_events_coverage`.
     count_repayments: u64,
     count_liquidations: u64,
-    /// How completely the lending events were read; at most `partial` where another figure was not read completely.
+    /// How completely the lending events were read; at most `partial` if another figure was not read completely.
     /// Until it is `complete`, figures may be too low.
     #[schema(value_type = CoverageName)]
     credit_events_coverage: Coverage,
@@ -83,8 +83,8 @@ struct ChainSummaryReport {
     first_transaction: Option<TransactionBody>,
     last_transaction: Option<TransactionBody>,
     summary: SummaryBody,
-    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts
-    /// may be too low. Absent in the sandbox.
+    /// Unread and partly read parts, in words: `first transaction on chain 1: …`. Figures without these parts may be
+    /// too low. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unread: Option<Vec<String>>,
@@ -128,7 +128,7 @@ struct AggregatedReport {
     /// The latest transaction of all the addresses.
     last_transaction: Option<TransactionBody>,
     summary: AggregatedSummary,
-    /// What was not read of each address, in words: `0x…: balances on chain 1: …`. Absent in the sandbox.
+    /// Unread and partly read parts of each address, in words: `0x…: balances on chain 1: …`. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unread: Option<Vec<String>>,
@@ -194,8 +194,8 @@ struct EnhancedReport {
     additional: Additional,
     /// Totals of each chain, without the off-chain figures.
     chains: Vec<ChainPart>,
-    /// What was not read, or not completely, in words: `first transaction on chain 1: …`. Figures without these parts
-    /// may be too low. Absent in the sandbox.
+    /// Unread and partly read parts, in words: `first transaction on chain 1: …`. Figures without these parts may be
+    /// too low. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     unread: Option<Vec<String>>,

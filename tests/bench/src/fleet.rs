@@ -1,5 +1,5 @@
-//! One, two and three hosts on this machine that share one Redis, with the CPU time of each process. Hosts, Redis and the
-//! load generator share the same cores, so another host adds no core.
+//! One, two and three hosts on this machine that share one Redis, with the CPU time of each process. Hosts, Redis and
+//! the load generator share the same cores, so another host adds no core.
 
 use std::{net::SocketAddr, path::Path, time::Duration};
 

@@ -1,5 +1,5 @@
-//! The index of lending markets: reading a market of ten million events for all wallets, beside the bare download of the
-//! same logs; and what a thousand new wallets cost an endpoint, with and without it.
+//! The index of lending markets: reading a market of ten million events for all wallets, beside the bare download of
+//! the same logs; and what a thousand new wallets cost an endpoint, with and without it.
 
 mod bare;
 mod cold;

@@ -1,5 +1,5 @@
-//! The load generator: one thread with one request in flight on each of many connections. It checks every response, reads
-//! them in turns and blocks for each, so that a response costs two system calls and the server is the bottleneck.
+//! The load generator: one thread with one request in flight on each of many connections. It checks every response,
+//! reads them in turns and blocks for each, so that a response costs two system calls and the server is the bottleneck.
 
 use std::{
     io::{Read, Write},
@@ -24,8 +24,8 @@ pub struct Load {
     pub busy: u64,
 }
 
-/// Requests `path` from the servers at `addresses`, each on an equal share of the connections, for the given time; pinned
-/// to `core` where one is given.
+/// Requests `path` from the servers at `addresses`, each on an equal share of the connections, for the given time;
+/// pinned to `core` where one is given.
 ///
 /// # Errors
 /// Where a response is not a 200 with a body of the declared length.

@@ -1,5 +1,5 @@
-//! `bench`: measures each figure and its reference in the same run. It asserts nothing: the table marks a missed target,
-//! and only a measurement that fails is an error.
+//! `bench`: measures each figure and its reference in the same run. It asserts nothing: the table marks a missed
+//! target, and only a measurement that fails is an error.
 
 mod answers;
 mod authors;

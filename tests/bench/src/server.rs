@@ -1,5 +1,5 @@
-//! The server under load: the real server with two more routes, which answer with a prepared score. It runs as a process
-//! of its own, so that it can be pinned to a core.
+//! The server under load: the real server with two more routes, which answer with a prepared score. It runs as a
+//! process of its own, so that it can be pinned to a core.
 
 use std::{path::Path, sync::LazyLock};
 

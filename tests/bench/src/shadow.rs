@@ -27,8 +27,8 @@ const WALLETS: [&str; 6] = ["saver", "borrower", "liquidated", "holder", "collec
 const AT_ONCE: usize = 4;
 /// Requests in one block. Blocks with and without a challenger alternate.
 const BLOCK: usize = 240;
-/// Blocks of each kind in one round: 24 requests are above the 99th percentile. With fewer, noise of the machine decides
-/// it.
+/// Blocks of each kind in one round: 24 requests are above the 99th percentile. With fewer, noise of the machine
+/// decides it.
 const BLOCKS: usize = 10;
 /// Pause before and after a block, in which the shadow engine finishes its work.
 const PAUSE: Duration = Duration::from_millis(60);

@@ -1,6 +1,6 @@
 //! A mock of a Kubo node: it has `add`, `pin/ls` and the gateway's `/ipfs/` of the real RPC API over HTTP, stores
-//! documents in memory, and computes CIDs itself. A test can make it fail, return wrong CIDs or not pin, and can stop it
-//! and start it again at the same address.
+//! documents in memory, and computes CIDs itself. A test can make it fail, return wrong CIDs or not pin, and can stop
+//! it and start it again at the same address.
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};

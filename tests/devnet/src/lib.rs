@@ -1,5 +1,5 @@
-//! Local chains with all that a server reads and writes, for `make run` and the tests: real nodes, real lending contracts,
-//! names, agents, payments and IPFS.
+//! Local chains with all that a server reads and writes, for `make run` and the tests: real nodes, real lending
+//! contracts, names, agents, payments and IPFS.
 
 pub mod agents;
 pub mod caller;

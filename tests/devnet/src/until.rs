@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The bound against hanging, of every wait in the tests: far beyond what anything takes, also at the lowest priority and
-/// on a machine that is busy with other work.
+/// The bound against hanging, of every wait in the tests: far beyond what anything takes, also at the lowest priority
+/// and on a machine that is busy with other work.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 /// Time between two questions.
 const PAUSE: Duration = Duration::from_millis(20);

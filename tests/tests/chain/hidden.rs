@@ -185,8 +185,8 @@ pub(super) fn is_final(read: &Snapshot) -> bool {
     read.coverage() == Coverage::Complete && !read.score_coverage().is_provisional()
 }
 
-/// What is false and final about any wallet while chain 1 or, with `second`, chain 8453 hides something. To hide it must
-/// matter to some wallet.
+/// What is false and final about any wallet while chain 1 or, with `second`, chain 8453 hides something. To hide it
+/// must matter to some wallet.
 async fn falsehoods(devnet: &Devnet, truths: &[Truth<'_>], (what, rule): Hiding, second: bool) -> Vec<String> {
     let chain = usize::from(second);
     let proxy = Proxy::start(devnet.chains()[chain].url()).await;

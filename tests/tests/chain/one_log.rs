@@ -1,5 +1,5 @@
-//! Each log of each wallet left out of every answer, one at a time, by the only endpoint or by one beside an honest one,
-//! with and without an index: a history that is complete is the true one.
+//! Each log of each wallet left out of every answer, one at a time, by the only endpoint or by one beside an honest
+//! one, with and without an index: a history that is complete is the true one.
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;

@@ -61,7 +61,7 @@ fn a_wallet_is_tried_as_the_chains_show_it() {
         let text = said(&tried(unread.path(), "enhanced-boost-1.1.wasm", &["--score", "700", "--assets", "50000"]));
         assert!(text.contains("700 with 50000 dollars: 745\n"), "{text}");
         let text = said(&tried(unread.path(), "enhanced-boost-1.1.wasm", &["--address", &who]));
-        assert!(text.contains("a boost model sees no wallet"), "{text}");
+        assert!(text.contains("a boost model takes no wallet"), "{text}");
     });
 }
 

@@ -288,6 +288,6 @@ fn a_server_that_runs_warns_of_what_the_check_refuses() {
             warnings.iter().any(|said| said.contains("token WETH at 0x") && said.contains("has 18 decimals, not 17"));
         assert!(said, "{warnings:?}");
         assert_eq!(ready["status"], "ready", "scores need no WETH");
-        service.logged("the configuration is contradicted").await;
+        service.logged("the configuration contradicts a check").await;
     });
 }

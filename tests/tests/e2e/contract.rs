@@ -287,7 +287,8 @@ fn a_caller_that_hangs_up_pays_for_the_reading_it_started() {
         let service = world.serve(&proxy.url, "", key);
         let api = service.with_key("assay_hangs_up");
         let one_read = wallet("nobody");
-        // The reading of this wallet alone is held: each of its questions, for an answer does not need the earliest one.
+        // The reading of this wallet alone is held: each of its questions, for an answer does not need the earliest
+        // one.
         let of_wallet = format!("{one_read:?}").to_lowercase().trim_start_matches("0x").to_owned();
         proxy.rule(move |call| match call.params.to_string().to_lowercase().contains(&of_wallet) {
             true => Reply::Hold,

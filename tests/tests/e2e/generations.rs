@@ -1,5 +1,5 @@
-//! Components of wit/v1 and wit/v2 side by side on one server: answers, words, comparison, shadow, promotion, replay and
-//! backtest.
+//! Components of wit/v1 and wit/v2 side by side on one server: answers, words, comparison, shadow, promotion, replay
+//! and backtest.
 
 use std::process::Command;
 

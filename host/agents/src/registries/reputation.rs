@@ -114,7 +114,8 @@ impl AgentRegistries {
     }
 }
 
-/// The latest indices of a client, at most `most`, each less 1. `last` is what the registry says, which may be anything.
+/// The latest indices of a client, at most `most`, each less 1. `last` is what the registry says, which may be
+/// anything.
 fn latest_indices(last: u64, most: u64) -> Range<u64> {
     last - last.min(most)..last
 }

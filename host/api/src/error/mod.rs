@@ -192,7 +192,7 @@ impl ApiError {
         Self::coded(
             StatusCode::NOT_FOUND,
             "unknown_kind",
-            "No such kind of model; there are credit, boost, sybil and sandbox",
+            "No such kind of model; expected credit, boost, sybil or sandbox",
         )
     }
 

@@ -213,8 +213,7 @@ impl FromRequestParts<App> for Moments {
         };
         let count = (to - from) / (every * DAY) + 1;
         if count > MOST_MOMENTS as u64 {
-            let words =
-                format!("{count} moments, and {MOST_MOMENTS} are the most in one request; give a longer `every`");
+            let words = format!("{count} moments exceed the limit of {MOST_MOMENTS}; use a longer `every`");
             return Err(refused("every", words));
         }
         Ok(Self((0..count).map(|at| from + at * every * DAY).collect()))

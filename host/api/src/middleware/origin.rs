@@ -8,8 +8,8 @@ use crate::{config::Network, server::Peer};
 
 const FORWARDED: &str = "x-forwarded-for";
 
-/// Each proxy appends the address of its peer. The last address that is not one of `proxies` is the client's; the client
-/// may have forged the addresses before it.
+/// Each proxy appends the address of its peer. The last address that is not one of `proxies` is the client's; the
+/// client may have forged the addresses before it.
 pub(crate) fn origin(request: &Request, proxies: &[Network]) -> IpAddr {
     let peer = request.extensions().get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
     behind(peer, request.headers(), proxies)

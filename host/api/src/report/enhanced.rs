@@ -37,8 +37,8 @@ pub(crate) struct OffChainReport {
 
 /// Totals of one address, with off-chain figures added to those of the chains.
 ///
-/// The chains are read for every request. `chains` has the figures of each chain alone. The response is computed for
-/// every request and must not be stored.
+/// The chains are read for every request. `chains` has only the on-chain figures, chain by chain. The response is
+/// computed for every request and must not be stored.
 #[utoipa::path(
     post, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "enhance_report",
     params(SubjectPath),

@@ -1,5 +1,5 @@
-//! The status of a submission for a client that waits. The headers are sent at once, and the body when there is something
-//! to say: a client that waits is no request in progress, and one that hangs up frees its place.
+//! The status of a submission for a client that waits. The headers are sent at once, and the body when there is
+//! something to say: a client that waits is no request in progress, and one that hangs up frees its place.
 
 use std::{convert::Infallible, time::Duration};
 

@@ -19,10 +19,10 @@ use crate::{
 use assay_scoring::attestation::Attestor;
 use assay_wire::{SignersBody, StatementBody};
 
-/// A signed statement of the score of one address, which a contract can accept and a stranger can recompute.
+/// A signed statement of the score of one address, which a contract can accept and anyone can recompute.
 ///
 /// It is an off-chain attestation of EAS, version 2. It commits to the score, the model's bytes, the features and the
-/// blocks; `evidence` is where these are shown. A score that is not final has no statement, and neither has a mock.
+/// blocks; `evidence` is the path that shows them. A score that is not final has no statement, and neither has a mock.
 /// With `as_of` it is of a moment in the past, which the history of the score has read.
 ///
 /// When the server accepts payments by x402, a request without a key is answered with 402 and the terms. The payment is

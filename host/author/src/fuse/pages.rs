@@ -3,8 +3,8 @@
 //! A host clears what a call wrote run by run, and wasmtime 48 does so for 32 runs. What lies above the last of them it
 //! gives back to the system, and the next call faults it in again, which costs more than the call itself and interrupts
 //! the other cores. An interpreter writes a page here and there: counts of references. So the smallest gaps between the
-//! written pages are closed, until so few runs are left that a call about another wallet may add some. A host that clears
-//! nothing in place (before Linux 6.7, or with swap) pays a fault for each page more.
+//! written pages are closed, until so few runs are left that a call about another wallet may add some. A host that
+//! clears nothing in place (before Linux 6.7, or with swap) pays a fault for each page more.
 
 use std::{cmp::Reverse, collections::BTreeSet, ops::Range};
 

@@ -192,8 +192,8 @@ impl Tree {
         depths.first().copied().unwrap_or(0)
     }
 
-    /// The most points that the features of one factor can have as Shapley values: each lies between the lowest leaf minus
-    /// the highest and the highest minus the lowest.
+    /// The most points that the features of one factor can have as Shapley values: each lies between the lowest leaf
+    /// minus the highest and the highest minus the lowest.
     pub(crate) fn most_shapley(&self, scale: f64, of_factor: impl Fn(usize) -> bool) -> f64 {
         let leaves = || self.leaves.iter().map(|leaf| leaf.value);
         let span = leaves().fold(f64::MIN, f64::max) - leaves().fold(f64::MAX, f64::min);

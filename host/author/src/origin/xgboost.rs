@@ -171,7 +171,8 @@ fn start(base_score: &str, objective: &str) -> Result<f32, String> {
         .map_err(|_| format!("its base_score is `{base_score}`, which is not one number"))?;
     let margin = match objective {
         "binary:logistic" | "reg:logistic" => {
-            // XGBoost computes all of it in single precision. The logarithm in double precision rounds to the same number.
+            // XGBoost computes all of it in single precision. The logarithm in double precision rounds to the same
+            // number.
             -f64::from(1.0 / base - 1.0).ln() as f32
         }
         _ => base,

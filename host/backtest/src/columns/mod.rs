@@ -1,7 +1,7 @@
 //! A features file as a Parquet table: one wallet a row, and the columns of its JSON form under the same names.
 //!
-//! `id`, `outcome` and `as_of` are plain columns; `chains`, `markets`, `holdings` and `identity` are lists of structs, as
-//! pandas and polars read the JSON lines. Columns are matched by name. An optional column may be missing. An unknown
+//! `id`, `outcome` and `as_of` are plain columns; `chains`, `markets`, `holdings` and `identity` are lists of structs,
+//! as pandas and polars read the JSON lines. Columns are matched by name. An optional column may be missing. An unknown
 //! plain column is carried along, unless its name is almost a known one; an unknown column of a list is an error.
 
 mod cell;

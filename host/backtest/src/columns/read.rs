@@ -1,5 +1,5 @@
-//! Reads a table in batches of rows. Damage is an error that names the column and the rows. Memory holds one page of each
-//! column and one batch.
+//! Reads a table in batches of rows. Damage is an error that names the column and the rows. Memory holds one page of
+//! each column and one batch.
 
 use std::{
     fs::File,

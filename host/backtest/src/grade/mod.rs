@@ -1,5 +1,5 @@
-//! One model on the records with a known outcome. It answers what a credit committee asks: does the bad rate fall over the
-//! ranges, how sure is that, for which records does it not hold, and does the model keep the stated bounds?
+//! One model on the records with a known outcome. It answers what a credit committee asks: does the bad rate fall over
+//! the ranges, how sure is that, for which records does it not hold, and does the model keep the stated bounds?
 //!
 //! | file | owns |
 //! |---|---|

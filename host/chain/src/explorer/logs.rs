@@ -1,5 +1,5 @@
-//! The logs that an explorer lists, page by page. Assay uses their places and topics alone, and reads their data from the
-//! node.
+//! The logs that an explorer lists, page by page. Assay uses their places and topics alone, and reads their data from
+//! the node.
 
 use serde::Deserialize;
 use serde_json::Value;

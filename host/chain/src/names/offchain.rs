@@ -77,7 +77,7 @@ async fn ask(guarded: &Guarded, lookup: &OffchainLookup) -> Result<Option<Bytes>
         match answer {
             Ok(body) => match serde_json::from_slice::<GatewayAnswer>(&body) {
                 Ok(answer) => return Ok(Some(answer.data)),
-                Err(_) => failure = Some("a gateway answered something else than JSON with data".to_owned()),
+                Err(_) => failure = Some("a gateway answered something other than JSON with data".to_owned()),
             },
             // A final refusal, except for the statuses that ask for a retry.
             Err(Barred::Status(status @ 400..=499)) if !matches!(status, 408 | 425 | 429) => return Ok(None),

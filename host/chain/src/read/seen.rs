@@ -1,5 +1,5 @@
-//! What is kept of a chain's blocks between two starts: the newest head, so that a restart does not go backwards, and an
-//! early block, by which a chain that was replaced is told from an endpoint that is behind.
+//! What is kept of a chain's blocks between two starts: the newest head, so that a restart does not go backwards, and
+//! an early block, by which a chain that was replaced is told from an endpoint that is behind.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

@@ -60,7 +60,7 @@ pub(super) fn remark_unpriced(unpriced: &[(usize, Address)], pools: &mut [PoolHi
 pub(super) fn lacking(markets: &[Market], lacking: &[usize]) -> impl Iterator<Item = Unread> {
     lacking.iter().filter_map(|index| markets.get(*index)).map(|market| {
         let part = Part::Position(market.config.protocol, market.config.address);
-        Unread::new(part, "the market did not say its health factor; try again later")
+        Unread::new(part, "the market did not return the health factor; try again later")
     })
 }
 
@@ -69,7 +69,7 @@ pub(super) fn untrusted(quotes: &Quotes, positions: &[Position]) -> impl Iterato
     let positions = if quotes.trusted { &[] } else { positions };
     positions.iter().map(|position| {
         let part = Part::Position(position.protocol, position.market_address);
-        Unread::new(part, "the chain's price sources cannot be believed now; try again later")
+        Unread::new(part, "the chain's price sources cannot be trusted now; try again later")
     })
 }
 

@@ -65,7 +65,7 @@ pub(super) fn known(file: &Path) -> Result<Known, Failure> {
             // The file was not written by an export: leave it unchanged.
             Err(bad) => {
                 return Err(Failure::cannot(format!(
-                    "{} is no features file: line {number}: {}",
+                    "{} is not a features file: line {number}: {}",
                     file.display(),
                     bad.reason
                 )));
@@ -81,7 +81,7 @@ pub(super) fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()
     while let Some(chunk) = source.chunk().map_err(cannot)? {
         for (number, record) in chunk.records() {
             let bad = |bad: BadLine| {
-                Failure::cannot(format!("{} is no features file: record {number}: {}", file.display(), bad.reason))
+                Failure::cannot(format!("{} is not a features file: record {number}: {}", file.display(), bad.reason))
             };
             record.map_err(bad)?.map_or(Ok(()), &mut each).map_err(cannot)?;
         }

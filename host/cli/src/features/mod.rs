@@ -32,14 +32,14 @@ const BLOCKING: usize = 8;
 pub enum Command {
     /// Read addresses on the configured chains and add their features to a file
     ///
-    /// Rows that are already in the file are left out, so that an interrupted export continues. With an embedded store
-    /// or an index, stop the server first.
+    /// Rows already in the file are skipped, so an interrupted export can be continued. With an embedded store or an
+    /// index, stop the server first.
     ///
-    /// With --as-of each chain is read at its last block before that moment, which needs endpoints that keep old state
-    /// (archive endpoints). Explorers and price APIs are not asked, because they tell only of today; names are those of
-    /// today. Each row names its blocks, so that anyone can make it again.
+    /// With --as-of, each chain is read at its last block before that moment, which needs endpoints that keep old state
+    /// (archive endpoints). Explorers and price APIs are not used, because they know only the present; names are
+    /// today's. Each row records its blocks, so anyone can reproduce it.
     Export(Box<Arguments>),
-    /// Print the features that a model.toml declares for each wallet of a file, as comma-separated values to train on
+    /// Print the features that a model.toml declares for each wallet of a file, as CSV for training
     Table {
         /// The declaration of the model
         declaration: PathBuf,
@@ -52,30 +52,30 @@ pub enum Command {
 pub struct Arguments {
     /// Addresses or names
     addresses: Vec<String>,
-    /// File with an address or a name on each line; `-` for standard input. `#` starts a comment
+    /// File with one address or name per line; `-` for standard input. `#` starts a comment
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     /// The features file: a Parquet table if its name ends in .parquet, JSON lines otherwise. A table is written
-    /// after all addresses are read; until then FILE.jsonl has the records
+    /// after all addresses are read; until then FILE.jsonl holds the records
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
-    /// Longest wait for the lending history of one address, in seconds; after it, the address is not written
+    /// Maximum wait for the lending history of one address, in seconds; an address that takes longer is not written
     #[arg(long, default_value_t = 120)]
     wait: u64,
-    /// Number of addresses that are read at the same time; they share requests
+    /// Number of addresses to read at the same time; they share requests
     #[arg(long, default_value_t = 32)]
     at_once: usize,
     /// Read the chains as they were before this moment: a date such as 2025-03-01, a time such as 2025-03-01T12:00:00Z,
     /// or Unix seconds. UTC
     #[arg(long, value_name = "TIME", value_parser = moment)]
     as_of: Option<u64>,
-    /// Repeat for later moments, so many days apart, such as 30d
+    /// Repeat for later moments at this interval in days, such as 30d
     #[arg(long, value_name = "DAYS", value_parser = days, requires_all = ["as_of", "until"])]
     every: Option<u64>,
     /// The last moment
     #[arg(long, value_name = "TIME", value_parser = moment, requires = "every")]
     until: Option<u64>,
-    /// Take everybody who owed in the market of --market at each moment, from the index of markets
+    /// Add all wallets that owed in the market of --market at each moment, according to the index
     #[arg(long, requires_all = ["as_of", "market"])]
     population: Option<Population>,
     /// Address of the market of --population
@@ -84,13 +84,13 @@ pub struct Arguments {
     /// Chain of the market, if several chains have one at that address
     #[arg(long, value_name = "ID", requires = "market")]
     chain: Option<ChainId>,
-    /// Write whether this happened after the moment, from the index of markets
+    /// Write whether this outcome happened after the moment, according to the index
     #[arg(long, requires_all = ["as_of", "within"])]
     outcome: Option<Outcome>,
-    /// The days after the moment in which the outcome counts, such as 90d
+    /// Days after the moment within which the outcome counts, such as 90d
     #[arg(long, value_name = "DAYS", value_parser = days, requires = "outcome")]
     within: Option<u64>,
-    /// Write no outcome for wallets that owed less, in dollars
+    /// Write no outcome for wallets that owed less than this, in dollars
     #[arg(long, value_name = "DOLLARS", default_value_t = 0.0, requires = "outcome")]
     min_debt: f64,
     #[command(flatten)]

@@ -62,7 +62,7 @@ pub enum Command {
         config: ConfigFile,
     },
     /// Print what became of the wallets that a running server scored: realised against claimed rates of liquidations by
-    /// range, and the shift of the scores by week, of credit champion and challengers
+    /// range, and the drift of the scores by week, for the credit champion and challengers
     Outcomes {
         /// Print JSON
         #[arg(long)]
@@ -70,9 +70,9 @@ pub enum Command {
         #[command(flatten)]
         server: Server,
     },
-    /// Begin a model: a folder with its source, tests and a README
+    /// Create a model: a folder with its source, tests and a README
     New {
-        /// The folder to make; its name is that of the model
+        /// The folder to create; its name becomes the model's
         folder: PathBuf,
         #[arg(long, value_parser = kind, default_value = "credit")]
         kind: ModelKind,
@@ -87,24 +87,24 @@ pub enum Command {
     Build {
         #[arg(default_value = ".")]
         folder: PathBuf,
-        /// Take the scores of wallets.jsonl as golden
+        /// Accept the current scores of wallets.jsonl as golden
         #[arg(long)]
         accept: bool,
-        /// Of a model in JavaScript or Python: leave its modules apart, as its toolchain makes them
+        /// For a model in JavaScript or Python: keep its modules separate, as its toolchain makes them
         #[arg(long)]
         no_fuse: bool,
-        /// Of a model without code: compare it with what its training script predicts of each wallet of --features. A
+        /// For a model without code: compare it with its training script's predictions for the wallets of --features. A
         /// CSV file with a column `margin`, `probability` or `score`
         #[arg(long, value_name = "FILE")]
         expect: Option<PathBuf>,
-        /// The wallets of the training; history.jsonl in the folder if absent. `compare` warns about this file
+        /// The training wallets; history.jsonl in the folder if absent. `compare` warns if it is given this file
         #[arg(long, value_name = "FILE")]
         features: Option<PathBuf>,
     },
-    /// Ask a model once: its answer, the cost, what it printed, and what a panic or traceback said
+    /// Call a model once: print its answer, the cost, its output, and the message of a panic or traceback
     ///
-    /// A credit or sybil model is asked about a wallet: one of --features, the one at --address, or a sample wallet of
-    /// `check`. A boost model is asked to raise --score by --assets, a sandbox generator about --address.
+    /// A credit or sybil model is called with a wallet: one of --features, the one at --address, or a sample wallet of
+    /// `check`. A boost model is called with --score and --assets, a sandbox generator with --address.
     Try(Box<trial::Arguments>),
     /// Compare a component with a model on the shelf, over a file of features
     Compare {
@@ -125,7 +125,7 @@ pub enum Command {
         #[command(flatten)]
         server: Server,
     },
-    /// Take a version off the shelf of a running server; the champion cannot be taken off
+    /// Remove a version from the shelf of a running server; the champion cannot be removed
     Unpublish {
         #[arg(value_parser = kind)]
         kind: ModelKind,
@@ -133,20 +133,20 @@ pub enum Command {
         #[command(flatten)]
         server: Server,
     },
-    /// Build and check a model after each change of its files; with --server, also publish it
+    /// Build and check a model after each change to its files; with --server, also publish it
     ///
-    /// A version that begins with 0 is in development: it replaces the one of that number on the server, which loses
-    /// its role as a challenger. Any other version never changes.
+    /// A version that begins with 0 is in development: publishing it replaces the same version on the server, which
+    /// loses its role as a challenger. Other versions never change.
     Dev {
         #[arg(default_value = ".")]
         folder: PathBuf,
-        /// End after the first build
+        /// Exit after the first build
         #[arg(long)]
         once: bool,
         #[command(flatten)]
         server: Server,
     },
-    /// Write a new secret key for signatures, and print its public key for models.trust
+    /// Write a new secret key for signing, and print its public key for models.trust
     Key {
         /// The file to write
         #[arg(short, long, value_name = "FILE")]
@@ -163,7 +163,7 @@ pub enum Command {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Push a component to a registry, in the format of wkg; prints its place with the digest, for models.sources
+    /// Push a component to a registry, in the format of wkg; prints its reference with the digest, for models.sources
     Push {
         /// The component
         file: PathBuf,
@@ -200,7 +200,7 @@ pub enum Command {
         #[command(flatten)]
         server: Server,
     },
-    /// Set the challengers, which the shadow engine runs beside the champion, on a running server
+    /// Set the challengers, which the shadow engine runs next to the champion, on a running server
     Challenge {
         #[arg(value_parser = kind)]
         kind: ModelKind,
@@ -312,13 +312,13 @@ fn compare(file: &Path, features: &Path, with: Option<ModelVersion>, config: &Co
             .filter(|info| info.kind == ModelKind::Credit)
             .map(|info| info.version)
             .max()
-            .ok_or_else(|| Failure::no("no credit model is on the shelf: name a component in place of a version"))?,
+            .ok_or_else(|| Failure::no("no credit model is on the shelf: name a component instead of a version"))?,
     };
     backtest::compare(&format!("{known},{}", file.display()), features, config)
 }
 
 fn kind(text: &str) -> Result<ModelKind, String> {
-    text.parse().map_err(|()| "there are credit, boost, sybil and sandbox".to_owned())
+    text.parse().map_err(|()| "expected credit, boost, sybil or sandbox".to_owned())
 }
 
 /// Changes roles on the server, and prints the new roles.
@@ -344,7 +344,7 @@ fn read(file: &Path, limits: &Limits) -> Result<Vec<u8>, Failure> {
         return Err(cannot(&"it is a folder; name the .wasm file in it"));
     }
     if !found.is_file() {
-        return Err(cannot(&"it is no regular file; name a .wasm file"));
+        return Err(cannot(&"not a regular file; name a .wasm file"));
     }
     let most = limits.largest_file();
     if found.len() > most as u64 {
@@ -381,7 +381,7 @@ mod tests {
         std::fs::write(&large, [0; 21]).unwrap();
         for (path, code, words) in [
             (folder.path(), 2, "it is a folder"),
-            (Path::new("/dev/zero"), 2, "no regular file"),
+            (Path::new("/dev/zero"), 2, "not a regular file"),
             (large.as_path(), 1, "21"),
             (Path::new("nowhere.wasm"), 2, "cannot be read"),
         ] {

@@ -24,7 +24,7 @@ pub fn push(file: &Path, bytes: &[u8], place: &Reference) -> Result<(), Failure>
     print(pinned)
 }
 
-/// Pulls a component into a file, and prints its place with the digest.
+/// Pulls a component into a file, and prints its reference with the digest.
 pub fn pull(place: &Reference, output: &Path, limits: &Limits) -> Result<(), Failure> {
     let most = limits.largest_file() as u64;
     let pulled = run(place, async |client| client.pull(place, most).await)?;

@@ -24,16 +24,16 @@ pub struct Arguments {
     /// Number of the wallet in the file, or of the sample wallet
     #[arg(long, default_value_t = 1, conflicts_with = "address")]
     line: u64,
-    /// Address or name of a wallet, which is read now on the chains of the configuration. A server may be running
+    /// Address or name of a wallet to read now on the configured chains. A server may be running at the same time
     #[arg(long, value_name = "ADDRESS")]
     address: Option<String>,
-    /// Longest wait for the lending history of --address, in seconds; what is not read by then is shown
+    /// Maximum wait for the lending history of --address, in seconds; parts not read by then are reported
     #[arg(long, default_value_t = 120, requires = "address")]
     wait: u64,
     /// For a boost model: the score
     #[arg(long, default_value_t = 700, value_parser = clap::value_parser!(u32).range(300..=1000))]
     score: u32,
-    /// For a boost model: the assets off the chains, in dollars
+    /// For a boost model: the off-chain assets, in dollars
     #[arg(long, value_name = "DOLLARS", default_value_t = 50_000.0)]
     assets: f64,
     #[command(flatten)]
@@ -70,7 +70,7 @@ impl Arguments {
                 Ok(all((format!("{score} with {} dollars", self.assets), question)))
             }
             (ModelKind::Boost, ..) => {
-                Err(Failure::no("a boost model sees no wallet: give --score and --assets in place of one"))
+                Err(Failure::no("a boost model takes no wallet: give --score and --assets instead"))
             }
             (ModelKind::Sandbox, given, None) => {
                 let given = given.as_deref().map_or(Ok(Address::with_last_byte(1)), str::parse);
@@ -80,7 +80,7 @@ impl Arguments {
                 Ok(all((address.to_checksum(None), Question::Address(address))))
             }
             (ModelKind::Sandbox, _, Some(_)) => {
-                Err(Failure::no("a sandbox generator sees no features: give --address in place of a file"))
+                Err(Failure::no("a sandbox generator takes no features: give --address instead of a file"))
             }
         }
     }

@@ -25,11 +25,11 @@ const STATEMENT: u64 = 256 << 10;
 /// The largest evidence.
 const EVIDENCE: u64 = 32 << 20;
 
-/// Verify a signed statement of a score, and compute the score again
+/// Verify a signed statement of a score, and recompute the score
 ///
-/// A line tells of each step. Without --evidence only the signature and the term are checked; with --component the
-/// model is run on the features; with --rpc or --config the chains are read again at the blocks of the evidence, which
-/// needs endpoints that keep old state. Nothing else is asked: no server, no store, no explorer, no price API.
+/// Prints a line for each step. Without --evidence, only the signature and the term are checked; with --component, the
+/// model is run on the features; with --rpc or --config, the chains are read again at the blocks of the evidence, which
+/// needs endpoints that keep old state. Nothing else is contacted: no server, store, explorer or price API.
 ///
 /// Exit codes: 0, every requested step agrees; otherwise that of the first step that does not: 10 statement, 11
 /// signature, 12 signer, 13 term, 14 evidence, 15 model, 16 chains; 17, the chains could not be read; 2, a file or an
@@ -37,24 +37,24 @@ const EVIDENCE: u64 = 32 << 20;
 #[derive(Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Verify {
-    /// The statement: the answer of POST /api/v2/score/address/{address}/attestation
+    /// The statement: the response of POST /api/v2/score/address/{address}/attestation
     statement: PathBuf,
-    /// The answer of GET /api/v2/score/{id}/evidence
+    /// The evidence: the response of GET /api/v2/score/{id}/evidence
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
-    /// The bytes of the model
+    /// The model's component
     #[arg(long, value_name = "FILE", requires = "evidence")]
     component: Option<PathBuf>,
-    /// The signers of the server: the answer of GET /.well-known/assay-attestation.json
+    /// The signers of the server: the response of GET /.well-known/assay-attestation.json
     #[arg(long, value_name = "FILE")]
     signers: Option<PathBuf>,
-    /// The only signer to believe
+    /// The only signer to trust
     #[arg(long, value_name = "ADDRESS", conflicts_with = "signers")]
     signer: Option<Address>,
-    /// An endpoint with old state, such as 1=https://…; may be repeated. Chains without one are not read
+    /// Endpoint that keeps old state, such as 1=https://…; may be repeated. Chains without an endpoint are not read
     #[arg(long = "rpc", value_name = "ID=URL", requires = "evidence")]
     endpoints: Vec<Endpoint>,
-    /// Moment at which the statement is to hold: Unix seconds or a date; now by default
+    /// Moment at which the statement must be valid: Unix seconds or a date; now by default
     #[arg(long, value_name = "TIME", value_parser = super::features::moment)]
     at: Option<u64>,
     /// Print one JSON document

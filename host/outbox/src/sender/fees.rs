@@ -29,7 +29,8 @@ impl FeeMarket {
         (max_fee > self.base).then(|| Offer { max_fee, priority_fee: tip.min(max_fee) })
     }
 
-    /// Whether a transaction with `offer` is mined at this price: after the base fee, its tip is at least the usual one.
+    /// Whether a transaction with `offer` is mined at this price: after the base fee, its tip is at least the usual
+    /// one.
     pub fn is_met_by(self, offer: Offer) -> bool {
         let tip = offer.max_fee.checked_sub(self.base).map(|room| room.min(offer.priority_fee));
         tip.is_some_and(|tip| tip >= self.tip.max(LEAST_TIP))

@@ -59,7 +59,7 @@ pub enum SenderError {
     Unsigned(String),
     #[error("gas costs more than reputation.max_fee_gwei at the moment")]
     Dear,
-    #[error("{0} transactions are under way, as many as reputation.max_transactions allows; it waits for its turn")]
+    #[error("{0} transactions are in progress, the limit of reputation.max_transactions; waiting")]
     Full(usize),
     #[error("the account {0} of this service cannot pay for gas; send ether to it")]
     NoFunds(Address),

@@ -50,8 +50,8 @@ struct Receipt {
 }
 
 impl Sender {
-    /// Whether the node holds each of `hashes`, transactions with unused nonces, in their order: [`Pooled`], [`Missing`]
-    /// or [`Unknown`].
+    /// Whether the node holds each of `hashes`, transactions with unused nonces, in their order: [`Pooled`],
+    /// [`Missing`] or [`Unknown`].
     ///
     /// # Errors
     /// [`SenderError::Chain`].

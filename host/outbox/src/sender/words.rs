@@ -1,5 +1,5 @@
-//! What the words of a node mean: why a call reverts, and what became of a sent transaction. Each node software has its own
-//! wording.
+//! What the words of a node mean: why a call reverts, and what became of a sent transaction. Each node software has its
+//! own wording.
 
 use super::SendOutcome;
 use assay_evm::fault::Fault;

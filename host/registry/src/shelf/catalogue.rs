@@ -239,8 +239,8 @@ impl Catalogue {
         for (key, entry) in &mut self.models {
             entry.orphaned = kept.contains(key).then(|| Reason {
                 code: "file_gone",
-                message: "its file is gone from the shelf: it answers from memory, and leaves when another version is \
-                          champion"
+                message: "its file is gone from the shelf: it answers from memory, and is removed once another \
+                          version is champion"
                     .to_owned(),
             });
         }

@@ -1,5 +1,5 @@
-//! What became of the wallets that were scored: the kept scores of champion and challengers joined with the liquidations
-//! of the index of markets, beside what the models claim, and how far the scores have moved week by week.
+//! What became of the wallets that were scored: the kept scores of champion and challengers joined with the
+//! liquidations of the index of markets, beside what the models claim, and how far the scores have moved week by week.
 //!
 //! | file | owns |
 //! |---|---|

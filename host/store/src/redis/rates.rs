@@ -35,7 +35,7 @@ impl Pause {
     fn begin(&self, reason: &str) {
         let mut until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if until.replace(Instant::now() + PAUSE).is_none() {
-            tracing::warn!(reason, "rates are counted by this host alone until the store answers");
+            tracing::warn!(reason, "rates are counted only by this host until the store answers");
         }
     }
 

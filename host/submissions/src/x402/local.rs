@@ -74,7 +74,8 @@ impl Local {
     }
 }
 
-/// The payments with one of each payer first, then the second of each, and so on: who presents many waits for the others.
+/// The payments with one of each payer first, then the second of each, and so on: who presents many waits for the
+/// others.
 fn in_turns(open: Vec<PaymentRecord>) -> Vec<PaymentRecord> {
     let mut of_payer = HashMap::<Address, usize>::new();
     let mut turns: Vec<(usize, PaymentRecord)> = Vec::with_capacity(open.len());

@@ -41,7 +41,7 @@ impl Refused {
 
     /// `wanted` is the only network.
     pub fn network(wanted: &str) -> Self {
-        Self::new(NETWORK, format!("Payments are taken on the network {wanted:?} alone"))
+        Self::new(NETWORK, format!("Payments are accepted only on the network {wanted:?}"))
     }
 
     pub fn recipient(pay_to: Address) -> Self {
@@ -80,7 +80,7 @@ impl Refused {
         let beside = match promised.is_zero() {
             true => String::new(),
             false => {
-                format!(" and its payments under way, {promised} of the smallest unit; wait until they are settled")
+                format!(" and its open payments, {promised} of the smallest unit; wait until they are settled")
             }
         };
         Self::new(FUNDS, format!("{from} has less of the asset than the payment of {}{beside}", terms.words(value)))

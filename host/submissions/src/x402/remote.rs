@@ -222,7 +222,7 @@ fn give_up(record: &mut PaymentRecord) -> bool {
                                                                             of a payment");
         record.refused(Refused::new(
             reason::SETTLE,
-            "The facilitator never told what became of the payment; ask the operator of this service",
+            "The facilitator never reported the outcome of the payment; ask the operator of this service",
         ));
     }
     is_over

@@ -23,7 +23,7 @@ impl X402 {
         let terms = self.terms();
         let Payment { version, authorization, .. } = payment;
         if payment.scheme != SCHEME {
-            return Err(Refused::new(reason::SCHEME, format!("The scheme is {SCHEME:?}, and no other")));
+            return Err(Refused::new(reason::SCHEME, format!("Only the scheme {SCHEME:?} is supported")));
         }
         if payment.network != terms.network_in(*version) {
             return Err(Refused::network(&terms.network_in(*version)));
@@ -37,7 +37,7 @@ impl X402 {
         {
             return Err(Refused::new(
                 reason::REQUIREMENTS,
-                format!("Payments are taken in the asset {} alone", terms.domain.asset),
+                format!("Payments are accepted only in the asset {}", terms.domain.asset),
             ));
         }
         let repeated =
@@ -92,7 +92,7 @@ impl X402 {
             let verified = facilitator.verify(payment.version.number(), &payment.payload, &requirements).await;
             verified
                 .map_err(|error| PayError::Unavailable(error.to_string()))?
-                .map_err(|reason| Refused::new(reason, "The facilitator would not settle the payment"))?;
+                .map_err(|reason| Refused::new(reason, "The facilitator refused the payment"))?;
         }
         Ok(start)
     }
@@ -166,7 +166,7 @@ impl X402 {
 
 /// The refusal of a contract that may not pay.
 pub(super) fn signature_refused(payer: Address) -> Refused {
-    let detail = format!("{payer} is a contract, and this server takes payments of accounts with a key alone");
+    let detail = format!("{payer} is a contract, and this server accepts payments only from accounts without code");
     Refused::new(reason::SIGNATURE, detail)
 }
 

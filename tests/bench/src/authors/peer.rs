@@ -1,5 +1,6 @@
 //! Extism, which an author may take in place of this server: the scorer of the Rust template as a plug-in of it, with
-//! JSON in and out, and a fresh plug-in for each call. It is a program of its own, so that nothing else compiles Extism.
+//! JSON in and out, and a fresh plug-in for each call. It is a program of its own, so that nothing else compiles
+//! Extism.
 
 use std::{
     fs,

@@ -1,6 +1,6 @@
 //! The reference: a loop over the same wallets that asks what no reader can do without. Of each wallet the nonce, the
-//! code, the balances and the position at the block; the first and the last transaction, by halving the blocks; and once
-//! the block of the moment and the prices. Histories are in the index, and cost no call.
+//! code, the balances and the position at the block; the first and the last transaction, by halving the blocks; and
+//! once the block of the moment and the prices. Histories are in the index, and cost no call.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! A thousand new wallets, by ten requests for a hundred scores each and by `assay features export`, at an endpoint that
-//! answers logs for a hundred blocks: with an index in step, and without one.
+//! A thousand new wallets, by ten requests for a hundred scores each and by `assay features export`, at an endpoint
+//! that answers logs for a hundred blocks: with an index in step, and without one.
 
 use std::{
     collections::BTreeSet,

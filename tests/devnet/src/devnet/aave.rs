@@ -1,5 +1,5 @@
-//! Deploys Aave v3 from the published artifacts: libraries, pool behind its proxy, oracle, reserves. The transactions and
-//! the account are the same on every chain, so the pool has the same address on every chain, as on the real ones.
+//! Deploys Aave v3 from the published artifacts: libraries, pool behind its proxy, oracle, reserves. The transactions
+//! and the account are the same on every chain, so the pool has the same address on every chain, as on the real ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -108,8 +108,8 @@ fn at_risk(name: &'static str, description: &'static str, chain: u64, days: f64)
 }
 
 fn liquidated() -> Vec<Life> {
-    // Both have the same days, amounts and calls, and after the Equalise step the same tokens. When the price falls, both
-    // can be liquidated, but only one is.
+    // Both have the same days, amounts and calls, and after the Equalise step the same tokens. When the price falls,
+    // both can be liquidated, but only one is.
     let twin = |name, description| {
         at_risk(name, description, ETHEREUM, 800.0)
             .repays(700.0, USDC, 2_000.0)

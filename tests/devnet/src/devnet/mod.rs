@@ -1,5 +1,5 @@
-//! The devnet: two local chains (ids 1 and 8453) with the real Aave v3 contracts, and wallets with four years of history.
-//! Dropping it stops every process.
+//! The devnet: two local chains (ids 1 and 8453) with the real Aave v3 contracts, and wallets with four years of
+//! history. Dropping it stops every process.
 
 pub mod aave;
 pub mod actors;

@@ -82,7 +82,8 @@ impl<W: Write> Guide<W> {
         self.answer(answer)
     }
 
-    /// Shows a GET, and repeats it until `part` finds something in the answer. Shows that part. Gives up after a minute.
+    /// Shows a GET, and repeats it until `part` finds something in the answer. Shows that part. Gives up after a
+    /// minute.
     pub async fn until(
         &mut self,
         path: &str,

@@ -1,5 +1,5 @@
-//! The agents of the devnet: documents inline and on IPFS, names in several scripts, one agent without a document, one with
-//! a document that cannot be read, one burned agent.
+//! The agents of the devnet: documents inline and on IPFS, names in several scripts, one agent without a document, one
+//! with a document that cannot be read, one burned agent.
 
 use alloy::primitives::U256;
 use serde_json::{Value, json};

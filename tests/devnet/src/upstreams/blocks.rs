@@ -1,5 +1,5 @@
-//! Mines blocks on top of transactions, so that the transactions are confirmed. Without transactions it mines none, because
-//! the node keeps the state of each block in memory.
+//! Mines blocks on top of transactions, so that the transactions are confirmed. Without transactions it mines none,
+//! because the node keeps the state of each block in memory.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! Everything that a server with the whole API reads and writes, on one machine: the devnet with names, attestations,
-//! agents and a payable token on its two chains, ten more chains, four lenders and a store of documents. Dropping it ends
-//! every process.
+//! agents and a payable token on its two chains, ten more chains, four lenders and a store of documents. Dropping it
+//! ends every process.
 
 mod agents;
 mod blocks;

@@ -35,8 +35,8 @@ async fn before_a_token(config: &Config, folder: &Path) {
     index.widen(ETHEREUM, &progress.markets, &asked, Vec::new()).unwrap();
 }
 
-/// The calls of a reader that finds a token which its index does not have, through a node with this rule. The index ends
-/// as one that always had it.
+/// The calls of a reader that finds a token which its index does not have, through a node with this rule. The index
+/// ends as one that always had it.
 async fn with_a_new_token(devnet: &Devnet, rule: impl FnMut(&Call) -> Reply + Send + 'static) -> Vec<Call> {
     let whole = undisturbed(devnet).await;
     let proxy = Proxy::start(devnet.ethereum.url()).await;

@@ -316,8 +316,8 @@ fn the_index_says_what_the_node_says() {
 #[test]
 fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
     with(async |world| {
-        // Not ada, who owed at a fixed rate: the market does not say what that added, and a borrowing can hide behind the
-        // bound of it.
+        // Not ada, who owed at a fixed rate: the market does not say what that added, and a borrowing can hide behind
+        // the bound of it.
         let names = ["bank", "ben", "ivan", "gwen", "hugo", "kay", "cleo"];
         let wallets = names.map(|name| (name, wallet(name))).to_vec();
         let (reader, chain) = (|| world.reader(), &world.chain);

@@ -38,8 +38,8 @@ async fn ask(api: Caller, n: usize, payment: Option<String>) -> Option<Value> {
     (answer.status == 202).then(|| answer.json())
 }
 
-/// Every seventh send is lost before the node, of others every fifth is answered by an error after it arrived, and every
-/// third arrives twice; some receipts are not answered.
+/// Every seventh send is lost before the node, of others every fifth is answered by an error after it arrived, and
+/// every third arrives twice; some receipts are not answered.
 fn faulty(seed: u64, node: Rpc) -> impl FnMut(&Call) -> Reply + Send {
     let mut calls = seed;
     let arrives = move |call: &Call| {

@@ -1,4 +1,5 @@
-//! Clients that wait for a submission: told of each state, bounded, sent away politely, and no burden once they are gone.
+//! Clients that wait for a submission: told of each state, bounded, sent away politely, and no burden once they are
+//! gone.
 
 use std::time::Instant;
 

@@ -46,7 +46,7 @@ fn what_waits_for_a_nonce_says_so() {
         let service = Service::start(&world.config(world.chain.url(), "max_transactions = 2"));
         let api = service.keyed();
         let urls = [submit(&api, 1).await, submit(&api, 2).await];
-        let status = said(&api, &urls[1], "2 transactions are under way").await;
+        let status = said(&api, &urls[1], "2 transactions are in progress").await;
         assert_eq!((&status["status"], &status["error"]), (&json!("submitting"), &Value::Null));
         world.mining(true).await;
         for url in &urls {
@@ -61,7 +61,8 @@ fn a_payment_that_ends_while_its_transaction_waits_leaves_no_nonce_behind() {
     run(async {
         let till = Till::start().await;
         till.world.mining(false).await;
-        // A node counts the transactions of its pool, whatever they offer; the local one leaves out what offers too little.
+        // A node counts the transactions of its pool, whatever they offer; the local one leaves out what offers too
+        // little.
         let proxy = Proxy::start(till.world.chain.url()).await;
         let used = till.world.rpc("eth_getTransactionCount", json!([till.world.signer.address(), "latest"])).await;
         let used = u64::from_str_radix(used.as_str().expect("hex").trim_start_matches("0x"), 16).expect("a number");

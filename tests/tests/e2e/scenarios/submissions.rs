@@ -38,7 +38,8 @@ async fn failed(api: &Caller, status_url: &str) -> String {
     shown(ended(api, status_url).await)
 }
 
-/// A submission that cannot be scored, one that cannot be uploaded, and one whose agent is burned after it was accepted.
+/// A submission that cannot be scored, one that cannot be uploaded, and one whose agent is burned after it was
+/// accepted.
 async fn fail_in_each_phase(till: &mut Till, config: &str) -> Vec<String> {
     let without_chain = Service::start(&(config.to_owned() + &gone()));
     let api = without_chain.keyed();

@@ -22,7 +22,8 @@ fn debt_that_a_transfer_moved_is_found_in_old_state() {
     with(async |world| {
         let mut reader = world.reader().with(uncached).started().await;
         for name in HIDDEN {
-            // Where there are logs, old state is compared at once, elsewhere because the position contradicts the history.
+            // Where there are logs, old state is compared at once, elsewhere because the position contradicts the
+            // history.
             let at_once = if name == "gina" || name == "jack" { Coverage::Complete } else { Coverage::Partial };
             assert_eq!(reader.read(wallet(name)).await.events_coverage(), at_once, "{name}");
             for when in ["at the next read", "later"] {
