@@ -10,12 +10,16 @@
 //! | `market` | text | address in lower case |
 //! | `wallet` | text | address in lower case |
 //! | `block` | uint64 | |
-//! | `kind` | text | an event: `supply`, `withdraw`, `borrow`, `repay`, `liquidation`; `moved`: an amount; `incomplete`: the logs of this block may not show everything |
+//! | `kind` | text | an event's kind, `moved` or `incomplete`, see below |
 //! | `time` | uint64 or null | of an event, seconds since 1970 |
-//! | `side` | text or null | of an amount: `supply`, `debt`, `base` (supply if positive, debt if negative), `collateral` |
+//! | `side` | text or null | of an amount: `supply`, `debt`, `base` or `collateral` |
 //! | `asset` | text or null | of an amount, address in lower case; after `scaled:`, divided by Aave's index |
-//! | `amount` | text or null | decimal, in the asset's smallest unit, without interest; negative if it reduces the side. Of `incomplete`: what the wallet owned at least |
+//! | `amount` | text or null | decimal, in the asset's smallest unit, without interest |
 //! | `fixed_rate` | bool or null | the amount is debt at a fixed rate |
+//!
+//! Events are `supply`, `withdraw`, `borrow`, `repay` and `liquidation`. `moved` is an amount; a negative one reduces its
+//! side, and `base` is supply if positive and debt if negative. `incomplete`: the logs of this block may not show
+//! everything, and its amount is what the wallet owned at least.
 
 mod error;
 mod export;
