@@ -17,8 +17,8 @@
 //! | `amount` | text or null | decimal, in the asset's smallest unit, without interest |
 //! | `fixed_rate` | bool or null | the amount is debt at a fixed rate |
 //!
-//! Events are `supply`, `withdraw`, `borrow`, `repay` and `liquidation`. `moved` is an amount; a negative one reduces its
-//! side, and `base` is supply if positive and debt if negative. `incomplete`: the logs of this block may not show
+//! Events are `supply`, `withdraw`, `borrow`, `repay` and `liquidation`. `moved` is an amount; a negative one reduces
+//! its side, and `base` is supply if positive and debt if negative. `incomplete`: the logs of this block may not show
 //! everything, and its amount is what the wallet owned at least.
 
 mod error;

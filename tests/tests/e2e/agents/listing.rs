@@ -21,7 +21,9 @@ fn agents_are_listed_one_by_one_and_found() {
         let uris = [
             inline("Zero", "has no id for callers"),
             "data:application/json;base64,\
-             eyJuYW1lIjoiTGVuZGVyIiwiZGVzY3JpcHRpb24iOiJMZW5kc1xuXHUyMDJlIHRvIGFsbCIsImltYWdlIjoiaHR0cHM6Ly9hLmV4YW1wbGUvYS5wbmcifQ==".to_owned(),
+             eyJuYW1lIjoiTGVuZGVyIiwiZGVzY3JpcHRpb24iOiJMZW5kc1xuXHUyMDJlIHRvIGFsbCIs\
+             ImltYWdlIjoiaHR0cHM6Ly9hLmV4YW1wbGUvYS5wbmcifQ=="
+                .to_owned(),
             "data:,%7B%22name%22%3A%22Stra%C3%9Fe%22%7D".to_owned(),
             r#"{"name":"Raw","description":7}"#.to_owned(),
             "ipfs://bafyAgent".to_owned(),
