@@ -12,7 +12,7 @@ use assay_backtest::Source;
 use assay_domain::{Digest, ModelKind};
 use assay_registry::Notes;
 
-use super::{expect, script};
+use super::{expect, toolchain};
 use crate::{Failure, print};
 use assay_scoring::cards;
 
