@@ -159,17 +159,20 @@ async fn a_wallet_is_what_it_is_without_an_index_for_two_queries() {
     assert_eq!(running.history(POOL, true).await, running.history(POOL, false).await);
 }
 
+/// Stops the index once `node` has answered `most` queries, or once nothing is left to read.
+async fn stopped_after(most: usize, node: &Node, running: Running) {
+    while node.chain.lock().unwrap().queries < most && !running.state.watch().borrow().is_in_step() {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_is_stopped_at_any_moment_ends_as_one_that_was_not() {
     let (node, folder) = (node(6_000).await, folder());
     let whole = undisturbed(&node).await;
     for stop in 0..10 {
-        let running = start(&[&node], folder.path());
         let most = node.chain.lock().unwrap().queries + 1 + stop * 7;
-        // A later one may find little left to read.
-        while node.chain.lock().unwrap().queries < most && !running.state.watch().borrow().is_in_step() {
-            tokio::task::yield_now().await;
-        }
+        stopped_after(most, &node, start(&[&node], folder.path())).await;
     }
     let running = start(&[&node], folder.path());
     running.reaches(6_000 - FINALITY).await;
@@ -177,11 +180,8 @@ async fn one_that_is_stopped_at_any_moment_ends_as_one_that_was_not() {
     // New blocks, and a stop after each of some requests.
     for stop in 1..6 {
         node.set(|chain| chain.head += 40);
-        let _running = start(&[&node], folder.path());
-        let before = node.chain.lock().unwrap().queries;
-        while node.chain.lock().unwrap().queries < before + usize::from(stop % 2 == 0) {
-            tokio::task::yield_now().await;
-        }
+        let most = node.chain.lock().unwrap().queries + usize::from(stop % 2 == 0);
+        stopped_after(most, &node, start(&[&node], folder.path())).await;
     }
     let running = start(&[&node], folder.path());
     running.reaches(6_200 - FINALITY).await;
