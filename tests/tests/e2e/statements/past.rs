@@ -119,7 +119,7 @@ fn a_history_says_what_it_cannot_read_and_refuses_what_it_cannot_answer() {
             ("from=2026-02-01&to=2026-01-01", "after `to`"),
             ("every=0d", "1d to 3650d"),
             ("every=1h", "1d to 3650d"),
-            ("every=1d", "60 are the most"),
+            ("every=1d", "exceed the limit of 60"),
         ] {
             let refused = api.get(&format!("/api/v2/score/address/{wallet}/history?{query}")).await.expect(422);
             assert!(refused["detail"][0]["msg"].as_str().is_some_and(|msg| msg.contains(words)), "{query}: {refused}");
