@@ -12,6 +12,8 @@ use super::{Failure, cores};
 
 /// Connections, each with one request in flight.
 pub const CONNECTIONS: usize = 64;
+/// Longest response, in bytes.
+const LARGEST: usize = 64 << 10;
 /// Timeout of one response.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -51,7 +53,7 @@ fn ask(addresses: &[SocketAddr], request: &[u8], stretch: Duration) -> Result<Lo
         let stream = connect(*address).map_err(|error| error.to_string())?;
         connections.push(stream);
     }
-    let (mut buffer, mut answers) = ([0; 4096], 0_u64);
+    let (mut buffer, mut answers) = (vec![0; LARGEST], 0_u64);
     for stream in &mut connections {
         stream.write_all(request).map_err(|error| error.to_string())?;
     }
@@ -78,10 +80,10 @@ fn connect(address: SocketAddr) -> std::io::Result<TcpStream> {
 }
 
 /// Reads exactly one response.
-fn take(stream: &mut TcpStream, buffer: &mut [u8; 4096]) -> Result<(), String> {
+fn take(stream: &mut TcpStream, buffer: &mut [u8]) -> Result<(), String> {
     let mut filled = 0;
     loop {
-        let free = buffer.get_mut(filled..).filter(|free| !free.is_empty()).ok_or("an answer of more than 4 KiB")?;
+        let free = buffer.get_mut(filled..).filter(|free| !free.is_empty()).ok_or("an answer of more than 64 KiB")?;
         match stream.read(free).map_err(|error| format!("no answer: {error}"))? {
             0 => return Err("the server closed a connection".to_owned()),
             read => filled += read,
