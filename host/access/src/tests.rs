@@ -149,13 +149,14 @@ async fn who_hangs_up_while_units_are_taken_has_them_back() {
     // At the first wait, and once the answer is there but was not looked at.
     for answered in [false, true] {
         let mut reserving = Box::pin(fixture.access.reserve(&caller, 10));
-        assert!(futures::poll!(&mut reserving).is_pending());
+        // The store may answer before this looks; then the units are those of a reservation that was not used.
+        let looked = futures::poll!(&mut reserving);
         if answered {
             while fixture.used("metered").await == 0 {
                 tokio::task::yield_now().await;
             }
         }
-        drop(reserving);
+        drop((reserving, looked));
         fixture.access.settle().await;
         assert_eq!(fixture.used("metered").await, 0, "{answered}");
     }

@@ -54,7 +54,7 @@ fn hold_rounds(proxy: &Proxy, mut also: impl FnMut(&Call) -> bool + Send + 'stat
 }
 
 fn uncached(config: &mut Config) {
-    config.scoring.read_budget = Duration::from_secs(6);
+    config.scoring.read_budget = Duration::from_secs(15);
     config.scoring.cache_ttl = Duration::ZERO;
     config.scoring.incomplete_cache_ttl = Duration::ZERO;
 }

@@ -26,7 +26,7 @@ use assay::config::{self, Config, IndexMode};
 use assay_chain::Chains;
 use assay_domain::Secret;
 use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
-use assay_store::Store;
+use assay_store::{OpenError, Store};
 use assay_tests::devnet::Devnet;
 use assay_tests::proxy::Proxy;
 use assay_tests::until::PATIENCE;
@@ -118,7 +118,13 @@ impl Reader {
     }
 
     async fn start(&mut self) {
-        let store = Store::open(&self.config.store).await.unwrap();
+        let store = loop {
+            match Store::open(&self.config.store).await {
+                // A process that another test starts inherits the lock until it executes its program.
+                Err(OpenError::Locked { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
+                opened => break opened.unwrap(),
+            }
+        };
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let chains = Chains::connect(&self.config.reads(), &store, &tasks, &stop);
         self.running = Some(Running { chains, stop });

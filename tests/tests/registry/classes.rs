@@ -25,8 +25,8 @@ async fn a_model_has_what_its_class_has_and_traps_in_words_beyond() {
         put(shelf.path(), &format!("{class}-grows-later"), &model(2).act_when(IN_PRODUCTION, &more(300)).build());
         put(shelf.path(), &format!("{class}-table-later"), &model(3).act_when(IN_PRODUCTION, &rows).build());
     }
-    let limits = Limits { large_lanes: 1, ..Limits::default() };
-    let settings = Settings { watch: false, limits, ..Settings::new(shelf.path()) };
+    let limits = Limits { large_lanes: 1, ..lenient() };
+    let settings = Settings { watch: false, limits, ..of_shelf(shelf.path()) };
     let registry =
         Registry::open(Settings { compiled: Some(compiled.path().join("code")), ..settings.clone() }).unwrap();
 
@@ -69,7 +69,7 @@ async fn a_model_has_what_its_class_has_and_traps_in_words_beyond() {
     drop(registry);
 
     // The code of the first start, and an operator who takes large models no more.
-    let limits = Limits::default();
+    let limits = lenient();
     let registry =
         Registry::open(Settings { compiled: Some(compiled.path().join("code")), limits, ..settings }).unwrap();
     assert_eq!(registry.champion::<CreditModel>().unwrap().version(), &v("2.3"));
@@ -81,8 +81,8 @@ async fn a_model_has_what_its_class_has_and_traps_in_words_beyond() {
 #[tokio::test]
 async fn a_large_model_is_compiled_while_others_are_loaded() {
     let (shelf, _) = open(&[("good", Credit::new("1.0").build())]);
-    let limits = Limits { large_lanes: 1, ..Limits::default() };
-    let registry = Registry::open(Settings { watch: false, limits, ..Settings::new(shelf.path()) }).unwrap();
+    let limits = Limits { large_lanes: 1, ..lenient() };
+    let registry = Registry::open(Settings { watch: false, limits, ..of_shelf(shelf.path()) }).unwrap();
     let large = |version: &str| Credit::new(version).pages(100);
     put(shelf.path(), "large", &large("2.0").build());
     put(shelf.path(), "large-again", &large("2.0").build());

@@ -12,6 +12,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use assay_domain::{Assessment, ModelKind, ModelVersion, features::Features};
@@ -35,13 +36,22 @@ fn put(shelf: &Path, name: &str, bytes: &[u8]) {
     fs::rename(&part, shelf.join(format!("{name}.wasm"))).unwrap();
 }
 
+/// The limits of a server, but for the time of a whole self-test: unoptimised and on a busy machine it takes long.
+fn lenient() -> Limits {
+    Limits { self_test: Duration::from_secs(600), ..Limits::default() }
+}
+
+fn of_shelf(shelf: &Path) -> Settings {
+    Settings { limits: lenient(), ..Settings::new(shelf) }
+}
+
 /// Opens a registry on a shelf with these models. It reads the shelf again only where a test asks for it.
 fn open(models: &[(&str, Vec<u8>)]) -> (TempDir, Arc<Registry>) {
     let shelf = TempDir::new().unwrap();
     for (name, bytes) in models {
         put(shelf.path(), name, bytes);
     }
-    let registry = Registry::open(Settings { watch: false, ..Settings::new(shelf.path()) }).unwrap();
+    let registry = Registry::open(Settings { watch: false, ..of_shelf(shelf.path()) }).unwrap();
     (shelf, registry)
 }
 

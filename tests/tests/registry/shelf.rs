@@ -68,7 +68,7 @@ async fn roles_come_back_from_the_store_and_may_name_what_is_not_there_yet() {
     drop(registry);
 
     fs::rename(shelf.path().join("a.wasm"), shelf.path().join("a.away")).unwrap();
-    let settings = Settings { watch: false, roles: roles.clone(), ..Settings::new(shelf.path()) };
+    let settings = Settings { watch: false, roles: roles.clone(), ..of_shelf(shelf.path()) };
     let registry = Registry::open(settings).unwrap();
     assert_eq!(champion(&registry), "1.1", "somebody has to answer meanwhile");
     assert_eq!(registry.roles(), roles, "the decision stands");
@@ -81,7 +81,7 @@ async fn roles_come_back_from_the_store_and_may_name_what_is_not_there_yet() {
 #[tokio::test]
 async fn a_file_dropped_on_the_shelf_is_noticed() {
     let shelf = TempDir::new().unwrap();
-    let registry = Registry::open(Settings::new(shelf.path())).unwrap();
+    let registry = Registry::open(of_shelf(shelf.path())).unwrap();
     let mut roles = registry.watch_roles();
     roles.mark_unchanged();
     put(shelf.path(), "anything", &Credit::new("1.0").build());
@@ -105,8 +105,7 @@ async fn active_models_keep_their_champion_after_a_swap() {
 async fn compiled_code_is_kept_and_a_damaged_copy_is_not_used() {
     let (shelf, compiled) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     put(shelf.path(), "a", &Credit::new("1.0").build());
-    let settings =
-        Settings { watch: false, compiled: Some(compiled.path().join("code")), ..Settings::new(shelf.path()) };
+    let settings = Settings { watch: false, compiled: Some(compiled.path().join("code")), ..of_shelf(shelf.path()) };
     for damage in [false, true, true] {
         let registry = Registry::open(settings.clone()).unwrap();
         assert_eq!(registry.champion::<CreditModel>().unwrap().score(&at(1)).unwrap().score.get(), 700);
@@ -153,8 +152,8 @@ fn compiler(folder: &Path, script: &str) -> Limits {
     let program = folder.join("compiler");
     fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
-    let compiler = assay_registry::Compiler { program, time: std::time::Duration::from_secs(60), memory: 1 << 30 };
-    Limits { compiler: Some(compiler), ..Limits::default() }
+    let compiler = assay_registry::Compiler { program, time: Duration::from_secs(60), memory: 1 << 30 };
+    Limits { compiler: Some(compiler), ..lenient() }
 }
 
 #[tokio::test]
@@ -162,7 +161,7 @@ async fn a_component_without_a_model_is_refused_before_it_is_compiled() {
     let shelf = TempDir::new().unwrap();
     put(shelf.path(), "component", &wat::parse_str("(component (core module (func (nop))))").unwrap());
     // The compiler always fails.
-    let settings = Settings { watch: false, limits: compiler(shelf.path(), "exit 1"), ..Settings::new(shelf.path()) };
+    let settings = Settings { watch: false, limits: compiler(shelf.path(), "exit 1"), ..of_shelf(shelf.path()) };
     let registry = Registry::open(settings).unwrap();
     let (state, reason) = status(&registry, "component.wasm").unwrap();
     assert_eq!((state, reason.unwrap().0.as_str()), (State::Failed, "wrong_world"));
@@ -175,7 +174,7 @@ async fn a_refused_file_is_not_compiled_again() {
     let differs = "(component (component $empty) (instance $i (instantiate $empty)) \
                    (export \"assay:model/credit@1.0.0\" (instance $i)))";
     put(shelf.path(), "a", &wat::parse_str(differs).unwrap());
-    let settings = Settings { watch: false, attempts: Some(notes.path().to_owned()), ..Settings::new(shelf.path()) };
+    let settings = Settings { watch: false, attempts: Some(notes.path().to_owned()), ..of_shelf(shelf.path()) };
     let first = status(&Registry::open(settings.clone()).unwrap(), "a.wasm").unwrap();
     assert_eq!(first.1.as_ref().unwrap().0, "type_mismatch");
     let again = status(&Registry::open(settings.clone()).unwrap(), "a.wasm").unwrap();
@@ -207,7 +206,7 @@ async fn a_start_compiles_half_a_megabyte_of_small_files_smallest_first() {
         calls = calls.display()
     );
     let limits = compiler(kept.path(), &script);
-    let settings = Settings { watch: false, patient: false, limits, ..Settings::new(shelf.path()) };
+    let settings = Settings { watch: false, patient: false, limits, ..of_shelf(shelf.path()) };
     let registry = Registry::open(settings).unwrap();
     let in_state = |state| registry.list().into_iter().filter(|status| status.state == state).count();
     assert_eq!((in_state(State::Failed), in_state(State::Compiling)), (3, 6));
@@ -223,12 +222,8 @@ async fn a_start_compiles_half_a_megabyte_of_small_files_smallest_first() {
 #[tokio::test]
 async fn small_models_answer_while_a_large_file_is_compiled() {
     let (shelf, kept) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let settings = Settings {
-        watch: false,
-        patient: false,
-        compiled: Some(kept.path().join("code")),
-        ..Settings::new(shelf.path())
-    };
+    let settings =
+        Settings { watch: false, patient: false, compiled: Some(kept.path().join("code")), ..of_shelf(shelf.path()) };
     put(shelf.path(), "small", &Credit::new("1.0").build());
     drop(Registry::open(settings.clone()).unwrap());
     // From here the compiler waits until the test writes to its pipe.
@@ -246,7 +241,7 @@ async fn small_models_answer_while_a_large_file_is_compiled() {
     }
     // The background thread compiles the file of the shelf, so the upload gives up.
     let upload = padded(&Credit::new("1.2").build(), LARGE);
-    let refused = registry.add_within(upload, std::time::Duration::from_millis(10)).await.unwrap_err();
+    let refused = registry.add_within(upload, Duration::from_millis(10)).await.unwrap_err();
     assert_eq!(refused.code(), "busy");
     assert_eq!(registry.add_within(Credit::new("1.0").build(), IN_TIME).await.unwrap().version, v("1.0"));
     release(&pipe);
@@ -270,7 +265,7 @@ async fn small_models_answer_while_a_large_file_is_compiled() {
 }
 
 /// Longer than any check of a small model.
-const IN_TIME: std::time::Duration = std::time::Duration::from_secs(60);
+const IN_TIME: Duration = Duration::from_secs(60);
 
 fn make_pipe(path: &Path) {
     assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());

@@ -4,10 +4,10 @@ use std::{fs, path::Path};
 
 use assay_author::{Unit, pack};
 use assay_domain::ModelKind;
-use assay_registry::{Limits, OfKind as _, SybilModel, standalone, to_component};
+use assay_registry::{OfKind as _, SybilModel, standalone, to_component};
 use assay_tests::features;
 
-use super::{declarations, numbers, train};
+use super::{declarations, limits, numbers, train};
 
 /// The declaration of trees as one of a sybil model.
 fn declaration(folder: &Path) -> std::path::PathBuf {
@@ -29,7 +29,7 @@ fn trees_of_a_sybil_model_answer_the_probability_of_a_bot() {
     let packed = pack(&declaration(folder.path())).unwrap_or_else(|why| panic!("{why}"));
     assert_eq!(packed.kind, ModelKind::Sybil);
     let component = to_component(&packed.core).expect("a component");
-    let loaded = standalone(&component, &Limits::default()).expect("a model");
+    let loaded = standalone(&component, &limits()).expect("a model");
     let model = SybilModel::of(&loaded).expect("a sybil model");
     let margins = numbers(&folder.path().join("lightgbm.csv"));
     let mut risks = std::collections::BTreeSet::new();

@@ -9,13 +9,13 @@ use std::{
 use assay_author::Matrix;
 use assay_backtest::Record;
 use assay_domain::features::Features;
-use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, standalone};
+use assay_registry::{CreditModel, OfKind as _, ScoreError, standalone};
 use assay_tests::{
     features, python,
     service::{binary, plugins},
 };
 
-use super::declarations;
+use super::{declarations, limits};
 
 fn said(command: &mut Command) -> String {
     let done = command.output().expect("it starts");
@@ -66,7 +66,7 @@ fn lines(records: &[Record]) -> String {
 /// Score, decile and points of each wallet; empty cells if the model refuses it.
 fn scores(component: &Path, wallets: &[&Features]) -> Vec<String> {
     let bytes = fs::read(component).expect("a component");
-    let model = CreditModel::of(&standalone(&bytes, &Limits::default()).expect("a model")).expect("a credit model");
+    let model = CreditModel::of(&standalone(&bytes, &limits()).expect("a model")).expect("a credit model");
     let answers: Vec<_> = wallets.iter().map(|wallet| model.score(wallet)).collect();
     let factors = answers.iter().flatten().next().expect("a score").factors.len();
     let cells = answers.into_iter().map(|answer| match answer {

@@ -16,7 +16,12 @@ use super::*;
 
 /// A client that may also fetch from these hosts and ports.
 fn client(allow: &[String]) -> Guarded {
-    Guarded::new(&Outbound { allow: allow.to_vec(), timeout: Duration::from_secs(5), max_bytes: 1_000, concurrency: 4 })
+    Guarded::new(&Outbound {
+        allow: allow.to_vec(),
+        timeout: Duration::from_secs(600),
+        max_bytes: 1_000,
+        concurrency: 4,
+    })
 }
 
 fn local(port: u16) -> String {

@@ -29,13 +29,17 @@ fn asked() -> Bytes {
 }
 
 /// Opens the index in `folder`. Another test's child process inherits the lock until it executes its program.
-fn opened(folder: &Path) -> Index {
+fn unlocked(folder: &Path) -> Result<Index, IndexError> {
     loop {
         match Index::open(folder) {
             Err(IndexError::Locked { .. }) => std::thread::sleep(Duration::from_millis(5)),
-            opened => return opened.unwrap(),
+            opened => return opened,
         }
     }
+}
+
+fn opened(folder: &Path) -> Index {
+    unlocked(folder).unwrap()
 }
 
 fn begun(folder: &Path) -> Index {

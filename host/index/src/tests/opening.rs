@@ -27,7 +27,7 @@ fn a_newer_format_is_refused_and_left_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     drop(filled(folder.path(), 3));
     fs::write(folder.path().join("format"), "2\n").unwrap();
-    let error = Index::open(folder.path()).unwrap_err();
+    let error = unlocked(folder.path()).unwrap_err();
     assert_eq!(error, IndexError::Newer { folder: folder.path().to_owned(), found: 2, known: 1 });
     fs::write(folder.path().join("format"), "1\n").unwrap();
     assert_eq!(progress(&opened(folder.path())).entries, 6);

@@ -1,8 +1,8 @@
 //! Test access to the file: counts of records, and damaged files.
 
-use std::path::Path;
+use std::{path::Path, thread, time::Duration};
 
-use redb::{Database, ReadableDatabase, ReadableTableMetadata};
+use redb::{Database, DatabaseError, ReadableDatabase, ReadableTableMetadata};
 
 use super::{EXPIRY, Embedded, FORMAT, META, RECORDS};
 use crate::StoreError;
@@ -20,7 +20,13 @@ impl Embedded {
     }
 
     pub(crate) fn set_format(path: &Path, format: u64) {
-        let database = Database::open(path).unwrap();
+        let database = loop {
+            match Database::open(path) {
+                // A process that another test starts inherits the lock until it executes its program.
+                Err(DatabaseError::DatabaseAlreadyOpen) => thread::sleep(Duration::from_millis(5)),
+                opened => break opened.unwrap(),
+            }
+        };
         let writing = database.begin_write().unwrap();
         writing.open_table(META).unwrap().insert(FORMAT.0, format).unwrap();
         writing.commit().unwrap();

@@ -43,7 +43,7 @@ async fn a_killed_process_has_kept_what_was_acknowledged() {
         assert!(acknowledged > last);
         last = acknowledged;
 
-        let store = Store::open(&at(&path)).await.unwrap();
+        let store = reopened(&path).await.unwrap();
         for number in 1..=acknowledged {
             let kept = store.get_many(&[super::number(&number.to_string()), super::number("last")]).await.unwrap();
             assert_eq!(kept[0], Some(number));
@@ -53,7 +53,7 @@ async fn a_killed_process_has_kept_what_was_acknowledged() {
 }
 
 async fn write_until_killed(path: PathBuf) {
-    let store = Store::open(&at(&path)).await.unwrap();
+    let store = reopened(&path).await.unwrap();
     let mut written = store.get(&number("last")).await.unwrap().unwrap_or(0);
     loop {
         written += 1;

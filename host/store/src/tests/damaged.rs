@@ -87,7 +87,7 @@ async fn damage_is_refused_and_left_as_it_is_or_harms_no_record() {
             let case = format!("{name}, {kind:?} in page {page}");
             fs::write(&path, &bytes).unwrap();
             fs::write(&last, &acknowledged).unwrap();
-            let said = match Store::open(&at(&path)).await {
+            let said = match reopened(&path).await {
                 Err(error) => {
                     assert!(matches!(error, OpenError::Damaged { .. }), "{case}: {error}");
                     assert!(fs::read(&path).unwrap() == bytes, "{case}: refused and changed");
@@ -125,13 +125,13 @@ async fn damage_to_the_last_write_of_a_killed_store_is_refused_until_the_operato
     }
     fs::write(&path, &bytes).unwrap();
     fs::write(&last, acknowledged).unwrap();
-    let refused = Store::open(&at(&path)).await.map(drop).unwrap_err();
+    let refused = reopened(&path).await.map(drop).unwrap_err();
     assert!(matches!(refused, OpenError::Damaged { .. }), "{refused}");
     assert!(refused.to_string().contains("assay.redb.last"), "{refused}");
     assert!(fs::read(&path).unwrap() == bytes, "refused and changed");
 
     fs::remove_file(&last).unwrap();
-    let store = Store::open(&at(&path)).await.unwrap();
+    let store = reopened(&path).await.unwrap();
     assert_eq!(store.get(&SPREAD.key("first")).await.unwrap(), Some(sample(1)));
     assert_eq!(store.get(&SPREAD.key("last")).await.unwrap(), None);
 }

@@ -16,12 +16,15 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::sync::oneshot;
 
 use crate::config;
-use crate::{Family, Key, Metered, RateLimit, Store, Withdrawal, backend::Backend, clock::Clock, embedded::Embedded};
+use crate::{
+    Family, Key, Metered, OpenError, RateLimit, Store, Withdrawal, backend::Backend, clock::Clock, embedded::Embedded,
+};
 
 /// A clock that only a test moves, in milliseconds.
 #[derive(Clone, Default)]
@@ -51,6 +54,22 @@ impl Fixture {
 
 fn at(path: &Path) -> config::Store {
     config::Store::embedded(path.to_owned())
+}
+
+/// Repeats `open` while the file is locked. A process that another test starts inherits the lock of a store until it
+/// executes its program, also if the store is closed meanwhile.
+async fn unlocked<T>(mut open: impl AsyncFnMut() -> Result<T, OpenError>) -> Result<T, OpenError> {
+    loop {
+        match open().await {
+            Err(OpenError::Locked { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
+            opened => return opened,
+        }
+    }
+}
+
+/// Opens the file of a store that was closed.
+async fn reopened(path: &Path) -> Result<Store, OpenError> {
+    unlocked(async || Store::open(&at(path)).await).await
 }
 
 /// An empty store of each backend, to test their common behaviour.

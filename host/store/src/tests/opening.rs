@@ -6,7 +6,7 @@ use super::*;
 use crate::OpenError;
 
 async fn refusal(path: &Path) -> OpenError {
-    match Store::open(&at(path)).await {
+    match reopened(path).await {
         Ok(_) => panic!("{} was opened", path.display()),
         Err(error) => error,
     }
@@ -28,10 +28,10 @@ async fn folders_and_file_are_created() {
 async fn a_second_opener_is_told_so() {
     let Fixture { store, folder, .. } = Fixture::new().await;
     let path = folder.path().join("assay.redb");
-    let error = refusal(&path).await;
+    let error = Store::open(&at(&path)).await.map(drop).unwrap_err();
     assert!(matches!(error, OpenError::Locked { .. }), "{error}");
     drop(store);
-    Store::open(&at(&path)).await.unwrap();
+    reopened(&path).await.unwrap();
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn damage_inside_is_an_error_of_the_calls_it_touches() {
         *byte = 0xa5;
     }
     fs::write(&path, &bytes).unwrap();
-    match Store::open(&at(&path)).await {
+    match reopened(&path).await {
         Err(error) => assert!(matches!(error, OpenError::Damaged { .. }), "{error}"),
         Ok(store) => {
             store.get(&number("7")).await.unwrap_err();

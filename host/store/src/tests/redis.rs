@@ -16,7 +16,7 @@ use super::{
     *,
 };
 use crate::{Admission, Batch, OpenError, StoreError, Take};
-use assay_process::redis::{DURABLE, FORGETFUL, Redis, free_port};
+use assay_process::redis::{DURABLE, FORGETFUL, Redis};
 
 /// Forwards connections. After a given number of writes, it closes the connection once the server has answered a write,
 /// before forwarding the answer.
@@ -200,7 +200,7 @@ async fn what_is_no_server_or_an_unsafe_one_is_refused_without_a_secret() {
     let closed = Redis::start(&["--requirepass", "other"]);
     let (evicting, shut) = (forgetful.port, closed.port);
     for (url, part) in [
-        (format!("redis://:s3cret@127.0.0.1:{}", free_port()), "refused"),
+        ("redis://:s3cret@127.0.0.1:1".to_owned(), "refused"),
         (format!("redis://127.0.0.1:{evicting}"), "noeviction"),
         (format!("redis://:s3cret@127.0.0.1:{shut}"), "authentication failed"),
         (format!("redis://127.0.0.1:{shut}"), "NOAUTH"),

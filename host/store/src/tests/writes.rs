@@ -16,7 +16,7 @@ async fn what_was_put_is_read_back_also_after_reopening() {
     store.put(&two, &progress).await.unwrap();
     drop(store);
 
-    let store = Store::open(&at(&folder.path().join("assay.redb"))).await.unwrap();
+    let store = reopened(&folder.path().join("assay.redb")).await.unwrap();
     assert_eq!(store.get(&credit).await.unwrap(), Some(roles));
     assert_eq!(store.get(&sybil).await.unwrap(), None);
     assert_eq!(store.get_many(&[one, two.clone()]).await.unwrap(), [None, Some(progress)]);

@@ -15,15 +15,15 @@ use assay_domain::Secret;
 use assay_tests::devnet::{Chain, Devnet};
 use assay_tests::explorer::{Explorer, Flavour};
 
-use super::Reader;
+use super::{PATIENCE, Reader};
 
 /// The explorer of a chain of the devnet.
 pub(super) async fn of_chain(flavour: Flavour, chain: &Chain) -> Explorer {
     Explorer::start(flavour, chain.id, chain.rpc.clone()).await
 }
 
-/// A reader of chain 1 of the devnet with its explorer. Nothing is cached, and requests to the explorer have no rate
-/// limit.
+/// A reader of chain 1 of the devnet with its explorer. Nothing is cached, and requests to the explorer are not
+/// limited.
 pub(super) fn reader(devnet: &Devnet, explorer: &Explorer) -> Reader {
     with_explorer(Reader::of(devnet).ethereum(), explorer)
 }
@@ -34,5 +34,7 @@ fn with_explorer(reader: Reader, explorer: &Explorer) -> Reader {
         config.scoring.cache_ttl = Duration::ZERO;
         config.scoring.incomplete_cache_ttl = Duration::ZERO;
         config.reading.explorer.per_second = 0;
+        // A test of this limit sets its own.
+        config.reading.explorer.timeout = PATIENCE;
     })
 }

@@ -7,7 +7,6 @@ use alloy::primitives::Bytes;
 use assay::config::Config;
 use assay_evm::config::Endpoints;
 use assay_evm::{Client, endpoint};
-use assay_index::Index;
 use assay_lending::{Market, Scan, TermsCache, hints};
 use assay_tests::devnet::{Devnet, ETHEREUM};
 use assay_tests::proxy::{Call, Proxy, Reply};
@@ -15,7 +14,7 @@ use serde_json::json;
 
 use super::super::{Reader, with};
 use super::interrupted::undisturbed;
-use super::{contents, indexed};
+use super::{contents, indexed, opened};
 
 /// Makes the index in `folder` one that was built before one of the market's tokens was known.
 async fn before_a_token(config: &Config, folder: &Path) {
@@ -29,7 +28,7 @@ async fn before_a_token(config: &Config, folder: &Path) {
     let scan = scan.without(&scan.hint_contracts().into_iter().take(1).collect());
     let contracts = scan.hint_contracts().into_iter().flat_map(|contract| contract.0.0);
     let asked: Bytes = scan.asked(0).unwrap().0.into_iter().chain(contracts).collect::<Vec<u8>>().into();
-    let index = Index::open(&folder.join("index")).unwrap();
+    let index = opened(folder).await;
     let progress = index.progress(ETHEREUM).unwrap().unwrap();
     assert_eq!(progress.asked.len(), asked.len() + 20);
     index.widen(ETHEREUM, &progress.markets, &asked, Vec::new()).unwrap();

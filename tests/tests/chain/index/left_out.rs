@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use assay_index::{Checked, Index};
+use assay_index::Checked;
 use assay_tests::devnet::ETHEREUM;
 use assay_tests::proxy::{Call, Proxy, Reply};
 use serde_json::json;
@@ -10,7 +10,7 @@ use serde_json::json;
 use super::super::history::one_more_event;
 use super::super::{Reader, alone, with};
 use super::interrupted::undisturbed;
-use super::{FINALITY, indexed, narrow};
+use super::{FINALITY, indexed, narrow, opened};
 
 /// Every twentieth answer to a query of logs has none.
 fn forgetful() -> impl FnMut(&Call) -> Reply + Send + 'static {
@@ -25,8 +25,8 @@ fn forgetful() -> impl FnMut(&Call) -> Reply + Send + 'static {
 }
 
 /// How the blocks in the index of a reader that has ended were checked.
-fn checked(folder: &std::path::Path) -> Checked {
-    Index::open(&folder.join("index")).unwrap().progress(ETHEREUM).unwrap().unwrap().checked
+async fn checked(folder: &std::path::Path) -> Checked {
+    opened(folder).await.progress(ETHEREUM).unwrap().unwrap().checked
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn a_second_endpoint_has_what_the_first_leaves_out() {
             reader.in_step(ETHEREUM, &devnet.ethereum.rpc).await;
             let (contents, folder) = reader.kept(ETHEREUM).await;
             assert_eq!(contents, whole, "the forgetful one is first: {forgetful_first}");
-            let checked = checked(folder.path());
+            let checked = checked(folder.path()).await;
             assert!(checked.by_endpoint > 0 && checked.unchecked == 0, "{checked:?}");
             let receipts =
                 |proxy: &Proxy| proxy.take().iter().filter(|call| call.method == "eth_getTransactionReceipt").count();
@@ -71,7 +71,7 @@ fn blooms_tell_of_logs_that_the_only_endpoint_leaves_out() {
         let whole = undisturbed(devnet).await;
         let (contents, folder) = reader.kept(ETHEREUM).await;
         assert_eq!(contents, whole);
-        assert!(checked(folder.path()).by_bloom > 0);
+        assert!(checked(folder.path()).await.by_bloom > 0);
         on.revert(here).await.unwrap();
     });
 }

@@ -86,17 +86,23 @@ struct Contents {
     wallets: Vec<(Address, Address, Vec<Entry>)>,
 }
 
-/// What a server that has ended left in `folder`.
-async fn contents(folder: &Path, chain: u64) -> Contents {
+/// The index that a server that has ended left in `folder`.
+async fn opened(folder: &Path) -> Index {
     let folder = folder.join("index");
-    let index = loop {
-        // The folder is free when the last task that uses it has ended.
+    loop {
+        // The folder is free when the last task that uses it has ended, and each process that was started meanwhile
+        // executes its program.
         match Index::open(&folder) {
             Ok(index) => break index,
             Err(assay_index::IndexError::Locked { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
             Err(error) => panic!("{error}"),
         }
-    };
+    }
+}
+
+/// What a server that has ended left in `folder`.
+async fn contents(folder: &Path, chain: u64) -> Contents {
+    let index = opened(folder).await;
     let progress = index.progress(chain).unwrap().unwrap();
     let mut wallets = Vec::new();
     for (place, market) in progress.markets.iter().enumerate() {

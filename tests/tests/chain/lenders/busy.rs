@@ -8,8 +8,8 @@ use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::lenders::{Small, busy};
 use assay_tests::proxy::{Call, Proxy};
 
-use super::super::RUNTIME;
 use super::super::wallets::counted;
+use super::super::{PATIENCE, RUNTIME};
 use super::pool;
 
 #[test]
@@ -27,8 +27,7 @@ fn twenty_thousand_events_are_counted_and_not_read_again() {
         let setup = Setup { native_feed, markets: vec![("lenderA_v3", "Busy", market)], ..Setup::default() };
         let proxy = Proxy::start(chain.url()).await;
         let patient = |config: &mut assay::config::Config| {
-            (config.scoring.cache_ttl, config.scoring.read_budget) = (Duration::ZERO, Duration::from_secs(60));
-            config.reading.rpc.timeout = Duration::from_secs(60);
+            (config.scoring.cache_ttl, config.reading.rpc.timeout) = (Duration::ZERO, PATIENCE);
         };
         let reader = super::reader(&setup, &chain).through(&[&proxy]).with(patient).started().await;
         let asked = |calls: &[Call]| calls.iter().filter(|call| call.method == "eth_getLogs").count();

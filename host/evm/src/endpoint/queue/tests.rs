@@ -2,11 +2,11 @@ use futures::{FutureExt, future::join};
 
 use super::*;
 
-/// A queue whose endpoint has just refused a request.
+/// A queue whose endpoint has just refused a request, for longer than it takes to queue others.
 async fn refused() -> Queue {
     let queue = Queue::new(None, Gauge::noop());
     let Ok(turn) = queue.turn(1, Rank::Usual).await else { panic!("one call is no batch") };
-    assert!(turn.refused(Some(Duration::ZERO)) && queue.is_limited());
+    assert!(turn.refused(Some(Duration::from_secs(1))) && queue.is_limited());
     queue
 }
 

@@ -23,6 +23,8 @@ use node::{Chain, Node, POOL, wallet};
 
 const FINALITY: u64 = 16;
 const FIRST: u64 = 20;
+/// Longer than anything takes, also after rounds that failed and their pauses.
+const PATIENCE: Duration = Duration::from_secs(600);
 const LIMITS: LogLimits = LogLimits { range: 1_000, concurrency: 4 };
 
 /// A running indexer. Dropping it ends it at once.
@@ -40,8 +42,7 @@ impl Drop for Running {
 }
 
 fn client(nodes: &[&Node]) -> Client {
-    let limits =
-        RpcLimits { timeout: Duration::from_secs(10), concurrency: 16, per_second: 0, retries: 2, traceparent: false };
+    let limits = RpcLimits { timeout: PATIENCE, concurrency: 16, per_second: 0, retries: 2, traceparent: false };
     let rpc = nodes.iter().map(|node| Secret::new(&node.url)).collect();
     Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None, max_head_age: None }, &limits)
 }
@@ -77,7 +78,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
 impl Running {
     async fn reaches(&self, through: u64) {
         let mut states = self.state.watch();
-        let reached = timeout(Duration::from_secs(60), states.wait_for(|state| state.through == Some(through))).await;
+        let reached = timeout(PATIENCE, states.wait_for(|state| state.through == Some(through))).await;
         assert!(reached.is_ok(), "{:?}", self.state.watch().borrow());
     }
 
@@ -104,7 +105,7 @@ impl Running {
         let hints = std::future::ready(hints(&markets, Some(&terms))).boxed();
         let (anchors, blocks) = (jobs.anchors(&stored, head), client.clone());
         let blocks = async move { blocks.blocks(&anchors).await }.boxed();
-        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        let deadline = tokio::time::Instant::now() + PATIENCE;
         jobs.history(wallet, stored, hints, blocks, head, deadline).await.pools
     }
 
