@@ -21,7 +21,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    reputation::{ahead, confirmed, ended, registerCall, reverted, setApprovalForAllCall, subject},
+    reputation::{ahead, confirmed, ended, registerCall, reverted, setApprovalForAllCall, subject, waiting},
     run,
     x402::{PATH, pay, pay_until_settled},
 };
@@ -103,24 +103,36 @@ impl Refusals {
     }
 }
 
-/// Submits for a new agent, and approves the service while the feedback waits for a block.
+/// Submits for a new agent, and approves the service while the feedback waits for a block. No block comes in between
+/// at the first attempt, so that it succeeds on any machine.
 async fn make_feedback_revert(world: &World, api: &Caller, n: u64, end: Instant, refusals: &mut Refusals) -> u64 {
     let owner = Address::from_word(alloy::primitives::keccak256(format!("owner {n}")));
     // Every second attempt uses the same owner.
     let owner = if n.is_multiple_of(2) { owner } else { actors::address("stranger") };
     let registered = ahead(world, owner, world.identity, &registerCall { uri: String::new() }).await;
     until(async || world.rpc("eth_getTransactionReceipt", json!([registered])).await, |r| !r.is_null()).await;
+    world.mining(n > 0).await;
     // The first three agents are the world's.
     let answer = api.post(&format!("/api/v2/agents/{}/reputation", 3 + n), &json!({ "address": subject(0) })).await;
     if answer.status != 202 {
+        world.mining(true).await;
         refusals.count(&answer);
         return 0;
     }
     let accepted = answer.json();
     let operator = world.signer.address();
-    if in_the_pool(world, world.reputation, end).await {
+    let waits = match n {
+        // An honest caller has one transaction at a time.
+        0 => {
+            waiting(world, TAGS).await;
+            true
+        }
+        _ => in_the_pool(world, world.reputation, end).await,
+    };
+    if waits {
         ahead(world, owner, world.identity, &setApprovalForAllCall { operator, approved: true }).await;
     }
+    world.mining(true).await;
     ended(api, accepted["status_url"].as_str().expect("a path")).await;
     ahead(world, owner, world.identity, &setApprovalForAllCall { operator, approved: false }).await;
     COST
@@ -160,7 +172,8 @@ fn owners_who_make_feedback_revert_pay_for_every_attempt_and_hold_up_nobody() {
     });
 }
 
-/// Eight payments of a new account, which is emptied when the first transfer waits for a block.
+/// Eight payments of a new account, which is emptied when the first transfer waits for a block. No block comes in
+/// between at the first attempt, so that it succeeds on any machine.
 async fn pay_and_empty(till: &Till, api: &Caller, n: usize, end: Instant) -> Vec<Answer> {
     let payer = PrivateKeySigner::random();
     till.mint(payer.address(), 8 * PRICE).await;
@@ -171,13 +184,23 @@ async fn pay_and_empty(till: &Till, api: &Caller, n: usize, end: Instant) -> Vec
             order.header()
         })
         .collect();
+    till.world.mining(n > 0).await;
     let paying = join_all(headers.iter().enumerate().map(|(at, header)| pay(api, header, 100 + 8 * n + at)));
     let emptying = async {
-        if in_the_pool(&till.world, USDC, end).await {
+        let waits = match n {
+            // The other is that of an honest caller.
+            0 => {
+                waiting(&till.world, 2).await;
+                true
+            }
+            _ => in_the_pool(&till.world, USDC, end).await,
+        };
+        if waits {
             let value = U256::from(till.balance_of(payer.address()).await);
             ahead(&till.world, payer.address(), USDC, &Dollar::transferCall { to: Address::repeat_byte(9), value })
                 .await;
         }
+        till.world.mining(true).await;
     };
     tokio::join!(paying, emptying).0
 }
