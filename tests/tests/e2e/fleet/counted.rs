@@ -2,7 +2,8 @@
 
 use assay_tests::{
     redis::{DURABLE, Redis},
-    service::{Service, plugins},
+    service::{Service, counting_together, plugins},
+    until::until,
 };
 use serde_json::json;
 
@@ -17,7 +18,10 @@ const REQUESTS: u64 = 10;
 fn a_request_is_counted_and_paid_for_in_one_call_of_the_store() {
     run(async {
         let redis = Redis::start(&DURABLE);
-        let config = configured(&plugins(), &format!("{}rate = {RATE}\n", metered(100))).await;
+        // Nothing else is written meanwhile.
+        let silent = "[scoring]\nprovenance_days = 0\noutcome_days = 0\n";
+        let config = configured(&plugins(), &format!("{}rate = {RATE}\n{silent}", metered(100))).await;
+        let config = counting_together(&config);
         let host = Service::start(&on(redis.port, &config));
         let api = host.with_key(METERED);
         let saver = devnet().await.wallet("saver").address;
@@ -25,6 +29,8 @@ fn a_request_is_counted_and_paid_for_in_one_call_of_the_store() {
         let used = async || host.with_key(METERED).get("/api/v2/usage").await.ok()["used"].clone();
         // Read before: then scores come from the cache.
         host.keyed().get(&path).await.ok();
+        // The first champions are logged in the background.
+        until(async || host.keyed().get("/api/v2/admin/audit").await.ok(), |log| log["total"] != 0).await;
 
         let before = redis.scripts();
         for n in 1..=REQUESTS {
