@@ -7,7 +7,7 @@ use std::{
 };
 
 use alloy::{
-    primitives::{Address, U256},
+    primitives::{Address, B256, U256},
     signers::local::PrivateKeySigner,
 };
 use assay_tests::{
@@ -15,13 +15,13 @@ use assay_tests::{
     payment::{Dollar, PRICE, Till, USDC},
     reputation::World,
     service::{Answer, Caller, Service},
-    until::until,
+    until::{PATIENCE, until},
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    reputation::{ahead, confirmed, ended, registerCall, reverted, setApprovalForAllCall, subject, waiting},
+    reputation::{ahead, confirmed, ended, registerCall, reverted, setApprovalForAllCall, subject},
     run,
     x402::{PATH, pay, pay_until_settled},
 };
@@ -78,15 +78,20 @@ async fn besieged<T>(mut honest: impl AsyncFnMut(usize) -> f64, attack: impl Fut
     (median(undisturbed), median(meanwhile), result)
 }
 
-/// Waits until a transaction of the server to this contract is in the pool, or the siege is over.
-async fn in_the_pool(world: &World, to: Address, end: Instant) -> bool {
+/// Waits until a call of this contract by the server with this first argument is in the pool, or the siege is over.
+async fn in_the_pool(world: &World, to: Address, first: B256, end: Instant) -> bool {
+    let first = first.to_string();
     let account = world.signer.address().to_string();
     let waits = |pool: &Value| {
         let queues = ["pending", "queued"].into_iter().filter_map(|name| pool[name].as_object());
         let ours = queues.flatten().filter(|(from, _)| from.eq_ignore_ascii_case(&account));
         let mut transactions = ours.flat_map(|(_, by_nonce)| by_nonce.as_object().into_iter().flatten());
         let to = to.to_string();
-        transactions.any(|(_, one)| one["to"].as_str().is_some_and(|of| of.eq_ignore_ascii_case(&to)))
+        let has_first = |input: &str| input.get(10..).is_some_and(|arguments| arguments.starts_with(&first[2..]));
+        transactions.any(|(_, one)| {
+            one["to"].as_str().is_some_and(|of| of.eq_ignore_ascii_case(&to))
+                && one["input"].as_str().is_some_and(has_first)
+        })
     };
     until(async || world.rpc("txpool_content", json!([])).await, |pool| waits(pool) || Instant::now() > end).await;
     Instant::now() < end
@@ -121,15 +126,8 @@ async fn make_feedback_revert(world: &World, api: &Caller, n: u64, end: Instant,
     }
     let accepted = answer.json();
     let operator = world.signer.address();
-    let waits = match n {
-        // An honest caller has one transaction at a time.
-        0 => {
-            waiting(world, TAGS).await;
-            true
-        }
-        _ => in_the_pool(world, world.reputation, end).await,
-    };
-    if waits {
+    let end = if n == 0 { Instant::now() + PATIENCE } else { end };
+    if in_the_pool(world, world.reputation, B256::left_padding_from(&(3 + n).to_be_bytes()), end).await {
         ahead(world, owner, world.identity, &setApprovalForAllCall { operator, approved: true }).await;
     }
     world.mining(true).await;
@@ -187,15 +185,8 @@ async fn pay_and_empty(till: &Till, api: &Caller, n: usize, end: Instant) -> Vec
     till.world.mining(n > 0).await;
     let paying = join_all(headers.iter().enumerate().map(|(at, header)| pay(api, header, 100 + 8 * n + at)));
     let emptying = async {
-        let waits = match n {
-            // The other is that of an honest caller.
-            0 => {
-                waiting(&till.world, 2).await;
-                true
-            }
-            _ => in_the_pool(&till.world, USDC, end).await,
-        };
-        if waits {
+        let end = if n == 0 { Instant::now() + PATIENCE } else { end };
+        if in_the_pool(&till.world, USDC, payer.address().into_word(), end).await {
             let value = U256::from(till.balance_of(payer.address()).await);
             ahead(&till.world, payer.address(), USDC, &Dollar::transferCall { to: Address::repeat_byte(9), value })
                 .await;
