@@ -70,13 +70,6 @@ impl Redis {
         self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
     }
 
-    /// Returns how many scripts were called so far.
-    pub fn scripts(&self) -> u64 {
-        let stats = ask(self.port, &["info", "commandstats"]);
-        let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
-        line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
-    }
-
     /// Sends SIGKILL. Another server can start in the returned folder.
     pub fn kill(self) -> (TempDir, u16) {
         let Self { process, dir, port } = self;
