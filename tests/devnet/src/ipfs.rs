@@ -17,6 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
 use crate::gate::Gate;
+use crate::process::redis::free_port;
 use crate::until::until;
 
 /// The behaviour of the node.
@@ -67,7 +68,8 @@ impl Ipfs {
     /// When no port can be bound.
     pub async fn start() -> Self {
         let shared = Arc::new(Shared { kept: Mutex::default(), gate: Gate::default() });
-        let mut node = Self { url: String::new(), shared, at: (Ipv4Addr::LOCALHOST, 0).into(), server: None };
+        let at = (Ipv4Addr::LOCALHOST, free_port()).into();
+        let mut node = Self { url: String::new(), shared, at, server: None };
         node.start_again().await;
         node.url = format!("http://{}", node.at);
         node

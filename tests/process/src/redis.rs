@@ -1,6 +1,10 @@
 //! A Redis server.
 
-use std::{net::TcpListener, process::Command};
+use std::{
+    net::TcpListener,
+    process::Command,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use tempfile::TempDir;
 
@@ -12,6 +16,9 @@ pub const DURABLE: [&str; 6] = ["--save", "", "--appendonly", "yes", "--appendfs
 pub const FORGETFUL: [&str; 4] = ["--save", "", "--appendonly", "no"];
 /// Maximum number of attempts to start: another process may take the free port first.
 const TRIES: usize = 5;
+/// The first of the ports for servers that need their port again, and their number.
+const FIRST_PORT: u32 = 10_000;
+const PORTS: u32 = 6_000;
 
 /// One server. Dropping it kills it.
 pub struct Redis {
@@ -63,13 +70,6 @@ impl Redis {
         self.process.pid().unwrap_or_else(|| panic!("Redis is running"))
     }
 
-    /// Returns how many scripts were called so far.
-    pub fn scripts(&self) -> u64 {
-        let stats = ask(self.port, &["info", "commandstats"]);
-        let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
-        line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or_default()
-    }
-
     /// Sends SIGKILL. Another server can start in the returned folder.
     pub fn kill(self) -> (TempDir, u16) {
         let Self { process, dir, port } = self;
@@ -84,7 +84,17 @@ pub fn ask(port: u16, command: &[&str]) -> String {
     String::from_utf8_lossy(&said.map(|said| said.stdout).unwrap_or_default()).into_owned()
 }
 
+/// Returns a port that nothing listens on. It is below those that systems choose for connections and for listeners on
+/// port 0, so none of these takes it before its server starts, or while its server is down.
+///
+/// # Panics
+/// If there is none.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap_or_else(|e| panic!("no free port: {e}"));
-    listener.local_addr().map(|at| at.port()).unwrap_or_default()
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    // Another process begins elsewhere.
+    let first = std::process::id().wrapping_mul(97);
+    let offset = || first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % PORTS;
+    let mut ports = (0..PORTS).filter_map(|_| u16::try_from(FIRST_PORT + offset()).ok());
+    let port = ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    port.unwrap_or_else(|| panic!("no free port"))
 }

@@ -175,7 +175,8 @@ async fn beyond_its_room_a_server_sends_away_at_once_and_goes_on_afterwards() {
 
 #[tokio::test]
 async fn clients_that_trickle_are_let_go_and_keep_nobody_out() {
-    let host = Service::start(&(sandbox_config(&plugins()) + "[http]\nheader_timeout_ms = 400\nmax_connections = 4\n"));
+    let host =
+        Service::start(&(sandbox_config(&plugins()) + "[http]\nheader_timeout_ms = 2_000\nmax_connections = 4\n"));
     let address = host.base().trim_start_matches("http://").to_owned();
     let let_go = AtomicUsize::new(0);
     let trickle = async || {

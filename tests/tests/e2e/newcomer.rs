@@ -33,6 +33,8 @@ fn start() -> Started {
     let shelf = shelf_copy();
     let mut command = devnet();
     command.args(["run", "--port", "0", "--assay"]).arg(binary()).arg("--shelf").arg(shelf.path());
+    // As of other servers under test: on a busy machine, a read can take longer than the default.
+    command.env("ASSAY__SCORING__READ_BUDGET_MS", "20000");
     let ready = |line: &str| line.strip_prefix("Assay listens on ").map(str::to_owned);
     let (process, url) =
         Guarded::start(&command, End::Terminate, Lines::Keep, ready).expect("the devnet and its server start");
@@ -75,6 +77,10 @@ fn reading(w: &str) -> Vec<String> {
 
 async fn asks_every_request(api: &Caller) {
     let w = wallet("borrower").to_string();
+    // The index of agents is built in the background, and so ends a read that takes long.
+    api.until("/api/v2/agents/search?q=lend", |found| found.status == 200).await;
+    let whole = |report: &Answer| report.status == 200 && report.json()["credit_events"]["coverage"] == "complete";
+    api.until(&format!("/api/v2/report/address/{w}"), whole).await;
     for path in reading(&w) {
         let answer = api.get(&format!("/api/v2/{path}")).await;
         assert_eq!(answer.status, 200, "{path}: {}", answer.text);
@@ -106,7 +112,8 @@ async fn shows_what_was_made(api: &Caller) {
     assert_eq!((agents["total"].as_u64(), listed.len()), (Some(60), 58));
     let unread = listed.iter().filter(|agent| agent["metadata"].is_null()).count();
     assert_eq!(unread, 3, "without a document, with one that is not there, and with one that is no JSON");
-    assert_eq!(api.get("/api/v2/agents/search?q=%D0%BF%D1%80%D0%B8%D0%B2%D0%B5%D1%82").await.ok()["total_results"], 1);
+    let found = |found: &Answer| found.ok()["total_results"] == 1;
+    api.until("/api/v2/agents/search?q=%D0%BF%D1%80%D0%B8%D0%B2%D0%B5%D1%82", found).await;
     let roles = api.get("/api/v2/models").await.ok();
     let challenger = roles["models"].as_array().into_iter().flatten().find(|model| model["role"] == "challenger");
     assert_eq!(challenger.expect("a challenger")["version"], "1.0");

@@ -53,6 +53,8 @@ fn every_step_is_in_the_log_with_who_and_why() {
         let shelf = shelf_copy();
         let service = on_devnet(shelf.path(), "").await;
         let api = service.keyed();
+        // The first champion is logged in the background.
+        until(async || log(&api).await, |log| !log.is_empty()).await;
         let added = api.post_bytes("/api/v2/admin/models", Credit::new("7.0").build()).await.expect(201);
         api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["7.0"], "why": "a look" })).await.ok();
         api.put(CHAMPION, &json!({ "version": "7.0", "why": "it is better" })).await.ok();

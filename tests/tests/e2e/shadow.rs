@@ -126,14 +126,12 @@ fn a_challenger_that_misbehaves_changes_nothing_and_is_benched_with_its_reason()
             assert!(benched["reason"]["message"].as_str().unwrap().contains("failed 3 times in a row"), "{benched}");
             let pair = until(async || reported(&api, version).await, |pair| pair["failed"] == 3).await;
             assert_eq!(pair["failures"], json!([{ "code": code, "count": 3 }]));
-            let log = api.get("/api/v2/admin/audit?limit=1").await.ok();
-            let last = &log["entries"][0];
-            assert_eq!(
-                (&last["action"], &last["by"], &last["outcome"]),
-                (&json!("bench"), &json!("assay"), &json!("done")),
-                "{last}"
-            );
-            assert_eq!((&last["from"][0]["version"], &last["to"]), (&json!(version), &json!([])));
+            // The log entry follows.
+            let last = async || api.get("/api/v2/admin/audit?limit=1").await.ok()["entries"][0].take();
+            let of_it = |last: &Value| last["action"] == "bench" && last["from"][0]["version"] == version;
+            let last = until(last, of_it).await;
+            assert_eq!((&last["by"], &last["outcome"]), (&json!("assay"), &json!("done")), "{last}");
+            assert_eq!(last["to"], json!([]));
             assert_eq!(
                 api.get(&format!("{}&model_version={version}", path("saver"))).await.expect(409)["code"],
                 "benched"

@@ -7,7 +7,7 @@ use std::{
 };
 
 use alloy::{
-    primitives::{Address, U256},
+    primitives::{Address, B256, U256},
     signers::local::PrivateKeySigner,
 };
 use assay_tests::{
@@ -15,7 +15,7 @@ use assay_tests::{
     payment::{Dollar, PRICE, Till, USDC},
     reputation::World,
     service::{Answer, Caller, Service},
-    until::until,
+    until::{PATIENCE, until},
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -78,15 +78,20 @@ async fn besieged<T>(mut honest: impl AsyncFnMut(usize) -> f64, attack: impl Fut
     (median(undisturbed), median(meanwhile), result)
 }
 
-/// Waits until a transaction of the server to this contract is in the pool, or the siege is over.
-async fn in_the_pool(world: &World, to: Address, end: Instant) -> bool {
+/// Waits until a call of this contract by the server with this first argument is in the pool, or the siege is over.
+async fn in_the_pool(world: &World, to: Address, first: B256, end: Instant) -> bool {
+    let first = first.to_string();
     let account = world.signer.address().to_string();
     let waits = |pool: &Value| {
         let queues = ["pending", "queued"].into_iter().filter_map(|name| pool[name].as_object());
         let ours = queues.flatten().filter(|(from, _)| from.eq_ignore_ascii_case(&account));
         let mut transactions = ours.flat_map(|(_, by_nonce)| by_nonce.as_object().into_iter().flatten());
         let to = to.to_string();
-        transactions.any(|(_, one)| one["to"].as_str().is_some_and(|of| of.eq_ignore_ascii_case(&to)))
+        let has_first = |input: &str| input.get(10..).is_some_and(|arguments| arguments.starts_with(&first[2..]));
+        transactions.any(|(_, one)| {
+            one["to"].as_str().is_some_and(|of| of.eq_ignore_ascii_case(&to))
+                && one["input"].as_str().is_some_and(has_first)
+        })
     };
     until(async || world.rpc("txpool_content", json!([])).await, |pool| waits(pool) || Instant::now() > end).await;
     Instant::now() < end
@@ -103,24 +108,29 @@ impl Refusals {
     }
 }
 
-/// Submits for a new agent, and approves the service while the feedback waits for a block.
+/// Submits for a new agent, and approves the service while the feedback waits for a block. No block comes in between
+/// at the first attempt, so that it succeeds on any machine.
 async fn make_feedback_revert(world: &World, api: &Caller, n: u64, end: Instant, refusals: &mut Refusals) -> u64 {
     let owner = Address::from_word(alloy::primitives::keccak256(format!("owner {n}")));
     // Every second attempt uses the same owner.
     let owner = if n.is_multiple_of(2) { owner } else { actors::address("stranger") };
     let registered = ahead(world, owner, world.identity, &registerCall { uri: String::new() }).await;
     until(async || world.rpc("eth_getTransactionReceipt", json!([registered])).await, |r| !r.is_null()).await;
+    world.mining(n > 0).await;
     // The first three agents are the world's.
     let answer = api.post(&format!("/api/v2/agents/{}/reputation", 3 + n), &json!({ "address": subject(0) })).await;
     if answer.status != 202 {
+        world.mining(true).await;
         refusals.count(&answer);
         return 0;
     }
     let accepted = answer.json();
     let operator = world.signer.address();
-    if in_the_pool(world, world.reputation, end).await {
+    let end = if n == 0 { Instant::now() + PATIENCE } else { end };
+    if in_the_pool(world, world.reputation, B256::left_padding_from(&(3 + n).to_be_bytes()), end).await {
         ahead(world, owner, world.identity, &setApprovalForAllCall { operator, approved: true }).await;
     }
+    world.mining(true).await;
     ended(api, accepted["status_url"].as_str().expect("a path")).await;
     ahead(world, owner, world.identity, &setApprovalForAllCall { operator, approved: false }).await;
     COST
@@ -160,7 +170,8 @@ fn owners_who_make_feedback_revert_pay_for_every_attempt_and_hold_up_nobody() {
     });
 }
 
-/// Eight payments of a new account, which is emptied when the first transfer waits for a block.
+/// Eight payments of a new account, which is emptied when the first transfer waits for a block. No block comes in
+/// between at the first attempt, so that it succeeds on any machine.
 async fn pay_and_empty(till: &Till, api: &Caller, n: usize, end: Instant) -> Vec<Answer> {
     let payer = PrivateKeySigner::random();
     till.mint(payer.address(), 8 * PRICE).await;
@@ -171,13 +182,16 @@ async fn pay_and_empty(till: &Till, api: &Caller, n: usize, end: Instant) -> Vec
             order.header()
         })
         .collect();
+    till.world.mining(n > 0).await;
     let paying = join_all(headers.iter().enumerate().map(|(at, header)| pay(api, header, 100 + 8 * n + at)));
     let emptying = async {
-        if in_the_pool(&till.world, USDC, end).await {
+        let end = if n == 0 { Instant::now() + PATIENCE } else { end };
+        if in_the_pool(&till.world, USDC, payer.address().into_word(), end).await {
             let value = U256::from(till.balance_of(payer.address()).await);
             ahead(&till.world, payer.address(), USDC, &Dollar::transferCall { to: Address::repeat_byte(9), value })
                 .await;
         }
+        till.world.mining(true).await;
     };
     tokio::join!(paying, emptying).0
 }

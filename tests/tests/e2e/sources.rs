@@ -175,9 +175,7 @@ fn a_server_takes_the_named_models_as_soon_as_their_registry_answers() {
         let registry = Registry::start_in(data, port).expect("the registry starts again");
         service.logged("pulled a model").await;
         // The shelf is watched.
-        service.logged("model loaded").await;
-        let models = service.keyed().get("/api/v2/models").await.ok();
-        assert!(models.to_string().contains("\"1.1\""), "{models}");
+        service.keyed().until("/api/v2/models", |models| models.ok().to_string().contains("\"1.1\"")).await;
         service.terminate().await;
         drop(registry);
         // What is on the shelf needs no registry.

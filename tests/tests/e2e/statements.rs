@@ -179,7 +179,7 @@ fn two_verifiers_recompute_a_statement_and_see_each_changed_field() {
         let devnet = devnet().await;
         for version in ["1.1", "1.3"] {
             let mut filed = Vec::new();
-            for wallet in ["borrower", "whale", "liquidated-serially", "beneficiary", "borrower"] {
+            for wallet in ["whale", "liquidated-serially", "beneficiary", "borrower", "borrower"] {
                 filed.push(Filed::of(&service, devnet.wallet(wallet).address, version).await);
             }
             for one in &filed {

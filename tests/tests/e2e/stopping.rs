@@ -3,7 +3,11 @@
 
 use std::{fs, path::Path, process::Command};
 
-use assay_tests::service::{Caller, Service, binary, plugins, sandbox_config, signal};
+use assay_tests::{
+    service::{Caller, Service, binary, plugins, sandbox_config, signal},
+    until::until,
+};
+use futures::future::join_all;
 use reqwest::{Method, header::CONNECTION};
 use serde_json::json;
 
@@ -37,10 +41,13 @@ fn a_server_that_is_told_to_stop_fails_no_request() {
         service.keyed().get(SCORE).await.ok();
         let (late, pid) = (service.anonymous(), service.pid());
         let ending = tokio::spawn(service.terminate());
+        // All at once, for the notice is not long.
+        let told = late.until("/readyz", |answer| answer.status != 200);
+        let (clients, told) = tokio::join!(join_all(clients), told);
         for client in clients {
-            assert!(client.await.expect("no request failed") > 0);
+            assert!(client.expect("no request failed") > 0);
         }
-        let told = late.get("/readyz").await.expect(503);
+        let told = told.expect(503);
         assert_eq!(told["reasons"], json!(["the server is stopping"]), "{pid}");
         assert!(ending.await.expect("it ends").success());
     });
@@ -74,6 +81,8 @@ fn a_backup_of_a_running_server_is_what_it_was_at_that_moment() {
         let service = Service::start(&config);
         let (api, champion) = (service.keyed(), "/api/v2/admin/models/credit/champion");
         let steps = async |api: &Caller| api.get("/api/v2/admin/audit").await.ok()["total"].as_u64().unwrap();
+        // The first champions are logged in the background.
+        until(async || steps(&api).await, |steps| *steps > 0).await;
         api.put(champion, &json!({ "version": "1.0" })).await.ok();
         let before = steps(&api).await;
         let made = api.request(Method::POST, "/api/v2/admin/backup").send().await.unwrap();

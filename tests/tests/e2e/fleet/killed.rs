@@ -31,6 +31,8 @@ const AT_ONCE: usize = 3;
 const READERS: usize = 4;
 /// The most failed requests while hosts are killed, in percent.
 const BOUND: f64 = 1.0;
+/// The least reads after each kill: so the share that fails does not depend on the speed of the machine.
+const BETWEEN: u64 = 500;
 
 /// The current fault. A request that sees several counts for the worst one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,6 +89,13 @@ impl Crowd {
 
     fn now(&self) -> usize {
         self.phase.load(Relaxed)
+    }
+
+    /// Waits until the callers have read [`BETWEEN`] times.
+    async fn read_on(&self) {
+        let reads = async || self.reads.of(Phase::Kills).0;
+        let before = reads().await;
+        assay_tests::until::until(reads, |reads| *reads >= before + BETWEEN).await;
     }
 
     /// Makes submission `n`, repeats it until it is accepted, and returns its id.
@@ -235,6 +244,7 @@ fn whoever_is_killed_or_cut_off_each_submission_is_on_the_chain_once() {
                 hosts[0].ready().await;
                 crowd.enter(Phase::Kills);
             }
+            crowd.read_on().await;
         }
         let mut ids = Vec::new();
         for asked in asked {

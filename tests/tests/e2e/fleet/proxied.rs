@@ -2,7 +2,7 @@
 
 use assay_tests::{
     nginx::Nginx,
-    service::{Service, plugins, sandbox_config},
+    service::{Service, counting_together, plugins, sandbox_config},
 };
 use reqwest::Method;
 
@@ -14,7 +14,8 @@ pub(super) const TRUSTING: &str = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n";
 #[test]
 fn callers_behind_the_shipped_proxy_are_told_apart_whatever_they_say() {
     run(async {
-        let config = sandbox_config(&plugins()).replace("address_rate = 0", "address_rate = 2") + TRUSTING;
+        let config = sandbox_config(&plugins()).replace("address_rate = 0", "address_rate = 2");
+        let config = counting_together(&config) + TRUSTING;
         let host = Service::start(&config);
         let proxy = Nginx::start(&[host.address()]);
         let from = async |client: [u8; 4], forwarded: &str| {

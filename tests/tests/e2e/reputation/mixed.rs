@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, time::Duration};
 use alloy::primitives::U256;
 use assay_tests::{
     devnet::Rpc,
-    payment::{PRICE, Till},
+    payment::{PRICE, Till, now},
     proxy::{Call, Proxy, Reply},
     service::{Caller, Service, try_answer},
     until::until,
@@ -105,8 +105,13 @@ fn whatever_happens_each_payment_is_one_transfer_and_each_tag_one_event() {
         let till = Till::start().await;
         let proxy = Proxy::start(till.world.chain.url()).await;
         let config = till.config(&proxy.url, "settle_ms = 29_000").replace("confirmations = 1", "confirmations = 3");
-        let payments: Vec<Option<String>> =
-            (0..submissions).map(|n| (n % 2 == 1).then(|| till.order().header())).collect();
+        // They are valid for as long as a slow machine takes.
+        let payment = || {
+            let mut order = till.order();
+            order.authorization.valid_before = U256::from(now() + 3_600);
+            order.header()
+        };
+        let payments: Vec<Option<String>> = (0..submissions).map(|n| (n % 2 == 1).then(payment)).collect();
         let mut service = Service::start(&config);
         for life in 0..kills {
             proxy.rule(faulty(life as u64 * 1_000, till.world.chain.rpc.clone()));

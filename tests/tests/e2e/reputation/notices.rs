@@ -171,7 +171,9 @@ fn a_thousand_who_wait_are_sent_away_politely() {
         let (_world, service, url) = stuck("max_requests = 8").await;
         let api = service.keyed();
         let before = service.resident();
-        let (mut waits, mut follows) = (asked(&api, &url).await, streams(&api, &url).await);
+        // Who waits for the next state waits a minute at most.
+        let mut follows = streams(&api, &url).await;
+        let mut waits = asked(&api, &url).await;
         until_waited_for(&service, MANY as u64).await;
         if std::env::var_os("ASSAY_SOAK").is_some_and(|on| on == "1") {
             let began = Instant::now();

@@ -3,7 +3,11 @@
 
 use std::time::{Duration, Instant};
 
-use assay_tests::{reputation::World, service::Service, until::until};
+use assay_tests::{
+    reputation::World,
+    service::{Answer, Service},
+    until::until,
+};
 use serde_json::{Value, json};
 
 use super::{ALL, check, confirmed, ended, submit};
@@ -43,7 +47,8 @@ fn an_ipfs_node_that_is_gone_for_a_while_delays_and_no_more() {
         let gone = Instant::now();
         until(async || retries(&service).await, |retries| *retries >= 2 * SUBMISSIONS as u64 / 2).await;
         // The fields that are known before the upload, and no others.
-        let waiting = api.get(&urls[SUBMISSIONS - 1]).await.ok();
+        let uploads = |status: &Answer| status.ok()["status"] == "uploading";
+        let waiting = api.until(&urls[SUBMISSIONS - 1], uploads).await.json();
         assert_eq!(
             (&waiting["status"], &waiting["transactions"], &waiting["feedback_uri"], &waiting["error"]),
             (&json!("uploading"), &json!([]), &Value::Null, &Value::Null)

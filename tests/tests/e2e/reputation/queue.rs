@@ -91,7 +91,6 @@ fn a_payment_that_ends_while_its_transaction_waits_leaves_no_nonce_behind() {
         let cancel = json!({ "from": payer, "to": USDC, "data": Bytes::from(call.abi_encode()), "gas": "0x30000",
             "maxFeePerGas": high, "maxPriorityFeePerGas": "0x1" });
         let rpc = till.world.chain.rpc.clone();
-        till.world.rpc("anvil_setNextBlockBaseFeePerGas", json!([U256::from(100_000_000_000_u64)])).await;
         till.world.rpc("eth_sendTransaction", json!([cancel])).await;
         let miner = tokio::spawn(async move {
             loop {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 fn keys(facilitator: &Facilitator) -> String {
-    format!("facilitator = \"{}\"\nfacilitator_timeout_ms = 1_500\nsettle_ms = 8_000", facilitator.url)
+    format!("facilitator = \"{}\"\nfacilitator_timeout_ms = 5_000\nsettle_ms = 8_000", facilitator.url)
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn a_facilitator_settles_for_the_public_client() {
         let till = Till::start().await;
         let facilitator = Facilitator::start(&till.world.chain.rpc).await;
         // Fifty callers at once keep a slow machine busy.
-        let patient = keys(&facilitator).replace("timeout_ms = 1_500", "timeout_ms = 10_000");
+        let patient = keys(&facilitator).replace("timeout_ms = 5_000", "timeout_ms = 10_000");
         let (service, api) = serve(&till, &patient).await;
         let said =
             npm_client(2, &format!("{}{PATH}", service.base()), &till.payer, &json!({ "address": subject(1) })).await;

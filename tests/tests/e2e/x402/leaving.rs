@@ -129,8 +129,8 @@ alloy::sol! {
 fn a_public_client_at_its_default_timeout_ends_with_a_submission() {
     run(async {
         let till = Till::start().await;
-        let config = till.config(till.world.chain.url(), "").replace("confirmations = 1", "confirmations = 3");
-        let service = Service::start(&config);
+        let config = till.config(till.world.chain.url(), "settle_ms = 29_000");
+        let service = Service::start(&config.replace("confirmations = 1", "confirmations = 3"));
         // Blocks of two seconds, and confirmations on top: longer than the five seconds of the client.
         till.world.mining(false).await;
         let rpc = till.world.chain.rpc.clone();

@@ -190,9 +190,8 @@ fn one_idempotency_key_pays_once_whatever_is_signed_after() {
 fn the_payment_of_a_failed_submission_pays_for_the_same_request_alone() {
     run(async {
         let till = Till::start().await;
-        let service = Service::start(
-            &till.config(till.world.chain.url(), "").replace("poll_ms = 50", "poll_ms = 50\ngive_up_after_ms = 8000"),
-        );
+        let config = till.config(till.world.chain.url(), "");
+        let service = Service::start(&config.replace("poll_ms = 50", "poll_ms = 50\ngive_up_after_ms = 8000"));
         let api = service.anonymous();
         let order = till.order();
         till.world.ipfs.be(assay_tests::ipfs::Mood::Down);
@@ -200,6 +199,9 @@ fn the_payment_of_a_failed_submission_pays_for_the_same_request_alone() {
         let status = ended(&api, first["status_url"].as_str().expect("a path")).await;
         assert_eq!(status["status"], "failed");
         till.world.ipfs.be(assay_tests::ipfs::Mood::Well);
+        // The next submission has all the time that it needs.
+        let service = Service::start_in(service.kill(), &config, &[]);
+        let api = service.anonymous();
         // Authorization and signature are public in the transfer's calldata: anybody can present them.
         let hash = till.transfers().await[0].clone();
         let sent = till.world.rpc("eth_getTransactionByHash", json!([hash])).await;

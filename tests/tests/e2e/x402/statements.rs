@@ -132,6 +132,9 @@ fn a_payment_outlives_the_server_that_settled_it() {
         let mut service = Service::start(&config);
         for n in 0..4 {
             let (path, header) = (path(subject(n)), order(&till).header());
+            // In every other round the transfer has not landed when the server dies.
+            let lands = n % 2 == 0;
+            till.world.mining(lands).await;
             let asked = tokio::spawn({
                 let (api, path, header) = (service.anonymous(), path.clone(), header.clone());
                 async move {
@@ -139,11 +142,9 @@ fn a_payment_outlives_the_server_that_settled_it() {
                     let _ = request.send().await;
                 }
             });
-            // In every other round the transfer has not landed when the server dies.
-            if n % 2 == 0 {
+            if lands {
                 until(async || till.transfers().await.len(), |transfers| *transfers > n).await;
             } else {
-                till.world.mining(false).await;
                 crate::reputation::waiting(&till.world, 1).await;
             }
             let folder = service.kill();
