@@ -15,6 +15,7 @@ mod contradictions;
 mod docs;
 mod document;
 mod error;
+mod error_responses;
 mod examples;
 mod extract;
 mod fresh;

@@ -5,6 +5,7 @@ mod aave;
 mod asset;
 mod balance;
 mod begin;
+mod checkpoints;
 mod comet;
 pub mod config;
 mod crosscheck;

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     database::{ASSETS, Database, Entries, IMPORT, PROGRESS, YOUNG_TABLES_BESIDE_JOURNAL},
-    fault::Fault,
+    database_fault::Fault,
 };
 use crate::{codec::Assets, progress::Progress};
 

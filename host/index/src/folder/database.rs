@@ -21,7 +21,7 @@ use fjall::{
 };
 use serde::de::DeserializeOwned;
 
-use super::fault::Fault;
+use super::database_fault::Fault;
 use crate::{codec::Assets, progress::Progress};
 
 /// Cache for blocks that were read.

@@ -9,7 +9,7 @@
 
 mod batch;
 mod database;
-mod fault;
+mod database_fault;
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -22,7 +22,7 @@ use chrono::Utc;
 
 pub(crate) use batch::Batch;
 pub(crate) use database::Database;
-pub(crate) use fault::Fault;
+pub(crate) use database_fault::Fault;
 
 use crate::IndexError;
 

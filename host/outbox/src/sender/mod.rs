@@ -2,6 +2,7 @@
 //! nothing: the caller saves nonces and signed transactions before it sends them.
 
 mod account;
+mod error;
 mod fees;
 mod sign;
 mod status;
@@ -18,6 +19,7 @@ use assay_domain::{Address, ChainId};
 use assay_evm::{call, client::Client, fault::Fault};
 
 pub use account::{AccountView, BlockRef};
+pub use error::SenderError;
 pub use fees::{FeeMarket, Offer};
 pub use sign::Signed;
 pub use status::TransactionStatus;
@@ -48,27 +50,6 @@ pub enum SendOutcome {
     ReplacementUnderpriced,
     /// The account cannot pay for it.
     InsufficientFunds,
-}
-
-/// Why a request to the chain failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SenderError {
-    #[error("the chain of the registries: {0}")]
-    Chain(String),
-    #[error("a transaction could not be signed: {0}")]
-    Unsigned(String),
-    #[error("gas costs more than reputation.max_fee_gwei at the moment")]
-    Dear,
-    #[error("{0} transactions are in progress, the limit of reputation.max_transactions; waiting")]
-    Full(usize),
-    #[error("the account {0} of this service cannot pay for gas; send ether to it")]
-    NoFunds(Address),
-}
-
-impl From<Fault> for SenderError {
-    fn from(fault: Fault) -> Self {
-        Self::Chain(fault.to_string())
-    }
 }
 
 impl Sender {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{on_chain::nonces, records::SubmissionRecord};
+use super::records::{SubmissionRecord, nonces};
 use assay_domain::Time;
 
 /// Time without a new block after which a waiting submission says so.

@@ -9,7 +9,7 @@ use chrono::Utc;
 use super::{
     Barred, Event, OnChain, Reputation,
     no_new_block::silence,
-    records::{DocumentRecord, FeedbackRecord, SubmissionRecord},
+    records::{DocumentRecord, FeedbackRecord, SubmissionRecord, nonces},
     step::SpentBy,
 };
 use crate::{
@@ -69,12 +69,6 @@ impl<'a> Look<'a> {
         }
         Ok(())
     }
-}
-
-/// The nonces whose outcome is not final.
-pub(super) fn nonces(records: &[SubmissionRecord]) -> impl Iterator<Item = &NonceRecord> {
-    let open = records.iter().flat_map(|record| &record.feedback).filter(|feedback| feedback.landed.is_none());
-    open.filter_map(|feedback| feedback.slot.as_ref())
 }
 
 impl Look<'_> {

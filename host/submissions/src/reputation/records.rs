@@ -227,6 +227,12 @@ pub(crate) struct RetryRecord {
     pub request: B256,
 }
 
+/// The nonces whose outcome is not final.
+pub(super) fn nonces(records: &[SubmissionRecord]) -> impl Iterator<Item = &NonceRecord> {
+    let open = records.iter().flat_map(|record| &record.feedback).filter(|feedback| feedback.landed.is_none());
+    open.filter_map(|feedback| feedback.slot.as_ref())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};

@@ -2,8 +2,6 @@
 //! their own errors, without HTTP. A client gets a message without internal details. The cause of an internal error is
 //! logged once, here; the client gets only its stable code.
 
-mod conversions;
-
 use std::borrow::Cow;
 
 use axum::{

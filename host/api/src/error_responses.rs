@@ -2,10 +2,7 @@
 
 use axum::http::StatusCode;
 
-use super::{
-    super::{App, extract::Caller, middleware, route::BodyLimit},
-    ApiError,
-};
+use super::{ApiError, App, extract::Caller, middleware, route::BodyLimit};
 use assay_access::AccessError;
 use assay_chain::NameError;
 use assay_domain::ChainId;
