@@ -290,7 +290,8 @@ fn evidence_shows_what_challengers_said_and_which_one_fails() {
             with_steps(
                 view("shelf", "#/models/shelf", ".mark.bad"),
                 json!([
-                    { "click": "button[aria-label='Promote credit 1.0']" }, { "wait": "dialog .facts" },
+                    { "click": "button[aria-label='Promote credit 1.0']" },
+                    { "wait": "dialog:has-text('Bounds of promotion')" },
                     { "text": ["promotion", "dialog"] }, { "click": "dialog button:has-text('Cancel')" },
                 ])
             ),

@@ -68,7 +68,7 @@ fn a_lender_is_answered_by_the_head_of_the_look_up() {
             "newcomer",
             "ordinary-one",
         ];
-        // The page gives up when the record of a score is written late.
+        // The record of a score may be written late, and the text of a page is taken before it asks again.
         for name in names {
             let path = format!("/api/v2/score/address/{}?include_factors=true", devnet.wallet(name).address);
             let scored = api.get(&path).await;

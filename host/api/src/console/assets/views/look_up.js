@@ -15,6 +15,8 @@ import { Further } from "./further.js";
 const EXAMPLE = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 /** Milliseconds between two questions while a history is read for the first time, and how often to ask by itself. */
 const [POLL, POLLS] = [4_000, 30];
+/** The longest pause before the record of a score is asked for again, in milliseconds. */
+const LONGEST = 10_000;
 
 /** A form for one address or name; `children` are further fields. */
 export function AddressForm({ address, action, busy, submit, children }) {
@@ -142,13 +144,15 @@ function useOrigin(id) {
   const [origin, setOrigin] = useState(null);
   useEffect(() => {
     if (!id) return undefined;
-    let [left, timer] = [5, 0];
+    let [wait, timer] = [300, 0];
     const stop = new AbortController();
     const look = () =>
       ask(path(["score", id]), { signal: stop.signal }).then(
         ({ body }) => setOrigin(body),
         (error) => {
-          if (error.status === 404 && (left -= 1) > 0) timer = setTimeout(look, 300);
+          if (error.status !== 404 || wait > LONGEST) return;
+          timer = setTimeout(look, wait);
+          wait *= 2;
         },
       );
     look();
