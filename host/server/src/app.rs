@@ -173,13 +173,13 @@ impl Ports {
         attestor: Option<Arc<Attestor>>,
         tasks: &Spawner,
     ) -> Self {
-        let writer = writer(config, chains);
-        let x402 = writer.as_ref().and_then(|(_, registry)| x402(config, chains, store, registry));
+        let registry = feedback_registry(config, chains);
+        let x402 = registry.as_ref().and_then(|registry| x402(config, chains, store, registry));
         let appraiser = |config: &config::Reputation| Appraiser::new(scoring.clone(), config, attestor);
         Self {
             source: Arc::new(scoring.clone()),
             agents: agents(config, chains, store, tasks).unwrap_or_else(Agents::none),
-            reputation: writer.and_then(|writer| reputation(config, writer, appraiser, store, x402.as_ref())),
+            reputation: registry.and_then(|registry| reputation(config, registry, appraiser, store, x402.as_ref())),
             x402,
             refused_payments: None,
             access: Access::new(&config.access, store.clone()),
@@ -197,14 +197,14 @@ fn agents(config: &Config, chains: &Chains, store: &Store, tasks: &Spawner) -> O
     Some(Agents::new(agents, registries, &config.outbound, config.ipfs.as_ref(), store, tasks))
 }
 
-/// The account that gives feedback and settles payments, and the registries that get the feedback.
-fn writer(config: &Config, chains: &Chains) -> Option<(Sender, FeedbackRegistry)> {
+/// The registries that get feedback, with the account that gives it and settles payments.
+fn feedback_registry(config: &Config, chains: &Chains) -> Option<FeedbackRegistry> {
     let (agents, reputation) = (config.agents.as_ref()?, config.reputation.as_ref()?);
     let registries =
         Registries { chain: agents.chain, identity: agents.identity_registry, reputation: agents.reputation_registry };
     let client = chains.client(agents.chain)?;
     let sender = Sender::new(client, reputation.account()?, agents.chain, reputation.confirmations);
-    Some((sender.clone(), FeedbackRegistry::new(sender, registries)))
+    Some(FeedbackRegistry::new(sender, registries))
 }
 
 /// Payment by call, which pays for submissions and so needs them configured.
@@ -216,14 +216,14 @@ fn x402(config: &Config, chains: &Chains, store: &Store, registry: &FeedbackRegi
 /// Submissions, where everything they need is configured.
 fn reputation(
     config: &Config,
-    (sender, registry): (Sender, FeedbackRegistry),
+    registry: FeedbackRegistry,
     appraiser: impl FnOnce(&config::Reputation) -> Option<Appraiser>,
     store: &Store,
     x402: Option<&X402>,
 ) -> Option<Reputation> {
     let (reputation, ipfs) = (config.reputation.as_ref()?, config.ipfs.as_ref()?);
     let appraiser = appraiser(reputation)?;
-    let outbox = Outbox::new(sender, reputation.rules());
+    let outbox = Outbox::new(registry.sender().clone(), reputation.rules());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local = local.map(|x402| Local::new(x402.clone(), outbox.clone()));
     let effects = OnChain { appraiser, ipfs: Ipfs::new(ipfs)?, registry, outbox, payments: local.clone() };

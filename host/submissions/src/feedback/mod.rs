@@ -66,6 +66,10 @@ impl FeedbackRegistry {
         self.registries
     }
 
+    pub fn sender(&self) -> &Sender {
+        &self.sender
+    }
+
     /// The account that gives the feedback.
     pub fn account(&self) -> Address {
         self.sender.address()
