@@ -57,7 +57,7 @@ impl Bill {
         *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
     }
 
-    /// Records that the server ends the request without the handler's answer, so it costs nothing.
+    /// Marks the request as ended by the server before its handler answered, so that it costs nothing.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Relaxed);
     }

@@ -71,7 +71,7 @@ pub struct Arguments {
     /// Write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write id, date, outcome, range, points by factor and score of every record to this CSV file
+    /// Write the id, date, outcome, range, points by factor and score of every record to this CSV file
     #[arg(long, value_name = "FILE")]
     scores: Option<PathBuf>,
     /// Exit with 0 even if some lines cannot be read
@@ -94,7 +94,7 @@ fn end_of_day(text: &str) -> Result<u64, String> {
     seconds.ok_or_else(|| "a date is a year, a month and a day, such as 2021-07-01".to_owned())
 }
 
-/// The options as a separate command, for their defaults.
+/// A command with only these options, to get their defaults.
 #[derive(Parser)]
 struct Alone {
     #[command(flatten)]

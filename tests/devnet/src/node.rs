@@ -157,7 +157,14 @@ impl Anvil {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn copy(chain_id: u64, upstream: &str, block: u64) -> Result<Self, Error> {
-        Self::run(Order::Arrival, chain_id, &["--fork-url", upstream, "--fork-block-number", &block.to_string()])
+        let number = block.to_string();
+        // A question to the upstream that got lost is asked again while its reader still waits.
+        let patience = ["--no-rate-limit", "--timeout", "10000"];
+        Self::run(
+            Order::Arrival,
+            chain_id,
+            &[&["--fork-url", upstream, "--fork-block-number", &number][..], &patience].concat(),
+        )
     }
 
     pub fn url(&self) -> &str {

@@ -117,14 +117,19 @@ impl Reader {
         self
     }
 
-    async fn start(&mut self) {
-        let store = loop {
+    /// The store, once its file is free: the last task that uses it has ended, and no process that another test starts
+    /// holds the inherited lock until it executes its program.
+    async fn store(&self) -> Store {
+        loop {
             match Store::open(&self.config.store).await {
-                // A process that another test starts inherits the lock until it executes its program.
                 Err(OpenError::Locked { .. }) => tokio::time::sleep(Duration::from_millis(5)).await,
                 opened => break opened.unwrap(),
             }
-        };
+        }
+    }
+
+    async fn start(&mut self) {
+        let store = self.store().await;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let chains = Chains::connect(&self.config.reads(), &store, &tasks, &stop);
         self.running = Some(Running { chains, stop });
@@ -140,13 +145,7 @@ impl Reader {
         let Some(running) = self.running.take() else { return };
         running.stop.cancel();
         drop(running);
-        // The store's file is free when the last task that uses it has ended.
-        loop {
-            match Store::open(&self.config.store).await {
-                Ok(store) => break change(&store).await,
-                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
-            }
-        }
+        change(&self.store().await).await;
         self.start().await;
     }
 

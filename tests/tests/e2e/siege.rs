@@ -78,7 +78,7 @@ async fn besieged<T>(mut honest: impl AsyncFnMut(usize) -> f64, attack: impl Fut
     (median(undisturbed), median(meanwhile), result)
 }
 
-/// Waits until a call of this contract by the server with this first argument is in the pool, or the siege is over.
+/// Waits until the pool has a call of `to` by the server whose first argument is `first`, or until the siege ends.
 async fn in_the_pool(world: &World, to: Address, first: B256, end: Instant) -> bool {
     let first = first.to_string();
     let account = world.signer.address().to_string();

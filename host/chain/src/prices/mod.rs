@@ -214,7 +214,7 @@ fn count(chain: ChainId, source: &'static str) {
     metrics::counter!("assay_prices_read_total", "chain" => chain.to_string(), "source" => source).increment(1);
 }
 
-/// For tests that use prices: the calls to a chain's sources, and the prices in their answers.
+/// Helpers for tests that need prices: the calls to a chain's price sources, and the prices in their answers.
 #[cfg(test)]
 pub(crate) mod pure {
     use super::{Address, ChainConfig, FoundPrices, Oracle, Quotes, Sources};

@@ -1,5 +1,5 @@
-//! Oracles of lending markets as a source of prices. They give no time, so the freshness of their prices depends on how
-//! the market is maintained.
+//! Prices from the oracles of lending markets. These state no time, so the freshness of a price depends on how well the
+//! market is maintained.
 
 use alloy::{primitives::Bytes, sol};
 

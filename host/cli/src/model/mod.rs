@@ -303,7 +303,7 @@ fn dev(folder: &Path, once: bool, server: &Server) -> Result<(), Failure> {
     dev::run(folder, &limits, remote.as_ref(), once)
 }
 
-/// Backtests a model on the shelf against the new one.
+/// Backtests the new model against one on the shelf.
 fn compare(file: &Path, features: &Path, with: Option<ModelVersion>, config: &ConfigFile) -> Result<(), Failure> {
     let known = match with {
         Some(version) => version,

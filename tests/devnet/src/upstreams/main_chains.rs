@@ -1,5 +1,5 @@
-//! The contracts on chains 1 and 8453 beside the devnet's history: names, attestations, a lender, agents, a payable
-//! token and collectibles.
+//! Contracts that are added to chains 1 and 8453 of the devnet: names, attestations, a lender, agents, a payable token
+//! and collectibles.
 
 use alloy::primitives::{Address, B256, Bytes, U256};
 use alloy::sol;

@@ -35,20 +35,14 @@ async fn on_copies(config: &str, wallet: &str, moment: u64, blocks: &Value) -> V
     }
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("assay.toml"), config.replace("{dir}", ".")).expect("the folder can be written");
-    let export = async || {
-        let mut command = tokio::process::Command::new(binary());
-        command.current_dir(folder.path()).args(["features", "export", "-o", "rows.jsonl", wallet, "--as-of"]);
-        // A copy asks its upstream for every old state.
-        command.env("ASSAY__SCORING__READ_BUDGET_MS", "90000").env("ASSAY__HTTP__REQUEST_TIMEOUT_MS", "100000");
-        command.env("ASSAY__READING__RPC__TIMEOUT_MS", "90000");
-        command.arg(moment.to_string()).output().await.expect("assay runs")
-    };
-    // A copy on a busy machine may fail once. The command then writes no row, and is run again.
-    let mut done = export().await;
-    if !done.status.success() {
-        done = export().await;
-    }
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let mut command = tokio::process::Command::new(binary());
+    command.current_dir(folder.path()).args(["features", "export", "-o", "rows.jsonl", wallet, "--as-of"]);
+    // A copy asks its upstream for every old state.
+    command.env("ASSAY__SCORING__READ_BUDGET_MS", "90000").env("ASSAY__HTTP__REQUEST_TIMEOUT_MS", "100000");
+    command.env("ASSAY__READING__RPC__TIMEOUT_MS", "90000");
+    let done = command.arg(moment.to_string()).output().await.expect("assay runs");
+    let said = [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned());
+    assert!(done.status.success(), "{}", said.concat());
     let row = std::fs::read_to_string(folder.path().join("rows.jsonl")).expect("a file");
     serde_json::from_str(row.lines().next().expect("a row")).expect("JSON")
 }
