@@ -74,8 +74,8 @@ impl Caller {
         self.caller.payer(app.access.cost(self.price))
     }
 
-    /// Runs `work` and charges the caller. The units are reserved first. Any response spends them, even "not found", and
-    /// so does a client that disconnects after the work has begun; a server error refunds them.
+    /// Runs `work` and charges the caller. The units are reserved first. Any response spends them, even "not found".
+    /// A client that disconnects after the work has begun spends them too; a server error refunds them.
     ///
     /// # Errors
     /// 429 if too few units are left; otherwise the errors of `work`.
