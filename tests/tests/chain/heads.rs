@@ -200,11 +200,12 @@ fn a_head_below_a_record_forces_no_new_read() {
         let early = async || reader.chains().client(ETHEREUM).unwrap().early();
         until(early, Option::is_some).await;
         for restart in [false, true] {
+            proxy.take();
+            // Before the restart, which asks for the head as well: a read joins a request that is under way.
+            proxy.rule(stuck_at(block));
             if restart {
                 reader.restart().await;
             }
-            proxy.take();
-            proxy.rule(stuck_at(block));
             assert_eq!(reader.read(wallet).await.events_coverage(), Coverage::Partial, "restart: {restart}");
             proxy.rule(|_| Reply::Pass);
             assert_eq!(reader.read(wallet).await.events_coverage(), Coverage::Complete, "restart: {restart}");

@@ -2,7 +2,7 @@
 
 import htm from "./vendor/htm.js";
 import { createContext, h, render } from "./vendor/preact.js";
-import { useContext, useEffect, useRef, useState } from "./vendor/hooks.js";
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
 
 export const html = htm.bind(h);
-export { createContext, render, useContext, useEffect, useRef, useState };
+export { createContext, render, useContext, useEffect, useLayoutEffect, useRef, useState };

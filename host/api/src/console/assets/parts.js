@@ -1,6 +1,6 @@
 // Parts that several views use.
 
-import { html, useEffect, useRef, useState } from "./dom.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "./dom.js";
 import { moment, short } from "./words.js";
 
 /** Says `text` to a screen reader. */
@@ -8,10 +8,13 @@ export function announce(text) {
   document.getElementById("announcer").textContent = text;
 }
 
-/** The title of a view takes the focus when the view appears, so that a screen reader begins there. */
+/**
+ * The title of a view takes the focus when the view appears, so that a screen reader begins there. It takes it before
+ * the view is painted: later, it would take it from a field that the reader of the page has already chosen.
+ */
 export function Title({ children, text }) {
   const heading = useRef(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${text} · Assay console`;
     heading.current?.focus();
   }, [text]);
