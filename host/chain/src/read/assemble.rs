@@ -51,11 +51,7 @@ pub(super) fn pending(config: &ChainConfig) -> ChainSnapshot {
 
 /// The snapshot without the state of the account, which could not be read because of `fault`, or not before the
 /// deadline.
-pub(super) fn without_state(
-    config: &ChainConfig,
-    mut pools: Vec<PoolHistory>,
-    fault: Option<&Fault>,
-) -> ChainSnapshot {
+pub(super) fn without_state(config: &ChainConfig, mut pools: Vec<PoolHistory>, fault: Option<&Fault>) -> ChainSnapshot {
     if let Some(fault) = fault {
         return ChainSnapshot { pools, unread: vec![unread::failed(fault)], ..failed(config) };
     }

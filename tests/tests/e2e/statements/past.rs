@@ -3,6 +3,7 @@
 use assay_tests::{
     devnet::{BASE, ETHEREUM, Rpc},
     node::Anvil,
+    proxy::Proxy,
     service::{Service, binary, plugins},
 };
 use serde_json::{Value, json};
@@ -30,8 +31,9 @@ async fn on_copies(config: &str, wallet: &str, moment: u64, blocks: &Value) -> V
         // The chain is past the moment, and has no other block before it.
         let _: Value = rpc.request("evm_setNextBlockTimestamp", json!([moment + 1])).await.expect("a time");
         let _: Value = rpc.request("evm_mine", json!([])).await.expect("a block");
-        config = config.replace(chain.url(), node.url());
-        nodes.push(node);
+        let proxy = Proxy::one_at_a_time(node.url()).await;
+        config = config.replace(chain.url(), &proxy.url);
+        nodes.push((node, proxy));
     }
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("assay.toml"), config.replace("{dir}", ".")).expect("the folder can be written");
@@ -105,7 +107,8 @@ fn the_wallets_of_a_key_that_wait_for_their_history_are_limited() {
         // An endpoint that accepts connections and is silent.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let silent = silent.local_addr().map(|at| (format!("http://{at}"), silent)).expect("its address");
-        let service = Service::start(&configured(&plugins(), "").await.replace(devnet().await.ethereum.url(), &silent.0));
+        let service =
+            Service::start(&configured(&plugins(), "").await.replace(devnet().await.ethereum.url(), &silent.0));
         let api = service.keyed();
         let path = |wallet: u64| format!("/api/v2/score/address/{wallet:#042x}/history?from=2026-01-01&to=2026-01-01");
         for wallet in 1..=20 {
