@@ -2,9 +2,21 @@
 
 use std::time::Duration;
 
-use super::records::{Coverages, ScoresRecord, Stage, SubmissionRecord};
+use futures::{FutureExt, future::BoxFuture};
+
+use super::{
+    Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, estimate,
+    records::{Coverages, DocumentRecord, ScoresRecord, Stage, SubmissionRecord},
+};
+use crate::{
+    feedback::{Registries, Subject},
+    x402::records::PaymentRecord,
+};
 use assay_access::records::Payer;
 use assay_domain::{Address, Coverage, Digest, ModelPin, Tag, Time, time_from_unix};
+use assay_outbox::sender::SenderError;
+use assay_scoring::attestation::Stated;
+use assay_store::{Lease, Lost, Store};
 
 pub fn now() -> Time {
     time_from_unix(1_768_473_000)
@@ -57,5 +69,66 @@ pub fn scores() -> ScoresRecord {
             credit_events: Coverage::Partial,
             identity: Coverage::Complete,
         },
+    }
+}
+
+/// The service on a store of its own, which ends with the folder. Nothing happens outside of the store.
+pub async fn reputation() -> (Reputation, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("assay.redb");
+    let store = Store::open(&assay_store::config::Store::embedded(path)).await.unwrap();
+    let settings = Settings {
+        poll: Duration::from_secs(1),
+        coverage_wait: Duration::ZERO,
+        give_up_after: Duration::from_secs(3_600),
+        endpoint: String::new(),
+        limits: Limits { payer: u64::MAX, all: u64::MAX },
+        usual_seconds: estimate::USUAL,
+        lifetime: None,
+    };
+    (Reputation::new(settings, store, Nothing, None), folder)
+}
+
+/// A stub: every agent has the same owner, and no work is ever done.
+struct Nothing;
+
+impl Effects for Nothing {
+    fn client(&self) -> Client {
+        let SubmissionRecord { chain, identity_registry, reputation_registry, client, .. } = pending();
+        let registries = Registries { chain, identity: identity_registry, reputation: reputation_registry };
+        Client { registries, account: client }
+    }
+
+    fn most_transactions(&self) -> usize {
+        16
+    }
+
+    fn subject(&self, _: u64) -> BoxFuture<'_, Result<Subject, SenderError>> {
+        async { Ok(Subject::Other(Address::with_last_byte(0xd1))) }.boxed()
+    }
+
+    fn appraise<'a>(
+        &'a self,
+        _: &'a SubmissionRecord,
+    ) -> BoxFuture<'a, Result<(ScoresRecord, Option<Stated>), NoAppraisal>> {
+        async { Err(NoAppraisal::NotYet("nothing is scored".to_owned())) }.boxed()
+    }
+
+    fn publish<'a>(
+        &'a self,
+        _: &'a SubmissionRecord,
+        _: Vec<&'a DocumentRecord>,
+    ) -> BoxFuture<'a, Result<Event, String>> {
+        async { Err("nothing is published".to_owned()) }.boxed()
+    }
+
+    fn land<'a>(
+        &'a self,
+        _: &'a Reputation,
+        _: &'a Lease,
+        _: Vec<SubmissionRecord>,
+        _: Vec<PaymentRecord>,
+    ) -> BoxFuture<'a, Result<(), Lost>> {
+        async { Ok(()) }.boxed()
     }
 }
