@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use alloy::primitives::Bytes;
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
@@ -10,10 +11,12 @@ use super::{
 };
 use crate::{
     feedback::{Registries, Subject},
-    x402::records::PaymentRecord,
+    x402::records::{PaymentRecord, PaymentState},
 };
 use assay_access::records::Payer;
-use assay_domain::{Address, Coverage, Digest, ModelPin, Tag, Time, time_from_unix};
+use assay_domain::{
+    Address, Authorization, B256, Coverage, Digest, ModelPin, PaymentId, Tag, Time, U256, time_from_unix,
+};
 use assay_outbox::sender::SenderError;
 use assay_scoring::attestation::Stated;
 use assay_store::{Lease, Lost, Store};
@@ -69,6 +72,38 @@ pub fn scores() -> ScoresRecord {
             credit_events: Coverage::Partial,
             identity: Coverage::Complete,
         },
+    }
+}
+
+/// A payment that has arrived and bought nothing yet, for no request.
+pub fn paid() -> PaymentRecord {
+    let (from, nonce) = (Address::with_last_byte(0xe1), B256::repeat_byte(1));
+    let authorization = Authorization {
+        from,
+        to: Address::with_last_byte(0xe2),
+        value: U256::from(100_000),
+        valid_after: U256::ZERO,
+        valid_before: U256::from(u64::MAX),
+        nonce,
+    };
+    PaymentRecord {
+        id: PaymentId { chain: 8453, asset: Address::with_last_byte(0xa3), from, nonce },
+        authorization,
+        signature: Bytes::new(),
+        request: B256::ZERO,
+        purchase: None,
+        claimed_at: now(),
+        updated_at: now(),
+        start: None,
+        state: PaymentState::Settled { transaction: B256::repeat_byte(2), bought: None },
+        slot: None,
+        by_contract: false,
+        unproven: false,
+        reverted: false,
+        order: None,
+        attempts: 0,
+        next_at: now(),
+        trouble: None,
     }
 }
 
