@@ -97,6 +97,7 @@ pub fn paid() -> PaymentRecord {
         start: None,
         state: PaymentState::Settled { transaction: B256::repeat_byte(2), bought: None },
         slot: None,
+        most_gas: None,
         by_contract: false,
         unproven: false,
         reverted: false,

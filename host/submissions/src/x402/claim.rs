@@ -78,6 +78,7 @@ impl X402 {
             start: None,
             state: PaymentState::Open,
             slot: None,
+            most_gas: None,
             by_contract: false,
             unproven: false,
             reverted: false,

@@ -61,7 +61,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
     /// Moves `record` to its next state.
     pub(super) async fn step(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
         let Some(slot) = record.slot.clone() else { return self.begin(record).await };
-        let call = self.call(record, MOST_GAS);
+        let call = self.call(record, record.most_gas.unwrap_or(MOST_GAS));
         let call = Some(call).filter(|_| !record.is_expired(unix_now(), CLOCK_SKEW));
         let send = match self.round.follow(&slot, call.as_ref()).await? {
             Next::Wait => None,
@@ -100,7 +100,8 @@ impl<'a, 'r> Transfers<'a, 'r> {
                 let newest = slot.signed.last().cloned();
                 self.under_way.add(record);
                 self.left -= 1;
-                (record.slot, record.trouble) = (Some(slot), None);
+                // A replacement may take no more: the other transfers under way share what is left.
+                (record.slot, record.most_gas, record.trouble) = (Some(slot), Some(most_gas), None);
                 return Ok(Step { send: newest, reverted: None });
             }
             Err(Unopened::Full) => {}
