@@ -53,7 +53,19 @@ pub fn load(names: &[String], shelf: &Path, limits: &Limits) -> Result<Vec<Loade
         };
         loaded.push(one(&path, limits)?);
     }
+    tell_apart(&mut loaded);
     Ok(loaded)
+}
+
+/// Adds the digest to the names of different models of the same version.
+fn tell_apart(loaded: &mut [Loaded]) {
+    let names: Vec<_> = loaded.iter().map(|of| (of.identity.name.clone(), of.identity.digest)).collect();
+    for Loaded { identity: Identity { name, digest, .. }, .. } in loaded {
+        if names.iter().any(|(other, of)| other == name && of != digest) {
+            let digest = digest.to_string();
+            *name = format!("{name} ({})", digest.get(..8).unwrap_or(&digest));
+        }
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LoadFailure> {
@@ -70,7 +82,8 @@ fn search(shelf: &Path, limits: &Limits) -> Result<Vec<(PathBuf, CreditModel)>, 
     files.sort();
     let mut models = Vec::new();
     for file in files {
-        if let Ok(model) = standalone(&read(&file)?, limits)
+        if let Ok(bytes) = fs::read(&file)
+            && let Ok(model) = standalone(&bytes, limits)
             && let Some(model) = CreditModel::of(&model)
         {
             models.push((file, model));

@@ -9,6 +9,7 @@ use assay_domain::{Scope, Secret};
 use clap::Args;
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
+use url::{Host, Url};
 
 use super::{ConfigFile, Failure};
 use assay::config::Config;
@@ -63,9 +64,24 @@ impl Server {
                 .map_err(|_| Failure::cannot(format!("environment variable {name} is not set")))?,
             None => configured()?,
         };
-        let client = reqwest::Client::builder().timeout(TIMEOUT).build().map_err(Failure::cannot)?;
+        let mut client = reqwest::Client::builder().timeout(TIMEOUT);
+        // A proxy has no way to this machine, and would see the key.
+        if self.server.as_deref().is_none_or(is_here) {
+            client = client.no_proxy();
+        }
+        let client = client.build().map_err(Failure::cannot)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::cannot)?;
         Ok(Remote { root: root.trim_end_matches('/').to_owned(), key, client, runtime })
+    }
+}
+
+/// Whether the URL is of this machine.
+fn is_here(url: &str) -> bool {
+    match Url::parse(url).ok().as_ref().and_then(Url::host) {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
     }
 }
 

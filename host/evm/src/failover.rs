@@ -81,6 +81,11 @@ impl Failover {
         (self.inner.endpoints.len() > 1).then(|| Self { without_current: true, ..self.clone() })
     }
 
+    /// Whether this asks only the other endpoints.
+    pub(crate) fn is_of_others(&self) -> bool {
+        self.without_current
+    }
+
     /// The same endpoints, with requests of the lowest rank.
     pub fn behind(&self) -> Self {
         Self { rank: Rank::Last, ..self.clone() }

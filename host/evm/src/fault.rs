@@ -33,6 +33,9 @@ pub enum Fault {
     /// The endpoint no longer has the state of an old block; an archive node has it.
     #[error("endpoint does not keep the state of that block; an archive node does")]
     NoState,
+    /// The endpoint no longer has the receipts of an old block.
+    #[error("endpoint has no receipt of a transaction in that block")]
+    NoReceipt,
     /// The endpoint is behind the one that returned the block, or the block was replaced.
     #[error("endpoint does not know the block")]
     UnknownBlock,
@@ -78,6 +81,7 @@ impl Fault {
             Self::TooDense { .. } => "too_dense",
             Self::Unscoped => "unscoped",
             Self::NoState => "no_state",
+            Self::NoReceipt => "no_receipt",
             Self::UnknownBlock => "unknown_block",
             Self::Refused { .. } => "refused",
             Self::Malformed(_) => "malformed",

@@ -124,9 +124,8 @@ impl Pass<'_> {
             let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
             let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
             self.naming.extend(naming);
-            let mut found = self.extract(found);
-            self.follow(&mut found, through).await?;
-            self.count(found).await?;
+            let found = self.extract(found);
+            self.follow_and_count(found, through).await?;
             self.at = through.saturating_add(1);
             for entry in &mut self.ledger.entries {
                 if through >= entry.next {
@@ -147,6 +146,20 @@ impl Pass<'_> {
             Some(Stop::Ceiling(width) | Stop::Narrow(width)) => Ok(Some(width)),
             Some(Stop::Gap(fault)) => Err(fault),
         }
+    }
+
+    /// Compares and counts the events through block `through`. After a fault the ledger is as it was: a state of which
+    /// the events are not counted would hide them from the next read.
+    async fn follow_and_count(&mut self, mut found: Extract, through: u64) -> Result<(), Fault> {
+        let before: Vec<_> = self.ledger.entries.iter().map(|entry| (entry.followed, entry.unexplained)).collect();
+        self.follow(&mut found, through).await?;
+        let counted = self.count(found).await;
+        if counted.is_err() {
+            for (entry, before) in self.ledger.entries.iter_mut().zip(before) {
+                (entry.followed, entry.unexplained) = before;
+            }
+        }
+        counted
     }
 
     fn extract(&self, found: Found) -> Extract {

@@ -3,10 +3,9 @@
 use alloy::rpc::types::Log;
 use futures::future::try_join_all;
 
-use crate::{plan::Plan, reader::Reader, receipts::AT_ONCE};
-use assay_domain::B256;
+use crate::{plan::Plan, reader::Reader};
 use assay_evm::{
-    Client, Fault, Span,
+    Fault, Span,
     logs::{answers, differing, in_parts},
 };
 
@@ -55,7 +54,7 @@ impl Reader {
             }
         };
         let both = [logs, second];
-        let transactions: Vec<B256> = differing(&both)?.into_iter().collect();
+        let transactions = differing(&both)?;
         let [mut logs, _] = both;
         if transactions.is_empty() {
             self.count_opinion(Opinion::Confirmed);
@@ -68,28 +67,9 @@ impl Reader {
             transactions = count,
             "another endpoint has other logs of a wallet; their receipts decide"
         );
-        logs.retain(|log| !log.transaction_hash.is_some_and(|hash| transactions.contains(&hash)));
-        let receipts = logs_of(&transactions, [&self.client, &other]).await?;
+        logs.retain(|log| !log.transaction_hash.is_some_and(|hash| transactions.contains_key(&hash)));
+        let receipts = self.client.disputed_logs(&transactions, &[&other]).await?;
         logs.extend(receipts.into_iter().filter(|log| plan.queries.iter().any(|query| answers(log, query, span))));
         Ok(logs)
     }
-}
-
-/// The logs of `transactions`, from the first of `clients` that has their receipt. A transaction without a receipt is
-/// not in the chain.
-async fn logs_of(transactions: &[B256], clients: [&Client; 2]) -> Result<Vec<Log>, Fault> {
-    let (mut found, mut missing) = (Vec::new(), transactions.to_vec());
-    for client in clients {
-        let mut still = Vec::new();
-        for part in missing.chunks(AT_ONCE) {
-            for (transaction, receipt) in part.iter().zip(client.receipts(part).await?) {
-                match receipt {
-                    Some(receipt) => found.extend(receipt.logs),
-                    None => still.push(*transaction),
-                }
-            }
-        }
-        missing = still;
-    }
-    Ok(found)
 }

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use crate::{
     events::Found,
+    hints::Hint,
     ledger::Ledger,
     named::Named,
     plan::Plan,
@@ -43,6 +44,10 @@ impl Reader {
         let is_first = !plan.is_tail && doubted.is_empty() && records.iter().all(Option::is_none);
         let from = Ledger::new(&self.markets, records).planned(&self.markets, &plan.hints).start();
         let span = settled_to.map(|to| Span { from, to: to.number }).filter(|span| is_first && span.from <= span.to);
+        // The source lists logs that name the wallet; others name only a vault of it.
+        if plan.hints.iter().flatten().flatten().any(Hint::is_alias) {
+            return first;
+        }
         let (Some(source), Some(span)) = (&self.whole, span) else { return first };
         let ranges = span.width() / self.client.log_ceiling();
         if ranges < RANGES {

@@ -211,7 +211,7 @@ fn accounts_that_are_emptied_cost_what_an_hour_may_cost_and_hold_up_nobody() {
             started.elapsed().as_secs_f64()
         };
         let attack = async {
-            let (mut sold, mut refusals, end) = (0, Refusals::default(), Instant::now() + length());
+            let (mut sold, mut refusals, end) = (0_u64, Refusals::default(), Instant::now() + length());
             for n in 0.. {
                 if Instant::now() > end {
                     break;
@@ -234,6 +234,7 @@ fn accounts_that_are_emptied_cost_what_an_hour_may_cost_and_hold_up_nobody() {
              meanwhile",
             length()
         );
-        assert!(count > 0 && gas <= 1_000_000 + 100_000, "{gas}");
+        // An account that paid before it was emptied may cost what a payer may.
+        assert!(count > 0 && gas <= 1_000_000 + 100_000 + sold * 500_000, "{gas} with {sold} bought");
     });
 }

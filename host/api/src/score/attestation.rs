@@ -58,8 +58,9 @@ pub(crate) async fn attest(
     let service = StatementService { app: &app, attestor, scoring };
     let sold = match &payer {
         Payer::Key(caller) => {
-            let basis = caller.pay(&app, service.score(&order, caller.name())).await?;
-            service.state(basis, caller.key()).await?
+            // A statement that could not be signed or kept costs nothing.
+            let stated = async { service.state(service.score(&order, caller.name()).await?, caller.key()).await };
+            caller.pay(&app, stated).await?
         }
         Payer::Payment(offered) => return paid::attest(&service, offered, &order).await,
     };

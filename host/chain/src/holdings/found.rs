@@ -63,7 +63,7 @@ impl Finder {
     pub(crate) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
         let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.excluded.contains(*token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
-            return Ok(Found { complete: !listed.tokens_left_out, ..Found::default() });
+            return Ok(Found { complete: true, ..Found::default() });
         }
         let balances = tokens.iter().map(|token| Call::new(*token, &balanceOfCall { owner: wallet }));
         let calls: Vec<_> = balances.chain(listed.nfts.iter().map(|nft| ownership(nft, wallet))).collect();
@@ -82,7 +82,7 @@ impl Finder {
         let (pairs, sides, all) = self.pairs(&held, &records, head).await?;
         records.extend(sides);
         let nfts = nfts.into_iter().map(|(nft, _)| self.nft(nft, &records)).collect();
-        Ok(Found { held, pairs, records, nfts, complete: complete && all && !listed.tokens_left_out })
+        Ok(Found { held, pairs, records, nfts, complete: complete && all })
     }
 
     /// Whether the token of `record` is counted as something else: a deposit or a debt is part of a lending position,

@@ -20,6 +20,7 @@ pub(super) fn failed(fault: &Fault) -> Unread {
         Fault::RateLimited { .. } | Fault::TooManyCalls { .. } => {
             "the endpoints limit the rate of requests; try again later"
         }
+        Fault::NoReceipt => "the endpoints do not keep the receipts of old blocks",
         Fault::NoState => "the endpoints do not keep the state of that block; an archive node does",
         Fault::UnknownBlock => "the endpoints do not know the block that the chain was read at; try again later",
         Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::Unscoped | Fault::Refused { .. } => {
@@ -106,12 +107,14 @@ pub(super) fn listed(discovered: Option<&Discovered>) -> Vec<Unread> {
     } else if listed.scope == Scope::Nothing {
         let reason = "the endpoint does not list them; configure an explorer";
         unread.extend([Part::Transfers, Part::Nfts].map(|part| Unread::new(part, reason)));
-    } else if listed.progress.tokens_left_out {
-        let reason = "the wallet has more tokens than are looked up";
-        unread.push(Unread::new(Part::ListedTokens, reason));
-    } else if !found.complete {
-        let reason = "the chain did not answer for all of them; try again later";
-        unread.extend([Part::ListedTokens, Part::Nfts].map(|part| Unread::new(part, reason)));
+    } else {
+        let failed = "the chain did not answer for all of them; try again later";
+        let of_tokens =
+            Some("the wallet has more tokens than are looked up").filter(|_| listed.progress.tokens_left_out);
+        if let Some(reason) = of_tokens.or((!found.complete).then_some(failed)) {
+            unread.push(Unread::new(Part::ListedTokens, reason));
+        }
+        unread.extend((!found.complete).then(|| Unread::new(Part::Nfts, failed)));
     }
     let lacking = prices.lacking.iter();
     unread.extend(lacking.map(|token| Unread::new(Part::Price(Some(*token)), "no API answers; try again later")));

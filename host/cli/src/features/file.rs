@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     fs,
-    io::{self, BufRead as _, BufReader},
+    io::{self, BufRead as _, BufReader, Seek as _, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -40,7 +40,7 @@ pub(super) fn listed(file: &Path) -> Result<Vec<String>, Failure> {
     Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-/// The rows of a file of lines. A last line without a line end comes from an interruption, and is cut off.
+/// The rows of a file of lines. If an interruption left a part of a line at its end, that is cut off.
 pub(super) fn known(file: &Path) -> Result<Known, Failure> {
     let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
     let opened = match fs::OpenOptions::new().read(true).write(true).open(file) {
@@ -55,13 +55,21 @@ pub(super) fn known(file: &Path) -> Result<Known, Failure> {
         if read == 0 {
             return Ok(known);
         }
-        if line.last() != Some(&b'\n') && line.len() <= MAX_LINE {
-            opened.set_len(whole).map_err(cannot)?;
-            return Ok(known);
-        }
-        whole += read as u64;
+        let has_end = line.last() == Some(&b'\n') || line.len() > MAX_LINE;
         match Record::read(number, &line) {
-            Ok(record) => record.iter().for_each(|record| known.add(record)),
+            Ok(record) => {
+                record.iter().for_each(|record| known.add(record));
+                if !has_end {
+                    let mut end = &opened;
+                    end.seek(io::SeekFrom::End(0)).and_then(|_| end.write_all(b"\n")).map_err(cannot)?;
+                    return Ok(known);
+                }
+            }
+            // A part of a line is no JSON, and begins as the lines of an export do.
+            Err(_) if !has_end && is_part(&line, whole > 0) => {
+                opened.set_len(whole).map_err(cannot)?;
+                return Ok(known);
+            }
             // The file was not written by an export: leave it unchanged.
             Err(bad) => {
                 return Err(Failure::cannot(format!(
@@ -71,7 +79,15 @@ pub(super) fn known(file: &Path) -> Result<Known, Failure> {
                 )));
             }
         }
+        whole += read as u64;
     }
+}
+
+/// Whether `text` is a part of a line that an export wrote: of the first line only if it begins as those do.
+fn is_part(text: &[u8], after_records: bool) -> bool {
+    const BEGIN: &[u8] = b"{\"id\":";
+    let begins = text.starts_with(BEGIN) || BEGIN.starts_with(text);
+    (after_records || begins) && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_err()
 }
 
 /// Calls `each` with every record of a features file.
@@ -117,4 +133,39 @@ pub(super) fn with_end(file: &Path, end: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(end);
     name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: &str = r#"{"id":"0xA1","as_of":7}"#;
+
+    #[test]
+    fn what_an_export_did_not_write_is_left_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rows.jsonl");
+        let (two, torn) = (format!("{ROW}\n{ROW}\n"), format!("{ROW}\n{{\"id\":\"0xA2\",\"as_"));
+        for (text, left) in [
+            (two.as_str(), two.as_str()),
+            // What an interruption left is cut off.
+            (&torn, &format!("{ROW}\n")),
+            (&torn[ROW.len() + 1..], ""),
+            ("{\"i", ""),
+            // A whole record gets its line end.
+            (ROW, &format!("{ROW}\n")),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let known = known(&file).unwrap_or_else(|failure| panic!("{text}: {}", failure.message));
+            assert_eq!(
+                (std::fs::read_to_string(&file).unwrap().as_str(), known.has("0xa1", Some(7))),
+                (left, left != "")
+            );
+        }
+        for text in [r#"{"name":"somebody"}"#, r#"{"id":"0xA2"}"#, "a note of one line", "7"] {
+            std::fs::write(&file, text).unwrap();
+            assert!(known(&file).is_err_and(|failure| failure.message.contains("is not a features file")), "{text}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+        }
+    }
 }

@@ -33,7 +33,7 @@ pub fn print(declaration: &Path, features: &Path) -> Result<(), Failure> {
     if empty {
         return Err(Failure::no(format!("{} has no wallet", features.display())));
     }
-    out.flush().map_err(Failure::cannot)
+    out.flush().map_err(ended)
 }
 
 /// A record without id, cluster or outcome has an empty cell there; without a cluster, its id is its cluster.
@@ -53,12 +53,16 @@ fn cell(text: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// A closed pipe (`| head`) ends the command without an error.
 fn write(out: &mut impl io::Write, line: &str) -> Result<(), Failure> {
-    writeln!(out, "{line}").map_err(|error| match error.kind() {
+    writeln!(out, "{line}").map_err(ended)
+}
+
+/// A closed pipe (`| head`) ends the command without an error.
+fn ended(error: io::Error) -> Failure {
+    match error.kind() {
         io::ErrorKind::BrokenPipe => Failure { message: String::new(), code: 0 },
         _ => Failure::cannot(error),
-    })
+    }
 }
 
 #[cfg(test)]

@@ -15,7 +15,8 @@ pub fn card(kind: ModelKind, version: &ModelVersion, config: &ConfigFile) -> Res
         if file.extension().is_none_or(|extension| extension != "wasm") {
             continue;
         }
-        let Ok(model) = assay_registry::standalone(&read(&file, &limits)?, &limits) else { continue };
+        let Ok(bytes) = read(&file, &limits) else { continue };
+        let Ok(model) = assay_registry::standalone(&bytes, &limits) else { continue };
         if (model.kind(), model.version()) == (kind, version) {
             let packed = model.notes().card.as_deref();
             let page = cards::markdown(shelf, model.info(), model.digest(), packed).map_err(Failure::cannot)?;

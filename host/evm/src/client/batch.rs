@@ -31,8 +31,10 @@ impl Client {
                 }
                 // Some endpoints accept fewer calls per batch, some only one, and not every refusal names the reason.
                 Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::TooWide { .. }) if part.len() > 1 => {
-                    if let Some(endpoint) = self.transport.current() {
-                        endpoint.lower_batch_ceiling(part.len() / 2);
+                    most = part.len() / 2;
+                    // The others have limits of their own.
+                    if let Some(endpoint) = self.transport.current().filter(|_| !self.transport.is_of_others()) {
+                        endpoint.lower_batch_ceiling(most);
                     }
                     continue;
                 }

@@ -103,7 +103,8 @@ impl Heads {
         let Some(max_age) = self.max_age.map(|age| age.as_secs()) else { return Trust::Believed };
         match state.newest {
             _ if head.time > now.saturating_add(max_age) => Trust::Ahead,
-            Some(newest) if head.time.saturating_add(max_age / 3) < newest.time => Trust::Behind(newest),
+            // A newest block that is ahead of the clock, by less than the bound, counts as one of now.
+            Some(newest) if head.time.saturating_add(max_age / 3) < newest.time.min(now) => Trust::Behind(newest),
             _ => Trust::Believed,
         }
     }
@@ -303,6 +304,10 @@ mod tests {
         assert_eq!(trust(&heads, block(9_999, NOW + 181)), Trust::Ahead);
         assert_eq!(trust(&heads, block(100, NOW - 10)), Trust::Believed);
         assert_eq!(heads.state().newest, None);
+        // One that is ahead by less is believed.
+        heads.saw(0, block(9_999, NOW + 150), NOW);
+        assert_eq!(trust(&heads, block(100, NOW - 10)), Trust::Believed);
+        assert_eq!(trust(&heads, block(90, NOW - 90)), Trust::Behind(block(9_999, NOW + 150)));
     }
 
     #[test]

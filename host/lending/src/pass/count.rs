@@ -11,9 +11,8 @@ use assay_evm::Fault;
 
 impl Pass<'_> {
     /// The records after adding `found`, from logs through the settled block `through`, instead of a chunk.
-    pub(crate) async fn counted(mut self, mut found: Extract, through: u64) -> Result<Vec<Option<Settled>>, Fault> {
-        self.follow(&mut found, through).await?;
-        self.count(found).await?;
+    pub(crate) async fn counted(mut self, found: Extract, through: u64) -> Result<Vec<Option<Settled>>, Fault> {
+        self.follow_and_count(found, through).await?;
         self.at = through.saturating_add(1);
         self.save().await;
         Ok(self.records)

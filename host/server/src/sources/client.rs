@@ -175,10 +175,12 @@ impl Client {
         answer: &Response,
         request: RequestBuilder,
     ) -> Result<RequestBuilder, SourceError> {
+        // A password never goes out in the clear, but to a registry that is named with `http:`.
+        let is_safe = |url: &Url| url.scheme() == "https" || place.root().starts_with("http:");
         let challenge = answer.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
         let (scheme, parameters) = challenge.and_then(|value| value.split_once(' ')).ok_or(SourceError::Denied)?;
         if scheme.eq_ignore_ascii_case("basic") {
-            let login = self.login.as_ref().ok_or(SourceError::Denied)?;
+            let login = self.login.as_ref().filter(|_| is_safe(answer.url())).ok_or(SourceError::Denied)?;
             return Ok(request.basic_auth(&login.name, Some(login.password.expose())));
         }
         let parameter = |name: &str| {
@@ -186,8 +188,7 @@ impl Client {
             rest.split_once('"').map(|(value, _)| value.to_owned())
         };
         let mut realm: Url = parameter("realm").and_then(|realm| realm.parse().ok()).ok_or(SourceError::Denied)?;
-        // A password never goes out in the clear.
-        if realm.scheme() != "https" && !place.root().starts_with("http:") {
+        if !is_safe(&realm) {
             return Err(SourceError::Denied);
         }
         for name in ["service", "scope"] {

@@ -77,11 +77,13 @@ pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Opti
         return Err(OpenError::Locked { path: path.to_owned() });
     }
     let draft = beside(path, "restoring");
-    let outcome = fs::copy(backup, &draft).map_err(|error| unusable(backup, error)).and_then(|_| check(backup, &draft));
+    let copied = fs::copy(backup, &draft).and_then(|_| File::open(&draft)?.sync_all());
+    let outcome = copied.map_err(|error| unusable(backup, error)).and_then(|()| check(backup, &draft));
     let outcome = outcome.and_then(|()| {
         let stood = path.exists();
         if stood {
-            settle(path, &aside).map_err(|error| unusable(&aside, error))?;
+            // There is a store at `path` at every moment: a server that starts without one makes an empty one.
+            fs::hard_link(path, &aside).map_err(|error| unusable(&aside, error))?;
         }
         acknowledged::forget(path).and_then(|()| settle(&draft, path)).map_err(|error| unusable(path, error))?;
         Ok(stood.then_some(aside))

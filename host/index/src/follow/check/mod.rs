@@ -4,20 +4,17 @@
 
 mod bloom;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use alloy::rpc::types::Log;
 
 use super::indexer::Indexer;
 use crate::Check;
-use assay_domain::B256;
 use assay_evm::{
     Client, Fault, Span,
     logs::{answers, differing, in_parts},
 };
 use assay_lending::Scan;
 
-/// Receipts in one request.
+/// Receipts in one request, of which the budget is spent.
 const AT_ONCE: usize = 20;
 
 impl Indexer {
@@ -32,10 +29,11 @@ impl Indexer {
     ) -> Result<(Vec<Log>, Check), Fault> {
         if let Some(other) = self.client.other_endpoints() {
             return Ok(match self.all_at(&other, scan, span).await {
-                Some(second) => {
-                    let logs = self.settled(scan, span, [logs, second], &[&self.client, &other]).await?;
-                    (logs, Check::Endpoint)
-                }
+                Some(second) => match self.settled(scan, span, [logs.clone(), second], &[&other]).await {
+                    // Which of the two is right cannot be known.
+                    Err(Fault::NoReceipt) => (logs, Check::None),
+                    settled => (settled?, Check::Endpoint),
+                },
                 None => (logs, Check::None),
             });
         }
@@ -47,7 +45,7 @@ impl Indexer {
             Some(false) => Ok((logs, Check::Bloom)),
             Some(true) => {
                 let again = self.logs_at(&self.client, scan, span).await?;
-                let logs = self.settled(scan, span, [logs, again], &[&self.client]).await?;
+                let logs = self.settled(scan, span, [logs, again], &[]).await?;
                 Ok((logs, Check::Bloom))
             }
         }
@@ -70,7 +68,7 @@ impl Indexer {
         scan: &Scan,
         span: Span,
         both: [Vec<Log>; 2],
-        clients: &[&Client],
+        others: &[&Client],
     ) -> Result<Vec<Log>, Fault> {
         let differing = differing(&both)?;
         let [mut logs, _] = both;
@@ -86,24 +84,11 @@ impl Indexer {
             transactions = differing.len(),
             "two answers for the same logs differ; the receipts of the transactions decide"
         );
-        logs.retain(|log| !log.transaction_hash.is_some_and(|hash| differing.contains(&hash)));
-        let receipts = self.receipts(&differing, clients).await?;
+        logs.retain(|log| !log.transaction_hash.is_some_and(|hash| differing.contains_key(&hash)));
+        self.budget.spend(differing.len().div_ceil(AT_ONCE)).await;
+        let receipts = self.client.disputed_logs(&differing, others).await?;
         let asked = |log: &Log| scan.queries().iter().any(|query| answers(log, query, span));
         logs.extend(receipts.into_iter().filter(asked));
         Ok(logs)
-    }
-
-    /// The logs in the receipts of `transactions`. A transaction without a receipt at any endpoint is not in the chain.
-    async fn receipts(&self, transactions: &BTreeSet<B256>, clients: &[&Client]) -> Result<Vec<Log>, Fault> {
-        let mut found = BTreeMap::new();
-        for client in clients {
-            let missing: Vec<B256> = transactions.iter().filter(|hash| !found.contains_key(*hash)).copied().collect();
-            for part in missing.chunks(AT_ONCE) {
-                self.budget.spend(1).await;
-                let receipts = client.receipts(part).await?.into_iter().flatten();
-                found.extend(receipts.map(|receipt| (receipt.transaction, receipt.logs)));
-            }
-        }
-        Ok(found.into_values().flatten().collect())
     }
 }

@@ -12,8 +12,11 @@ const AT_ONCE = 50;
 /** Addresses of one list. */
 const MOST = 1000;
 
-/** An address, or a name with a dot, anywhere in the text; each once. */
-export const subjects = (text) => [...new Set(text.match(/0x[0-9a-fA-F]{40}\b|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+/gu) ?? [])];
+/** An address, or a name with a dot whose end begins with a letter: a number with a dot is no name. */
+const SUBJECT = /0x[0-9a-fA-F]{40}\b|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.\p{L}[\p{L}\p{N}_-]*/gu;
+
+/** Those anywhere in the text, each once. */
+export const subjects = (text) => [...new Set(text.match(SUBJECT) ?? [])];
 
 const REASONS = {
   invalid: "no address or name",
