@@ -3,6 +3,8 @@
 // `hash`, `page` is a page besides the console. A mode is also one of the SIZES below. A step is { click: selector }, { fill: [selector, text] }, { press: key },
 // { upload: [selector, file] } or { wait: selector }. These add to what the views say: { text: [name, selector] },
 // { count: [name, selector] }, { save: [name, selector], which is clicked and offers a file }, { print: name }.
+// { keep: [name, selector] } keeps the text of the first element that appears from now on, however short it is there;
+// { kept: name } waits for it and adds it.
 // node console.mjs TOUR
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -51,6 +53,21 @@ const STEPS = {
   press: (page, name) => page.keyboard.press(name),
   upload: (page, [selector, file]) => page.setInputFiles(selector, file),
   wait: (page, selector) => page.waitForSelector(selector),
+  keep: (page, how) =>
+    page.evaluate(([name, selector]) => {
+      const look = () => {
+        const found = document.querySelector(selector);
+        if (!found) return;
+        watch.disconnect();
+        (window.kept ??= {})[name] = found.innerText;
+      };
+      const watch = new MutationObserver(look);
+      watch.observe(document.body, { childList: true, subtree: true, attributes: true, characterData: true });
+    }, how),
+  kept: async (page, name) => {
+    const kept = await page.waitForFunction((name) => window.kept?.[name], name);
+    texts[name] = await kept.jsonValue();
+  },
   text: async (page, [name, selector]) => { texts[name] = await page.innerText(selector); },
   save: async (page, [name, selector]) => {
     const [file] = await Promise.all([page.waitForEvent("download"), page.click(selector)]);

@@ -94,12 +94,26 @@ struct Shared {
     asked: Mutex<Vec<Call>>,
     requests: AtomicU64,
     gate: Gate,
+    /// Held by the one call that the node answers, if it gets one at a time.
+    turn: Option<tokio::sync::Mutex<()>>,
 }
 
 impl Proxy {
     /// # Panics
     /// When no port can be bound.
     pub async fn start(upstream: &str) -> Self {
+        Self::start_with(upstream, None).await
+    }
+
+    /// One that forwards one call at a time, those of a batch too.
+    ///
+    /// # Panics
+    /// When no port can be bound.
+    pub async fn one_at_a_time(upstream: &str) -> Self {
+        Self::start_with(upstream, Some(tokio::sync::Mutex::default())).await
+    }
+
+    async fn start_with(upstream: &str, turn: Option<tokio::sync::Mutex<()>>) -> Self {
         let shared = Arc::new(Shared {
             upstream: upstream.to_owned(),
             http: reqwest::Client::builder().no_proxy().build().unwrap_or_default(),
@@ -108,6 +122,7 @@ impl Proxy {
             asked: Mutex::default(),
             requests: AtomicU64::default(),
             gate: Gate::default(),
+            turn,
         });
         let listener =
             tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
@@ -149,6 +164,21 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         self.server.abort();
     }
+}
+
+/// The node's answers; `None` if it has none.
+async fn forward(shared: &Shared, calls: &[Value]) -> Option<Vec<Value>> {
+    let post = async |calls: &[Value]| {
+        let sent = shared.http.post(&shared.upstream).json(calls).send().await.ok()?;
+        sent.json::<Vec<Value>>().await.ok()
+    };
+    let Some(turn) = &shared.turn else { return post(calls).await };
+    let mut given = Vec::new();
+    for call in calls {
+        let _turn = turn.lock().await;
+        given.extend(post(std::slice::from_ref(call)).await?);
+    }
+    Some(given)
 }
 
 async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
@@ -196,12 +226,9 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
     }
     let mut answers = answered;
     if !passed.is_empty() {
-        let sent = shared.http.post(&shared.upstream).json(&passed).send().await;
-        let given = match sent {
-            Ok(given) => given.json::<Value>().await.ok(),
-            Err(_) => None,
+        let Some(mut given) = forward(&shared, &passed).await else {
+            return StatusCode::BAD_GATEWAY.into_response();
         };
-        let Some(Value::Array(mut given)) = given else { return StatusCode::BAD_GATEWAY.into_response() };
         // Only logs are lists of objects with topics.
         for logs in given.iter_mut().filter_map(|answer| answer.get_mut("result")?.as_array_mut()) {
             let mut forgets = shared.forgets.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,6 +9,7 @@ use assay_domain::ChainId;
 use assay_registry::{LoadError, RoleError, ScoreError};
 use assay_scoring::{
     Scoring, ScoringError,
+    history::HistoryError,
     rollout::{MoveError, StageError},
 };
 use assay_store::StoreError;
@@ -118,6 +119,17 @@ impl From<ScoreError> for ApiError {
             // The registry has logged the fault, with the model.
             _ if error.is_fault() => Self::failed(error.code()),
             _ => Self::internal(error.code(), error),
+        }
+    }
+}
+
+impl From<HistoryError> for ApiError {
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::Store(error) => Self::store(error),
+            HistoryError::Busy(_) => {
+                Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(WHILE)
+            }
         }
     }
 }

@@ -59,7 +59,7 @@ pub struct Limits {
     /// Maximum CPU time of a call of a small model. 20 ms, a thousand times what a good one needs. On a busy machine a
     /// call may last up to ten times as long.
     pub deadline: Duration,
-    /// Maximum time of a whole self-test. 3 s.
+    /// Maximum CPU time of a whole self-test. 3 s.
     pub self_test: Duration,
     /// Maximum number of concurrent instances. 256.
     pub instances: u32,

@@ -2,7 +2,7 @@
 //! keep old state, and kept: a final block does not change.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -30,6 +30,9 @@ const WAIT: Duration = Duration::from_secs(120);
 const REST: Duration = Duration::from_secs(60);
 /// Failures that are remembered.
 const FAILURES: u64 = 10_000;
+/// Wallets that wait for their turn, for one owner of a key and for all.
+const WAITING_OF_ONE: usize = 20;
+const WAITING: usize = 1_000;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -44,9 +47,19 @@ struct HistoryState {
     store: Store,
     /// One reading at a time: each has its own connections.
     turn: Semaphore,
-    running: Mutex<HashSet<Address>>,
+    /// The wallets that are read or wait for it, each with who asked first.
+    running: Mutex<HashMap<Address, String>>,
     failures: Cache<(Address, u64), String>,
     tasks: Spawner,
+}
+
+/// Why the past of a wallet is not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum HistoryError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("The past of {0} wallets is being read; ask for another one when one of them is done")]
+    Busy(usize),
 }
 
 /// What is known of a wallet at one moment.
@@ -89,11 +102,11 @@ impl History {
         Self { inner: Arc::new(inner) }
     }
 
-    /// What is known of `wallet` at each of `moments`, in Unix seconds. Starts to read what is not.
+    /// What is known of `wallet` at each of `moments`, in Unix seconds. Starts to read for `owner` what is not.
     ///
     /// # Errors
-    /// The store's failure.
-    pub async fn at(&self, wallet: Address, moments: &[u64]) -> Result<Vec<Past>, StoreError> {
+    /// [`HistoryError`]; nothing is read.
+    pub async fn at(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<Vec<Past>, HistoryError> {
         let (mut found, mut missing) = (Vec::with_capacity(moments.len()), Vec::new());
         for moment in moments {
             found.push(match self.inner.store.get(&self.inner.key(wallet, *moment)).await? {
@@ -108,7 +121,7 @@ impl History {
             });
         }
         if !missing.is_empty() {
-            self.read(wallet, missing);
+            self.read(owner, wallet, missing)?;
         }
         Ok(found)
     }
@@ -139,10 +152,17 @@ impl History {
     }
 
     /// Reads `moments` in the background, unless a reading of the wallet is under way.
-    fn read(&self, wallet: Address, moments: Vec<u64>) {
-        let running = || self.inner.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if !running().insert(wallet) {
-            return;
+    fn read(&self, owner: &str, wallet: Address, moments: Vec<u64>) -> Result<(), HistoryError> {
+        {
+            let mut running = self.inner.running.lock().unwrap_or_else(PoisonError::into_inner);
+            if running.contains_key(&wallet) {
+                return Ok(());
+            }
+            let own = running.values().filter(|asked| *asked == owner).count();
+            if own >= WAITING_OF_ONE || running.len() >= WAITING {
+                return Err(HistoryError::Busy(if own >= WAITING_OF_ONE { own } else { running.len() }));
+            }
+            running.insert(wallet, owner.to_owned());
         }
         let (inner, stop) = (self.inner.clone(), self.inner.tasks.stopping());
         self.inner.tasks.spawn("history", async move {
@@ -158,6 +178,7 @@ impl History {
             }
             drop(under_way);
         });
+        Ok(())
     }
 }
 

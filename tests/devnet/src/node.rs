@@ -154,16 +154,17 @@ impl Anvil {
 
     /// A copy of the chain at `upstream` that ends with `block`. Blocks until it listens.
     ///
+    /// It must get one call at a time: one that asks the upstream holds a lock for which others block a thread of the
+    /// runtime, and with two threads none may be left to receive the upstream's answer.
+    ///
     /// # Errors
     /// As [`start`](Self::start).
     pub fn copy(chain_id: u64, upstream: &str, block: u64) -> Result<Self, Error> {
         let number = block.to_string();
-        // A question to the upstream that got lost is asked again while its reader still waits.
-        let patience = ["--no-rate-limit", "--timeout", "10000"];
         Self::run(
             Order::Arrival,
             chain_id,
-            &[&["--fork-url", upstream, "--fork-block-number", &number][..], &patience].concat(),
+            &["--fork-url", upstream, "--fork-block-number", &number, "--no-rate-limit"],
         )
     }
 

@@ -178,8 +178,9 @@ fn a_submission_is_made_and_followed_to_its_end() {
     run(async {
         let service = sandbox();
         let steps = json!([
-            { "fill": ["#subject", "somebody.eth"] }, { "click": "form.stack button" }, { "wait": ".steps .here" },
-            { "wait": ".mark.good" }, { "wait": "section + details.raw" }, { "click": "section + details.raw summary" },
+            { "fill": ["#subject", "somebody.eth"] }, { "keep": ["here", ".steps .here"] },
+            { "click": "form.stack button" }, { "kept": "here" }, { "wait": ".mark.good" },
+            { "wait": "section + details.raw" }, { "click": "section + details.raw summary" },
         ]);
         let views = json!([
             with_steps(view("submission", "#/agents/5", "#subject"), steps),
@@ -213,6 +214,10 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
                 { "click": "dialog button.main" }, { "wait": after }]);
             with_steps(view(name, "#/models/shelf", ".models"), steps)
         };
+        // The list is read again after the server's answer.
+        let champion = |version: &str| {
+            format!("section:has(h2:text-is('Credit scores')) li:has(.mark.main) b:text-is('{version}')")
+        };
         let views = json!([
             with_steps(
                 view("broken", "#/models/check", "#file"),
@@ -224,7 +229,7 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
                     { "wait": ".note.good" }])
             ),
             view("shelf", "#/models/shelf", ".models"),
-            change("promoted", "button[aria-label='Promote credit 1.0']", ".models li:has(.mark.main) >> text=1.0"),
+            change("promoted", "button[aria-label='Promote credit 1.0']", &champion("1.0")),
             with_steps(
                 view("undone", "#/models/shelf", ".models"),
                 json!([
@@ -233,9 +238,9 @@ fn a_model_is_checked_added_promoted_and_rolled_back() {
                     { "click": "dialog button.main" },
                 ])
             ),
-            change("again", "button[aria-label='Promote credit 1.0']", ".models li:has(.mark.main) >> text=1.0"),
+            change("again", "button[aria-label='Promote credit 1.0']", &champion("1.0")),
             with_steps(view("closed", "#/models/shelf", ".models"), json!([{ "click": "dialog button.main" }])),
-            change("rolled-back", "text=Roll credit back to 1.1", ".models li:has(.mark.main) >> text=1.1"),
+            change("rolled-back", "text=Roll credit back to 1.1", &champion("1.1")),
             with_steps(view("end", "#/models/shelf", ".models"), json!([{ "click": "dialog button.main" }])),
             view("audit", "#/models/audit", "tbody tr"),
         ]);
@@ -431,7 +436,7 @@ fn keys_are_minted_and_revoked_in_the_console_and_shown_once() {
         ]);
         let revoke = json!([
             { "click": "button[aria-label='Revoke lender']" }, { "wait": "dialog" }, { "text": ["asked", "dialog"] },
-            { "click": "dialog button.main" }, { "wait": "table:not(:has-text('lender'))" },
+            { "click": "dialog button.main" }, { "wait": "section.stacked table:not(:has-text('lender'))" },
         ]);
         let views = json!([
             with_steps(view("minted", "#/keys", "#name"), mint),

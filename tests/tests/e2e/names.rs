@@ -270,7 +270,8 @@ fn records_that_are_elsewhere_are_fetched_from_there_and_from_nowhere_inward() {
         // The operator allows the gateway. It redirects some requests to another port of the same host, which is not
         // contacted.
         let allowed = gateway.url.trim_start_matches("http://");
-        let service = world.serve(world.chain.url(), &format!("[outbound]\nallow = [\"{allowed}\"]\n"));
+        let service =
+            world.serve(world.chain.url(), &format!("[outbound]\nallow = [\"{allowed}\"]\ntimeout_ms = 20000\n"));
         for (name, _, _, rounds, status) in &cases {
             gateway.take();
             let answer = service.keyed().get(&format!("/api/v2/report/address/{name}")).await.expect(*status);

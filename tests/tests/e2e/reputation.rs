@@ -5,6 +5,7 @@ mod contract;
 mod faults;
 mod fees;
 mod mixed;
+mod moved;
 mod notices;
 mod once;
 mod outage;
@@ -22,6 +23,7 @@ use assay_tests::{
 use serde_json::{Value, json};
 
 pub(super) use assay_tests::{reputation::subject, until::PATIENCE};
+use faults::cancelled;
 pub(super) use faults::{foreign, nonce, waiting};
 pub(super) use reverted::{ahead, registerCall, reverted, setApprovalForAllCall};
 

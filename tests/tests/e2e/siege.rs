@@ -21,6 +21,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
+    early_in_the_hour,
     reputation::{ahead, confirmed, ended, registerCall, reverted, setApprovalForAllCall, subject},
     run,
     x402::{PATH, pay, pay_until_settled},
@@ -199,6 +200,7 @@ async fn pay_and_empty(till: &Till, api: &Caller, n: usize, end: Instant) -> Vec
 #[test]
 fn accounts_that_are_emptied_cost_what_an_hour_may_cost_and_hold_up_nobody() {
     run(async {
+        early_in_the_hour().await;
         let till = Till::start().await;
         let service = Service::start(&till.config(till.world.chain.url(), "settle_ms = 2_000"));
         let api = service.anonymous();

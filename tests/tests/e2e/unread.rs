@@ -20,8 +20,13 @@ const NOBODY: &str = "0x00000000000000000000000000000000000beef0";
 /// A chain without markets whose endpoint refuses connections.
 pub(super) fn gone() -> String {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    optimism(&format!("http://{nobody}"))
+}
+
+/// A chain without markets.
+fn optimism(rpc: &str) -> String {
     format!(
-        "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://{nobody}\"]\nfinality = 16\nmarkets = []\ntokens = \
+        "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmarkets = []\ntokens = \
          []\n\
          native = {{ symbol = \"ETH\" }}\n[reading.rpc]\nretries = 0\n"
     )
@@ -70,6 +75,31 @@ fn a_chain_without_markets_that_is_down_makes_the_score_provisional() {
         let unknown = api.get(&format!("/api/v2/score/address/{NOBODY}")).await.expect(502);
         let words = "Chain 10 could not be read, and the others show no activity; try again later";
         assert_eq!(unknown, json!({ "detail": words }));
+    });
+}
+
+#[test]
+fn a_chain_that_could_not_be_read_says_why() {
+    run(async {
+        let whale = devnet().await.wallet("whale").address;
+        let asks_head = |call: &Call| call.method == "eth_getBlockByNumber";
+        for (reply, why) in [
+            (Reply::Status(401, None), "the endpoints deny access; correct the URLs or credentials in chains.rpc"),
+            (Reply::Status(429, None), "the endpoints limit the rate of requests; try again later"),
+            (Reply::Result(json!(7)), "the endpoints' answers cannot be read; try again later"),
+            (Reply::Pass, "the endpoints serve another chain; correct chains.rpc"),
+        ] {
+            let proxy = Proxy::start(devnet().await.ethereum.url()).await;
+            let passes = matches!(reply, Reply::Pass);
+            proxy.rule(move |call| match call.method.as_str() {
+                "eth_chainId" if !passes => Reply::Result(json!("0xa")),
+                _ if asks_head(call) => reply.clone(),
+                _ => Reply::Pass,
+            });
+            let service = super::on_devnet(&plugins(), &optimism(&proxy.url)).await;
+            let report = service.keyed().get(&format!("/api/v2/report/address/{whale}")).await.ok();
+            assert_eq!(missing(&report), [format!("everything on chain 10: {why}")]);
+        }
     });
 }
 

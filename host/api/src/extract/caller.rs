@@ -58,15 +58,15 @@ impl Caller {
         Ok(app.access.used(&self.caller).await.map_err(AccessError::from)?)
     }
 
-    /// Records the cost of a call whose units were taken together with its work.
-    ///
-    /// # Errors
-    /// 500 if the store fails.
-    pub(crate) async fn charged(&self, app: &App) -> Result<(), ApiError> {
-        let used = self.used(app).await?;
+    /// Records the cost of a call whose units were taken together with its work. The work is done, so the units that
+    /// are left are not named where the store fails.
+    pub(crate) async fn charged(&self, app: &App) {
+        let used = app.access.used(&self.caller).await.unwrap_or_else(|error| {
+            tracing::warn!(key = self.name(), %error, "the units left after a submission were not read");
+            None
+        });
         let left = self.caller.units.zip(used).map(|(limit, used)| limit.saturating_sub(used));
         self.bill.record(app.access.cost(self.price), left);
-        Ok(())
     }
 
     /// The payer of work that continues after the request.

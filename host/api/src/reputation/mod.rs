@@ -112,9 +112,10 @@ pub(crate) async fn submit(
         |payer: assay_access::records::Payer| Request { agent_id, address, tags: each_once, payer, retry_key };
     match &payer {
         Payer::Key(caller) => {
-            let record = service(&app)?.submit(request(caller.payer(&app))).await.map_err(refuse)?;
-            caller.charged(&app).await?;
-            accepted(&app, &record, form).await
+            let reputation = service(&app)?;
+            let record = reputation.submit(request(caller.payer(&app))).await.map_err(refuse)?;
+            caller.charged(&app).await;
+            Ok(accepted(reputation, &record, form).await)
         }
         Payer::Payment(offered) => {
             app.refuse_scripted(agent_id, offered)?;
@@ -147,11 +148,11 @@ impl FromRequestParts<App> for Form {
     }
 }
 
-/// The answer to a submission that is in the store.
-async fn accepted(app: &App, record: &SubmissionRecord, form: Form) -> Result<Response, ApiError> {
-    let expected = service(app)?.expected_seconds(record).await.map_err(ApiError::store)?;
+/// The answer to a submission that is in the store. It cannot fail: a client that is told of a failure pays again.
+async fn accepted(reputation: &Reputation, record: &SubmissionRecord, form: Form) -> Response {
+    let expected = reputation.expected_seconds(record).await;
     let body = SubmittedBody::of(record, expected, form.status_url(record.agent_id, record.id));
-    Ok((StatusCode::ACCEPTED, fresh::once(Json(body))).into_response())
+    (StatusCode::ACCEPTED, fresh::once(Json(body))).into_response()
 }
 
 /// # Errors

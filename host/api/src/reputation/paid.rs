@@ -28,7 +28,7 @@ pub(super) async fn submit(
         && x402.is_signed(payment).await.map_err(|error| offered.not_settled(x402, error))?
         && let Some(earlier) = reputation.earlier(&request).await.map_err(not_accepted)?
     {
-        return accepted(app, &earlier, form).await;
+        return Ok(accepted(reputation, &earlier, form).await);
     }
     if !x402.is_known(payment).await.map_err(ApiError::store)? {
         reputation.require_open(&request).await.map_err(refuse)?;
@@ -39,7 +39,7 @@ pub(super) async fn submit(
     let is_own = Payer::Payment(settled.id) == request.payer;
     let request = Request { payer: Payer::Payment(settled.id), ..request };
     let record = reputation.submit(request).await.map_err(not_accepted)?;
-    let mut response = accepted(app, &record, form).await?;
+    let mut response = accepted(reputation, &record, form).await;
     response.headers_mut().extend(offered.receipt(x402, Ok(settled.transaction)).filter(|_| is_own));
     Ok(response)
 }

@@ -40,13 +40,17 @@ pub(crate) async fn history(
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
     let model = scoring.model(&ask).map_err(|error| app.refuse(error))?;
     let wallet = scoring.address(&subject).await.map_err(|error| app.refuse(error))?;
-    let known = async || app.history.at(wallet, &moments).await.map_err(ApiError::store);
+    let known = async || app.history.at(caller.owner(), wallet, &moments).await.map_err(ApiError::from);
     let known = if app.history.is_paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)? {
         known().await?
     } else {
-        let known = caller.pay_each(&app, moments.len(), known()).await?;
-        app.history.paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)?;
-        known
+        // If this is not recorded, the units are given back, for the next request pays again.
+        let recorded = async {
+            let known = known().await?;
+            app.history.paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)?;
+            Ok(known)
+        };
+        caller.pay_each(&app, moments.len(), recorded).await?
     };
     let mut body = HistoryBody::new(wallet, &model.reference().version);
     for (moment, past) in moments.iter().zip(known) {

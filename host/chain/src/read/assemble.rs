@@ -10,7 +10,7 @@ use assay_domain::{
     Activity, ChainId, ChainOrigin, ChainSnapshot, Coverage, Nft, Origin, PoolHistory, ReadBlock, SourcedPart,
     TokenBalance, Unread, features::PositionFeatures,
 };
-use assay_evm::client::Block;
+use assay_evm::{client::Block, fault::Fault};
 use assay_lending::{AllPasts, AllSums, Market, State, cross_check, failed_pool};
 
 /// Everything that a snapshot is made from.
@@ -49,10 +49,11 @@ pub(super) fn pending(config: &ChainConfig) -> ChainSnapshot {
     snapshot
 }
 
-/// The snapshot without the state of the account, which could not be read, or not before the deadline (`in_time`).
-pub(super) fn without_state(config: &ChainConfig, mut pools: Vec<PoolHistory>, in_time: bool) -> ChainSnapshot {
-    if in_time {
-        return ChainSnapshot { pools, ..failed(config) };
+/// The snapshot without the state of the account, which could not be read because of `fault`, or not before the
+/// deadline.
+pub(super) fn without_state(config: &ChainConfig, mut pools: Vec<PoolHistory>, fault: Option<&Fault>) -> ChainSnapshot {
+    if let Some(fault) = fault {
+        return ChainSnapshot { pools, unread: vec![unread::failed(fault)], ..failed(config) };
     }
     // The account's positions could not be compared with the history yet.
     pools.iter_mut().for_each(unread::lower);

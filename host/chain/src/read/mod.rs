@@ -145,7 +145,10 @@ impl Chain {
         self.index.asked_for(wallet);
         let (permit, head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
             Ok((permit, Ok(head), stored)) => (permit, head, stored),
-            Ok((_, Err(_), _)) => return (self.failed(), None),
+            Ok((_, Err(fault), _)) => {
+                let unread = vec![unread::failed(&fault)];
+                return (ChainSnapshot { unread, ..self.failed() }, None);
+            }
             Err(_) if self.health.is_up() => return (assemble::pending(&self.config), None),
             Err(_) => return (self.failed(), None),
         };
@@ -157,9 +160,9 @@ impl Chain {
             Ok(Ok(state)) => state,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.config.id, %fault, "balances and positions cannot be read");
-                return (assemble::without_state(&self.config, answered.pools, true), rest);
+                return (assemble::without_state(&self.config, answered.pools, Some(&fault)), rest);
             }
-            Err(_) => return (assemble::without_state(&self.config, answered.pools, false), rest),
+            Err(_) => return (assemble::without_state(&self.config, answered.pools, None), rest),
         };
         account.add_indexed(&indexed);
         let (pools, sums, pasts, discovered) = (answered.pools, answered.sums, answered.pasts, answered.discovered);

@@ -3,11 +3,31 @@
 use super::discover::Discovered;
 use crate::{activity::Scope, prices::Quotes};
 use assay_domain::{Address, Coverage, Part, PoolHistory, Position, TokenBalance, Unread};
+use assay_evm::fault::Fault;
 use assay_lending::Market;
 
 /// The coverage of a chain without these parts.
 pub(super) fn coverage(unread: &[Unread]) -> Coverage {
     if unread.iter().any(|unread| unread.part.is_scored()) { Coverage::Partial } else { Coverage::Complete }
+}
+
+/// Everything, because of `fault`, which all endpoints of the chain have in the end. The reason names none of them.
+pub(super) fn failed(fault: &Fault) -> Unread {
+    let reason = match fault {
+        Fault::Unreachable(_) | Fault::TimedOut(_) => return Unread::chain(),
+        Fault::Denied(_) => "the endpoints deny access; correct the URLs or credentials in chains.rpc",
+        Fault::WrongChain { .. } => "the endpoints serve another chain; correct chains.rpc",
+        Fault::RateLimited { .. } | Fault::TooManyCalls { .. } => {
+            "the endpoints limit the rate of requests; try again later"
+        }
+        Fault::NoState => "the endpoints do not keep the state of that block; an archive node does",
+        Fault::UnknownBlock => "the endpoints do not know the block that the chain was read at; try again later",
+        Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::Unscoped | Fault::Refused { .. } => {
+            "the endpoints refuse what was asked; the log says why"
+        }
+        Fault::Malformed(_) => "the endpoints' answers cannot be read; try again later",
+    };
+    Unread::new(Part::Chain, reason)
 }
 
 /// Everything, if the deadline passed first.

@@ -180,7 +180,8 @@ impl Rows {
         }
         // Features without one of the chains would be those of another wallet.
         if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {
-            return Err(format!("chain {} could not be read", chain.chain_id));
+            let unread: Vec<String> = chain.unread.iter().map(|unread| unread.on(chain.chain_id)).collect();
+            return Err(unread.join("; "));
         }
         // The id is the argument, so that the next export finds it.
         let record = Record::new(Some(given.to_owned()), None, features::features(&snapshot));

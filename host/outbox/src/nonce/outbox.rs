@@ -87,25 +87,31 @@ impl Outbox {
         &self.rules
     }
 
-    /// Looks at the chain for all `slots` of the account.
+    /// Looks at the chain for all `slots`. Those of an account that was configured before take none of the nonces.
     ///
     /// # Errors
     /// [`SenderError::Chain`].
     pub async fn look<'s>(&self, slots: impl Iterator<Item = &'s NonceRecord>) -> Result<Round<'_>, SenderError> {
-        let slots: Vec<&NonceRecord> = slots.collect();
+        let (own, others): (Vec<_>, Vec<_>) = slots.partition(|slot| self.is_own(slot));
         let view = self.sender.view().await?;
         let hashes = |used: bool| -> Vec<B256> {
-            let of_kind = slots.iter().filter(|slot| (slot.nonce < view.used_nonce) == used);
-            of_kind.flat_map(|slot| slot.signed.iter().map(|signed| signed.hash)).collect()
+            let of_kind = own.iter().filter(|slot| (slot.nonce < view.used_nonce) == used);
+            let of_others = others.iter().filter(|_| used);
+            of_kind.chain(of_others).flat_map(|slot| slot.signed.iter().map(|signed| signed.hash)).collect()
         };
         let (used, waiting) = (hashes(true), hashes(false));
         let mined = self.sender.statuses(&view, &used).await?;
         let pooled = self.sender.pooled(&waiting).await?;
         let statuses = used.into_iter().zip(mined).chain(waiting.into_iter().zip(pooled)).collect();
-        let held = slots.iter().map(|slot| slot.nonce).collect();
+        let held = own.iter().map(|slot| slot.nonce).collect();
         self.remembered(|sent| sent.retain(|_, (at, _)| at.elapsed() < REMEMBERED));
         let head_since = self.first_seen(view.head.hash);
         Ok(Round { outbox: self, view, head_since, statuses, held })
+    }
+
+    /// Whether this account signed the transactions of `slot`, and not one that was configured before.
+    fn is_own(&self, slot: &NonceRecord) -> bool {
+        slot.signer().is_none_or(|signer| signer == (self.sender.chain(), self.sender.address()))
     }
 
     /// When this process first saw the newest block `hash`.
@@ -177,12 +183,26 @@ impl Round<'_> {
         Ok(Ok(NonceRecord { nonce, signed: vec![record(signed, offer, false)] }))
     }
 
+    /// Whether the account of this round signed the transactions of `slot`.
+    pub fn is_own(&self, slot: &NonceRecord) -> bool {
+        self.outbox.is_own(slot)
+    }
+
     /// What follows for `slot`, whose transactions make `call`; with `None` an empty transaction is to take the nonce.
+    /// The transactions of another account can only be waited for.
     ///
     /// # Errors
     /// [`SenderError`].
     pub async fn follow(&self, slot: &NonceRecord, call: Option<&TransactionCall>) -> Result<Next, SenderError> {
-        let held = match state_of(slot, &self.view, &self.statuses) {
+        let state = state_of(slot, &self.view, &self.statuses);
+        if !self.is_own(slot) {
+            return Ok(match state {
+                // The nonces of this account say nothing about those of the other.
+                NonceState::Ended(ended) if ended != Ended::NoReceipt => Next::Ended(ended),
+                _ => Next::Wait,
+            });
+        }
+        let held = match state {
             NonceState::Ended(ended) => return Ok(Next::Ended(ended)),
             NonceState::Unsettled => return Ok(Next::Wait),
             NonceState::Waiting { held } => held,

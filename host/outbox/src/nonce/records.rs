@@ -5,7 +5,7 @@ use alloy::{
     eips::eip2718::Decodable2718,
     primitives::Bytes,
 };
-use assay_domain::{B256, Time};
+use assay_domain::{Address, B256, ChainId, Time};
 use serde::{Deserialize, Serialize};
 
 use crate::sender::Offer;
@@ -54,6 +54,13 @@ impl NonceRecord {
         let limit = signed.and_then(|signed| TxEnvelope::decode_2718(&mut signed.raw.as_ref()).ok());
         // A call through a proxy reserves one 64th of the gas for the proxy.
         limit.map(|transaction| transaction.gas_limit()).is_some_and(|limit| landed.gas_used >= limit - limit / 20)
+    }
+
+    /// The account that signed the transactions, and the chain that they are for; `None` if they cannot be read.
+    pub(super) fn signer(&self) -> Option<(ChainId, Address)> {
+        let transaction = TxEnvelope::decode_2718(&mut self.signed.first()?.raw.as_ref()).ok()?;
+        let signer = transaction.signature().recover_address_from_prehash(&transaction.signature_hash());
+        Some((transaction.chain_id()?, signer.ok()?))
     }
 
     /// The highest fees that a node may hold for the nonce.

@@ -1,6 +1,11 @@
 //! The state machine of a nonce: every state, every move, and no sequence that raises a price without a reason.
 
-use alloy::primitives::Bytes;
+use alloy::{
+    consensus::{SignableTransaction, TxEip1559},
+    eips::eip2718::Encodable2718,
+    primitives::Bytes,
+    signers::{SignerSync, local::PrivateKeySigner},
+};
 use assay_domain::time_from_unix;
 
 use super::*;
@@ -44,6 +49,18 @@ fn view(settled_nonce: u64, used_nonce: u64) -> AccountView {
         next_nonce: used_nonce,
         market: MARKET,
     }
+}
+
+#[test]
+fn a_nonce_is_of_the_account_that_signed_it() {
+    let key = PrivateKeySigner::random();
+    let transaction = TxEip1559 { chain_id: 8453, nonce: 7, ..TxEip1559::default() };
+    let signature = key.sign_hash_sync(&transaction.signature_hash()).unwrap();
+    let raw = transaction.into_signed(signature).encoded_2718().into();
+    let offer = MARKET.offer(RULES.ceiling).unwrap();
+    let own = NonceRecord { nonce: 7, signed: vec![SignedRecord { raw, ..signed(1, offer, false) }] };
+    assert_eq!(own.signer(), Some((8453, key.address())));
+    assert_eq!(slot().signer(), None);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use wasmtime::Engine;
@@ -25,6 +25,24 @@ pub(crate) fn ticks(time: Duration) -> u64 {
 pub(crate) fn processor_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// Measures the processor time that this thread has used, so that a busy machine is not held against a model. If the
+/// system does not report it, measures time.
+pub(crate) struct Used {
+    began: Instant,
+    processor: Option<Duration>,
+}
+
+impl Used {
+    pub(crate) fn begin() -> Self {
+        Self { began: Instant::now(), processor: processor_time() }
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        let used = processor_time().zip(self.processor).map(|(now, then)| now.saturating_sub(then));
+        used.unwrap_or_else(|| self.began.elapsed())
+    }
 }
 
 /// A thread that advances the epoch of engines, until dropped.

@@ -3,7 +3,7 @@
 
 mod sandbox;
 
-use std::{fmt::Debug, sync::Arc, time::Instant};
+use std::{fmt::Debug, sync::Arc};
 
 use crate::{
     BoostModel, CreditModel, LoadError, Model, ScoreError, SybilModel,
@@ -14,6 +14,7 @@ use crate::{
         samples::{self, Sample},
     },
     compile::world::Generation,
+    confine::clock::Used,
 };
 use assay_domain::{Decile, Factor, ModelKind, Score};
 
@@ -22,7 +23,7 @@ const ATTEMPTS: u32 = 3;
 
 /// Calls every function of `model`, fills its table of deciles, and returns the model with every problem.
 pub(crate) fn run(mut model: Model) -> (Arc<Model>, Vec<LoadError>) {
-    let mut test = SelfTest { started: Instant::now(), problems: Vec::new() };
+    let mut test = SelfTest { used: Used::begin(), problems: Vec::new() };
     if model.kind() == ModelKind::Credit {
         match test.deciles(&model) {
             Ok(deciles) => model.deciles = deciles,
@@ -44,8 +45,9 @@ pub(crate) fn run(mut model: Model) -> (Arc<Model>, Vec<LoadError>) {
         AnyKind::Boost(model) => test.boost(&model),
         AnyKind::Sandbox(model) => test.sandbox(&model),
     }
-    if test.started.elapsed() > model.runtime.limits.self_test && test.problems.is_empty() {
-        let problem = format!("it took longer than {} ms altogether", model.runtime.limits.self_test.as_millis());
+    if test.used.time() > model.runtime.limits.self_test && test.problems.is_empty() {
+        let problem =
+            format!("it took more than {} ms of processor time altogether", model.runtime.limits.self_test.as_millis());
         test.fail("all inputs".to_owned(), problem);
     }
     (model, once(test.problems))
@@ -94,7 +96,7 @@ impl SameFactors {
 }
 
 struct SelfTest {
-    started: Instant,
+    used: Used,
     /// Inputs and the problems of their answers.
     problems: Vec<(String, String)>,
 }
@@ -137,7 +139,7 @@ impl SelfTest {
             return;
         }
         for sample in samples::further(model.generation) {
-            if self.started.elapsed() > model.runtime.limits.self_test {
+            if self.used.time() > model.runtime.limits.self_test {
                 return;
             }
             test(self, sample);
@@ -172,9 +174,9 @@ impl SelfTest {
         for of in (Score::MIN.get()..=Score::MAX.get()).filter_map(Score::new) {
             let score = of.get();
             let at = |problem: String| (format!("decile({score})"), problem);
-            if self.started.elapsed() > model.runtime.limits.self_test {
+            if self.used.time() > model.runtime.limits.self_test {
                 return Err(at(format!(
-                    "the deciles of 701 scores take longer than {} ms",
+                    "the deciles of 701 scores take more than {} ms of processor time",
                     model.runtime.limits.self_test.as_millis()
                 )));
             }

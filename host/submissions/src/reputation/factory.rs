@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::{
     Client,
     records::{self, OPEN_SUBMISSIONS, RetryRecord, SubmissionRecord},
-    request::{REMEMBERED, Request},
+    request::{REMEMBERED, Request, holder},
 };
 use crate::x402::{
     Fulfilment,
@@ -58,7 +58,7 @@ impl Fulfilment for SubmissionFactory {
                 .put(&records::submission(record.id), &record)?
                 .put(&records::open_submission(record.created_at, record.id), &record.id)?;
             if let Some(key) = request.retry()
-                && self.store.get(&key).await?.is_none()
+                && holder(&self.store, &key).await?.1.is_none()
             {
                 let retry = RetryRecord { submission: record.id, request: digest };
                 batch = batch.put_expiring(&key, &retry, REMEMBERED)?;

@@ -6,7 +6,7 @@ use super::{
     records::SubmissionRecord,
     step::SpentBy,
 };
-use crate::feedback::GivenFeedback;
+use crate::feedback::{FeedbackRegistry, GivenFeedback, Registries};
 use assay_domain::Tag;
 use assay_outbox::{
     nonce::LandedRecord,
@@ -23,8 +23,12 @@ impl Look<'_> {
     ) -> Result<Option<Event>, SenderError> {
         let (Some(start), Some(document)) = (record.start, record.document_of(tag)) else { return Ok(None) };
         let view = self.round.view();
+        // The registries may have been changed since.
+        let (chain, identity, reputation) = (record.chain, record.identity_registry, record.reputation_registry);
+        let registries = Registries { chain, identity, reputation };
+        let registry = FeedbackRegistry::new(self.registry.sender().clone(), registries);
         let GivenFeedback::Complete(given) =
-            self.registry.since(record.agent_id, start.block, start.given, view.settled).await?
+            registry.since(record.agent_id, start.block, start.given, view.settled).await?
         else {
             return Ok(None);
         };

@@ -138,13 +138,14 @@ impl Reputation {
         }
     }
 
-    /// Expected seconds from the acceptance of `record` to its confirmation.
-    ///
-    /// # Errors
-    /// The store's failure.
-    pub async fn expected_seconds(&self, record: &SubmissionRecord) -> Result<u32, StoreError> {
-        let durations = self.inner.store.get(&records::submission_durations()).await?.unwrap_or_default();
-        Ok(estimate::expected(&durations, self.inner.settings.usual_seconds, record.ahead, self.at_once()))
+    /// Expected seconds from the acceptance of `record` to its confirmation; the usual ones where the store fails.
+    pub async fn expected_seconds(&self, record: &SubmissionRecord) -> u32 {
+        let durations = self.inner.store.get(&records::submission_durations()).await.unwrap_or_else(|error| {
+            tracing::warn!(submission = %record.id, %error, "the durations of earlier submissions were not read");
+            None
+        });
+        let durations = durations.unwrap_or_default();
+        estimate::expected(&durations, self.inner.settings.usual_seconds, record.ahead, self.at_once())
     }
 
     /// Submissions whose transactions are under way at once.
@@ -280,6 +281,16 @@ impl Warnings {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_store::Key;
+
+    #[tokio::test]
+    async fn a_submission_has_an_estimate_where_the_durations_cannot_be_read() {
+        let (reputation, _folder) = sample::reputation().await;
+        let damaged = Batch::new().put(&Key::single("submission-durations"), &"?".to_owned()).unwrap();
+        assert!(reputation.inner.store.commit(damaged).await.unwrap());
+        assert!(reputation.inner.store.get(&records::submission_durations()).await.is_err());
+        assert_eq!(reputation.expected_seconds(&sample::pending()).await, estimate::USUAL);
+    }
 
     #[test]
     fn a_text_is_said_once_and_others_beside_it() {

@@ -9,6 +9,7 @@ use chrono::Utc;
 use super::{
     Barred, Event, OnChain, Reputation,
     no_new_block::silence,
+    prepare::ELSEWHERE,
     records::{DocumentRecord, FeedbackRecord, SubmissionRecord, nonces},
     step::SpentBy,
 };
@@ -74,10 +75,8 @@ impl<'a> Look<'a> {
 impl Look<'_> {
     /// Takes the next step of every tag of one submission.
     async fn submission(&mut self, mut record: SubmissionRecord) -> Result<(), Lost> {
-        if !self.reputation.is_ours(&record) {
-            // Its transactions are another account's, so they can neither be replaced nor followed.
-            let why = "The account or the registries of this service were changed while it was under way".to_owned();
-            return self.advance(&mut record, Event::Retry(why)).await;
+        if !self.reputation.is_ours(&record) && !self.is_followed(&mut record).await? {
+            return Ok(());
         }
         let mut paused = None;
         let unsigned = |feedback: &FeedbackRecord| feedback.slot.is_none() && feedback.landed.is_none();
@@ -110,6 +109,18 @@ impl Look<'_> {
         self.advance(&mut record, event).await?;
         // The time limit may have passed without any other event.
         self.advance(&mut record, Event::Tick).await
+    }
+
+    /// Whether the transactions of a submission of an earlier configuration can be followed, and it with them.
+    async fn is_followed(&self, record: &mut SubmissionRecord) -> Result<bool, Lost> {
+        let is_own = (record.chain, record.client) == (self.registry.registries().chain, self.registry.account());
+        let event = match is_own {
+            // What waits is taken back, and what is mined counts.
+            true => Event::Refused(ELSEWHERE.to_owned()),
+            false => Event::Retry("The account of this service was changed while it was under way".to_owned()),
+        };
+        self.advance(record, event).await?;
+        Ok(is_own)
     }
 
     /// Signs and sends the first transaction of a nonce.
@@ -185,8 +196,7 @@ impl Look<'_> {
             uri: uri(document),
             hash: document.hash,
         });
-        let to = self.registry.registries().reputation;
-        Some(TransactionCall { to, data, most_gas: MOST_GAS })
+        Some(TransactionCall { to: record.reputation_registry, data, most_gas: MOST_GAS })
     }
 
     async fn advance(&self, record: &mut SubmissionRecord, event: Event) -> Result<(), Lost> {

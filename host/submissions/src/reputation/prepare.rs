@@ -11,6 +11,9 @@ use crate::x402::records::{PaymentState, payment};
 use assay_access::records::Payer;
 use assay_store::{Lease, Lost, StoreError};
 
+/// Why a submission of an earlier configuration fails.
+pub(super) const ELSEWHERE: &str = "This service now gives feedback with another account or to other registries";
+
 impl Reputation {
     /// Takes `record` as many steps as are possible now.
     pub(super) async fn prepare(&self, lease: &Lease, mut record: SubmissionRecord) -> Result<(), Lost> {
@@ -27,9 +30,7 @@ impl Reputation {
 
     async fn next_step(&self, record: &SubmissionRecord) -> Event {
         if !self.is_ours(record) {
-            return Event::Refused(
-                "This service now gives feedback with another account or to other registries".into(),
-            );
+            return Event::Refused(ELSEWHERE.to_owned());
         }
         match record.stage {
             Stage::Pending => self.admit(record).await.unwrap_or_else(|error| Event::Retry(error.to_string())),

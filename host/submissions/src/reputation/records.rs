@@ -150,6 +150,11 @@ impl SubmissionRecord {
         own.or(self.document.as_ref())
     }
 
+    /// Whether it failed and its payment was kept: the same request then begins another submission.
+    pub(super) fn keeps_payment(&self) -> bool {
+        self.stage == Stage::Failed && !self.charged && matches!(self.payer, Payer::Payment(_))
+    }
+
     /// The document of the first tag.
     pub fn first_document(&self) -> Option<&DocumentRecord> {
         self.tags.first().and_then(|tag| self.document_of(*tag))

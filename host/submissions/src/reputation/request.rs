@@ -13,7 +13,7 @@ use super::{
 use crate::x402::records::{PurchaseRecord, Purchased};
 use assay_access::records::Payer;
 use assay_domain::{Address, B256, Tag, Time};
-use assay_store::Key;
+use assay_store::{Key, Store, StoreError, Versioned};
 
 /// How long a caller's `Idempotency-Key` is remembered.
 pub(super) const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
@@ -85,6 +85,20 @@ impl Request {
             charged: false,
         }
     }
+}
+
+/// The record of an `Idempotency-Key`, and the submission that holds the key: none where its payment was kept for the
+/// same request, which is then tried again.
+pub(super) async fn holder(
+    store: &Store,
+    key: &Key<RetryRecord>,
+) -> Result<(Versioned<RetryRecord>, Option<SubmissionRecord>), StoreError> {
+    let known = store.read(key).await?;
+    let begun = match &known.value {
+        Some(retry) => store.get(&records::submission(retry.submission)).await?,
+        None => None,
+    };
+    Ok((known, begun.filter(|record| !record.keeps_payment())))
 }
 
 #[cfg(test)]

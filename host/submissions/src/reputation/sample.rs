@@ -2,9 +2,24 @@
 
 use std::time::Duration;
 
-use super::records::{Coverages, ScoresRecord, Stage, SubmissionRecord};
+use alloy::primitives::Bytes;
+use futures::{FutureExt, future::BoxFuture};
+
+use super::{
+    Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, estimate,
+    records::{Coverages, DocumentRecord, ScoresRecord, Stage, SubmissionRecord},
+};
+use crate::{
+    feedback::{Registries, Subject},
+    x402::records::{PaymentRecord, PaymentState},
+};
 use assay_access::records::Payer;
-use assay_domain::{Address, Coverage, Digest, ModelPin, Tag, Time, time_from_unix};
+use assay_domain::{
+    Address, Authorization, B256, Coverage, Digest, ModelPin, PaymentId, Tag, Time, U256, time_from_unix,
+};
+use assay_outbox::sender::SenderError;
+use assay_scoring::attestation::Stated;
+use assay_store::{Lease, Lost, Store};
 
 pub fn now() -> Time {
     time_from_unix(1_768_473_000)
@@ -57,5 +72,99 @@ pub fn scores() -> ScoresRecord {
             credit_events: Coverage::Partial,
             identity: Coverage::Complete,
         },
+    }
+}
+
+/// A payment that has arrived and bought nothing yet, for no request.
+pub fn paid() -> PaymentRecord {
+    let (from, nonce) = (Address::with_last_byte(0xe1), B256::repeat_byte(1));
+    let authorization = Authorization {
+        from,
+        to: Address::with_last_byte(0xe2),
+        value: U256::from(100_000),
+        valid_after: U256::ZERO,
+        valid_before: U256::from(u64::MAX),
+        nonce,
+    };
+    PaymentRecord {
+        id: PaymentId { chain: 8453, asset: Address::with_last_byte(0xa3), from, nonce },
+        authorization,
+        signature: Bytes::new(),
+        request: B256::ZERO,
+        purchase: None,
+        claimed_at: now(),
+        updated_at: now(),
+        start: None,
+        state: PaymentState::Settled { transaction: B256::repeat_byte(2), bought: None },
+        slot: None,
+        most_gas: None,
+        by_contract: false,
+        unproven: false,
+        reverted: false,
+        order: None,
+        attempts: 0,
+        next_at: now(),
+        trouble: None,
+    }
+}
+
+/// The service on a store of its own, which ends with the folder. Nothing happens outside of the store.
+pub async fn reputation() -> (Reputation, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("assay.redb");
+    let store = Store::open(&assay_store::config::Store::embedded(path)).await.unwrap();
+    let settings = Settings {
+        poll: Duration::from_secs(1),
+        coverage_wait: Duration::ZERO,
+        give_up_after: Duration::from_secs(3_600),
+        endpoint: String::new(),
+        limits: Limits { payer: u64::MAX, all: u64::MAX },
+        usual_seconds: estimate::USUAL,
+        lifetime: None,
+    };
+    (Reputation::new(settings, store, Nothing, None), folder)
+}
+
+/// A stub: every agent has the same owner, and no work is ever done.
+struct Nothing;
+
+impl Effects for Nothing {
+    fn client(&self) -> Client {
+        let SubmissionRecord { chain, identity_registry, reputation_registry, client, .. } = pending();
+        let registries = Registries { chain, identity: identity_registry, reputation: reputation_registry };
+        Client { registries, account: client }
+    }
+
+    fn most_transactions(&self) -> usize {
+        16
+    }
+
+    fn subject(&self, _: u64) -> BoxFuture<'_, Result<Subject, SenderError>> {
+        async { Ok(Subject::Other(Address::with_last_byte(0xd1))) }.boxed()
+    }
+
+    fn appraise<'a>(
+        &'a self,
+        _: &'a SubmissionRecord,
+    ) -> BoxFuture<'a, Result<(ScoresRecord, Option<Stated>), NoAppraisal>> {
+        async { Err(NoAppraisal::NotYet("nothing is scored".to_owned())) }.boxed()
+    }
+
+    fn publish<'a>(
+        &'a self,
+        _: &'a SubmissionRecord,
+        _: Vec<&'a DocumentRecord>,
+    ) -> BoxFuture<'a, Result<Event, String>> {
+        async { Err("nothing is published".to_owned()) }.boxed()
+    }
+
+    fn land<'a>(
+        &'a self,
+        _: &'a Reputation,
+        _: &'a Lease,
+        _: Vec<SubmissionRecord>,
+        _: Vec<PaymentRecord>,
+    ) -> BoxFuture<'a, Result<(), Lost>> {
+        async { Ok(()) }.boxed()
     }
 }

@@ -84,7 +84,8 @@ pub(super) fn step(
     let applied = apply(&mut next, event, now);
     let late = (now - record.created_at).to_std().is_ok_and(|age| age >= give_up_after);
     if late && !next.stage.is_terminal() && next.giving_up.is_none() {
-        give_up(&mut next, not_done(give_up_after, record.trouble.as_deref()));
+        let trouble = next.trouble.clone().or_else(|| record.trouble.clone());
+        give_up(&mut next, not_done(give_up_after, trouble.as_deref()));
     }
     finish(&mut next);
     (applied.is_some() || next != *record).then(|| SubmissionRecord { updated_at: now, ..next })

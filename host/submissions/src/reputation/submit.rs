@@ -7,7 +7,7 @@ use super::{
     Barred, Reputation,
     factory::SubmissionFactory,
     records::{self, RetryRecord, SubmissionRecord},
-    request::{REMEMBERED, Request},
+    request::{REMEMBERED, Request, holder},
 };
 use crate::{
     feedback::Subject,
@@ -62,11 +62,8 @@ impl Reputation {
             let batch = self
                 .kept(Batch::new(), &record)?
                 .put(&records::open_submission(record.created_at, record.id), &record.id)?;
-            let mut batch = self.listed(self.paid(batch, &request, record.id).await?, &record)?;
-            if let Some(key) = request.retry() {
-                let retry = RetryRecord { submission: record.id, request: request.digest() };
-                batch = batch.if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &retry, REMEMBERED)?;
-            }
+            let batch = self.listed(self.paid(batch, &request, record.id).await?, &record)?;
+            let batch = self.remembered(batch, &request, record.id).await?;
             if self.inner.store.commit(batch).await? {
                 metrics::counter!("assay_submissions_total", "status" => "pending").increment(1);
                 self.inner.accepted.notify_one();
@@ -121,11 +118,21 @@ impl Reputation {
             }
         }
         let Some(key) = request.retry() else { return Ok(None) };
-        let Some(known) = self.inner.store.get(&key).await? else { return Ok(None) };
-        if known.request != request.digest() {
+        let (known, holder) = holder(&self.inner.store, &key).await?;
+        if known.value.is_some_and(|known| known.request != request.digest()) {
             return Err(SubmitError::OtherRequest);
         }
-        Ok(self.inner.store.get(&records::submission(known.submission)).await?)
+        Ok(holder)
+    }
+
+    /// Adds to `batch` that the `Idempotency-Key` of `request` began the submission `id`; the batch is refused where
+    /// another request took the key meanwhile.
+    async fn remembered(&self, batch: Batch, request: &Request, id: Uuid) -> Result<Batch, StoreError> {
+        let Some(key) = request.retry() else { return Ok(batch) };
+        let retry = RetryRecord { submission: id, request: request.digest() };
+        let (known, holder) = holder(&self.inner.store, &key).await?;
+        let free = if holder.is_none() { known.revision } else { Revision::ABSENT };
+        batch.if_unchanged(&key, free).put_expiring(&key, &retry, REMEMBERED)
     }
 
     /// Adds to `batch` the price of the submission `id`; without that price the batch is refused.
@@ -139,5 +146,55 @@ impl Reputation {
         };
         let spent = spend(&self.inner.store, batch, payment, request.digest(), id).await?;
         spent.map(|spent| spent.batch).ok_or(SubmitError::NotPaid)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reputation::{Event, records::Stage, sample};
+    use assay_domain::{Address, B256, PaymentId, Tag};
+
+    fn request(payer: Payer) -> Request {
+        let SubmissionRecord { agent_id, address, .. } = sample::pending();
+        Request { agent_id, address, tags: Tag::ALL.to_vec(), payer, retry_key: Some("one".to_owned()) }
+    }
+
+    /// Fails `record` before it is scored.
+    async fn fail(reputation: &Reputation, record: &SubmissionRecord) {
+        let lease = reputation.inner.store.acquire("work", "test", REMEMBERED).await.unwrap().unwrap();
+        let refused = Event::Refused("no scores".to_owned());
+        let failed = reputation.advance(&lease, record, refused).await.unwrap().unwrap();
+        assert_eq!((failed.stage, failed.charged), (Stage::Failed, false));
+    }
+
+    #[tokio::test]
+    async fn a_payment_that_was_kept_buys_another_submission_under_the_same_key() {
+        let (reputation, _folder) = sample::reputation().await;
+        let store = &reputation.inner.store;
+        let paid = sample::paid();
+        let request = request(Payer::Payment(paid.id));
+        let paid = PaymentRecord { request: request.digest(), ..paid };
+        assert!(store.commit(Batch::new().put(&payments::payment(&paid.id), &paid).unwrap()).await.unwrap());
+        let first = reputation.submit(request.clone()).await.unwrap();
+        fail(&reputation, &first).await;
+        assert_eq!(reputation.earlier(&request).await.unwrap(), None);
+        let second = reputation.submit(request.clone()).await.unwrap();
+        assert_ne!(second.id, first.id);
+        assert_eq!(reputation.submit(request.clone()).await.unwrap().id, second.id);
+        // Who pays with another payment under the key finds it too.
+        let other = Request { payer: Payer::Payment(PaymentId { nonce: B256::repeat_byte(2), ..paid.id }), ..request };
+        assert_eq!(reputation.earlier(&other).await.unwrap().map(|record| record.id), Some(second.id));
+        let about_another = Request { address: Address::with_last_byte(9), ..other };
+        assert!(matches!(reputation.earlier(&about_another).await, Err(SubmitError::OtherRequest)));
+    }
+
+    #[tokio::test]
+    async fn a_failed_submission_that_units_paid_keeps_its_key() {
+        let (reputation, _folder) = sample::reputation().await;
+        let request = request(sample::pending().payer);
+        let first = reputation.submit(request.clone()).await.unwrap();
+        fail(&reputation, &first).await;
+        assert_eq!(reputation.submit(request).await.unwrap().id, first.id);
     }
 }

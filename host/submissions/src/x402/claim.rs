@@ -40,6 +40,10 @@ impl X402 {
         let sibling = self.inner.store.read(&same).await?;
         let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
         if !self.arrived_late(earlier, &mut record).await? {
+            // Another payment for the same request was claimed after this caller looked. Both would be settled.
+            if self.sibling(payment, purchase).await?.is_some() {
+                return Ok(());
+            }
             match self.verify(payment, purchase.item(), resource).await {
                 Ok(start) => record.start = start,
                 // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused
@@ -74,6 +78,7 @@ impl X402 {
             start: None,
             state: PaymentState::Open,
             slot: None,
+            most_gas: None,
             by_contract: false,
             unproven: false,
             reverted: false,
@@ -206,4 +211,121 @@ impl X402 {
 pub(super) fn life(record: &PaymentRecord) -> Duration {
     let left = record.authorization.valid_before.saturating_sub(U256::from(unix_now()));
     Duration::from_secs(u64::try_from(left).unwrap_or(u64::MAX).clamp(1, 2 * 86_400))
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::signers::{SignerSync, local::PrivateKeySigner};
+    use tokio::sync::{Notify, watch};
+
+    use super::*;
+    use crate::{
+        config,
+        x402::{Fulfilment, Terms, Version, X402State, budget::Budget},
+    };
+    use assay_domain::{Address, Authorization, Secret};
+    use assay_outbox::payment::Facilitator;
+    use assay_store::Store;
+    use futures::future::BoxFuture;
+
+    /// A stub: it hands nothing over.
+    struct Nothing;
+
+    impl Fulfilment for Nothing {
+        fn fulfil<'a>(
+            &'a self,
+            batch: Batch,
+            _: PaymentId,
+            _: &'a PurchaseRecord,
+        ) -> BoxFuture<'a, Result<(Batch, Option<uuid::Uuid>), StoreError>> {
+            Box::pin(async { Ok((batch, None)) })
+        }
+    }
+
+    fn config() -> config::X402 {
+        config::X402 {
+            enabled: true,
+            pay_to: Some(Address::with_last_byte(0xe2)),
+            asset: None,
+            network: "base".to_owned(),
+            facilitator: Secret::new("http://127.0.0.1:9"),
+            price: 100_000,
+            statement_price: None,
+            decimals: 6,
+            domain_name: None,
+            domain_version: "2".to_owned(),
+            offer_v2: true,
+            base_url: None,
+            valid: Duration::from_secs(300),
+            settle: Duration::from_secs(1),
+            contract_signatures: false,
+            payer_reverted_gas: 0,
+            reverted_gas: 0,
+            hourly_reverted_gas: 0,
+            facilitator_timeout: Duration::from_secs(1),
+        }
+    }
+
+    /// The service on a store of its own, behind a facilitator that is not there.
+    async fn service() -> (X402, tempfile::TempDir) {
+        let (config, folder) = (config(), tempfile::tempdir().unwrap());
+        let path = folder.path().join("assay.redb");
+        let state = X402State {
+            terms: Terms::new(&config).unwrap(),
+            store: Store::open(&assay_store::config::Store::embedded(path)).await.unwrap(),
+            asset: None,
+            facilitator: Facilitator::new(&config.facilitator, config.facilitator_timeout),
+            base_url: None,
+            goods: Box::new(Nothing),
+            budget: Budget::new(&config),
+            contract_signatures: config.contract_signatures,
+            settle_timeout: config.settle,
+            claimed: Notify::new(),
+            changed: watch::Sender::new(()),
+        };
+        (X402 { inner: state.into() }, folder)
+    }
+
+    /// Payment `n` of `from`, signed by `signer`.
+    fn payment(x402: &X402, from: Address, signer: &PrivateKeySigner, n: u8) -> Payment {
+        let authorization = Authorization {
+            from,
+            to: x402.terms().pay_to,
+            value: U256::from(100_000),
+            valid_after: U256::ZERO,
+            valid_before: U256::from(unix_now() + 300),
+            nonce: B256::repeat_byte(n),
+        };
+        let signature = signer.sign_hash_sync(&x402.terms().domain.hash(&authorization)).unwrap();
+        Payment {
+            version: Version::One,
+            said_version: 1,
+            scheme: "exact".to_owned(),
+            network: "base".to_owned(),
+            offered: None,
+            authorization,
+            signature: signature.as_bytes().into(),
+            payload: serde_json::Value::Null,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_payment_is_not_claimed_beside_another_for_the_same_request() {
+        let (x402, _folder) = service().await;
+        let (payer, thief) = (PrivateKeySigner::random(), PrivateKeySigner::random());
+        let from = payer.address();
+        let purchase = PurchaseRecord::statement("a score".to_owned());
+        let first = x402.open_record(&payment(&x402, from, &payer, 1), &purchase, "");
+        let same = records::payment_for(&first.id, &purchase);
+        let batch = Batch::new().put(&records::payment(&first.id), &first).unwrap().put(&same, &first.id).unwrap();
+        assert!(x402.inner.store.commit(batch).await.unwrap());
+        // Its caller looked before the first was claimed. A claim would ask the facilitator, which is not there.
+        x402.claim(&payment(&x402, from, &payer, 2), &purchase, "").await.unwrap();
+        // Who did not sign learns of no payment.
+        let forged = x402.claim(&payment(&x402, from, &thief, 3), &purchase, "").await;
+        assert!(matches!(forged, Err(PayError::Refused(_))), "{forged:?}");
+        let other = PurchaseRecord::statement("another score".to_owned());
+        let asked = x402.claim(&payment(&x402, from, &payer, 4), &other, "").await;
+        assert!(matches!(asked, Err(PayError::Unavailable(_))), "{asked:?}");
+    }
 }

@@ -95,7 +95,7 @@ impl X402 {
         let mut waited = false;
         loop {
             changes.mark_unchanged();
-            match self.found(payment, purchase).await? {
+            match self.found(payment, purchase, waited).await? {
                 Found::Claimed(PaymentRecord { id, state: PaymentState::Settled { transaction, bought }, .. }) => {
                     return Ok(Settled { id, transaction, bought });
                 }
@@ -121,8 +121,11 @@ impl X402 {
         }
     }
 
-    async fn found(&self, payment: &Payment, purchase: &PurchaseRecord) -> Result<Found, PayError> {
+    /// `tried`: a claim was tried. A payment that was refused before is claimed first, for it may have arrived since;
+    /// after it another payment for the same request counts.
+    async fn found(&self, payment: &Payment, purchase: &PurchaseRecord, tried: bool) -> Result<Found, PayError> {
         let known = self.inner.store.get(&records::payment(&self.id(payment))).await?;
+        let mut refused = None;
         if let Some(record) = known {
             let is_free = record.may_be_claimed();
             // A signature can be written in several ways; the authorization decides.
@@ -130,18 +133,23 @@ impl X402 {
                 return Err(Refused::spent().into());
             }
             match record.is_of(payment) {
+                true if is_free && tried => refused = Some(record),
                 true if is_free => return Ok(Found::Free(Some(record))),
                 true => return Ok(Found::Claimed(record)),
                 false if is_free && !record.reverted => {}
                 false => return Err(Refused::used().into()),
             }
         }
-        Ok(self.sibling(payment, purchase).await?.map_or(Found::Free(None), Found::Claimed))
+        Ok(self.sibling(payment, purchase).await?.map_or(Found::Free(refused), Found::Claimed))
     }
 
     /// The payment that the payer of `payment` presented for the same request before. A client that gave up waiting
     /// signs another one.
-    async fn sibling(&self, payment: &Payment, purchase: &PurchaseRecord) -> Result<Option<PaymentRecord>, PayError> {
+    pub(super) async fn sibling(
+        &self,
+        payment: &Payment,
+        purchase: &PurchaseRecord,
+    ) -> Result<Option<PaymentRecord>, PayError> {
         let store = &self.inner.store;
         let key = records::payment_for(&self.id(payment), purchase);
         let Some(id) = store.get(&key).await? else { return Ok(None) };

@@ -66,6 +66,9 @@ pub struct PaymentRecord {
     /// The transactions of our account, all with one nonce, when this server settles it.
     #[serde(default)]
     pub slot: Option<NonceRecord>,
+    /// The gas that each of these transactions may take; absent in older records.
+    #[serde(default)]
+    pub most_gas: Option<u64>,
     /// The payer had code when its transaction was signed, and decides by it whether the transfer succeeds.
     #[serde(default)]
     pub by_contract: bool,

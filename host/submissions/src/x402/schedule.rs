@@ -131,6 +131,7 @@ mod tests {
             start: None,
             state: PaymentState::Open,
             slot: None,
+            most_gas: None,
             by_contract: false,
             unproven: false,
             reverted: false,

@@ -53,17 +53,19 @@ impl<'a, 'r> Transfers<'a, 'r> {
         open: &[PaymentRecord],
         most: usize,
     ) -> Self {
-        let started: Vec<_> = open.iter().filter(|record| record.slot.is_some()).collect();
-        let left = most.div_ceil(2).saturating_sub(started.len());
-        Self { x402, asset, round, left, tries: MOST_TRIES, under_way: UnderWay::new(started) }
+        let started = open.iter().filter(|record| record.slot.is_some());
+        let own = open.iter().filter_map(|record| record.slot.as_ref()).filter(|slot| round.is_own(slot)).count();
+        let (left, under_way) = (most.div_ceil(2).saturating_sub(own), UnderWay::new(started));
+        Self { x402, asset, round, left, tries: MOST_TRIES, under_way }
     }
 
     /// Moves `record` to its next state.
     pub(super) async fn step(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
         let Some(slot) = record.slot.clone() else { return self.begin(record).await };
-        let call = self.call(record, MOST_GAS);
+        let call = self.call(record, record.most_gas.unwrap_or(MOST_GAS));
         let call = Some(call).filter(|_| !record.is_expired(unix_now(), CLOCK_SKEW));
         let send = match self.round.follow(&slot, call.as_ref()).await? {
+            Next::Wait if !self.round.is_own(&slot) => return self.expired(record).await,
             Next::Wait => None,
             Next::Send => slot.signed.last().cloned(),
             Next::Store(slot) => {
@@ -100,7 +102,8 @@ impl<'a, 'r> Transfers<'a, 'r> {
                 let newest = slot.signed.last().cloned();
                 self.under_way.add(record);
                 self.left -= 1;
-                (record.slot, record.trouble) = (Some(slot), None);
+                // A replacement may take no more: the other transfers under way share what is left.
+                (record.slot, record.most_gas, record.trouble) = (Some(slot), Some(most_gas), None);
                 return Ok(Step { send: newest, reverted: None });
             }
             Err(Unopened::Full) => {}
@@ -129,11 +132,34 @@ impl<'a, 'r> Transfers<'a, 'r> {
         Ok(())
     }
 
-    /// The nonce is settled. The asset's events decide what became of the authorization.
+    /// The transaction is of an account that was configured before, and was not seen in a block. Once no block can hold
+    /// it any more, the authorization has its last state.
+    async fn expired(&self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
+        let (settled, time) = self.asset.settled().await.map_err(chain)?;
+        if !record.is_expired(time, 0) {
+            return Ok(Step::default());
+        }
+        let start = record.start.unwrap_or_default();
+        let usage = self.asset.authorization_use(&record.authorization, start, settled).await.map_err(chain)?;
+        self.concluded(record, Ended::NoReceipt, usage)
+    }
+
+    /// The nonce is settled.
     async fn ended(&self, record: &mut PaymentRecord, ended: Ended) -> Result<Step, SenderError> {
+        let usage = self.usage(record).await?;
+        self.concluded(record, ended, usage)
+    }
+
+    /// The asset's events decide what became of the authorization.
+    fn concluded(
+        &self,
+        record: &mut PaymentRecord,
+        ended: Ended,
+        usage: AuthorizationUse,
+    ) -> Result<Step, SenderError> {
         let ours = record.slot.clone();
         let is_ours = |hash| ours.as_ref().is_some_and(|slot| slot.has(hash));
-        match self.usage(record).await? {
+        match usage {
             AuthorizationUse::Unknown => return Err(unclear()),
             AuthorizationUse::Paid(transaction) if is_ours(transaction) => record.settled(transaction),
             AuthorizationUse::Paid(transaction) => self.x402.refuse_foreign(record, transaction),

@@ -297,9 +297,11 @@ fn a_long_read_goes_on_in_the_background_and_after_a_restart() {
 
         // The host is killed. Settled blocks are not read again, but for those after the last checkpoint, which is at
         // most sixteen ranges old.
-        reader.restart().await;
+        // A proxy of its own: queries of the reader before are still held by the first one.
+        let proxy = Proxy::start(devnet.ethereum.url()).await;
         proxy.rule(narrow(6, Reply::Hold));
-        proxy.take();
+        reader = reader.through(&[&proxy]);
+        reader.restart().await;
         assert_ne!(reader.read(wallet).await.chains[0].coverage, Coverage::Complete);
         tokio::time::timeout(PATIENCE, proxy.held()).await.unwrap();
         let start = asked(&proxy).0.iter().map(|(from, _)| *from).min().unwrap();

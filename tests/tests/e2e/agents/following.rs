@@ -30,7 +30,7 @@ fn the_index_follows_the_chain_and_outlives_the_process() {
             .await;
         world.settle().await;
         let proxy = Proxy::start(world.chain.url()).await;
-        let more = format!("[outbound]\nallow = [\"{}\"]\n", documents.at());
+        let more = format!("[outbound]\nallow = [\"{}\"]\ntimeout_ms = 20000\n", documents.at());
         let config = world.config(&proxy.url, OFTEN, &more);
         let service = Service::start(&config);
         let api = service.keyed();

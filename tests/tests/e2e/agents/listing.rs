@@ -41,7 +41,11 @@ fn agents_are_listed_one_by_one_and_found() {
         world.chain.mine().await.expect("a burn and a transfer");
 
         let proxy = Proxy::start(world.chain.url()).await;
-        let more = format!("[outbound]\nallow = [\"{}\"]\n[ipfs]\ngateway = \"{}\"\n", documents.at(), documents.url);
+        let more = format!(
+            "[outbound]\nallow = [\"{}\"]\ntimeout_ms = 20000\n[ipfs]\ngateway = \"{}\"\n",
+            documents.at(),
+            documents.url
+        );
         // The checks in the background call the same contracts.
         let config = format!("check_live = false\n{}", world.config(&proxy.url, 1_800_000, &more));
         let service = Service::start(&config);

@@ -139,12 +139,14 @@ fn a_first_reading_is_muted_and_asked_about_until_it_is_complete() {
         let api = service.keyed();
         let scenarios = api.get("/api/v2/sandbox/scenarios").await.ok();
         let pending = scenarios["scenarios"].as_array().unwrap().iter().find(|one| one["id"] == "pending").unwrap();
-        // Each is read as soon as it is there, for the page asks again after a few seconds.
-        let steps = json!([
-            { "text": ["first", ".decision:has(.muted)"] }, { "text": ["last", ".decision:not(:has(.muted))"] },
-        ]);
+        // The page asks again after a few seconds.
+        let before = json!([{ "keep": ["first", ".decision:has(.muted)"] }]);
+        let steps = json!([{ "kept": "first" }, { "text": ["last", ".decision:not(:has(.muted))"] }]);
         let hash = format!("#/look-up/{}", pending["address"].as_str().unwrap());
-        let views = json!([with_steps(view("pending", &hash, "body"), steps)]);
+        let views = json!([
+            with_steps(view("search", "#/look-up", "#address"), before),
+            with_steps(view("pending", &hash, "body"), steps)
+        ]);
         let seen = tour(service.base(), KEY, &["light"], views).await;
         assert_eq!(seen.findings, [] as [&str; 0]);
         let (first, last) = (&seen.texts["first"], &seen.texts["last"]);

@@ -41,6 +41,17 @@ pub(crate) async fn waiting(world: &World, transactions: u64) {
     until(pool, many).await;
 }
 
+/// Waits until this many pending transactions are empty ones.
+pub(super) async fn cancelled(world: &World, transactions: usize) {
+    let pool = async || world.rpc("txpool_content", json!([])).await;
+    let empty = |pool: &Value| {
+        let of_account = pool["pending"].as_object().into_iter().flat_map(|pending| pending.values());
+        let inputs = of_account.flat_map(|by_nonce| by_nonce.as_object().into_iter().flatten());
+        inputs.filter(|(_, transaction)| transaction["input"] == "0x").count() == transactions
+    };
+    until(pool, empty).await;
+}
+
 async fn check_one(world: &World, status: &Value) {
     let held = world.held().await;
     check(world, &held, status, &ALL);
@@ -177,13 +188,7 @@ fn what_cannot_be_mined_in_time_is_taken_back_before_it_fails() {
         let url = submit(&api, 1).await;
         waiting(&world, 3).await;
         // Its transactions are replaced by empty ones, and the submission has not failed: they could still be mined.
-        let pool = async || world.rpc("txpool_content", json!([])).await;
-        let cancelled = |pool: &Value| {
-            let of_account = pool["pending"].as_object().into_iter().flat_map(|pending| pending.values());
-            let inputs = of_account.flat_map(|by_nonce| by_nonce.as_object().into_iter().flatten());
-            inputs.filter(|(_, transaction)| transaction["input"] == "0x").count() == 3
-        };
-        until(pool, cancelled).await;
+        cancelled(&world, 3).await;
         assert_eq!(api.get(&url).await.ok()["status"], "submitting");
         world.mining(true).await;
         let status = ended(&api, &url).await;

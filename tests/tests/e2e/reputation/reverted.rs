@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::{ALL, check, confirmed, ended, subject, waiting};
 use crate::{
     conformance::assert_declared,
-    run,
+    early_in_the_hour, run,
     x402::{pay, pay_until_settled},
 };
 
@@ -183,6 +183,7 @@ fn an_owner_who_makes_feedback_revert_pays_for_it_and_is_set_aside() {
 #[test]
 fn reverted_feedback_pauses_submissions_when_the_hour_has_cost_enough() {
     run(async {
+        early_in_the_hour().await;
         let world = World::start().await;
         let service = Service::start(&(world.config(world.chain.url(), "reverted_gas = 1") + &keys(100)));
         let api = service.with_key(METERED);

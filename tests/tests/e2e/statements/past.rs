@@ -3,6 +3,7 @@
 use assay_tests::{
     devnet::{BASE, ETHEREUM, Rpc},
     node::Anvil,
+    proxy::Proxy,
     service::{Service, binary, plugins},
 };
 use serde_json::{Value, json};
@@ -30,8 +31,9 @@ async fn on_copies(config: &str, wallet: &str, moment: u64, blocks: &Value) -> V
         // The chain is past the moment, and has no other block before it.
         let _: Value = rpc.request("evm_setNextBlockTimestamp", json!([moment + 1])).await.expect("a time");
         let _: Value = rpc.request("evm_mine", json!([])).await.expect("a block");
-        config = config.replace(chain.url(), node.url());
-        nodes.push(node);
+        let proxy = Proxy::one_at_a_time(node.url()).await;
+        config = config.replace(chain.url(), &proxy.url);
+        nodes.push((node, proxy));
     }
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("assay.toml"), config.replace("{dir}", ".")).expect("the folder can be written");
@@ -96,6 +98,29 @@ fn each_point_of_a_history_is_what_the_chains_showed_then() {
         }
         let unread = format!("/api/v2/score/address/{wallet}/attestation?as_of=2025-01-01");
         assert_eq!(service.keyed().post(&unread, &json!({})).await.expect(409)["code"], "history_unread");
+    });
+}
+
+#[test]
+fn the_wallets_of_a_key_that_wait_for_their_history_are_limited() {
+    run(async {
+        // An endpoint that accepts connections and is silent.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let silent = silent.local_addr().map(|at| (format!("http://{at}"), silent)).expect("its address");
+        let service =
+            Service::start(&configured(&plugins(), "").await.replace(devnet().await.ethereum.url(), &silent.0));
+        let api = service.keyed();
+        let path = |wallet: u64| format!("/api/v2/score/address/{wallet:#042x}/history?from=2026-01-01&to=2026-01-01");
+        for wallet in 1..=20 {
+            assert_eq!(api.get(&path(wallet)).await.ok()["pending"], true, "{wallet}");
+        }
+        let refused = api.get(&path(21)).await;
+        assert!(refused.headers.contains_key("retry-after"));
+        assert!(!refused.headers.get("assay-units-cost").is_some_and(|cost| cost != "0"), "{:?}", refused.headers);
+        let refused = refused.expect(503);
+        assert_eq!(refused["code"], "busy", "{refused}");
+        assert!(refused["detail"].as_str().is_some_and(|said| said.contains("The past of 20 wallets")), "{refused}");
+        assert_eq!(api.get(&path(20)).await.ok()["pending"], true, "one that waits is no further one");
     });
 }
 

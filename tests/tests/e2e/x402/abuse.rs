@@ -12,23 +12,28 @@ use assay_tests::{
     lenders::stubs,
     payment::{Order, PRICE, Till},
     service::{Caller, Service},
+    until::until,
 };
 use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{pay, pay_until_settled, serve};
 use crate::{
-    reputation::reverted,
+    reputation::{reverted, waiting},
     run,
     siege::{is_soak, median, submission},
 };
 
+/// Gives `at` the code that this creation code returns.
+async fn create(till: &Till, at: Address, creation: Bytes) {
+    let made = till.world.rpc("eth_call", json!([{ "data": creation }, "latest"])).await;
+    till.world.rpc("anvil_setCode", json!([at, made])).await;
+}
+
 /// A contract at `at` that confirms signatures in simulations alone, with money.
 pub(crate) async fn trap(till: &Till, at: Address) {
     let code = stubs("Dollar.sol").await.expect("the stubs compile")["TrapStub"].clone();
-    // The code of a contract without a constructor ends its creation code.
-    let made = till.world.rpc("eth_call", json!([{ "data": code }, "latest"])).await;
-    till.world.rpc("anvil_setCode", json!([at, made])).await;
+    create(till, at, code).await;
     till.mint(at, PRICE * 100).await;
 }
 
@@ -84,6 +89,44 @@ fn contracts_that_may_pay_burn_no_more_gas_than_is_allowed() {
         let budget = "contract_signatures = true\npayer_reverted_gas = 500_000\nreverted_gas = 1_000_000";
         let (gas, count) = attack(&format!("settle_ms = 29_000\n{budget}")).await;
         assert!(count <= 4 && gas <= 1_000_000, "{count} {gas}");
+    });
+}
+
+#[test]
+fn a_replaced_transfer_of_a_contract_may_take_no_more_gas_than_the_first() {
+    run(async {
+        let till = Till::start().await;
+        let config = till.config(till.world.chain.url(), "contract_signatures = true\npayer_reverted_gas = 200_000");
+        let service = Service::start(&config.replace("poll_ms = 50", "poll_ms = 50\nmax_fee_gwei = 500.0"));
+        let stubs = stubs("Dollar.sol").await.expect("the stubs compile");
+        let wallet = Address::repeat_byte(0x71);
+        let owned = [stubs["WalletStub"].as_ref(), till.payer.address().into_word().as_slice()].concat();
+        create(&till, wallet, owned.into()).await;
+        till.mint(wallet, PRICE).await;
+        till.world.mining(false).await;
+        let mut order = till.order();
+        order.authorization.from = wallet;
+        let signature: Bytes = [order.signature().as_ref(), &[7]].concat().into();
+        let (api, header) = (service.anonymous(), order.signed(signature));
+        let paying = tokio::spawn(async move { pay(&api, &header, 1).await });
+        waiting(&till.world, 1).await;
+        // From now on its transfer takes more gas, and the waiting one is below the price.
+        create(&till, wallet, stubs["TrapStub"].clone()).await;
+        let price = U256::from(100_000_000_000_u64);
+        till.world.rpc("anvil_setNextBlockBaseFeePerGas", json!([price])).await;
+        till.world.rpc("evm_mine", json!([])).await;
+        let number = |transaction: &Value, name: &str| transaction[name].as_str()?.parse::<U256>().ok();
+        let pooled = async || {
+            let pool = till.world.rpc("txpool_content", json!([])).await;
+            let all = ["pending", "queued"].map(|part| pool[part].as_object().cloned().unwrap_or_default());
+            let of_account = all.into_iter().flatten().flat_map(|(_, nonces)| nonces.as_object().cloned());
+            let replaces = |fee: U256| fee >= price;
+            of_account.flatten().map(|(_, one)| one).find(|one| number(one, "maxFeePerGas").is_some_and(replaces))
+        };
+        let replacement = until(pooled, Option::is_some).await.expect("it is replaced");
+        println!("the replacement after a wallet began to take more gas: {replacement}");
+        assert!(number(&replacement, "gas").is_some_and(|gas| gas <= U256::from(200_000)), "{replacement}");
+        paying.abort();
     });
 }
 

@@ -15,6 +15,7 @@ use futures::future::join_all;
 
 use super::{pay, pay_until_settled};
 use crate::{
+    early_in_the_hour,
     reputation::{ahead, confirmed, reverted, waiting},
     run,
 };
@@ -99,6 +100,7 @@ fn more_payments_than_the_balance_covers_are_refused_at_once() {
 #[test]
 fn new_accounts_are_paused_when_reverted_transfers_have_cost_enough() {
     run(async {
+        early_in_the_hour().await;
         let till = Till::start().await;
         let config = till.config(till.world.chain.url(), "settle_ms = 29_000\nhourly_reverted_gas = 60_000");
         let service = Service::start(&config);

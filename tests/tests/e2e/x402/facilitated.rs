@@ -95,6 +95,23 @@ fn whatever_a_facilitator_says_the_chain_decides() {
 }
 
 #[test]
+fn a_payment_that_was_refused_is_not_settled_beside_another_for_the_same_request() {
+    run(async {
+        let till = Till::start().await;
+        let facilitator = Facilitator::start(&till.world.chain.rpc).await;
+        let (_service, api) = serve(&till, &keys(&facilitator)).await;
+        facilitator.be(Manner::Refusing);
+        let refused = till.order().header();
+        pay(&api, &refused, 1).await.expect(402);
+        facilitator.be(Manner::Well);
+        let paid = pay_until_settled(&api, &till.order().header(), 1).await.expect(202);
+        let again = pay_until_settled(&api, &refused, 1).await.expect(202);
+        assert_eq!(again["submission_id"], paid["submission_id"]);
+        assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
+    });
+}
+
+#[test]
 fn killed_while_a_facilitator_settles_it_is_one_transfer_and_one_submission() {
     run(async {
         let till = Till::start().await;

@@ -9,13 +9,13 @@ use assay_tests::{
     facilitator::{Facilitator, Manner},
     payment::{Dollar, PRICE, Till, USDC},
     proxy::{Proxy, Reply, hold_at},
-    service::Service,
+    service::{Caller, Service},
     until::until,
 };
 use futures::future::join_all;
 use serde_json::json;
 
-use super::{PATH, pay, pay_until_settled, receipt, serve, submissions_of, try_pay};
+use super::{PATH, pay, pay_until_settled, receipt, request, serve, submissions_of, try_pay};
 use crate::{
     reputation::{confirmed, ended, subject, waiting},
     run,
@@ -196,8 +196,17 @@ fn the_payment_of_a_failed_submission_pays_for_the_same_request_alone() {
         let order = till.order();
         till.world.ipfs.be(assay_tests::ipfs::Mood::Down);
         let first = pay(&api, &order.header(), 1).await.expect(202);
-        let status = ended(&api, first["status_url"].as_str().expect("a path")).await;
-        assert_eq!(status["status"], "failed");
+        // One with an Idempotency-Key, by another payment.
+        let keyed_order = till.order();
+        let keyed = async |api: &Caller| {
+            let request = request(api, &keyed_order.header(), 4).header("idempotency-key", "one");
+            assay_tests::service::answer(request).await.expect(202)
+        };
+        let keyed_first = keyed(&api).await;
+        for submission in [&first, &keyed_first] {
+            let status = ended(&api, submission["status_url"].as_str().expect("a path")).await;
+            assert_eq!(status["status"], "failed");
+        }
         till.world.ipfs.be(assay_tests::ipfs::Mood::Well);
         // The next submission has all the time that it needs.
         let service = Service::start_in(service.kill(), &config, &[]);
@@ -216,7 +225,11 @@ fn the_payment_of_a_failed_submission_pays_for_the_same_request_alone() {
         assert_ne!(again["submission_id"], first["submission_id"]);
         confirmed(&api, again["status_url"].as_str().expect("a path")).await;
         assert_eq!(pay(&api, &order.header(), 1).await.expect(202)["submission_id"], again["submission_id"]);
-        assert_eq!((till.balance().await, till.transfers().await.len()), (PRICE, 1));
+        let keyed_again = keyed(&api).await;
+        assert_ne!(keyed_again["submission_id"], keyed_first["submission_id"]);
+        confirmed(&api, keyed_again["status_url"].as_str().expect("a path")).await;
+        assert_eq!(keyed(&api).await["submission_id"], keyed_again["submission_id"]);
+        assert_eq!((till.balance().await, till.transfers().await.len()), (2 * PRICE, 2));
     });
 }
 

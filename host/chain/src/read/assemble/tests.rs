@@ -173,7 +173,7 @@ fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
     let counts = EventCounts { repay: Some(if hidden.history { 0 } else { 4 }), borrow: Some(1), ..EventCounts::ZERO };
     let pools = vec![PoolHistory { coverage, counts, ..failed_pool(1, &config.markets[0]) }];
     let chain = match account {
-        Err(_) => without_state(&config, pools, true),
+        Err(fault) => without_state(&config, pools, Some(&fault)),
         Ok((mut account, _)) => {
             account.add_indexed(&[indexed]);
             let (activity, activity_unread) = match hidden.activity {
