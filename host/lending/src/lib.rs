@@ -44,7 +44,7 @@ pub use hints::{AllHints, Hinted};
 pub use indexed::{Entry, Index, Indexed, IndexedMarket, What};
 pub use jobs::{History, Jobs, Rest, Stored};
 pub use ledger::failed_pool;
-pub use market::Market;
+pub use market::{Market, has_aliases, owes_in_vaults};
 pub use named::{Named, WholeRange};
 pub use past::{AllPasts, Past};
 pub use protocol::{EventKind, FoundAliases, FoundParts, Held, HeldParts, LendingTerms, MarketTerms, Parts, Used};

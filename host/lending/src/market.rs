@@ -8,7 +8,31 @@ use crate::{
     ctoken, maker, morpho,
     protocol::{LendingProtocol, Signature},
 };
-use assay_domain::{B256, Protocol};
+use assay_domain::{B256, Protocol, features::Features};
+
+fn implementation(protocol: Protocol) -> &'static dyn LendingProtocol {
+    match protocol {
+        Protocol::LenderAV2 => &aave::V2,
+        Protocol::LenderAV3 => &aave::V3,
+        Protocol::LenderBV2 => &ctoken::CompoundV2,
+        Protocol::LenderBV3 => &comet::Comet,
+        Protocol::MorphoBlue => &morpho::MorphoBlue,
+        Protocol::MakerVaults => &maker::MakerVaults,
+    }
+}
+
+/// Whether the logs of `protocol` identify a wallet by other words, such as those of its vaults.
+pub fn has_aliases(protocol: Protocol) -> bool {
+    implementation(protocol).has_aliases()
+}
+
+/// Whether part of the debt in `features` is in vaults. The logs name the vaults instead of the wallet, so an index of
+/// all wallets does not have the wallet's liquidations there.
+pub fn owes_in_vaults(features: &Features) -> bool {
+    let protocol = |name: &str| Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == name);
+    let mut owed = features.markets.iter().filter(|market| market.borrowed_usd > 0.0);
+    owed.any(|market| protocol(&market.protocol).is_some_and(has_aliases))
+}
 
 /// One market of a chain.
 #[derive(Debug, Clone)]
@@ -19,14 +43,7 @@ pub struct Market {
 
 impl Market {
     pub fn new(config: MarketConfig) -> Self {
-        let protocol: &'static dyn LendingProtocol = match config.protocol {
-            Protocol::LenderAV2 => &aave::V2,
-            Protocol::LenderAV3 => &aave::V3,
-            Protocol::LenderBV2 => &ctoken::CompoundV2,
-            Protocol::LenderBV3 => &comet::Comet,
-            Protocol::MorphoBlue => &morpho::MorphoBlue,
-            Protocol::MakerVaults => &maker::MakerVaults,
-        };
+        let protocol = implementation(config.protocol);
         Self { config, protocol }
     }
 
@@ -46,5 +63,22 @@ impl Market {
         let address = assay_domain::Address::repeat_byte(byte);
         let (market, feeds_score, dialect, chainlog) = (None, None, None, None);
         Self::new(MarketConfig { protocol, market, address, from_block: 0, feeds_score, dialect, chainlog })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_debt_in_vaults_is_not_found_by_wallet() {
+        let market = |protocol: &str, borrowed_usd: f64| {
+            let market = serde_json::json!({ "chain_id": 1, "protocol": protocol, "market": null,
+                "coverage": "complete", "feeds_score": true, "supplied_usd": 500.0, "borrowed_usd": borrowed_usd });
+            serde_json::from_value(market).unwrap()
+        };
+        let owes = |markets| owes_in_vaults(&Features { markets, ..Features::default() });
+        assert!(owes(vec![market("lenderA_v3", 0.0), market("maker_vaults", 0.5)]));
+        assert!(!owes(vec![market("lenderA_v3", 90.0), market("maker_vaults", 0.0), market("another", 9.0)]));
     }
 }

@@ -48,6 +48,8 @@ pub(crate) struct RealisedBody {
     known: u64,
     /// Scores that wait for the end of their horizon.
     waiting: u64,
+    /// Scores that are not counted, because part of the wallet's debt was in vaults, whose liquidations are not known.
+    hidden: u64,
     ranges: Vec<RealisedRangeBody>,
 }
 
@@ -119,8 +121,9 @@ impl From<OfModel> for ModelOutcomesBody {
 }
 
 impl From<Realised> for RealisedBody {
-    fn from(Realised { population, horizon_days, known, waiting, ranges }: Realised) -> Self {
-        Self { population, horizon_days, known, waiting, ranges: ranges.into_iter().map(Into::into).collect() }
+    fn from(Realised { population, horizon_days, known, waiting, hidden, ranges }: Realised) -> Self {
+        let ranges = ranges.into_iter().map(Into::into).collect();
+        Self { population, horizon_days, known, waiting, hidden, ranges }
     }
 }
 

@@ -18,6 +18,7 @@ use assay_tests::{
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use super::{agents, configured, devnet, run};
 
@@ -109,6 +110,31 @@ fn hosts_share_a_shelf_roles_and_keys() {
         }
         let [first, second] = [a.get(SANDBOX).await.ok(), b.get(SANDBOX).await.ok()];
         assert_eq!((&first["score"], &first["decile"]), (&second["score"], &second["decile"]));
+    });
+}
+
+#[test]
+fn a_host_that_could_not_load_an_upload_tries_it_again() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let (full, bare) = (shelf_copy(), shelf_copy());
+        let bytes = std::fs::read(full.path().join("credit-1.0.wasm")).unwrap();
+        for shelf in [&full, &bare] {
+            std::fs::remove_file(shelf.path().join("credit-1.0.wasm")).unwrap();
+        }
+        // One host cannot write the file, because a folder has its name.
+        let digest = hex::encode(Sha256::digest(&bytes));
+        let obstacle = bare.path().join(format!("credit-1.0-{}.wasm", &digest[..12]));
+        std::fs::create_dir(&obstacle).unwrap();
+        let [one, two] = [&full, &bare].map(|shelf| Service::start(&on(server.port, &sandbox_config(shelf.path()))));
+        let [a, b] = [&one, &two].map(Service::keyed);
+
+        a.post_bytes("/api/v2/admin/models", bytes).await.expect(201);
+        two.logged("the shelf of this host differs from that of the fleet").await;
+        assert!(!lists(&b.get("/api/v2/models").await.ok(), "1.0"));
+        std::fs::remove_dir(&obstacle).unwrap();
+        let took = until(&b, "/api/v2/models", |answer| lists(&answer.ok(), "1.0")).await;
+        println!("the component was loaded {took:?} after the obstacle was gone");
     });
 }
 

@@ -70,7 +70,8 @@ impl Indexed {
         Ok(())
     }
 
-    /// Whether `wallet` was liquidated in time; `None` for a wallet that owed too little, or whose debt was not read.
+    /// Whether `wallet` was liquidated in time; `None` for a wallet that owed too little, whose debt was not read, or
+    /// was in vaults.
     ///
     /// # Errors
     /// That the index cannot be read.
@@ -84,6 +85,10 @@ impl Indexed {
         let owed: f64 = features.markets.iter().map(|market| market.borrowed_usd).sum();
         let is_read = features.chains.iter().all(|chain| chain.coverage == Coverage::Complete);
         if !is_read || owed < label.min_debt {
+            return Ok(None);
+        }
+        if liquidations::are_hidden(&self.index, &self.chains, wallet, features)? {
+            eprintln!("{wallet}: no outcome, because part of its debt was in vaults, whose liquidations are not known");
             return Ok(None);
         }
         let in_time = moment..moment.saturating_add(label.within);

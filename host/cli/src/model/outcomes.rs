@@ -47,9 +47,11 @@ fn table(found: &Value) -> String {
 }
 
 fn realised(text: &mut String, table: &Value) {
+    let hidden = table["hidden"].as_u64().filter(|count| *count > 0);
+    let hidden = hidden.map_or(String::new(), |count| format!(", {count} not counted because of debt in vaults"));
     let _ = writeln!(
         text,
-        "  liquidated within {} days, {}: {} scores known, {} waiting",
+        "  liquidated within {} days, {}: {} scores known, {} waiting{hidden}",
         table["horizon_days"],
         word(&table["population"]),
         table["known"],

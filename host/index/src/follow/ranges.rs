@@ -54,18 +54,20 @@ struct Pending {
     wallets: Vec<assay_lending::WalletEntries>,
     logs: usize,
     ranges: usize,
-    through: Option<u64>,
+    /// Their blocks. After a failed append, these do not follow the end of the index.
+    blocks: Option<Span>,
     check: Option<Check>,
 }
 
 impl Pending {
-    fn add(&mut self, pieces: Vec<Piece>, through: u64) {
+    fn add(&mut self, pieces: Vec<Piece>, range: Span) {
         for Piece { wallets, logs, check } in pieces {
             self.wallets.extend(wallets);
             self.logs += logs;
             self.check = Some(self.check.map_or(check, |before| weaker(before, check)));
         }
-        self.through = Some(through);
+        let from = self.blocks.map_or(range.from, |blocks| blocks.from);
+        self.blocks = Some(Span { from, to: range.to });
         self.ranges += 1;
     }
 
@@ -129,7 +131,7 @@ impl<'a> Ranges<'a> {
             ranges += 1;
             logs += chunk.found.iter().map(|piece| piece.logs).sum::<usize>();
             if let Some(through) = chunk.through {
-                self.pending.add(chunk.found, through);
+                self.pending.add(chunk.found, Span { from: self.at, to: through });
                 self.at = through.saturating_add(1);
             }
             if self.pending.is_full() {
@@ -156,13 +158,13 @@ impl<'a> Ranges<'a> {
     /// Begins to append what is pending, after what is being appended.
     async fn append(&mut self) -> Result<(), Trouble> {
         self.appended().await?;
-        let Pending { wallets, through, check, .. } = std::mem::take(&mut self.pending);
-        let Some(through) = through else { return Ok(()) };
-        let through = self.by.checkpoint(self.agreed.progress.through(), through).await?;
+        let Pending { wallets, blocks, check, .. } = std::mem::take(&mut self.pending);
+        let Some(Span { from, to }) = blocks else { return Ok(()) };
+        let through = self.by.checkpoint(self.agreed.progress.through(), to).await?;
         let markets = self.by.markets.iter().map(|market| self.agreed.progress.market(market.config.address));
         let markets: Vec<Option<usize>> = markets.collect();
         let (index, chain) = (self.index.clone(), self.by.chain);
-        let (from, check) = (self.agreed.progress.next(), check.unwrap_or(Check::None));
+        let check = check.unwrap_or(Check::None);
         self.appending = Some(spawn_blocking(move || {
             let of_market = |found: assay_lending::WalletEntries| {
                 let market = markets.get(found.market).copied().flatten()?;

@@ -16,26 +16,36 @@ const NAME: &str = "tests::full::a_full_disk_is_said_and_nothing_is_half_written
 
 #[test]
 fn a_full_disk_is_said_and_nothing_is_half_written() {
-    if let Some(folder) = env::var_os(LIMITED) {
-        return fill(&PathBuf::from(folder));
+    match limited() {
+        Some(folder) => fill(&folder),
+        None => run_limited(NAME),
     }
+}
+
+/// The index folder, in a process with limited files.
+pub(crate) fn limited() -> Option<PathBuf> {
+    env::var_os(LIMITED).map(PathBuf::from)
+}
+
+/// Runs the test `name` in a process of its own, which can [`limit`] the size of files.
+pub(crate) fn run_limited(name: &str) {
     let folder = tempfile::tempdir().unwrap();
     // Ignoring the limit's signal makes a write fail as on a full disk.
     let child = Command::new("sh")
         .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
         .arg(env::current_exe().unwrap())
-        .args([NAME, "--exact", "--nocapture"])
+        .args([name, "--exact", "--nocapture"])
         .env(LIMITED, folder.path())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stderr);
-    assert!(child.status.success(), "{}\n{said}", String::from_utf8_lossy(&child.stdout));
+    let (said, failed) = (String::from_utf8_lossy(&child.stdout), String::from_utf8_lossy(&child.stderr));
+    assert!(child.status.success() && said.contains("1 passed"), "{said}\n{failed}");
 }
 
 /// Sets the limit, or lifts it with `None`.
-fn limit(bytes: Option<u64>) {
+pub(crate) fn limit(bytes: Option<u64>) {
     let maximum = getrlimit(Resource::Fsize).maximum;
     setrlimit(Resource::Fsize, Rlimit { current: bytes, maximum }).unwrap();
 }

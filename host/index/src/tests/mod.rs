@@ -2,7 +2,7 @@
 
 mod crash;
 mod damage;
-mod full;
+pub(crate) mod full;
 mod model;
 mod opening;
 mod segments;

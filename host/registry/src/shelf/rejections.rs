@@ -28,6 +28,13 @@ const NOTE: &str = "rejected";
 /// Age at which a note is deleted.
 const OLD: Duration = Duration::from_secs(30 * 24 * 3_600);
 
+impl LoadError {
+    /// Whether every check of the same file ends with this error.
+    pub fn is_lasting(&self) -> bool {
+        LASTING.contains(&self.code())
+    }
+}
+
 pub(crate) struct Rejections {
     folder: PathBuf,
     /// Hash of build, engine and limits; with others, the file may be accepted.
@@ -62,7 +69,7 @@ impl Rejections {
 
     /// Stores the problem of a file if another check would find it again.
     pub(crate) fn keep(&self, digest: &Digest, problem: &LoadError) {
-        if !LASTING.contains(&problem.code()) {
+        if !problem.is_lasting() {
             return;
         }
         let note = format!("{}\n{}\n{problem}", self.by, problem.code());

@@ -72,6 +72,7 @@ mod tests {
             as_of: week * WEEK + n,
             score: Score::new(u32::try_from(score).unwrap()).unwrap(),
             standing: Standing::default(),
+            is_outcome_hidden: false,
         };
         let week = |week, count: u64, from: u64| (0..count).map(move |n| score(week, n, from + n));
         let scores = week(1, 499, 300).chain(week(2, 500, 400)).chain(week(4, 500, 400)).chain(week(5, 500, 500));

@@ -21,6 +21,8 @@ pub struct Realised {
     /// Scores of the population whose whole horizon is known, and those that wait for it.
     pub known: u64,
     pub waiting: u64,
+    /// Scores of wallets whose outcome is hidden: these count in neither, nor in a range.
+    pub hidden: u64,
     pub ranges: Vec<RealisedRange>,
 }
 
@@ -63,9 +65,11 @@ fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realise
         |found: &&Observation| claim.population == Population::Words || claim.population.contains(&found.standing);
     let horizon = u64::from(claim.claims.horizon_days) * DAY;
     let time = |found: &Observation| found.as_of..found.as_of.saturating_add(horizon);
+    let (hidden, shown): (Vec<&Observation>, Vec<_>) =
+        scores.iter().filter(belongs).partition(|found| found.is_outcome_hidden);
     // One who was liquidated early would count before the others of that day can.
     let (known_scores, waiting): (Vec<&Observation>, Vec<_>) =
-        scores.iter().filter(belongs).partition(|found| time(found).end <= known.until);
+        shown.into_iter().partition(|found| time(found).end <= known.until);
     let range = |range: Range| {
         // Liquidated and all scores of each wallet.
         let mut wallets = HashMap::<Address, (u64, u64)>::new();
@@ -90,6 +94,7 @@ fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realise
         horizon_days: claim.claims.horizon_days,
         known: known_scores.len() as u64,
         waiting: waiting.len() as u64,
+        hidden: hidden.len() as u64,
         ranges: Range::ALL.map(range).into(),
     }
 }
@@ -127,6 +132,7 @@ mod tests {
             as_of: day * DAY,
             score: Score::new(score).unwrap(),
             standing,
+            is_outcome_hidden: false,
         };
         let low = Rate { range: Range::Low, low: 0.0, estimate: 0.1, high: 0.2 };
         let claims = Claims {
@@ -137,13 +143,14 @@ mod tests {
         };
         let claim = Claim { population: Population::Owing { usd: 10.0 }, claims };
         // Sixty wallets on day 1: every second is liquidated on day 30, its last, and one more on day 31. Wallet 1 is
-        // scored again on day 80, of which the index does not know the end. One owes nothing.
+        // scored again on day 80, of which the index does not know the end. One owes nothing, and one owes in vaults.
         let mut scores: Vec<_> = (0..60).map(|n| score(n, 1, 500, owing())).collect();
         scores.extend([score(1, 80, 700, owing()), score(99, 1, 500, Standing::default())]);
+        scores.push(Observation { is_outcome_hidden: true, ..score(98, 1, 500, owing()) });
         let liquidated = (0..30).map(|n| (wallet(2 * n), vec![31 * DAY - 1])).chain([(wallet(1), vec![31 * DAY])]);
         let known = Liquidations::given(liquidated.collect::<HashMap<_, _>>(), 100 * DAY);
         let table = &realised(&scores, &[claim], &known)[0];
-        assert_eq!((table.known, table.waiting, table.horizon_days), (60, 1, 30));
+        assert_eq!((table.known, table.waiting, table.hidden, table.horizon_days), (60, 1, 1, 30));
         let low = &table.ranges[0];
         assert_eq!((low.scores, low.wallets, low.liquidated, low.rate), (60, 60, 30, Some(0.5)));
         assert_eq!(

@@ -3,9 +3,9 @@
 use std::{collections::HashMap, ops::Range};
 
 use assay_chain::Chains;
-use assay_domain::{Address, ChainId};
-use assay_index::Index;
-use assay_lending::{EventKind, What};
+use assay_domain::{Address, ChainId, features::Features};
+use assay_index::{History, Index};
+use assay_lending::{Entry, EventKind, Move, What, has_aliases, owes_in_vaults, progress::Side};
 
 /// Why there is nothing to join with.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +53,31 @@ impl Liquidations {
     }
 }
 
-/// When `wallet` was liquidated on `chains`, in any indexed market. Blocks on the disk.
+/// Whether the index of `chains` does not have all liquidations of a wallet with these `features` under its address,
+/// because it owes in vaults. A vault that is read like a wallet owes under its own address. Blocks on the disk.
+///
+/// # Errors
+/// The index cannot be read.
+pub fn are_hidden(index: &Index, chains: &[ChainId], wallet: Address, features: &Features) -> Result<bool, String> {
+    if !owes_in_vaults(features) {
+        return Ok(false);
+    }
+    for chain in chains {
+        let Some(History { progress, entries }) = index.history(*chain, wallet).map_err(|error| error.to_string())?
+        else {
+            continue;
+        };
+        let of_vaults = progress.markets.iter().zip(&entries).filter(|(market, _)| has_aliases(market.protocol));
+        let is_debt = |entry: &Entry| matches!(entry.what, What::Moved(Move { side: Side::Debt, .. }));
+        if of_vaults.flat_map(|(_, entries)| entries).any(is_debt) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// When `wallet` was liquidated on `chains`, in any indexed market. Its vaults are not found: see
+/// [`are_hidden`]. Blocks on the disk.
 ///
 /// # Errors
 /// The index cannot be read.
@@ -93,4 +117,43 @@ pub async fn known_until(index: &Index, chains: &Chains, of: &[ChainId]) -> Resu
         until = until.min(found.ok_or(Unindexed::Unread(*chain))?);
     }
     if of.is_empty() { Err(Unindexed::NoIndex) } else { Ok(until) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::{B256, Protocol};
+    use assay_index::{Check, Checkpoint, IndexedMarket, Segment, WalletEntries};
+    use assay_lending::Asset;
+
+    #[test]
+    fn liquidations_are_hidden_from_the_owner_of_a_vault_and_not_from_the_vault() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = Index::open(folder.path()).unwrap();
+        let [owner, vault, vat] = [1, 2, 3].map(Address::repeat_byte);
+        let market = IndexedMarket { protocol: Protocol::MakerVaults, address: vat, from: 1 };
+        index.begin(1, &[market], &Default::default()).unwrap();
+        let asset = Asset::Shares(B256::repeat_byte(4));
+        let moved = |side, amount: i64| {
+            let amount = amount.try_into().unwrap();
+            What::Moved(Move { side, asset, amount, fixed_rate: false })
+        };
+        let item = |wallet, what: &[What]| {
+            let entries = what.iter().map(|what| Entry { block: 5, what: *what }).collect();
+            WalletEntries { wallet, market: 0, entries }
+        };
+        let grabbed = [What::Event { kind: EventKind::Liquidation, time: 60 }, moved(Side::Debt, -7)];
+        let wallets = vec![item(owner, &[moved(Side::Supply, 1)]), item(vault, &grabbed)];
+        let through = Checkpoint { number: 9, hash: B256::ZERO };
+        index.append(1, Segment { from: 1, through, wallets, check: Check::None }).unwrap();
+
+        let mut features = assay_registry::measure::typical();
+        let hidden = |wallet, features: &Features| are_hidden(&index, &[1], wallet, features).unwrap();
+        assert!(!hidden(owner, &features), "its debt is in no vault");
+        let market = &mut features.markets[0];
+        (market.protocol, market.borrowed_usd) = ("maker_vaults".to_owned(), 50.0);
+        assert!(hidden(owner, &features) && moments(&index, &[1], owner).unwrap().is_empty());
+        assert!(!hidden(vault, &features));
+        assert_eq!(moments(&index, &[1], vault).unwrap(), [60]);
+    }
 }

@@ -83,6 +83,12 @@ impl OpenStep {
         let key = records::audit_end(&self.id);
         batch.if_unchanged(&key, Revision::ABSENT).put(&key, &end(outcome, detail))
     }
+
+    /// Closes a step that was taken before `batch` is stored. The batch is not refused: if a starting host has closed
+    /// the step meanwhile, this outcome replaces its guess.
+    pub(super) fn settle(&self, batch: Batch, outcome: &str, detail: Option<String>) -> Result<Batch, StoreError> {
+        batch.put(&records::audit_end(&self.id), &end(outcome, detail))
+    }
 }
 
 /// Adds to `batch` a step together with its end.
@@ -97,8 +103,8 @@ pub(super) fn closed(
 }
 
 /// Closes the steps that a crash left open. Roles are stored together with the end of their step, so an open step was
-/// not taken unless the roles say otherwise. Where another host is taking the step at this moment, its own end is
-/// refused, and its roles with it.
+/// not taken unless the roles say otherwise. If another host is taking the step at this moment, its own end is refused,
+/// and its roles with it; the end of a removal replaces this one.
 pub(super) async fn complete(store: &Store, registry: &Registry, roles: &Roles) -> Result<(), StoreError> {
     for AuditEntry { id, step, end } in entries(store).await? {
         if end.is_some() {
@@ -144,5 +150,34 @@ impl Rollout {
         let most = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
         let skipped = most(page.saturating_sub(1).saturating_mul(limit));
         Ok((all.into_iter().rev().skip(skipped).take(most(limit)).collect(), total))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rollout::records::ComponentRecord;
+    use assay_domain::Digest;
+    use assay_registry::Settings;
+    use assay_store::config::Store as StoreConfig;
+
+    #[tokio::test]
+    async fn a_removal_is_recorded_also_if_a_starting_host_has_closed_its_step() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::embedded(folder.path().join("assay.redb"))).await.unwrap();
+        let other = Registry::open(Settings { watch: false, ..Settings::new(folder.path().join("shelf")) }).unwrap();
+        let (kind, pin) = (ModelKind::Credit, ModelPin { version: "1.0".parse().unwrap(), digest: Digest([1; 32]) });
+        let step = AuditRecord { from: vec![pin.clone()], ..step("remove", kind, Move::default()) };
+        let open = begin(&store, &step).await.unwrap();
+        complete(&store, &other, &Roles::default()).await.unwrap();
+        assert!(entries(&store).await.unwrap()[0].end.as_ref().is_some_and(|end| end.detail.is_some()));
+
+        let (key, gone) = (records::component(kind, &pin.version), ComponentRecord { kind, pin, gone: true });
+        let batch = open.settle(Batch::new().put(&key, &gone).unwrap(), DONE, None).unwrap();
+        assert!(store.commit(batch).await.unwrap());
+        assert_eq!(store.get(&key).await.unwrap(), Some(gone));
+        let found = entries(&store).await.unwrap();
+        let end = found[0].end.as_ref().unwrap();
+        assert_eq!((found.len(), end.outcome.as_str(), &end.detail), (1, DONE, &None));
     }
 }

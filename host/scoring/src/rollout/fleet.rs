@@ -1,8 +1,14 @@
 //! Hosts that share a store have the same uploaded components on their shelves, and the same roles within two seconds.
 //! A component that an operator copies into the folder of one host stays on that host alone. A version that was removed
 //! through the API is removed from every folder, also when its file appears there again, until it is uploaded again.
+//!
+//! A host that cannot load an upload, or remove a version, tries it again after a growing pause. A refusal that depends
+//! only on the file is tried again only if a role names the version, or at the next start.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
 use sha2::{Digest as _, Sha256};
 
@@ -17,6 +23,10 @@ use assay_tasks::Spawner;
 
 /// Time between two reads of what the other hosts have stored.
 const POLL: Duration = Duration::from_secs(1);
+
+/// Pause after the first failure to follow a change, doubled after each further one, and the longest pause.
+const PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// Maximum wait of an upload for the start of its check.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -38,11 +48,10 @@ impl Rollout {
         }
         let (rollout, stopping) = (self.clone(), tasks.stopping());
         tasks.spawn("fleet", async move {
-            // Records that this host cannot follow: logged once, and tried again at the next start.
-            let mut given_up = HashSet::new();
+            let mut missed = Missed::default();
             let mut failing = false;
             loop {
-                let followed = rollout.follow(&mut given_up).await;
+                let followed = rollout.follow(&mut missed).await;
                 if let (Err(error), false) = (&followed, failing) {
                     tracing::error!(%error, "changes by other hosts cannot be read");
                 }
@@ -56,28 +65,30 @@ impl Rollout {
     }
 
     /// Follows the shelf before the roles: a role may name a component that was put there just before.
-    async fn follow(&self, given_up: &mut HashSet<(Digest, bool)>) -> Result<(), StoreError> {
+    async fn follow(&self, missed: &mut Missed) -> Result<(), StoreError> {
         // This host changes no role and removes no version meanwhile.
         let mut recorded = self.inner.recorded.lock().await;
         for (_, record) in self.inner.store.list(&COMPONENTS).await? {
             let model = record.reference();
-            let change = (model.digest, record.gone);
-            if given_up.contains(&change) {
+            let (change, ModelRef { kind, version, .. }) = ((model.digest, record.gone), &model);
+            let (champion, challengers) = (recorded.roles.champion(*kind), recorded.roles.challengers(*kind));
+            let is_named = champion == Some(version) || challengers.contains(version);
+            if !missed.is_due(change, is_named, Instant::now()) {
                 continue;
             }
             let followed =
                 if record.gone { self.follow_removal(&model).await } else { self.follow_upload(&model).await? };
-            if let Err(reason) = followed {
-                let ModelRef { kind, version, .. } = &model;
+            let reason = followed.as_ref().err().map(|refusal| refusal.reason.clone());
+            let is_news = missed.tried(change, followed, is_named, Instant::now());
+            if let Some(reason) = reason.filter(|_| is_news) {
                 tracing::error!(%kind, %version, reason, "the shelf of this host differs from that of the fleet");
-                given_up.insert(change);
             }
         }
         self.adopt(&mut recorded).await
     }
 
     /// Removes a version that another host has removed; `Err` says why this host cannot.
-    async fn follow_removal(&self, model: &ModelRef) -> Result<(), String> {
+    async fn follow_removal(&self, model: &ModelRef) -> Result<(), Refusal> {
         let registry = &self.inner.registry;
         if self.loaded_digest(model) != Some(model.digest) {
             return Ok(());
@@ -90,15 +101,16 @@ impl Rollout {
             }
             // Its role changes first, and this host follows that a moment later.
             Err(RoleError::IsChampion { .. }) => Ok(()),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(Refusal { reason: error.to_string(), is_lasting: false }),
         }
     }
 
     /// Loads a component that another host has uploaded; `Err` within says why this host cannot.
-    async fn follow_upload(&self, model: &ModelRef) -> Result<Result<(), String>, StoreError> {
+    async fn follow_upload(&self, model: &ModelRef) -> Result<Result<(), Refusal>, StoreError> {
+        let refused = |reason: String, is_lasting| Ok(Err(Refusal { reason, is_lasting }));
         match self.loaded_digest(model) {
             Some(digest) if digest == model.digest => return Ok(Ok(())),
-            Some(digest) => return Ok(Err(format!("another file of this version is here, {digest}"))),
+            Some(digest) => return refused(format!("another file of this version is here, {digest}"), true),
             None => {}
         }
         let Some(text) = self.inner.store.get(&records::component_bytes(&model.digest)).await? else {
@@ -106,12 +118,18 @@ impl Rollout {
             return Ok(Ok(()));
         };
         let Ok(bytes) = hex::decode(&text) else {
-            return Ok(Err("its bytes in the store are damaged".to_owned()));
+            return refused("its bytes in the store are damaged".to_owned(), false);
         };
         if digest(&bytes) != model.digest {
-            return Ok(Err("its bytes in the store do not match their digest".to_owned()));
+            return refused("its bytes in the store do not match their digest".to_owned(), false);
         }
-        Ok(self.inner.registry.add(bytes).await.map(drop).map_err(|error| error.to_string()))
+        match self.inner.registry.add(bytes).await {
+            Ok(_) => Ok(Ok(())),
+            Err(error) => {
+                let is_lasting = error.is_lasting() || matches!(error, LoadError::VersionTaken { .. });
+                refused(error.to_string(), is_lasting)
+            }
+        }
     }
 
     fn loaded_digest(&self, model: &ModelRef) -> Option<Digest> {
@@ -177,4 +195,83 @@ impl Rollout {
 
 fn digest(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
+}
+
+/// Why this host cannot follow a change.
+struct Refusal {
+    reason: String,
+    /// Another try would end the same way.
+    is_lasting: bool,
+}
+
+/// The digest of a component, and whether it was removed.
+type Change = (Digest, bool);
+
+/// Changes by other hosts that this host could not follow, with its last try.
+#[derive(Default)]
+struct Missed(HashMap<Change, Try>);
+
+struct Try {
+    reason: String,
+    /// When the next try is due; `None` after a lasting refusal.
+    next: Option<Instant>,
+    pause: Duration,
+    /// Whether a role names the version.
+    is_named: bool,
+}
+
+impl Missed {
+    /// Whether `change` is to be tried now: it is new, its pause is over, or a role has come to name the version.
+    fn is_due(&mut self, change: Change, is_named: bool, now: Instant) -> bool {
+        let Some(last) = self.0.get_mut(&change) else { return true };
+        let was_named = std::mem::replace(&mut last.is_named, is_named);
+        (is_named && !was_named) || last.next.is_some_and(|next| next <= now)
+    }
+
+    /// Records the result of a try. Returns whether it is a failure for a new reason.
+    fn tried(&mut self, change: Change, followed: Result<(), Refusal>, is_named: bool, now: Instant) -> bool {
+        let last = self.0.remove(&change);
+        let Err(Refusal { reason, is_lasting }) = followed else { return false };
+        let pause = last.as_ref().map_or(PAUSE, |last| last.pause.saturating_mul(2).min(LONGEST_PAUSE));
+        let is_news = last.is_none_or(|last| last.reason != reason);
+        let next = now.checked_add(pause).filter(|_| !is_lasting);
+        self.0.insert(change, Try { reason, next, pause, is_named });
+        is_news
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_that_may_pass_is_tried_again_and_a_lasting_one_if_a_role_names_the_version() {
+        let (start, mut missed) = (Instant::now(), Missed::default());
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let refusal = |is_lasting| Err(Refusal { reason: "the disk is full".to_owned(), is_lasting });
+        let [busy, wrong] = [1, 2].map(|byte| (Digest([byte; 32]), false));
+        for (change, is_lasting) in [(busy, false), (wrong, true)] {
+            assert!(missed.is_due(change, false, start));
+            assert!(missed.tried(change, refusal(is_lasting), false, start));
+        }
+        assert!(!missed.is_due(busy, false, after(4)) && missed.is_due(busy, false, after(5)));
+        assert!(!missed.tried(busy, refusal(false), false, after(5)), "the same reason is logged once");
+        assert!(!missed.is_due(busy, false, after(14)) && missed.is_due(busy, false, after(15)));
+        assert!(!missed.is_due(wrong, false, after(1_000_000)));
+        // A role names them: each is tried once more at once.
+        for (change, is_lasting) in [(busy, false), (wrong, true)] {
+            assert!(missed.is_due(change, true, after(6)));
+            missed.tried(change, refusal(is_lasting), true, after(6));
+            assert!(!missed.is_due(change, true, after(7)));
+        }
+        assert!(missed.is_due(busy, true, after(26)));
+        missed.tried(busy, Ok(()), true, after(26));
+        assert!(missed.is_due(busy, true, after(26)), "a change that was followed is as a new one");
+        // The pause has a limit.
+        let now = (0..20).fold(start, |now, _| {
+            missed.tried(busy, refusal(false), true, now);
+            now + LONGEST_PAUSE
+        });
+        assert!(missed.is_due(busy, true, now));
+    }
 }

@@ -19,7 +19,8 @@ use super::{
     records::{self, OBSERVED, ObservedRecord, ObservedScore, SampleRecord},
     scored::Basis,
 };
-use assay_domain::{Address, Digest, ModelPin, ModelRef, Score, Standing, stats::split_mix};
+use assay_domain::{Address, Digest, ModelPin, ModelRef, Score, Standing, features::Features, stats::split_mix};
+use assay_lending::owes_in_vaults;
 use assay_store::{Batch, Store, StoreError};
 
 const HOUR: i64 = 3_600;
@@ -49,6 +50,8 @@ pub struct Observation {
     pub as_of: u64,
     pub score: Score,
     pub standing: Standing,
+    /// Later liquidations are not known.
+    pub is_outcome_hidden: bool,
 }
 
 pub(super) struct Observed {
@@ -77,14 +80,15 @@ impl Observed {
         Self { kept: Mutex::default(), lifetime, process: Uuid::new_v4().simple().to_string() }
     }
 
-    /// Keeps the score that `model` gives to the wallet of `scored`.
-    pub(super) fn see(&self, model: &ModelRef, scored: &Scored, score: Score) {
+    /// Keeps the score that `model` gives to the wallet of `scored`, which has these `features`.
+    pub(super) fn see(&self, model: &ModelRef, scored: &Scored, features: &Features, score: Score) {
         let Basis::Wallet(standing) = scored.basis else { return };
         if self.lifetime.is_zero() {
             return;
         }
         let as_of = u64::try_from(scored.fresh.read_at.timestamp()).unwrap_or(0);
-        let score = ObservedScore { model: model.into(), address: scored.address, as_of, score, standing };
+        let (address, is_outcome_hidden) = (scored.address, owes_in_vaults(features));
+        let score = ObservedScore { model: model.into(), address, as_of, score, standing, is_outcome_hidden };
         self.kept().add(chrono::Utc::now().timestamp().div_euclid(HOUR), score);
     }
 
@@ -215,9 +219,9 @@ fn join(all: &mut HashMap<Digest, Joining>, record: ObservedRecord) {
         let known = of.halvings.entry(week).or_default();
         *known = halvings.max(*known);
     }
-    for ObservedScore { model, address, as_of, score, standing } in record.scores {
+    for ObservedScore { model, address, as_of, score, standing, is_outcome_hidden } in record.scores {
         let Some(of) = all.get_mut(&model.digest) else { continue };
-        let found = Observation { address, as_of, score, standing };
+        let found = Observation { address, as_of, score, standing, is_outcome_hidden };
         let known = of.first.entry((as_of / WEEK, address)).or_insert(found);
         if as_of < known.as_of {
             *known = found;
@@ -244,6 +248,7 @@ mod tests {
             as_of,
             score: Score::new(700).unwrap(),
             standing: Standing::default(),
+            is_outcome_hidden: false,
         }
     }
 

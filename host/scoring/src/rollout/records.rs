@@ -118,6 +118,9 @@ pub struct ObservedScore {
     pub score: Score,
     /// What decides to which populations the wallet belonged.
     pub standing: Standing,
+    /// Part of the debt was in vaults, whose liquidations the index does not have by wallet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_outcome_hidden: bool,
 }
 
 /// The share of the wallets that one model's scores are kept of in one week.

@@ -46,7 +46,7 @@ impl Rollout {
             Ok(()) => (self.take_off_shelves(Batch::new(), model.reference())?, audit::DONE, None),
             Err(error) => (Batch::new(), audit::REFUSED, Some(error.to_string())),
         };
-        store.commit(open.close(batch, outcome, detail)?).await?;
+        store.commit(open.settle(batch, outcome, detail)?).await?;
         Ok(removed?)
     }
 }

@@ -63,7 +63,8 @@ pub async fn keep(rows: &[Row], folder: &Path, config: &str) {
             let Some(score) = score.and_then(Score::new) else { continue };
             let (address, as_of) = (row.wallet, row.features.as_of);
             let standing = Standing::of(&row.features);
-            let kept = ObservedScore { model: model.clone(), address, as_of, score, standing };
+            let model = model.clone();
+            let kept = ObservedScore { model, address, as_of, score, standing, is_outcome_hidden: false };
             hours.entry(as_of / 3_600).or_default().push(kept);
         }
     }
@@ -115,6 +116,7 @@ fn joined(table: &Value, index: usize, until: u64, ledger: &Ledger, rows: &[Row]
     let (known, waiting): (Vec<&Row>, Vec<&Row>) =
         rows.iter().filter(belongs).partition(|row| row.features.as_of + horizon <= until);
     assert_eq!((&table["known"], &table["waiting"]), (&json!(known.len()), &json!(waiting.len())), "{table}");
+    assert_eq!(table["hidden"], 0);
     for range in table["ranges"].as_array().expect("ranges") {
         let (from, to) = match range["range"].as_str().expect("a range") {
             "low" => (300, 639),

@@ -10,7 +10,11 @@ use tokio::{task::JoinHandle, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{Budget, Indexer, LazyIndex, State};
-use crate::{Checked, Index, IndexError, WalletEntries, config::IndexMode};
+use crate::{
+    Checked, Index, IndexError, WalletEntries,
+    config::IndexMode,
+    tests::full::{limit, limited, run_limited},
+};
 use assay_domain::{Address, PoolHistory, Protocol, Secret};
 use assay_evm::{
     Client,
@@ -189,6 +193,37 @@ async fn one_that_is_stopped_at_any_moment_ends_as_one_that_was_not() {
     let (contents, _) = running.contents(folder.path()).await;
     assert_eq!(contents, undisturbed(&node).await);
     assert!(contents.len() == whole.len() && contents != whole);
+}
+
+const FULL: &str = "follow::tests::a_failed_append_leaves_no_hole";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failed_append_leaves_no_hole() {
+    let Some(folder) = limited() else { return run_limited(FULL) };
+    // The disk is full from the checkpoint of the first append until that of the second.
+    fn disk(asked: usize) {
+        match asked {
+            1 => limit(Some(0)),
+            2 => limit(None),
+            _ => {}
+        }
+    }
+    // Blocks of three appends.
+    let node = node(13_000).await;
+    node.set(|chain| {
+        chain.timed = true;
+        chain.on_asked = Some(disk);
+    });
+    let running = start(&[&node], &folder);
+    let mut states = running.state.watch();
+    let trouble = timeout(PATIENCE, states.wait_for(|state| state.trouble.is_some())).await.unwrap().unwrap();
+    println!("{:?}", trouble.trouble);
+    drop(trouble);
+    assert_eq!(node.chain.lock().unwrap().asked, 2, "the disk has space again");
+    running.reaches(13_000 - FINALITY).await;
+    let (contents, _) = running.contents(&folder).await;
+    node.set(|chain| chain.on_asked = None);
+    assert_eq!(contents, undisturbed(&node).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

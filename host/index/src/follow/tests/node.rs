@@ -29,6 +29,11 @@ pub(super) struct Chain {
     /// Log queries that were asked.
     pub queries: usize,
     pub receipts: usize,
+    /// Logs have the times of their blocks, so only checkpoints are asked for by number.
+    pub timed: bool,
+    /// Blocks that were asked for by number, and what is done with their count before each answer.
+    pub asked: usize,
+    pub on_asked: Option<fn(usize)>,
 }
 
 #[derive(Clone)]
@@ -43,6 +48,11 @@ pub(super) fn wallet(number: u64) -> Address {
 
 fn word(number: u64) -> B256 {
     U256::from(number).into()
+}
+
+/// The time of a block, in hex.
+fn time(block: u64) -> String {
+    format!("{:#x}", 1_000_000 + block * 12)
 }
 
 impl Chain {
@@ -70,12 +80,16 @@ impl Chain {
         }
         let log = |(index, (contract, topics, data, transaction)): (usize, (Address, Vec<B256>, Vec<B256>, u64))| {
             let data: Vec<u8> = data.iter().flat_map(|word| word.0).collect();
-            json!({
+            let mut log = json!({
                 "address": contract, "topics": topics, "data": format!("0x{}", hex::encode(data)),
                 "blockHash": self.hash(block), "blockNumber": format!("{block:#x}"),
                 "transactionHash": self.transaction(block, transaction), "transactionIndex": "0x0",
                 "logIndex": format!("{index:#x}"), "removed": false,
-            })
+            });
+            if self.timed {
+                log["blockTimestamp"] = time(block).into();
+            }
+            log
         };
         logs.into_iter().enumerate().map(log).collect()
     }
@@ -100,7 +114,7 @@ impl Chain {
             }
         }
         json!({ "number": format!("{number:#x}"), "hash": self.hash(number), "logsBloom": bloom,
-            "timestamp": format!("{:#x}", 1_000_000 + number * 12) })
+            "timestamp": time(number) })
     }
 
     fn logs_of(&mut self, filter: &Value) -> Result<Value, Value> {
@@ -141,7 +155,11 @@ impl Chain {
             "eth_chainId" => json!("0x1"),
             "eth_getBlockByNumber" => match params[0].as_str().unwrap() {
                 "latest" => self.block(self.head),
-                number => self.block(u64::from_str_radix(&number[2..], 16).unwrap()),
+                number => {
+                    self.asked += 1;
+                    self.on_asked.inspect(|act| act(self.asked));
+                    self.block(u64::from_str_radix(&number[2..], 16).unwrap())
+                }
             },
             "eth_getLogs" => self.logs_of(&params[0])?,
             "eth_getTransactionReceipt" => self.receipt(&params[0]),

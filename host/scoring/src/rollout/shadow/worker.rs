@@ -109,7 +109,7 @@ impl Worker {
         };
         let (shadow, spent) = challenger.score_on(&copy, &job.features);
         if let Ok(assessment) = &shadow {
-            self.observed.see(challenger.reference(), &job.scored, assessment.score);
+            self.observed.see(challenger.reference(), &job.scored, &job.features, assessment.score);
         }
         let observation = Observation { served: &job.scored.assessment, shadow: &shadow, spent, champion_spent };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);

@@ -40,7 +40,8 @@ function Model({ of }) {
 
 function Realised({ table }) {
   const caption = `Liquidated within ${table.horizon_days} days, of ${table.population}`;
-  const waiting = `${count(table.known)} scores are known to their end, ${count(table.waiting)} wait.`;
+  const hidden = table.hidden > 0 ? ` ${count(table.hidden)} are not counted: part of the debt was in vaults.` : "";
+  const waiting = `${count(table.known)} scores are known to their end, ${count(table.waiting)} wait.${hidden}`;
   const rows = table.ranges
     .filter(({ scores }) => scores > 0)
     .map(
