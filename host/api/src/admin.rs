@@ -3,6 +3,7 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
+use tracing::Instrument;
 use utoipa::ToSchema;
 
 use super::{
@@ -56,6 +57,11 @@ pub(crate) struct SeveralVersions {
 #[expect(dead_code, reason = "the schema of a body that is taken as it is")]
 pub(crate) struct Component(Vec<u8>);
 
+/// Makes a change of models that has begun also if the client hangs up: one that is stored must be in force.
+async fn to_its_end<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> Result<T, ApiError> {
+    tokio::spawn(change.in_current_span()).await.map_err(|panic| ApiError::internal("rollout", panic))
+}
+
 /// Adds a component to the shelf.
 ///
 /// It is checked, compiled and tested first; the error message says what is wrong with it. Sending the same bytes
@@ -75,7 +81,8 @@ pub(crate) async fn add(
     State(app): State<App>,
     Upload(bytes): Upload,
 ) -> Result<(StatusCode, Json<ReferenceBody>), ApiError> {
-    let model = app.rollout.stage(bytes.into(), by(&caller)).await?;
+    let (rollout, by) = (app.rollout.clone(), by(&caller));
+    let model = to_its_end(async move { rollout.stage(bytes.into(), by).await }).await??;
     Ok((StatusCode::CREATED, Json(model.into())))
 }
 
@@ -106,7 +113,8 @@ pub(crate) async fn champion(
     }
     body.finish()?;
     if let Some(version) = version {
-        app.rollout.set_champion(kind, &version, Move { why, force, ..by(&caller) }).await?;
+        let (rollout, with) = (app.rollout.clone(), Move { why, force, ..by(&caller) });
+        to_its_end(async move { rollout.set_champion(kind, &version, with).await }).await??;
     }
     Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
@@ -130,7 +138,8 @@ pub(crate) async fn roll_back(
 ) -> Result<Json<RolesBody>, ApiError> {
     let why = why(&mut body);
     body.finish()?;
-    app.rollout.roll_back(kind, Move { why, ..by(&caller) }).await?;
+    let (rollout, with) = (app.rollout.clone(), Move { why, ..by(&caller) });
+    to_its_end(async move { rollout.roll_back(kind, with).await }).await??;
     Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
 
@@ -154,7 +163,8 @@ pub(crate) async fn challengers(
     let versions: Vec<ModelVersion> = body.required_list("versions");
     let why = why(&mut body);
     body.finish()?;
-    app.rollout.set_challengers(kind, &versions, Move { why, ..by(&caller) }).await?;
+    let (rollout, with) = (app.rollout.clone(), Move { why, ..by(&caller) });
+    to_its_end(async move { rollout.set_challengers(kind, &versions, with).await }).await??;
     Ok(Json(RolesBody::of(kind, app.rollout.registry())))
 }
 
@@ -171,7 +181,8 @@ pub(crate) async fn remove(
     KindPath(kind): KindPath,
     VersionPath(version): VersionPath,
 ) -> Result<StatusCode, ApiError> {
-    app.rollout.remove(kind, &version, by(&caller)).await?;
+    let (rollout, by) = (app.rollout.clone(), by(&caller));
+    to_its_end(async move { rollout.remove(kind, &version, by).await }).await??;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -155,17 +155,14 @@ mod tests {
             // A whole record gets its line end.
             (ROW, &format!("{ROW}\n")),
         ] {
-            std::fs::write(&file, text).unwrap();
+            fs::write(&file, text).unwrap();
             let known = known(&file).unwrap_or_else(|failure| panic!("{text}: {}", failure.message));
-            assert_eq!(
-                (std::fs::read_to_string(&file).unwrap().as_str(), known.has("0xa1", Some(7))),
-                (left, left != "")
-            );
+            assert_eq!((fs::read_to_string(&file).unwrap().as_str(), known.has("0xa1", Some(7))), (left, left != ""));
         }
         for text in [r#"{"name":"somebody"}"#, r#"{"id":"0xA2"}"#, "a note of one line", "7"] {
-            std::fs::write(&file, text).unwrap();
+            fs::write(&file, text).unwrap();
             assert!(known(&file).is_err_and(|failure| failure.message.contains("is not a features file")), "{text}");
-            assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
         }
     }
 }

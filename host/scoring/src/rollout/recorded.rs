@@ -14,6 +14,8 @@ use assay_store::{Batch, Revision, Store, StoreError};
 #[derive(Clone, PartialEq)]
 pub(super) struct RecordedRoles {
     pub roles: Roles,
+    /// The digests of the versions in `roles`: one that is not loaded at this moment keeps its role.
+    pins: BTreeMap<(ModelKind, ModelVersion), ModelPin>,
     revisions: BTreeMap<ModelKind, Revision>,
 }
 
@@ -21,10 +23,12 @@ impl RecordedRoles {
     /// # Errors
     /// The store's failure.
     pub(super) async fn read(store: &Store) -> Result<Self, StoreError> {
-        let mut recorded = Self { roles: Roles::default(), revisions: BTreeMap::new() };
+        let mut recorded = Self { roles: Roles::default(), pins: BTreeMap::new(), revisions: BTreeMap::new() };
         for kind in ModelKind::ALL {
             let found = store.read(&records::roles(kind)).await?;
-            if let Some(RolesRecord { champion, previous, challengers }) = found.value {
+            if let Some(record) = found.value {
+                recorded.pins.extend(pinned(kind, &record));
+                let RolesRecord { champion, previous, challengers } = record;
                 let versions = |pins: Vec<ModelPin>| pins.into_iter().map(|pin| pin.version).collect();
                 let champion = champion.map(|pin| pin.version);
                 let roles = KindRoles { champion, previous: versions(previous), challengers: versions(challengers) };
@@ -46,21 +50,34 @@ impl RecordedRoles {
         registry: &Registry,
         roles: Roles,
     ) -> Result<(Batch, Self), StoreError> {
-        let mut revisions = self.revisions.clone();
+        let (mut pins, mut revisions) = (self.pins.clone(), self.revisions.clone());
         for kind in ModelKind::ALL {
             let now = roles.of(kind);
             if now != self.roles.of(kind) {
                 let record = RolesRecord {
-                    champion: pins(registry, kind, &now.champion).into_iter().next(),
-                    previous: pins(registry, kind, &now.previous),
-                    challengers: pins(registry, kind, &now.challengers),
+                    champion: self.pins(registry, kind, &now.champion).into_iter().next(),
+                    previous: self.pins(registry, kind, &now.previous),
+                    challengers: self.pins(registry, kind, &now.challengers),
                 };
+                pins.extend(pinned(kind, &record));
                 let key = records::roles(kind);
                 let seen = revisions.insert(kind, Revision::of(&key, &record)?).unwrap_or(Revision::ABSENT);
                 batch = batch.if_unchanged(&key, seen).put(&key, &record)?;
             }
         }
-        Ok((batch, Self { roles, revisions }))
+        Ok((batch, Self { roles, pins, revisions }))
+    }
+
+    /// Versions with the digests of their loaded bytes, or else with the stored ones.
+    fn pins<'a>(
+        &self,
+        registry: &Registry,
+        kind: ModelKind,
+        versions: impl IntoIterator<Item = &'a ModelVersion>,
+    ) -> Vec<ModelPin> {
+        let stored = |version: &ModelVersion| self.pins.get(&(kind, version.clone())).cloned();
+        let pin = |version| pins(registry, kind, [version]).pop().or_else(|| stored(version));
+        versions.into_iter().filter_map(pin).collect()
     }
 }
 
@@ -82,6 +99,13 @@ impl Rollout {
     }
 }
 
+/// The versions of a record, each with its digest.
+fn pinned(kind: ModelKind, record: &RolesRecord) -> impl Iterator<Item = ((ModelKind, ModelVersion), ModelPin)> {
+    let RolesRecord { champion, previous, challengers } = record;
+    let all = champion.iter().chain(previous).chain(challengers);
+    all.map(move |pin| ((kind, pin.version.clone()), pin.clone()))
+}
+
 /// The stored roles, from which a starting server goes on.
 ///
 /// # Errors
@@ -97,4 +121,37 @@ pub(super) fn pins<'a>(
     versions: impl IntoIterator<Item = &'a ModelVersion>,
 ) -> Vec<ModelPin> {
     versions.into_iter().filter_map(|version| Some(registry.version_of(kind, version)?.reference().into())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_domain::Digest;
+    use assay_registry::Settings;
+    use assay_store::config::Store as StoreConfig;
+
+    #[tokio::test]
+    async fn a_version_that_is_not_loaded_keeps_its_role() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&StoreConfig::embedded(folder.path().join("assay.redb"))).await.unwrap();
+        let registry = Registry::open(Settings { watch: false, ..Settings::new(folder.path().join("shelf")) }).unwrap();
+        let pin = |version: &str, byte| ModelPin { version: version.parse().unwrap(), digest: Digest([byte; 32]) };
+        let (kind, champion) = (ModelKind::Credit, pin("1.2", 2));
+        let stored = RolesRecord {
+            champion: Some(champion.clone()),
+            previous: vec![pin("1.0", 0), pin("1.1", 1)],
+            challengers: vec![pin("1.3", 3)],
+        };
+        store.commit(Batch::new().put(&records::roles(kind), &stored).unwrap()).await.unwrap();
+
+        // The shelf is empty at this moment, and the challengers are removed.
+        let recorded = RecordedRoles::read(&store).await.unwrap();
+        let mut roles = recorded.roles.clone();
+        roles.set(kind, KindRoles { challengers: Vec::new(), ..roles.of(kind) });
+        let (batch, after) = recorded.change(Batch::new(), &registry, roles).unwrap();
+        assert!(store.commit(batch).await.unwrap());
+        let kept = RolesRecord { challengers: Vec::new(), ..stored };
+        assert_eq!(store.get(&records::roles(kind)).await.unwrap(), Some(kept));
+        assert_eq!(after.roles.champion(kind), Some(&champion.version));
+    }
 }

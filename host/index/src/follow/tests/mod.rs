@@ -258,6 +258,18 @@ async fn another_endpoint_has_the_logs_that_one_leaves_out() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn real_logs_without_a_receipt_are_kept_unchecked() {
+    let (good, bad, folder) = (node(2_000).await, node(2_000).await, folder());
+    good.set(|chain| chain.pruned = true);
+    bad.set(|chain| (chain.pruned, chain.forgets) = (true, 20));
+    let running = start(&[&good, &bad], folder.path());
+    running.reaches(2_000 - FINALITY).await;
+    let (contents, checked) = running.contents(folder.path()).await;
+    assert_eq!(contents, undisturbed(&good).await);
+    assert!(checked.unchecked > 0 && bad.chain.lock().unwrap().receipts > 0, "{checked:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn blooms_show_logs_that_the_only_endpoint_leaves_out() {
     let (node, folder) = (node(1_000).await, folder());
     let running = start(&[&node], folder.path());

@@ -1,6 +1,9 @@
 //! A mock node: it serves synthetic events of one lending market, with a provider's limits and with faults on demand.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
 
 use alloy::primitives::{Bloom, U256, keccak256};
 use serde_json::{Value, json};
@@ -29,6 +32,8 @@ pub(super) struct Chain {
     /// Log queries that were asked.
     pub queries: usize,
     pub receipts: usize,
+    /// It keeps no receipts.
+    pub pruned: bool,
     /// Logs have the times of their blocks, so only checkpoints are asked for by number.
     pub timed: bool,
     /// Blocks that were asked for by number, and what is done with their count before each answer.
@@ -113,8 +118,10 @@ impl Chain {
                 bloom.accrue(alloy::primitives::BloomInput::Raw(&bytes));
             }
         }
+        let transactions: BTreeSet<String> =
+            self.logs(number).iter().map(|log| log["transactionHash"].as_str().unwrap().to_owned()).collect();
         json!({ "number": format!("{number:#x}"), "hash": self.hash(number), "logsBloom": bloom,
-            "timestamp": time(number) })
+            "timestamp": time(number), "transactions": transactions })
     }
 
     fn logs_of(&mut self, filter: &Value) -> Result<Value, Value> {
@@ -141,6 +148,9 @@ impl Chain {
 
     fn receipt(&mut self, hash: &Value) -> Value {
         self.receipts += 1;
+        if self.pruned {
+            return Value::Null;
+        }
         let block = u64::from_str_radix(&hash.as_str().unwrap()[50..], 16).unwrap();
         let logs: Vec<Value> = self.logs(block).into_iter().filter(|log| log["transactionHash"] == *hash).collect();
         if !logs.is_empty() {
