@@ -157,7 +157,10 @@ mod tests {
         ] {
             fs::write(&file, text).unwrap();
             let known = known(&file).unwrap_or_else(|failure| panic!("{text}: {}", failure.message));
-            assert_eq!((fs::read_to_string(&file).unwrap().as_str(), known.has("0xa1", Some(7))), (left, left != ""));
+            assert_eq!(
+                (fs::read_to_string(&file).unwrap().as_str(), known.has("0xa1", Some(7))),
+                (left, !left.is_empty())
+            );
         }
         for text in [r#"{"name":"somebody"}"#, r#"{"id":"0xA2"}"#, "a note of one line", "7"] {
             fs::write(&file, text).unwrap();
