@@ -5,18 +5,19 @@ use std::sync::Arc;
 
 use alloy::primitives::{Address, B256, Bytes, I256, U256};
 use alloy::sol_types::{SolCall, SolEvent};
-use assay_domain::{ChainSnapshot, Coverage, Protocol, Snapshot};
+use assay_domain::{ChainSnapshot, Coverage, Protocol, Secret, Snapshot};
 use assay_tests::devnet::actors::address as wallet;
 use assay_tests::devnet::receipts::LendingEvents;
+use assay_tests::explorer::{Explorer, Flavour};
 use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
 use assay_tests::lenders::maker::{self, Account, Dog, Kind, Maker, Manager, Vat};
 use assay_tests::lenders::{Log, Small};
-use assay_tests::proxy::{Call, Proxy};
+use assay_tests::proxy::{Call, Proxy, Reply};
 use tokio::sync::OnceCell;
 
 use super::super::lies::topic;
 use super::super::wallets::counted;
-use super::super::{RUNTIME, Reader, one_log};
+use super::super::{PATIENCE, RUNTIME, Reader, one_log};
 use super::{Done, pool, position, read_after};
 
 const ETHER_USD: f64 = 2_000.0;
@@ -271,6 +272,32 @@ fn a_log_that_is_left_out_makes_no_history_wrong_and_complete() {
         let (reader, chain) = (|| world.reader(), &world.chain);
         let world = one_log::World { reader: &reader, url: chain.url(), rpc: &chain.rpc, chain: CHAIN, wallets };
         one_log::none_is_wrong("Maker vaults", world).await;
+    });
+}
+
+#[test]
+fn an_explorer_that_lists_no_log_of_a_vault_leaves_none_out() {
+    with(async |world| {
+        let explorer = Explorer::start(Flavour::Etherscan, CHAIN, world.chain.rpc.clone()).await;
+        let node = Proxy::start(world.chain.url()).await;
+        // So many ranges that an explorer is asked instead.
+        node.rule(|call| match call.span() {
+            Some((from, to)) if to > from => {
+                Reply::Error { code: -32600, message: "query exceeds max block range 1".to_owned() }
+            }
+            _ => Reply::Pass,
+        });
+        let explored = |config: &mut assay::config::Config| {
+            config.chains[0].explorer = Some(Secret::new(&explorer.url));
+            (config.reading.explorer.per_second, config.reading.explorer.timeout) = (0, PATIENCE);
+        };
+        let reader = world.reader().through(&[&node]).with(explored).started().await;
+        reader.read(wallet("nobody")).await;
+        for name in NAMES {
+            let read = reader.read(wallet(name)).await;
+            world.compare(name, &read.chains[0], world.chain.head).await;
+        }
+        assert!(explorer.take().iter().any(|asked| asked.action == "getLogs"), "it was not asked");
     });
 }
 
