@@ -7,7 +7,7 @@ use assay_tests::{
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{devnet, released_on_devnet, run};
+use super::{NOWHERE, devnet, released_on_devnet, run};
 
 const WALLETS: [&str; 5] = ["whale", "borrower", "liquidated", "busy", "empty"];
 
@@ -287,9 +287,8 @@ fn each_address_costs_its_units_all_at_once() {
 fn a_chain_that_is_down_is_left_out_of_sums_and_said_to_have_failed() {
     run(async {
         let devnet = devnet().await;
-        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let more = format!(
-            "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"http://{nobody}\"]\nfinality = 16\nnative = \
+            "[[chains]]\nid = 10\nname = \"Optimism\"\nrpc = [\"{NOWHERE}\"]\nfinality = 16\nnative = \
              {{ symbol = \"ETH\" }}\n\
              [[chains.markets]]\nprotocol = \"lenderA_v3\"\naddress = \
              \"0x794a61358D6845594F94dc1DB02A252b5b4814aD\"\nfrom_block = 1\n\

@@ -9,7 +9,7 @@ use assay_tests::{
 };
 use serde_json::{Value, json};
 
-use super::{configured, devnet, reputation::ended, run};
+use super::{NOWHERE, configured, devnet, reputation::ended, run};
 
 sol! {
     function getUserReserveData(address asset, address user) external;
@@ -19,8 +19,7 @@ const NOBODY: &str = "0x00000000000000000000000000000000000beef0";
 
 /// A chain without markets whose endpoint refuses connections.
 pub(super) fn gone() -> String {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    optimism(&format!("http://{nobody}"))
+    optimism(NOWHERE)
 }
 
 /// A chain without markets.

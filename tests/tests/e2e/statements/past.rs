@@ -9,6 +9,7 @@ use assay_tests::{
 use serde_json::{Value, json};
 
 use super::{ATTESTER, Filed, PREDEPLOY, configured, devnet, run, signing};
+use crate::NOWHERE;
 
 const DAY: u64 = 86_400;
 
@@ -130,8 +131,7 @@ fn a_history_says_what_it_cannot_read_and_refuses_what_it_cannot_answer() {
         let config = configured(&plugins(), "").await;
         // The endpoint of the second chain is gone.
         let base = devnet().await.chains().into_iter().find(|chain| chain.id == BASE).expect("it runs");
-        let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let service = Service::start(&config.replace(base.url(), &format!("http://{nobody}")));
+        let service = Service::start(&config.replace(base.url(), NOWHERE));
         let wallet = devnet().await.wallet("borrower").address.to_string();
         let to = chrono::Utc::now().timestamp().unsigned_abs() - 40 * DAY;
         let found = history(&service, &wallet, &format!("from={to}&to={to}")).await;
