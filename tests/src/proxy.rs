@@ -94,7 +94,7 @@ struct Shared {
     asked: Mutex<Vec<Call>>,
     requests: AtomicU64,
     gate: Gate,
-    /// Held by the one call that the node answers, if it gets one at a time.
+    /// Held while the node answers a call, if it gets one call at a time.
     turn: Option<tokio::sync::Mutex<()>>,
 }
 
@@ -105,7 +105,7 @@ impl Proxy {
         Self::start_with(upstream, None).await
     }
 
-    /// One that forwards one call at a time, those of a batch too.
+    /// Like [`start`](Self::start), but forwards one call at a time, also those of a batch.
     ///
     /// # Panics
     /// When no port can be bound.

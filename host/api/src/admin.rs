@@ -57,7 +57,7 @@ pub(crate) struct SeveralVersions {
 #[expect(dead_code, reason = "the schema of a body that is taken as it is")]
 pub(crate) struct Component(Vec<u8>);
 
-/// Makes a change of models that has begun also if the client hangs up: one that is stored must be in force.
+/// Completes a change of models even if the client disconnects: a change that is stored must also take effect.
 async fn to_its_end<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> Result<T, ApiError> {
     tokio::spawn(change.in_current_span()).await.map_err(|panic| ApiError::internal("rollout", panic))
 }

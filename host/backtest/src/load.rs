@@ -57,7 +57,7 @@ pub fn load(names: &[String], shelf: &Path, limits: &Limits) -> Result<Vec<Loade
     Ok(loaded)
 }
 
-/// Adds the digest to the names of different models of the same version.
+/// Adds the digest to the names of different models that have the same version.
 fn tell_apart(loaded: &mut [Loaded]) {
     let names: Vec<_> = loaded.iter().map(|of| (of.identity.name.clone(), of.identity.digest)).collect();
     for Loaded { identity: Identity { name, digest, .. }, .. } in loaded {

@@ -65,7 +65,7 @@ impl Server {
             None => configured()?,
         };
         let mut client = reqwest::Client::builder().timeout(TIMEOUT);
-        // A proxy has no way to this machine, and would see the key.
+        // A proxy cannot reach this machine, and would see the key.
         if self.server.as_deref().is_none_or(is_here) {
             client = client.no_proxy();
         }

@@ -148,8 +148,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Compares and counts the events through block `through`. After a fault the ledger is as it was: a state of which
-    /// the events are not counted would hide them from the next read.
+    /// Compares and counts the events through block `through`. After a fault the ledger is unchanged: if the
+    /// compared state were saved ahead of the counted events, the next read would miss them.
     async fn follow_and_count(&mut self, mut found: Extract, through: u64) -> Result<(), Fault> {
         let before: Vec<_> = self.ledger.entries.iter().map(|entry| (entry.followed, entry.unexplained)).collect();
         self.follow(&mut found, through).await?;

@@ -15,8 +15,6 @@ use assay_evm::{
     logs::{Chunk, Receipt, Stop, chunk},
 };
 
-/// Receipts per request. The receipt of a transaction that fills a block with logs has about eight megabytes.
-pub(super) const AT_ONCE: usize = 20;
 /// Maximum receipts per span. A span with more is read in parts, with checkpoints between them.
 const MOST: usize = 500;
 /// Concurrent requests per span.
@@ -88,7 +86,7 @@ impl Reader {
         metrics::counter!("assay_receipts_total", "chain" => self.chain.to_string()).increment(wanted.len() as u64);
         let mut wanted = wanted.into_iter();
         let parts = std::iter::from_fn(|| {
-            Some(wanted.by_ref().take(AT_ONCE).collect::<Vec<_>>()).filter(|part| !part.is_empty())
+            Some(wanted.by_ref().take(Receipt::AT_ONCE).collect::<Vec<_>>()).filter(|part| !part.is_empty())
         });
         let read = stream::iter(parts).map(|part| self.some_receipts(plan, part)).buffered(CONCURRENCY);
         Ok(read.try_collect::<Vec<_>>().await?.concat())

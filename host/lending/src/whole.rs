@@ -16,7 +16,7 @@ use crate::{
     named::Named,
     plan::Plan,
     reader::Reader,
-    receipts::{AT_ONCE, CONCURRENCY, unhinted},
+    receipts::{CONCURRENCY, unhinted},
     records::Settled,
 };
 use assay_domain::B256;
@@ -44,7 +44,7 @@ impl Reader {
         let is_first = !plan.is_tail && doubted.is_empty() && records.iter().all(Option::is_none);
         let from = Ledger::new(&self.markets, records).planned(&self.markets, &plan.hints).start();
         let span = settled_to.map(|to| Span { from, to: to.number }).filter(|span| is_first && span.from <= span.to);
-        // The source lists logs that name the wallet; others name only a vault of it.
+        // The source lists only logs that name the wallet. Some logs name only its vault.
         if plan.hints.iter().flatten().flatten().any(Hint::is_alias) {
             return first;
         }
@@ -53,7 +53,7 @@ impl Reader {
         if ranges < RANGES {
             return first;
         }
-        let most = usize::try_from(ranges).unwrap_or(usize::MAX).saturating_mul(plan.queries.len() * AT_ONCE);
+        let most = usize::try_from(ranges).unwrap_or(usize::MAX).saturating_mul(plan.queries.len() * Receipt::AT_ONCE);
         let named = timeout(PATIENCE, source.transactions(plan.wallet, &plan.queries, span)).await.ok().flatten();
         let Some(named) = named.filter(|named| named.transactions.len() <= most && span.contains(named.through)) else {
             return first;
@@ -71,7 +71,7 @@ impl Reader {
     async fn found(&self, plan: &Plan, named: Named, from: u64) -> Result<Chunk<Found>, Fault> {
         let (span, through) = (Span { from, to: named.through }, Some(named.through));
         let transactions: Vec<B256> = named.transactions.into_iter().collect();
-        let parts = transactions.chunks(AT_ONCE).map(<[B256]>::to_vec);
+        let parts = transactions.chunks(Receipt::AT_ONCE).map(<[B256]>::to_vec);
         let logs = stream::iter(parts).map(|part| self.logs_of(plan, part, span)).buffered(CONCURRENCY);
         let logs = logs.try_collect::<Vec<_>>().await?.concat();
         let receipts = self.receipts(plan, &logs).await?;

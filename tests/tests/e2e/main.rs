@@ -65,11 +65,10 @@ fn run(test: impl Future<Output = ()>) {
     RUNTIME.block_on(test);
 }
 
-/// Where nobody listens: no test asks for a port that only the system hands out. A free port may be another test's a
-/// moment later.
+/// An address where nobody listens. No test gets this port; a free port could belong to another test a moment later.
 const NOWHERE: &str = "http://127.0.0.1:1";
 
-/// Waits for the next hour of the clock if this one is about to end. Budgets of reverted gas are those of an hour.
+/// Waits for the next hour if this one is about to end. The budget of reverted gas begins anew with each hour.
 async fn early_in_the_hour() {
     let now = std::time::UNIX_EPOCH.elapsed().expect("a clock after 1970").as_secs();
     let left = 3_600 - now % 3_600;

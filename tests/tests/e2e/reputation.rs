@@ -91,4 +91,17 @@ pub(super) fn check(world: &World, held: &[Held], status: &Value, tags: &[&str])
     }
 }
 
+/// The fields of the status of a submission.
+pub(super) const STATUS: [&str; 9] = [
+    "agent_id",
+    "created_at",
+    "error",
+    "feedback_uri",
+    "scores",
+    "status",
+    "submission_id",
+    "transactions",
+    "updated_at",
+];
+
 pub(super) const ALL: [&str; 3] = ["creditScore", "sybilRisk", "identityCount"];

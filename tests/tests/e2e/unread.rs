@@ -83,10 +83,13 @@ fn a_chain_that_could_not_be_read_says_why() {
         let whale = devnet().await.wallet("whale").address;
         let asks_head = |call: &Call| call.method == "eth_getBlockByNumber";
         for (reply, why) in [
-            (Reply::Status(401, None), "the endpoints deny access; correct the URLs or credentials in chains.rpc"),
-            (Reply::Status(429, None), "the endpoints limit the rate of requests; try again later"),
-            (Reply::Result(json!(7)), "the endpoints' answers cannot be read; try again later"),
-            (Reply::Pass, "the endpoints serve another chain; correct chains.rpc"),
+            (
+                Reply::Status(401, None),
+                "the last endpoint asked denies access; correct its URL or credential in chains.rpc",
+            ),
+            (Reply::Status(429, None), "the last endpoint asked limits the rate of requests; try again later"),
+            (Reply::Result(json!(7)), "the answer of the last endpoint asked cannot be read; try again later"),
+            (Reply::Pass, "the last endpoint asked serves another chain; correct chains.rpc"),
         ] {
             let proxy = Proxy::start(devnet().await.ethereum.url()).await;
             let passes = matches!(reply, Reply::Pass);

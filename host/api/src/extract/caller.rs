@@ -58,8 +58,8 @@ impl Caller {
         Ok(app.access.used(&self.caller).await.map_err(AccessError::from)?)
     }
 
-    /// Records the cost of a call whose units were taken together with its work. The work is done, so the units that
-    /// are left are not named where the store fails.
+    /// Records the cost of a call whose units were charged together with its work. If the store cannot be read, the
+    /// units left are omitted, because the work is already done.
     pub(crate) async fn charged(&self, app: &App) {
         let used = app.access.used(&self.caller).await.unwrap_or_else(|error| {
             tracing::warn!(key = self.name(), %error, "the units left after a submission were not read");

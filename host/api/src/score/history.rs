@@ -44,7 +44,7 @@ pub(crate) async fn history(
     let known = if app.history.is_paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)? {
         known().await?
     } else {
-        // If this is not recorded, the units are given back, for the next request pays again.
+        // If the payment cannot be recorded, the units are given back, because the next request pays again.
         let recorded = async {
             let known = known().await?;
             app.history.paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)?;

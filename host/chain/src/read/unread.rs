@@ -11,22 +11,23 @@ pub(super) fn coverage(unread: &[Unread]) -> Coverage {
     if unread.iter().any(|unread| unread.part.is_scored()) { Coverage::Partial } else { Coverage::Complete }
 }
 
-/// Everything, because of `fault`, which all endpoints of the chain have in the end. The reason names none of them.
+/// Everything, because of `fault`, the answer of the endpoint that was asked last. The others failed too, perhaps for
+/// other reasons. The reason names no endpoint.
 pub(super) fn failed(fault: &Fault) -> Unread {
     let reason = match fault {
         Fault::Unreachable(_) | Fault::TimedOut(_) => return Unread::chain(),
-        Fault::Denied(_) => "the endpoints deny access; correct the URLs or credentials in chains.rpc",
-        Fault::WrongChain { .. } => "the endpoints serve another chain; correct chains.rpc",
+        Fault::Denied(_) => "the last endpoint asked denies access; correct its URL or credential in chains.rpc",
+        Fault::WrongChain { .. } => "the last endpoint asked serves another chain; correct chains.rpc",
         Fault::RateLimited { .. } | Fault::TooManyCalls { .. } => {
-            "the endpoints limit the rate of requests; try again later"
+            "the last endpoint asked limits the rate of requests; try again later"
         }
-        Fault::NoReceipt => "the endpoints do not keep the receipts of old blocks",
-        Fault::NoState => "the endpoints do not keep the state of that block; an archive node does",
-        Fault::UnknownBlock => "the endpoints do not know the block that the chain was read at; try again later",
+        Fault::NoReceipt => "the last endpoint asked does not keep the receipts of old blocks",
+        Fault::NoState => "the last endpoint asked does not keep the state of that block; an archive node does",
+        Fault::UnknownBlock => "the last endpoint asked does not know the block; try again later",
         Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::Unscoped | Fault::Refused { .. } => {
-            "the endpoints refuse what was asked; the log says why"
+            "the last endpoint asked refused the request; the log says why"
         }
-        Fault::Malformed(_) => "the endpoints' answers cannot be read; try again later",
+        Fault::Malformed(_) => "the answer of the last endpoint asked cannot be read; try again later",
     };
     Unread::new(Part::Chain, reason)
 }

@@ -40,7 +40,7 @@ pub(super) fn listed(file: &Path) -> Result<Vec<String>, Failure> {
     Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-/// The rows of a file of lines. If an interruption left a part of a line at its end, that is cut off.
+/// The rows of a file of lines. A partial last line, left by an interrupted export, is cut off.
 pub(super) fn known(file: &Path) -> Result<Known, Failure> {
     let cannot = |error: io::Error| Failure::cannot(format!("{}: {error}", file.display()));
     let opened = match fs::OpenOptions::new().read(true).write(true).open(file) {
@@ -65,7 +65,7 @@ pub(super) fn known(file: &Path) -> Result<Known, Failure> {
                     return Ok(known);
                 }
             }
-            // A part of a line is no JSON, and begins as the lines of an export do.
+            // A partial line is no valid JSON.
             Err(_) if !has_end && is_part(&line, whole > 0) => {
                 opened.set_len(whole).map_err(cannot)?;
                 return Ok(known);
@@ -83,7 +83,7 @@ pub(super) fn known(file: &Path) -> Result<Known, Failure> {
     }
 }
 
-/// Whether `text` is a part of a line that an export wrote: of the first line only if it begins as those do.
+/// Whether `text` is a partial line of an export. A partial first line must begin as those lines do.
 fn is_part(text: &[u8], after_records: bool) -> bool {
     const BEGIN: &[u8] = b"{\"id\":";
     let begins = text.starts_with(BEGIN) || BEGIN.starts_with(text);

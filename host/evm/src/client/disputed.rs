@@ -8,12 +8,10 @@ use serde::Deserialize;
 use super::Client;
 use crate::{
     fault::Fault,
+    logs::Receipt,
     request::{Ask, ask_block},
 };
 use assay_domain::B256;
-
-/// Receipts or blocks in one request.
-const AT_ONCE: usize = 20;
 
 /// The part of a block that says which transactions it has.
 #[derive(Deserialize)]
@@ -23,16 +21,16 @@ struct BlockAnswer {
 
 impl Client {
     /// The logs of `transactions`, given with their blocks, from the first of this client and `others` that has the
-    /// receipt. A transaction without a receipt whose block does not have it was invented, and has no logs.
+    /// receipt. A transaction that has no receipt and is not in its block does not exist, and has no logs.
     ///
     /// # Errors
-    /// [`Fault::NoReceipt`] if no endpoint has the receipt of a transaction that is in its block: nodes keep receipts
-    /// of recent blocks only. Other faults if an endpoint does not answer.
+    /// [`Fault::NoReceipt`] if no endpoint has the receipt of a transaction that is in its block: many nodes
+    /// keep only recent receipts. Other faults if an endpoint does not answer.
     pub async fn disputed_logs(&self, transactions: &BTreeMap<B256, u64>, others: &[&Self]) -> Result<Vec<Log>, Fault> {
         let (mut found, mut missing) = (Vec::new(), transactions.keys().copied().collect::<Vec<_>>());
         for client in [self].into_iter().chain(others.iter().copied()) {
             let mut still = Vec::new();
-            for part in missing.chunks(AT_ONCE) {
+            for part in missing.chunks(Receipt::AT_ONCE) {
                 for (transaction, receipt) in part.iter().zip(client.receipts(part).await?) {
                     match receipt {
                         Some(receipt) => found.extend(receipt.logs),
@@ -44,7 +42,7 @@ impl Client {
         }
         let blocks: BTreeSet<u64> = missing.iter().filter_map(|hash| transactions.get(hash)).copied().collect();
         let blocks: Vec<u64> = blocks.into_iter().collect();
-        for part in blocks.chunks(AT_ONCE) {
+        for part in blocks.chunks(Receipt::AT_ONCE) {
             let asks: Vec<Ask> = part.iter().copied().map(ask_block).collect();
             for answer in self.batch(asks).await? {
                 let block: Option<BlockAnswer> =

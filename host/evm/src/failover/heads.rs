@@ -82,8 +82,8 @@ impl Heads {
         self.trust(&self.state(), head, now()) == Trust::Believed
     }
 
-    /// Records the head of the endpoint at `index`. A block ahead of the clock is never the newest one, or all others
-    /// would count as behind.
+    /// Records the head of the endpoint at `index`. A block ahead of the clock by more than the bound is never the
+    /// newest one, or all others would count as behind.
     fn saw(&self, index: usize, head: Block, now: u64) {
         let mut state = self.state();
         self.see(&mut state, head, now);
@@ -103,7 +103,7 @@ impl Heads {
         let Some(max_age) = self.max_age.map(|age| age.as_secs()) else { return Trust::Believed };
         match state.newest {
             _ if head.time > now.saturating_add(max_age) => Trust::Ahead,
-            // A newest block that is ahead of the clock, by less than the bound, counts as one of now.
+            // A newest block slightly ahead of the clock is treated as one of this moment.
             Some(newest) if head.time.saturating_add(max_age / 3) < newest.time.min(now) => Trust::Behind(newest),
             _ => Trust::Believed,
         }

@@ -28,6 +28,9 @@ struct Answer {
 }
 
 impl Receipt {
+    /// Receipts in one request. That of a transaction that fills a block with logs has about eight megabytes.
+    pub const AT_ONCE: usize = 20;
+
     /// The request for the receipt of `transaction`.
     pub fn ask(transaction: B256) -> Ask {
         ("eth_getTransactionReceipt", json!([transaction]))

@@ -54,7 +54,7 @@ struct Pending {
     wallets: Vec<assay_lending::WalletEntries>,
     logs: usize,
     ranges: usize,
-    /// Their blocks. After a failed append, these do not follow the end of the index.
+    /// The blocks of these logs. After a failed append, they do not continue where the index ends.
     blocks: Option<Span>,
     check: Option<Check>,
 }

@@ -87,7 +87,7 @@ impl Outbox {
         &self.rules
     }
 
-    /// Looks at the chain for all `slots`. Those of an account that was configured before take none of the nonces.
+    /// Looks at the chain for all `slots`. Those of a previously configured account use none of this account's nonces.
     ///
     /// # Errors
     /// [`SenderError::Chain`].

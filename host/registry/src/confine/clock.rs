@@ -27,8 +27,8 @@ pub(crate) fn processor_time() -> Option<Duration> {
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// Measures the processor time that this thread has used, so that a busy machine is not held against a model. If the
-/// system does not report it, measures time.
+/// Measures the processor time that this thread uses, so that a busy machine does not count against a model. Where the
+/// system does not report it, measures elapsed time.
 pub(crate) struct Used {
     began: Instant,
     processor: Option<Duration>,

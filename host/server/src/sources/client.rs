@@ -175,7 +175,7 @@ impl Client {
         answer: &Response,
         request: RequestBuilder,
     ) -> Result<RequestBuilder, SourceError> {
-        // A password never goes out in the clear, but to a registry that is named with `http:`.
+        // A password is sent without TLS only to a registry whose own URL begins with `http:`.
         let is_safe = |url: &Url| url.scheme() == "https" || place.root().starts_with("http:");
         let challenge = answer.headers().get(header::WWW_AUTHENTICATE).and_then(|value| value.to_str().ok());
         let (scheme, parameters) = challenge.and_then(|value| value.split_once(' ')).ok_or(SourceError::Denied)?;

@@ -82,7 +82,7 @@ pub(crate) fn restore(backup: &Path, path: &Path, aside: PathBuf) -> Result<Opti
     let outcome = outcome.and_then(|()| {
         let stood = path.exists();
         if stood {
-            // There is a store at `path` at every moment: a server that starts without one makes an empty one.
+            // `path` always holds a store: a server that started without one would create an empty one.
             fs::hard_link(path, &aside).map_err(|error| unusable(&aside, error))?;
         }
         acknowledged::forget(path).and_then(|()| settle(&draft, path)).map_err(|error| unusable(path, error))?;

@@ -22,7 +22,7 @@ mod queue;
 pub mod records;
 mod request;
 #[cfg(test)]
-mod sample;
+pub(crate) mod sample;
 mod step;
 mod submit;
 mod worker;

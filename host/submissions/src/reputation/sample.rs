@@ -75,7 +75,7 @@ pub fn scores() -> ScoresRecord {
     }
 }
 
-/// A payment that has arrived and bought nothing yet, for no request.
+/// A payment that has arrived and has not bought anything yet.
 pub fn paid() -> PaymentRecord {
     let (from, nonce) = (Address::with_last_byte(0xe1), B256::repeat_byte(1));
     let authorization = Authorization {

@@ -104,10 +104,10 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use alloy::primitives::{Bytes, U256};
+    use alloy::primitives::U256;
 
     use super::*;
-    use crate::x402::records::PaymentState;
+    use crate::{reputation::sample, x402::records::PaymentState};
     use assay_domain::{Authorization, B256, time_from_unix};
 
     fn payment(payer: u8, number: u64) -> PaymentRecord {
@@ -123,22 +123,11 @@ mod tests {
         PaymentRecord {
             id: PaymentId { chain: 1, asset: Address::ZERO, from: authorization.from, nonce: authorization.nonce },
             authorization,
-            signature: Bytes::new(),
-            request: B256::ZERO,
-            purchase: None,
             claimed_at: at,
             updated_at: at,
-            start: None,
-            state: PaymentState::Open,
-            slot: None,
-            most_gas: None,
-            by_contract: false,
-            unproven: false,
-            reverted: false,
-            order: None,
-            attempts: 0,
             next_at: at,
-            trouble: None,
+            state: PaymentState::Open,
+            ..sample::paid()
         }
     }
 

@@ -4,7 +4,7 @@ use alloy::primitives::keccak256;
 use assay_tests::{reputation::World, service::Service};
 use serde_json::{Value, json};
 
-use super::{ALL, check, confirmed, subject};
+use super::{ALL, STATUS, check, confirmed, subject};
 use crate::run;
 
 const METERED: &str = "assay_reputation_metered";
@@ -66,18 +66,7 @@ fn a_submission_is_accepted_scored_documented_and_confirmed_on_both_paths() {
             assert!(if tags.is_none() { estimate == 45 } else { (1..45).contains(&estimate) }, "{estimate}");
 
             let status = confirmed(&api, &format!("{status_path}/{id}")).await;
-            let all = [
-                "agent_id",
-                "created_at",
-                "error",
-                "feedback_uri",
-                "scores",
-                "status",
-                "submission_id",
-                "transactions",
-                "updated_at",
-            ];
-            assert_eq!(fields(&status), all);
+            assert_eq!(fields(&status), STATUS);
             assert_eq!(fields(&status["scores"]), ["credit_score", "identity_count", "sybil_score"]);
             assert_eq!(fields(&status["transactions"][0]), ["block_number", "gas_used", "tag1", "transaction_hash"]);
             assert!((300..=1000).contains(&status["scores"]["credit_score"].as_u64().expect("a score")));

@@ -4,6 +4,7 @@ use assay_tests::service::{Caller, Service, plugins, sandbox_config};
 use serde_json::{Value, json};
 
 use super::{ONE, VITALIK, keys};
+use crate::reputation::STATUS;
 
 #[tokio::test]
 async fn sandbox_mode_answers_the_production_paths_from_the_generator() {
@@ -48,7 +49,7 @@ async fn sandbox_mode_answers_the_agent_routes_the_same_each_time() {
     let list = api.get("/api/v2/agents?limit=100").await.ok();
     assert_eq!(keys(&list), ["agents", "limit", "page", "total"]);
     let agents = list["agents"].as_array().unwrap();
-    // Some agents were burned, and some documents are unavailable.
+    // Some agents have been burned, and some documents cannot be fetched.
     assert!(list["total"].as_u64().unwrap() > 100 && agents.len() < 100);
     assert!(
         agents.iter().any(|agent| agent["metadata"].is_null())
@@ -83,20 +84,7 @@ async fn followed(api: &Caller, status_url: &str) -> (Vec<String>, Value) {
         let answer = api.get(status_url).await;
         assert_eq!(answer.headers["x-assay-sandbox"], "true");
         let body = answer.ok();
-        assert_eq!(
-            keys(&body),
-            [
-                "agent_id",
-                "created_at",
-                "error",
-                "feedback_uri",
-                "scores",
-                "status",
-                "submission_id",
-                "transactions",
-                "updated_at"
-            ]
-        );
+        assert_eq!(keys(&body), STATUS);
         let status = body["status"].as_str().unwrap().to_owned();
         // Each field appears from its state on, as in production.
         let known = ["pending", "scoring", "uploading", "submitting", "confirmed", "failed"]

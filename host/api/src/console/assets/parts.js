@@ -9,8 +9,8 @@ export function announce(text) {
 }
 
 /**
- * The title of a view takes the focus when the view appears, so that a screen reader begins there. It takes it before
- * the view is painted: later, it would take it from a field that the reader of the page has already chosen.
+ * The title of a view takes the focus when the view appears, so that a screen reader begins there. It does so
+ * before the view is painted; later, it would take the focus from a field that the user has already chosen.
  */
 export function Title({ children, text }) {
   const heading = useRef(null);

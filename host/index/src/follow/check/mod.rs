@@ -10,12 +10,9 @@ use super::indexer::Indexer;
 use crate::Check;
 use assay_evm::{
     Client, Fault, Span,
-    logs::{answers, differing, in_parts},
+    logs::{Receipt, answers, differing, in_parts},
 };
 use assay_lending::Scan;
-
-/// Receipts in one request, of which the budget is spent.
-const AT_ONCE: usize = 20;
 
 impl Indexer {
     /// `logs`, the endpoint's answer for `span`, with the logs that it leaves out. `follows` if the span is a few new
@@ -85,7 +82,7 @@ impl Indexer {
             "two answers for the same logs differ; the receipts of the transactions decide"
         );
         logs.retain(|log| !log.transaction_hash.is_some_and(|hash| differing.contains_key(&hash)));
-        self.budget.spend(differing.len().div_ceil(AT_ONCE)).await;
+        self.budget.spend(differing.len().div_ceil(Receipt::AT_ONCE)).await;
         let receipts = self.client.disputed_logs(&differing, others).await?;
         let asked = |log: &Log| scan.queries().iter().any(|query| answers(log, query, span));
         logs.extend(receipts.into_iter().filter(asked));
