@@ -154,8 +154,8 @@ impl Anvil {
 
     /// A copy of the chain at `upstream` that ends with `block`. Blocks until it listens.
     ///
-    /// Send it one call at a time: a call that asks the upstream holds a lock, other calls block a thread of the runtime
-    /// while they wait for it, and with two threads none may be left to receive the upstream's answer.
+    /// Send it one call at a time: a call that asks the upstream holds a lock, other calls block a thread of the
+    /// runtime while they wait for it, and with two threads none may be left to receive the upstream's answer.
     ///
     /// # Errors
     /// As [`start`](Self::start).
