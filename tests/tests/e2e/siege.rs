@@ -226,8 +226,8 @@ fn accounts_that_are_emptied_cost_what_an_hour_may_cost_and_hold_up_nobody() {
         let (gas, count) = reverted(&till.world).await;
         println!(
             "emptied accounts in {:?}: {payers} of them paid before, the operator spends {gas} gas in {count} reverted \
-             transactions; refused {refusals:?}; an honest paid submission takes {undisturbed:.1} s undisturbed and {meanwhile:.1} s \
-             meanwhile",
+             transactions; refused {refusals:?}; an honest paid submission takes {undisturbed:.1} s undisturbed and \
+             {meanwhile:.1} s meanwhile",
             length()
         );
         // An account that has paid once has the limit of a payer, beside that of the hour.
