@@ -8,7 +8,7 @@ use alloy::{
     transports::TransportError,
 };
 
-use crate::{fault::Fault, span::Span};
+use crate::{call::revert_data, fault::Fault, span::Span};
 
 /// Phrases after which a provider states the widest span that it answers.
 const WIDTH_AFTER: &[&str] = &[
@@ -84,6 +84,10 @@ const UNKNOWN_BLOCK: &[&str] =
 impl Fault {
     /// The fault that a JSON-RPC error means.
     pub fn from_payload(error: &ErrorPayload) -> Self {
+        // The contract chose the words of a revert.
+        if error.code == 3 || error.message.starts_with("execution reverted") || revert_data(error).is_some() {
+            return Self::Refused { code: 3, message: short(&error.message) };
+        }
         let data = error.data.as_ref().map(|data| data.get()).unwrap_or_default();
         classify(error.code, &error.message, data)
     }

@@ -51,7 +51,7 @@ impl Client {
         async move { client.shared_batch(asks).await.map(Arc::from) }.boxed().shared()
     }
 
-    async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {
+    pub(super) async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {
         if let [(method, params)] = asks {
             return match self.rpc.request::<_, Value>(*method, params.clone()).await.map_err(Fault::from) {
                 Err(fault) if fault.is_for_next_endpoint() => Err(fault),
