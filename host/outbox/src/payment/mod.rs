@@ -171,8 +171,8 @@ impl Asset {
     ) -> Result<bool, PaymentError> {
         let head = self.client.head().await?;
         let call = isValidSignatureCall { hash, signature: signature.clone() };
-        let answers = self.client.calls(&[Call::new(account, &call)], head.hash).await?;
-        let magic = returned::<isValidSignatureCall>(answers.first());
+        let answer = self.client.stranger_attempt(account, &call.abi_encode().into(), head.hash).await?;
+        let magic = returned::<isValidSignatureCall>(Some(&answer.ok()));
         Ok(magic.is_some_and(|magic| magic.0 == isValidSignatureCall::SELECTOR))
     }
 
