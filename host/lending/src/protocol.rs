@@ -19,7 +19,7 @@ use crate::{
 };
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
-use assay_evm::{Block, Call, Client, Fault, Span};
+use assay_evm::{Block, Call, Client, Fault, Span, client::Bounds};
 
 /// A log that a market emits about a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -199,6 +199,12 @@ pub type MarketTerms = Arc<dyn LendingTerms>;
 pub trait LendingTerms: Debug + Send + Sync {
     /// The calls that return a wallet's position.
     fn calls(&self, wallet: Address) -> Vec<Call>;
+
+    /// The limits of these calls, if anybody may choose the contracts; `None` if the configuration or a market's
+    /// governance does.
+    fn bounds(&self) -> Option<Bounds> {
+        None
+    }
 
     /// The position in the answers to [`calls`](Self::calls). `quote_usd` is the price of
     /// [`quoted_in`](Self::quoted_in). `None` if a balance, or a price that matters, is missing: part of a position is

@@ -2,6 +2,7 @@
 
 mod activity;
 mod batches;
+mod bystanders;
 mod explorer;
 mod faults;
 mod heads;
@@ -10,6 +11,7 @@ mod history;
 mod index;
 mod lenders;
 mod lies;
+mod names;
 mod one_log;
 mod pace;
 mod positions;

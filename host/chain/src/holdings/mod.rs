@@ -2,7 +2,6 @@
 //! the listed tokens that the chain says it still holds.
 
 mod account;
-mod call_by_call;
 mod found;
 mod label;
 mod pair;

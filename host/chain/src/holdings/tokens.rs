@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use alloy::{primitives::Bytes, sol};
 
-use super::{call_by_call, label};
+use super::label;
 use assay_domain::{Address, B256, ChainId, U256};
 use assay_evm::{
     call::{Call, returned},
-    client::Client,
+    client::{Bounds, Client},
     fault::Fault,
 };
 use assay_store::{Batch, Family, Key, Store};
@@ -44,14 +44,17 @@ fn key(chain: ChainId, contract: Address) -> Key<TokenRecord> {
     Family::spread("token/").key(format_args!("{chain}/{contract:#x}"))
 }
 
-/// The records of `contracts`, and whether all could be read.
+/// The records of `contracts`.
+///
+/// # Errors
+/// [`Fault`] if the endpoint did not answer.
 pub(super) async fn records(
     client: &Client,
     store: &Store,
     chain: ChainId,
     contracts: &[Address],
     at: B256,
-) -> Result<(BTreeMap<Address, TokenRecord>, bool), Fault> {
+) -> Result<BTreeMap<Address, TokenRecord>, Fault> {
     let keys: Vec<_> = contracts.iter().map(|contract| key(chain, *contract)).collect();
     // If the store cannot be read, the contracts are asked again.
     let stored = store.get_many(&keys).await.unwrap_or_default();
@@ -59,18 +62,14 @@ pub(super) async fn records(
         contracts.iter().zip(stored).filter_map(|(contract, record)| Some((*contract, record?))).collect();
     let unknown: Vec<_> = contracts.iter().filter(|contract| !records.contains_key(*contract)).copied().collect();
     if unknown.is_empty() {
-        return Ok((records, true));
+        return Ok(records);
     }
-    let calls: Vec<_> = unknown.iter().flat_map(|contract| questions(*contract)).collect();
-    let answers = call_by_call::alone(client, &calls, at).await?;
-    let (mut batch, mut complete) = (Ok(Batch::new()), true);
+    let calls = unknown.iter().flat_map(|contract| questions(*contract));
+    let calls: Vec<_> = calls.map(|call| (call, Bounds::CONSTANT)).collect();
+    let answers = client.stranger_calls(&calls, at).await?;
+    let mut batch = Ok(Batch::new());
     for (contract, answers) in unknown.iter().zip(answers.chunks(QUESTIONS)) {
-        let answered: Option<Vec<_>> = answers.iter().map(|answer| answer.as_ref().ok().cloned()).collect();
-        let Some(answered) = answered else {
-            complete = false;
-            continue;
-        };
-        let record = record(&answered);
+        let record = record(answers);
         batch = batch.and_then(|batch| batch.put(&key(chain, *contract), &record));
         records.insert(*contract, record);
     }
@@ -81,7 +80,7 @@ pub(super) async fn records(
     if let Err(error) = saved {
         tracing::error!(chain, %error, "records of token contracts cannot be stored");
     }
-    Ok((records, complete))
+    Ok(records)
 }
 
 fn questions(contract: Address) -> [Call; QUESTIONS] {

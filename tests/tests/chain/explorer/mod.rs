@@ -7,6 +7,7 @@ mod faults;
 mod holdings;
 mod logs;
 mod long;
+mod strangers;
 
 use std::time::Duration;
 
