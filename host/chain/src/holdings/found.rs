@@ -8,6 +8,7 @@ use alloy::{primitives::Bytes, sol};
 use super::{
     call_by_call, label,
     pair::{self, Pair},
+    receipts::Receipts,
     tokens::{self, TokenRecord},
 };
 use crate::{
@@ -20,6 +21,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
+use assay_lending::AllTerms;
 use assay_store::Store;
 
 sol! {
@@ -35,7 +37,6 @@ pub(crate) struct Finder {
     chain: ChainConfig,
     /// Tokens that are counted as something else: configured tokens, and markets that are tokens themselves.
     excluded: BTreeSet<Address>,
-    markets: BTreeSet<Address>,
 }
 
 /// The tokens that were found, without prices.
@@ -51,17 +52,27 @@ pub(crate) struct Found {
 
 impl Finder {
     pub(crate) fn new(client: Client, store: Store, chain: &ChainConfig) -> Self {
-        let markets: BTreeSet<_> = chain.markets.iter().map(|market| market.address).collect();
-        let excluded = chain.tokens.iter().map(|token| token.address).chain(markets.iter().copied()).collect();
-        Self { client, store, chain: chain.clone(), excluded, markets }
+        let markets = chain.markets.iter().map(|market| market.address);
+        let configured = chain.tokens.iter().map(|token| token.address);
+        let excluded = configured.chain(markets).collect();
+        Self { client, store, chain: chain.clone(), excluded }
     }
 
-    /// What `wallet` holds of the `listed` tokens after `head`.
+    /// What `wallet` holds of the `listed` tokens after `head`, except those that are part of a position in a market.
+    /// The markets' `terms` are `None` if they cannot be read.
     ///
     /// # Errors
     /// [`Fault`] if the chain did not answer.
-    pub(crate) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
-        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.excluded.contains(*token)).copied().collect();
+    pub(crate) async fn find(
+        &self,
+        wallet: Address,
+        listed: &ActivityProgress,
+        terms: Option<AllTerms>,
+        head: Block,
+    ) -> Result<Found, Fault> {
+        let receipts = Receipts::new(&self.chain, terms.as_ref());
+        let is_counted = |token: &Address| self.excluded.contains(token) || receipts.contains(token);
+        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !is_counted(token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
             return Ok(Found { complete: true, ..Found::default() });
         }
@@ -70,6 +81,7 @@ impl Finder {
         let answers = call_by_call::together(&self.client, &calls, head.hash).await?;
         let (balances, owners) = answers.split_at(tokens.len().min(answers.len()));
         let mut held = held(&tokens, balances);
+        let is_unknown = receipts.remove_unknown(&self.client, &mut held, head).await?;
         let nfts: Vec<_> =
             listed.nfts.iter().zip(owners).filter(|(nft, answer)| is_owner(nft, wallet, answer)).collect();
         let contracts: BTreeSet<_> =
@@ -77,20 +89,19 @@ impl Finder {
         let contracts: Vec<_> = contracts.into_iter().collect();
         let (mut records, mut complete) =
             tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
-        held.retain(|(token, _)| !records.get(token).is_some_and(|record| self.is_counted(*token, record)));
-        complete &= held.iter().all(|(token, _)| records.contains_key(token));
+        held.retain(|(token, _)| !records.get(token).is_some_and(|record| self.is_native(*token, record)));
+        complete &= !is_unknown && held.iter().all(|(token, _)| records.contains_key(token));
         let (pairs, sides, all) = self.pairs(&held, &records, head).await?;
         records.extend(sides);
         let nfts = nfts.into_iter().map(|(nft, _)| self.nft(nft, &records)).collect();
         Ok(Found { held, pairs, records, nfts, complete: complete && all })
     }
 
-    /// Whether the token of `record` is counted as something else: a deposit or a debt is part of a lending position,
-    /// and on Celo the native currency is also a token with its own symbol, while a wrapped form has another symbol.
-    fn is_counted(&self, token: Address, record: &TokenRecord) -> bool {
-        let is_position = record.pool.is_some_and(|pool| self.markets.contains(&pool));
+    /// Whether the token of `record` is the native currency: on Celo that is also a token with its own symbol, while a
+    /// wrapped form has another symbol.
+    fn is_native(&self, token: Address, record: &TokenRecord) -> bool {
         let native = &self.chain.native;
-        is_position || (native.wrapped == Some(token) && record.symbol.as_ref() == Some(&native.symbol))
+        native.wrapped == Some(token) && record.symbol.as_ref() == Some(&native.symbol)
     }
 
     /// The pools among `held`, the records of their tokens, and whether all could be read.

@@ -6,6 +6,7 @@ mod call_by_call;
 mod found;
 mod label;
 mod pair;
+mod receipts;
 mod tokens;
 
 #[cfg(test)]

@@ -20,12 +20,11 @@ sol! {
     function decimals() external view returns (uint256 places);
     function token0() external view returns (address token);
     function token1() external view returns (address token);
-    function POOL() external view returns (address pool);
 }
 
 /// Tokens with more decimals are not believed.
 const MAX_DECIMALS: u8 = 36;
-const QUESTIONS: usize = 6;
+const QUESTIONS: usize = 5;
 
 /// What a token contract states about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,8 +34,6 @@ pub(crate) struct TokenRecord {
     pub decimals: Option<u8>,
     /// The two tokens of the pool, for a share of a pool.
     pub pair: Option<[Address; 2]>,
-    /// The lending pool, for a token that is a deposit or a debt.
-    pub pool: Option<Address>,
 }
 
 /// Key of the record of a token contract.
@@ -91,7 +88,6 @@ fn questions(contract: Address) -> [Call; QUESTIONS] {
         Call::new(contract, &decimalsCall {}),
         Call::new(contract, &token0Call {}),
         Call::new(contract, &token1Call {}),
-        Call::new(contract, &POOLCall {}),
     ]
 }
 
@@ -106,6 +102,5 @@ fn record(answers: &[Option<Bytes>]) -> TokenRecord {
         name: text(1),
         decimals: places.and_then(|places| u8::try_from(places).ok()),
         pair: pair.filter(|[a, b]| a != b && !a.is_zero() && !b.is_zero()),
-        pool: returned::<POOLCall>(answers.get(5)),
     }
 }
