@@ -31,6 +31,8 @@ pub struct ChainConfig {
     pub sequencer: Option<Address>,
     pub native: NativeConfig,
     pub tokens: Vec<TokenConfig>,
+    /// Factories of pools of two tokens (Uniswap v2 and its copies). A share of any other pool has no price.
+    pub pair_factories: Vec<Address>,
     pub markets: Vec<MarketConfig>,
     pub slugs: Slugs,
     /// Keys whose values come from the shipped data.

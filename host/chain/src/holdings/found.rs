@@ -7,7 +7,7 @@ use alloy::{primitives::Bytes, sol};
 
 use super::{
     call_by_call, label,
-    pair::{self, Pair},
+    pair::{self, Claim, Pair},
     receipts::Receipts,
     tokens::{self, TokenRecord},
 };
@@ -111,17 +111,22 @@ impl Finder {
         records: &BTreeMap<Address, TokenRecord>,
         head: Block,
     ) -> Result<(BTreeMap<Address, Pair>, BTreeMap<Address, TokenRecord>, bool), Fault> {
-        let shares: Vec<_> = held.iter().filter_map(|(token, _)| Some((*token, records.get(token)?.pair?))).collect();
-        if shares.is_empty() {
+        let claim = |token: Address| {
+            let record = records.get(&token)?;
+            let factory = record.factory.filter(|factory| self.chain.pair_factories.contains(factory))?;
+            Some(Claim { pair: token, tokens: record.pair?, factory })
+        };
+        let claims: Vec<_> = held.iter().filter_map(|(token, _)| claim(*token)).collect();
+        if claims.is_empty() {
             return Ok((BTreeMap::new(), BTreeMap::new(), true));
         }
-        let calls: Vec<_> = shares.iter().flat_map(|(token, sides)| pair::questions(*token, *sides)).collect();
+        let calls: Vec<_> = claims.iter().flat_map(|claim| claim.questions()).collect();
         let answers = call_by_call::together(&self.client, &calls, head.hash).await?;
-        let pools = shares.iter().zip(answers.chunks(pair::QUESTIONS));
+        let pools = claims.iter().zip(answers.chunks(pair::QUESTIONS));
         let pools: BTreeMap<_, _> =
-            pools.filter_map(|((token, sides), answers)| Some((*token, Pair::read(*sides, answers)?))).collect();
+            pools.filter_map(|(claim, answers)| Some((claim.pair, claim.confirmed(answers)?))).collect();
         let sides: BTreeSet<_> =
-            shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, sides)| *sides).collect();
+            claims.iter().filter(|claim| pools.contains_key(&claim.pair)).flat_map(|claim| claim.tokens).collect();
         let sides: Vec<_> = sides.into_iter().collect();
         let (sides, complete) = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
         Ok((pools, sides, complete))

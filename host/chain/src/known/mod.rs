@@ -39,6 +39,7 @@ pub struct Known {
     pub sequencer: Option<Address>,
     pub native: NativeConfig,
     pub tokens: Vec<TokenConfig>,
+    pub pair_factories: Vec<Address>,
     pub markets: Vec<MarketConfig>,
     pub slugs: Slugs,
 }
@@ -183,6 +184,8 @@ mod tests {
                 known.markets.iter().all(|market| seen.insert(market.address)),
                 "{name}: a market twice, or a token as a market"
             );
+            assert!(!known.pair_factories.is_empty(), "{name}");
+            assert!(known.pair_factories.iter().all(|factory| seen.insert(*factory)), "{name}: a factory twice");
             let mut symbols = BTreeSet::new();
             assert!(known.tokens.iter().all(|token| symbols.insert(&token.symbol)), "{name}: a symbol twice");
             for token in &known.tokens {

@@ -23,6 +23,7 @@ struct ChainEntry {
     sequencer: Option<Contract>,
     native: Option<NativeEntry>,
     tokens: Option<Vec<TokenConfig>>,
+    pair_factories: Option<Vec<Address>>,
     markets: Option<Vec<MarketConfig>>,
     slugs: Option<Slugs>,
 }
@@ -113,6 +114,8 @@ impl ChainEntry {
             (Some(entry), shipped) => entry.completed(shipped, &mut keys),
         };
         let tokens = keys.optional("tokens", self.tokens, known.map(|known| known.tokens.clone()));
+        let pair_factories =
+            keys.optional("pair_factories", self.pair_factories, known.map(|known| known.pair_factories.clone()));
         let markets = keys.optional("markets", self.markets, known.map(|known| known.markets.clone()));
         let slugs = keys.optional("slugs", self.slugs, known.map(|known| known.slugs.clone()));
         let (Some(name), Some(rpc), Some(finality), Some(native)) = (name, rpc, finality, native) else {
@@ -129,6 +132,7 @@ impl ChainEntry {
             sequencer,
             native,
             tokens: tokens.unwrap_or_default(),
+            pair_factories: pair_factories.unwrap_or_default(),
             markets: markets.unwrap_or_default(),
             slugs: slugs.unwrap_or_default(),
             shipped: keys.shipped,

@@ -268,7 +268,18 @@ mod tests {
         );
         assert_eq!(
             chain.shipped,
-            ["name", "finality", "max_head_age", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]
+            [
+                "name",
+                "finality",
+                "max_head_age",
+                "multicall",
+                "sequencer",
+                "native",
+                "tokens",
+                "pair_factories",
+                "markets",
+                "slugs"
+            ]
         );
     }
 
@@ -337,11 +348,14 @@ mod tests {
         assert_eq!((chain.native.symbol.as_str(), chain.native.feed), ("ETH", feed.parse().ok()));
         assert!(chain.native.wrapped.is_some());
         assert_eq!((chain.markets.len(), chain.tokens.len()), (0, 1));
-        assert_eq!(chain.shipped, ["name", "max_head_age", "native.symbol", "native.wrapped", "slugs"]);
+        assert_eq!(
+            chain.shipped,
+            ["name", "max_head_age", "native.symbol", "native.wrapped", "pair_factories", "slugs"]
+        );
         let config = load_text(&written.replace("native = { ", "native = { symbol = \"XYZ\", ")).unwrap();
         assert_eq!(
             (config.chains[0].native.wrapped, &config.chains[0].shipped),
-            (None, &vec!["name", "max_head_age", "slugs"])
+            (None, &vec!["name", "max_head_age", "pair_factories", "slugs"])
         );
     }
 

@@ -96,6 +96,7 @@ fn config() -> ChainConfig {
         sequencer: Some(FEED),
         native: NativeConfig { symbol: "ETH".into(), name: None, feed: Some(FEED), heartbeat, wrapped: None },
         tokens: vec![token(TOKENS[0], Some(FEED)), token(TOKENS[1], None), token(TOKENS[2], None)],
+        pair_factories: Vec::new(),
         markets: vec![market],
         slugs: Slugs::default(),
         shipped: Vec::new(),
