@@ -61,3 +61,20 @@ contract WrappedStub {
         emit Transfer(address(0), to, amount);
     }
 }
+
+/// A stub of a contract that shows the native balance as that of a token, as on Polygon.
+contract MirrorStub {
+    event Transfer(address indexed from, address indexed to, uint256 amount);
+
+    string public constant name = "Ether";
+    string public constant symbol = "NATIVE";
+    uint8 public constant decimals = 18;
+
+    function balanceOf(address owner) external view returns (uint256) {
+        return owner.balance;
+    }
+
+    function mint(address to, uint256 amount) external {
+        emit Transfer(address(0), to, amount);
+    }
+}

@@ -96,6 +96,9 @@ pub struct NativeConfig {
     pub heartbeat: Duration,
     /// Wrapped form: lending oracles and external APIs price the currency by it if the feed has no price.
     pub wrapped: Option<Address>,
+    /// Contracts that show balances of the currency itself as those of a token. They are no holdings.
+    #[serde(default)]
+    pub mirrors: Vec<Address>,
 }
 
 /// An ERC-20 token whose balance is read for every address.

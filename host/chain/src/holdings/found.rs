@@ -35,7 +35,8 @@ pub(crate) struct Finder {
     client: Client,
     store: Store,
     chain: ChainConfig,
-    /// Tokens that are counted as something else: configured tokens, and markets that are tokens themselves.
+    /// Tokens that are counted as something else: configured tokens, mirrors of the native currency, and markets that
+    /// are tokens themselves.
     excluded: BTreeSet<Address>,
 }
 
@@ -54,7 +55,7 @@ impl Finder {
     pub(crate) fn new(client: Client, store: Store, chain: &ChainConfig) -> Self {
         let markets = chain.markets.iter().map(|market| market.address);
         let configured = chain.tokens.iter().map(|token| token.address);
-        let excluded = configured.chain(markets).collect();
+        let excluded = configured.chain(chain.native.mirrors.iter().copied()).chain(markets).collect();
         Self { client, store, chain: chain.clone(), excluded }
     }
 
@@ -89,19 +90,11 @@ impl Finder {
         let contracts: Vec<_> = contracts.into_iter().collect();
         let (mut records, mut complete) =
             tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
-        held.retain(|(token, _)| !records.get(token).is_some_and(|record| self.is_native(*token, record)));
         complete &= !is_unknown && held.iter().all(|(token, _)| records.contains_key(token));
         let (pairs, sides, all) = self.pairs(&held, &records, head).await?;
         records.extend(sides);
         let nfts = nfts.into_iter().map(|(nft, _)| self.nft(nft, &records)).collect();
         Ok(Found { held, pairs, records, nfts, complete: complete && all })
-    }
-
-    /// Whether the token of `record` is the native currency: on Celo that is also a token with its own symbol, while a
-    /// wrapped form has another symbol.
-    fn is_native(&self, token: Address, record: &TokenRecord) -> bool {
-        let native = &self.chain.native;
-        native.wrapped == Some(token) && record.symbol.as_ref() == Some(&native.symbol)
     }
 
     /// The pools among `held`, the records of their tokens, and whether all could be read.

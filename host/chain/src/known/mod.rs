@@ -213,6 +213,17 @@ mod tests {
     }
 
     #[test]
+    fn a_currency_that_is_shown_as_a_token_has_its_mirror_and_no_mirror_is_a_token() {
+        let mirrored: Vec<_> =
+            files().filter(|(known, _)| !known.native.mirrors.is_empty()).map(|(known, _)| known.id).collect();
+        assert_eq!(mirrored, [10, 137, 324, 8453, 42_220]);
+        for (known, _) in files() {
+            let is_mirror = |token: &TokenConfig| known.native.mirrors.contains(&token.address);
+            assert!(!known.tokens.iter().any(is_mirror), "{}", known.name);
+        }
+    }
+
+    #[test]
     fn a_market_has_a_name_where_its_protocol_has_several_there() {
         for (known, _) in files() {
             for protocol in Protocol::ALL {

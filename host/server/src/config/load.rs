@@ -360,6 +360,22 @@ mod tests {
     }
 
     #[test]
+    fn mirrors_are_those_of_the_chain_whatever_its_currency_is_called() {
+        let mirrors = |id: u64, native: &str| {
+            let text = format!("[[chains]]\nid = {id}\nrpc = [\"http://node.example\"]\nnative = {{ {native} }}\n");
+            load_text(&text).unwrap().chains.remove(0).native.mirrors
+        };
+        let shipped = mirrors(10, "");
+        assert_eq!(shipped.len(), 1);
+        assert_eq!(mirrors(10, "symbol = \"XYZ\""), shipped);
+        for written in ["0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000", "0xDEADDEADDEADDEADDEADDEADDEADDEADDEAD0000"] {
+            assert_eq!(mirrors(10, &format!("mirrors = [\"{written}\"]")), shipped);
+            assert_eq!(mirrors(1, &format!("symbol = \"A\", mirrors = [\"{written}\"]")), shipped);
+        }
+        assert_eq!((mirrors(10, "mirrors = []"), mirrors(1, "")), (vec![], vec![]));
+    }
+
+    #[test]
     fn a_chain_that_is_not_known_needs_the_full_form() {
         let text = "[[chains]]\nid = 31337\nrpc = [\"http://node.example\"]\nnative = {}\n[[chains]]\nid = 1\n";
         let error = load_text(text).unwrap_err().to_string();

@@ -13,7 +13,7 @@ use assay_tests::explorer::{Explorer, Flavour};
 use assay_tests::lenders::aave_v2::{self, Pool, Reserve};
 use assay_tests::lenders::config::CHAIN;
 use assay_tests::proxy::{Proxy, Reply};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::super::{RUNTIME, chain};
 use super::holdings::{DOLLAR, ETHER, OTHER, Scene, WALLET, factory, near, of};
@@ -161,6 +161,32 @@ fn only_the_tokens_of_a_market_are_the_position_in_it() {
             let found: Vec<_> = read.tokens.iter().filter_map(|held| held.contract).collect();
             assert_eq!((found, read.coverage), (vec![market.usdc.asset], Coverage::Partial), "{lists:?}");
             assert!(read.unread.iter().any(|unread| unread.part == Part::ListedTokens), "{:?}", read.unread);
+        }
+    });
+}
+
+#[test]
+fn a_mirror_of_the_native_currency_is_no_second_balance() {
+    RUNTIME.block_on(async {
+        let mut scene = Scene::start().await.unwrap();
+        let mirror = scene.claim("MirrorStub", &[]);
+        scene.chain.mine().await.unwrap();
+        scene.give(mirror, WALLET, 5 * ETHER);
+        let rpc = &scene.chain.rpc;
+        let _: Value = rpc.request("anvil_setBalance", json!([WALLET, U256::from(5 * ETHER)])).await.unwrap();
+        scene.chain.mine().await.unwrap();
+        let feed = scene.setup.native_feed;
+        let mirrored = |reader: Reader| reader.with(|config| config.chains[0].native.mirrors = vec![mirror]);
+        for configured in [vec![], vec![(mirror, 18, feed)]] {
+            scene.setup.tokens = configured;
+            for lists in LISTS {
+                let read = read(&scene, lists, mirrored(scene.reader()), WALLET).await;
+                let total: f64 = read.tokens.iter().map(|held| held.value_usd()).sum();
+                assert_eq!((read.tokens.len(), total), (1, 10_000.0), "{lists:?}: {:?}", read.tokens);
+                assert_eq!(read.coverage, Coverage::Complete, "{lists:?}");
+            }
+            let bare = mirrored(scene.reader()).started().await;
+            assert_eq!(chain(&*bare.read(WALLET).await, CHAIN).tokens.len(), 1);
         }
     });
 }
