@@ -227,6 +227,12 @@ pub trait LendingTerms: Debug + Send + Sync {
         None
     }
 
+    /// The tokens by which the market records deposits and debts, other than itself. Their balances are part of the
+    /// position.
+    fn receipts(&self) -> Vec<Address> {
+        Vec::new()
+    }
+
     /// The calls that show whether a wallet without any event ever had a position, as far as contracts keep a trace.
     fn traces(&self, wallet: Address) -> Vec<Call>;
 

@@ -31,6 +31,8 @@ pub struct ChainConfig {
     pub sequencer: Option<Address>,
     pub native: NativeConfig,
     pub tokens: Vec<TokenConfig>,
+    /// Factories of pools of two tokens (Uniswap v2 and its copies). A share of any other pool has no price.
+    pub pair_factories: Vec<Address>,
     pub markets: Vec<MarketConfig>,
     pub slugs: Slugs,
     /// Keys whose values come from the shipped data.
@@ -94,6 +96,9 @@ pub struct NativeConfig {
     pub heartbeat: Duration,
     /// Wrapped form: lending oracles and external APIs price the currency by it if the feed has no price.
     pub wrapped: Option<Address>,
+    /// Contracts that show balances of the currency itself as those of a token. They are no holdings.
+    #[serde(default)]
+    pub mirrors: Vec<Address>,
 }
 
 /// An ERC-20 token whose balance is read for every address.

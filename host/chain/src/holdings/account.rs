@@ -304,7 +304,9 @@ impl Account {
             price: prices.get(&Some(token.address)).copied(),
             class: token.class,
         });
-        std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero()).collect()
+        // A configured token that shows the native balance again is not another holding.
+        let is_mirror = |held: &TokenBalance| held.contract.is_some_and(|token| chain.native.mirrors.contains(&token));
+        std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero() && !is_mirror(held)).collect()
     }
 }
 

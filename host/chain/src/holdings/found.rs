@@ -7,7 +7,8 @@ use alloy::{primitives::Bytes, sol};
 
 use super::{
     label,
-    pair::{self, Pair},
+    pair::{self, Claim, Pair},
+    receipts::Receipts,
     tokens::{self, TokenRecord},
 };
 use crate::{
@@ -20,6 +21,7 @@ use assay_evm::{
     client::{Block, Bounds, Client},
     fault::Fault,
 };
+use assay_lending::AllTerms;
 use assay_store::Store;
 
 sol! {
@@ -33,9 +35,9 @@ pub(crate) struct Finder {
     client: Client,
     store: Store,
     chain: ChainConfig,
-    /// Tokens that are counted as something else: configured tokens, and markets that are tokens themselves.
+    /// Tokens that are counted as something else: configured tokens, mirrors of the native currency, and markets that
+    /// are tokens themselves.
     excluded: BTreeSet<Address>,
-    markets: BTreeSet<Address>,
 }
 
 /// The tokens that were found, without prices.
@@ -53,17 +55,27 @@ pub(crate) struct Found {
 
 impl Finder {
     pub(crate) fn new(client: Client, store: Store, chain: &ChainConfig) -> Self {
-        let markets: BTreeSet<_> = chain.markets.iter().map(|market| market.address).collect();
-        let excluded = chain.tokens.iter().map(|token| token.address).chain(markets.iter().copied()).collect();
-        Self { client, store, chain: chain.clone(), excluded, markets }
+        let markets = chain.markets.iter().map(|market| market.address);
+        let configured = chain.tokens.iter().map(|token| token.address);
+        let excluded = configured.chain(chain.native.mirrors.iter().copied()).chain(markets).collect();
+        Self { client, store, chain: chain.clone(), excluded }
     }
 
-    /// What `wallet` holds of the `listed` tokens after `head`.
+    /// What `wallet` holds of the `listed` tokens after `head`, except those that are part of a position in a market.
+    /// The markets' `terms` are `None` if they cannot be read.
     ///
     /// # Errors
     /// [`Fault`] if the chain did not answer.
-    pub(crate) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
-        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.excluded.contains(*token)).copied().collect();
+    pub(crate) async fn find(
+        &self,
+        wallet: Address,
+        listed: &ActivityProgress,
+        terms: Option<AllTerms>,
+        head: Block,
+    ) -> Result<Found, Fault> {
+        let receipts = Receipts::new(&self.chain, terms.as_ref());
+        let is_counted = |token: &Address| self.excluded.contains(token) || receipts.contains(token);
+        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !is_counted(token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
             return Ok(Found { complete: true, ..Found::default() });
         }
@@ -74,25 +86,17 @@ impl Finder {
         let (balances, owners) = answers.split_at(tokens.len().min(answers.len()));
         let mut held = held(&tokens, balances);
         let silent = silent(&tokens, balances);
+        let is_unknown = receipts.remove_unknown(&self.client, &mut held, head).await?;
         let nfts: Vec<_> =
             listed.nfts.iter().zip(owners).filter(|(nft, answer)| is_owner(nft, wallet, answer)).collect();
         let contracts: BTreeSet<_> =
             held.iter().map(|(token, _)| *token).chain(nfts.iter().map(|(nft, _)| nft.contract)).collect();
         let contracts: Vec<_> = contracts.into_iter().collect();
         let mut records = tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
-        held.retain(|(token, _)| !records.get(token).is_some_and(|record| self.is_counted(*token, record)));
         let (pairs, sides) = self.pairs(&held, &records, head).await?;
         records.extend(sides);
         let nfts = nfts.into_iter().map(|(nft, _)| self.nft(nft, &records)).collect();
-        Ok(Found { held, silent, pairs, records, nfts, complete: true })
-    }
-
-    /// Whether the token of `record` is counted as something else: a deposit or a debt is part of a lending position,
-    /// and on Celo the native currency is also a token with its own symbol, while a wrapped form has another symbol.
-    fn is_counted(&self, token: Address, record: &TokenRecord) -> bool {
-        let is_position = record.pool.is_some_and(|pool| self.markets.contains(&pool));
-        let native = &self.chain.native;
-        is_position || (native.wrapped == Some(token) && record.symbol.as_ref() == Some(&native.symbol))
+        Ok(Found { held, silent, pairs, records, nfts, complete: !is_unknown })
     }
 
     /// The pools among `held`, and the records of their tokens.
@@ -102,18 +106,23 @@ impl Finder {
         records: &BTreeMap<Address, TokenRecord>,
         head: Block,
     ) -> Result<(BTreeMap<Address, Pair>, BTreeMap<Address, TokenRecord>), Fault> {
-        let shares: Vec<_> = held.iter().filter_map(|(token, _)| Some((*token, records.get(token)?.pair?))).collect();
-        if shares.is_empty() {
+        let claim = |token: Address| {
+            let record = records.get(&token)?;
+            let factory = record.factory.filter(|factory| self.chain.pair_factories.contains(factory))?;
+            Some(Claim { pair: token, tokens: record.pair?, factory })
+        };
+        let claims: Vec<_> = held.iter().filter_map(|(token, _)| claim(*token)).collect();
+        if claims.is_empty() {
             return Ok((BTreeMap::new(), BTreeMap::new()));
         }
-        let calls = shares.iter().flat_map(|(token, sides)| pair::questions(*token, *sides));
+        let calls = claims.iter().flat_map(|claim| claim.questions());
         let calls: Vec<_> = calls.map(|call| (call, Bounds::TOKEN)).collect();
         let answers = self.client.stranger_calls(&calls, head.hash).await?;
-        let pools = shares.iter().zip(answers.chunks(pair::QUESTIONS));
+        let pools = claims.iter().zip(answers.chunks(pair::QUESTIONS));
         let pools: BTreeMap<_, _> =
-            pools.filter_map(|((token, sides), answers)| Some((*token, Pair::read(*sides, answers)?))).collect();
+            pools.filter_map(|(claim, answers)| Some((claim.pair, claim.confirmed(answers)?))).collect();
         let sides: BTreeSet<_> =
-            shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, sides)| *sides).collect();
+            claims.iter().filter(|claim| pools.contains_key(&claim.pair)).flat_map(|claim| claim.tokens).collect();
         let sides: Vec<_> = sides.into_iter().collect();
         let sides = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
         Ok((pools, sides))

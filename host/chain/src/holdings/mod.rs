@@ -5,6 +5,7 @@ mod account;
 mod found;
 mod label;
 mod pair;
+mod receipts;
 mod tokens;
 
 #[cfg(test)]

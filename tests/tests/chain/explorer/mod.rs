@@ -2,6 +2,7 @@
 //! blocks.
 
 mod activity;
+mod claims;
 mod discovery;
 mod faults;
 mod holdings;
