@@ -25,6 +25,8 @@ pub struct ChainConfig {
     /// Age of the newest block by the machine's clock above which answers are provisional; `None` for a chain whose
     /// blocks are not compared with the clock.
     pub max_head_age: Option<Duration>,
+    /// Whether the chain began with the accounts of another one, so that a nonce after block 0 can be above 0.
+    pub genesis_accounts: bool,
     /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
     /// Uptime feed of a rollup's sequencer; without it, price feeds are used at any time.

@@ -35,6 +35,8 @@ pub struct Known {
     pub finality: u64,
     #[serde(deserialize_with = "settings::seconds")]
     pub max_head_age: Duration,
+    /// See [`ChainConfig`](crate::config::ChainConfig); `false` if absent.
+    pub genesis_accounts: Option<bool>,
     pub multicall: Option<Address>,
     pub sequencer: Option<Address>,
     pub native: NativeConfig,

@@ -65,7 +65,7 @@ impl Chain {
         // An explorer may be slow, and the read that waits for it asks the node for nothing.
         let searching = listed.is_none().then(|| permit.clone());
         let activity = async {
-            let question = Question { wallet, head, answers: plan.answers.clone(), listed, deadline };
+            let question = Question { wallet, head, answers: plan.answers.clone(), listed, goal: self.goal, deadline };
             let activity = self.activity.read(stored.sent, question).await;
             drop(searching);
             activity

@@ -19,6 +19,7 @@ struct ChainEntry {
     finality: Option<u64>,
     #[serde(default, deserialize_with = "settings::seconds")]
     max_head_age: Option<Duration>,
+    genesis_accounts: Option<bool>,
     multicall: Option<Contract>,
     sequencer: Option<Contract>,
     native: Option<NativeEntry>,
@@ -108,6 +109,8 @@ impl ChainEntry {
         let rpc = keys.needed("rpc", self.rpc, None);
         let finality = keys.needed("finality", self.finality, known.map(|known| known.finality));
         let max_head_age = keys.optional("max_head_age", self.max_head_age, known.map(|known| known.max_head_age));
+        let genesis_accounts = known.and_then(|known| known.genesis_accounts);
+        let genesis_accounts = keys.optional("genesis_accounts", self.genesis_accounts, genesis_accounts);
         let multicall = keys.contract("multicall", self.multicall, known.and_then(|known| known.multicall));
         let sequencer = keys.contract("sequencer", self.sequencer, known.and_then(|known| known.sequencer));
         let native = match (self.native, known.map(|known| known.native.clone())) {
@@ -129,6 +132,7 @@ impl ChainEntry {
             explorer: self.explorer,
             finality,
             max_head_age: max_head_age.filter(|age| !age.is_zero()),
+            genesis_accounts: genesis_accounts.unwrap_or(false),
             multicall,
             sequencer,
             native,

@@ -92,6 +92,7 @@ fn config() -> ChainConfig {
         explorer: None,
         finality: 64,
         max_head_age: None,
+        genesis_accounts: false,
         multicall: None,
         sequencer: Some(FEED),
         native: NativeConfig {
