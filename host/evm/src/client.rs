@@ -4,6 +4,7 @@
 mod batch;
 mod disputed;
 mod gather;
+mod reverts;
 mod sharing;
 
 use std::{
@@ -16,6 +17,7 @@ use std::{
 
 use alloy::{
     primitives::Bytes,
+    providers::RootProvider,
     rpc::{
         client::RpcClient,
         json_rpc::{Response, ResponsePayload},
@@ -36,6 +38,7 @@ use crate::{
     span::Span,
 };
 use assay_domain::{Address, B256, ChainId, U256};
+use reverts::Reverts;
 
 pub use batch::Answers;
 pub use sharing::{Series, Sharing};
@@ -288,19 +291,23 @@ impl Client {
         }
     }
 
-    /// One call in the state after block `at`: the returned data, or the data with which it reverted. A contract that
-    /// refers to an off-chain gateway does so in that data.
+    /// One call in the state after block `at`: the returned data, or the data with which it reverted, which is empty if
+    /// neither of two endpoints gives it.
     pub async fn attempt(&self, to: Address, data: &Bytes, at: B256) -> Result<Result<Bytes, Bytes>, Fault> {
         let (method, params) = Call::Contract { to, data: data.clone() }.ask(pinned(at));
-        let error = match self.rpc.request::<_, Bytes>(method, params).await {
-            Ok(answer) => return Ok(Ok(answer)),
-            Err(error) => error,
-        };
-        if let Some(data) = error.as_error_resp().and_then(call::revert_data) {
-            return Ok(Err(data));
+        match self.single_calls().request::<_, Bytes>(method, params).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(error) => call::revert(error).map(Err),
         }
-        let fault = Fault::from(error);
-        if call::reverted(&fault) { Ok(Err(Bytes::new())) } else { Err(fault) }
+    }
+
+    /// A provider whose calls report reverts as [`attempt`](Self::attempt) does; [`call::revert`] reads their errors.
+    pub fn provider(&self) -> RootProvider {
+        RootProvider::new(self.single_calls())
+    }
+
+    fn single_calls(&self) -> RpcClient {
+        RpcClient::new(Reverts(self.transport.clone()), false)
     }
 
     /// `None` if there is no Multicall3 contract at `multicall`.
