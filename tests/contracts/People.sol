@@ -76,3 +76,23 @@ contract OffchainStub {
         revert OffchainLookup(sender, urls, data, this.answered.selector, abi.encode(round, keccak256("kept"), data));
     }
 }
+
+/// A stub of a resolver that answers nothing, and says why.
+contract RefusingStub {
+    fallback() external {
+        revert("no records here");
+    }
+}
+
+/// A stub of a resolver that has one address for every name.
+contract AddressStub {
+    address private immutable owner;
+
+    constructor(address owner_) {
+        owner = owner_;
+    }
+
+    function addr(bytes32) external view returns (address) {
+        return owner;
+    }
+}

@@ -47,6 +47,8 @@ pub enum Reply {
     Pass,
     /// Sends these parameters to the real node.
     Instead(Value),
+    /// Changes the real node's response to the call.
+    Edit(fn(&mut Value)),
     /// Damages the real node's response to the whole request.
     Spoil(Fault),
     /// A JSON-RPC error.
@@ -191,6 +193,7 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
     let mut answered = Vec::new();
     let mut passed = Vec::new();
     let mut spoilt = None;
+    let mut edits = Vec::new();
     for mut request in requests {
         let traceparent = headers.get("traceparent").and_then(|parent| parent.to_str().ok()).map(str::to_owned);
         let method = request["method"].as_str().unwrap_or_default().to_owned();
@@ -200,6 +203,7 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         match reply {
             Reply::Pass => {}
             Reply::Instead(params) => request["params"] = params,
+            Reply::Edit(edit) => edits.push((request["id"].clone(), edit)),
             Reply::Spoil(fault) => spoilt = Some(fault),
             Reply::Hold => {
                 shared.gate.hold().await;
@@ -233,6 +237,9 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
         for logs in given.iter_mut().filter_map(|answer| answer.get_mut("result")?.as_array_mut()) {
             let mut forgets = shared.forgets.lock().unwrap_or_else(PoisonError::into_inner);
             logs.retain(|log| !(log["topics"].is_array() && forgets(log)));
+        }
+        for (id, edit) in edits {
+            given.iter_mut().filter(|answer| answer["id"] == id).for_each(edit);
         }
         answers.extend(given);
     }

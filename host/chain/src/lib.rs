@@ -19,6 +19,6 @@ mod read;
 mod snapshots;
 
 pub use assay_index::follow::IndexState;
-pub use names::NameError;
+pub use names::{NameError, NameSource};
 pub use read::{CLOCK_SUSPECTED, ChainOverview, ChainStatus, MomentError, NO_OLD_STATE, old_state};
 pub use snapshots::{Chains, PastBlock, Read, Settings};

@@ -256,7 +256,7 @@ impl Chains {
 
     /// What is known of each chain, by ascending id.
     pub fn overview(&self) -> Vec<ChainOverview> {
-        self.inner.chains.iter().map(|chain| chain.overview()).collect()
+        self.inner.chains.iter().map(|chain| chain.overview(self.inner.names.source(chain.id()))).collect()
     }
 
     /// Whether the chains differ from the clock of this machine in such a way that the clock seems to be wrong.

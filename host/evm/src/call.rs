@@ -5,6 +5,7 @@ use alloy::{
     rpc::json_rpc::ErrorPayload,
     sol,
     sol_types::{SolCall, SolValue},
+    transports::TransportError,
 };
 use serde_json::{Value, json};
 
@@ -85,13 +86,38 @@ pub fn aggregated(answer: &[u8], calls: usize) -> Result<Vec<Option<Bytes>>, Fau
     Ok(returned.into_iter().map(|one| one.success.then_some(one.returnData)).collect())
 }
 
-/// The data with which a call reverted. Nodes put it into the error's data, some after a word, some in an object.
+/// The data with which a call reverted: the error's data, or hexadecimal digits somewhere in it, or in the message of a
+/// revert (`execution reverted: 0x…`, `reverted with data: 0x…`).
 pub fn revert_data(error: &ErrorPayload) -> Option<Bytes> {
-    let data = error.data.as_ref()?.get();
-    let hex = data.split_once("0x")?.1;
-    let digits = hex.find(|c: char| !c.is_ascii_hexdigit()).map_or(hex, |end| hex.get(..end).unwrap_or_default());
-    // Such objects also contain transaction hashes. A custom error is four bytes and whole words.
-    (digits.len() % 64 == 8).then(|| hex::decode(digits).ok()).flatten().map(Bytes::from)
+    let data = error.data.as_ref().map(|data| data.get()).unwrap_or_default();
+    let whole = || serde_json::from_str::<Bytes>(data).ok().filter(|data| !data.is_empty());
+    // Four bytes in a message may be the start of an error that is spelt out.
+    let in_message = || encoded(&error.message).filter(|data| data.len() > 4);
+    let reverted = error.message.to_lowercase().contains("revert");
+    whole().or_else(|| encoded(data)).or_else(|| if reverted { in_message() } else { None })
+}
+
+/// The longest encoded error in `text`: four bytes and whole words, unlike addresses and hashes.
+fn encoded(text: &str) -> Option<Bytes> {
+    let runs = text.split("0x").skip(1).filter_map(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(rest.len());
+        rest.get(..end).filter(|digits| digits.len() % 64 == 8)
+    });
+    hex::decode(runs.max_by_key(|digits| digits.len())?).ok().map(Bytes::from)
+}
+
+/// The data of the revert that `error` reports; empty if it has none.
+///
+/// # Errors
+/// [`Fault`] if the error is no revert.
+pub fn revert(error: TransportError) -> Result<Bytes, Fault> {
+    if let Some(data) = error.as_error_resp().and_then(revert_data) {
+        return Ok(data);
+    }
+    match Fault::of_transport("eth_call", error) {
+        Fault::Reverted { .. } => Ok(Bytes::new()),
+        fault => Err(fault),
+    }
 }
 
 #[cfg(test)]
@@ -129,5 +155,36 @@ mod tests {
         assert_eq!(call.answered(Err(Fault::Reverted { message: "execution reverted".into() })), Ok(None));
         assert!(call.answered(refused(-32000, "header not found")).is_err());
         assert_eq!(call.answered(Ok(json!("0x10"))), Ok(Some(U256::from(16).abi_encode().into())));
+    }
+
+    /// Each row: where the data is, the message, the error's `data`, and the data that is read.
+    #[test]
+    fn the_data_of_a_revert_is_found_wherever_an_endpoint_puts_it() {
+        let word = "00".repeat(32);
+        let data = format!("0x08c379a0{word}");
+        let hash = format!("0x{}", "ab".repeat(32));
+        for (form, message, at, found) in [
+            ("geth", "execution reverted", Some(json!(data)), true),
+            ("upper case", "execution reverted", Some(json!(data.replace("08c379a0", "08C379A0"))), true),
+            ("Parity", "VM execution error.", Some(json!(format!("Reverted {data}"))), true),
+            ("nested", "call failed", Some(json!({ "data": data, "message": "reverted" })), true),
+            ("behind a hash", "reverted", Some(json!({ "txHash": hash, "result": data })), true),
+            ("message, null beside it", "execution reverted: DATA", Some(Value::Null), true),
+            ("message", "execution reverted: DATA", None, true),
+            ("message with words", "VM Exception: reverted with data: \"DATA\" (call)", None, true),
+            ("message of another error", "no block DATA", None, false),
+            ("behind its selector", "reverted", Some(json!({ "error": "0x08c379a0", "data": data })), true),
+            ("a selector in the message", "execution reverted: custom error 0x08c379a0: 0000", None, false),
+            ("missing", "execution reverted", None, false),
+            ("null", "execution reverted", Some(Value::Null), false),
+            ("empty", "execution reverted", Some(json!("0x")), false),
+            ("a hash only", "execution reverted in HASH", Some(json!({ "txHash": hash })), false),
+        ] {
+            let error = json!({
+                "code": 3, "message": message.replace("DATA", &data).replace("HASH", &hash), "data": at
+            });
+            let error: ErrorPayload = serde_json::from_value(error).unwrap();
+            assert_eq!(revert_data(&error).map(|found| found.to_string()), found.then(|| data.clone()), "{form}");
+        }
     }
 }

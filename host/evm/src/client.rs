@@ -4,6 +4,7 @@
 mod batch;
 mod disputed;
 mod gather;
+mod reverts;
 mod sharing;
 mod strangers;
 
@@ -37,10 +38,11 @@ use crate::{
     span::Span,
 };
 use assay_domain::{Address, B256, ChainId, U256};
+use reverts::Reverts;
 
 pub use batch::Answers;
 pub use sharing::{Series, Sharing};
-pub use strangers::Bounds;
+pub use strangers::{Bounds, PROOF_GAS};
 
 pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
 
@@ -298,24 +300,21 @@ impl Client {
         }
     }
 
-    /// One call in the state after block `at`: the returned data, or the data with which it reverted. A contract that
-    /// refers to an off-chain gateway does so in that data.
+    /// One call in the state after block `at`: the returned data, or the data with which it reverted, which is empty if
+    /// neither of two endpoints gives it.
     pub async fn attempt(&self, to: Address, data: &Bytes, at: B256) -> Result<Result<Bytes, Bytes>, Fault> {
         self.answer_or_revert(Call::Contract { to, data: data.clone() }.ask(pinned(at))).await
     }
 
     async fn answer_or_revert(&self, (method, params): Ask) -> Result<Result<Bytes, Bytes>, Fault> {
-        let error = match self.rpc.request::<_, Bytes>(method, params).await {
-            Ok(answer) => return Ok(Ok(answer)),
-            Err(error) => error,
-        };
-        if let Some(data) = error.as_error_resp().and_then(call::revert_data) {
-            return Ok(Err(data));
+        match self.single_calls().request::<_, Bytes>(method, params).await {
+            Ok(answer) => Ok(Ok(answer)),
+            Err(error) => call::revert(error).map(Err),
         }
-        match Fault::of_transport(method, error) {
-            Fault::Reverted { .. } => Ok(Err(Bytes::new())),
-            fault => Err(fault),
-        }
+    }
+
+    fn single_calls(&self) -> RpcClient {
+        RpcClient::new(Reverts(self.transport.clone()), false)
     }
 
     /// `None` if there is no Multicall3 contract at `multicall`.

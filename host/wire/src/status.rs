@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Moment;
-use assay_chain::{ChainOverview, IndexState, prices::PriceStatus};
+use assay_chain::{ChainOverview, IndexState, NameSource, prices::PriceStatus};
 use assay_domain::ChainId;
 use assay_evm::{client::Block, endpoint::EndpointStatus};
 use assay_submissions::reputation::Queue;
@@ -48,6 +48,10 @@ pub struct ChainStatusBody {
     prices: Option<PricesBody>,
     /// Null while there is no index of its markets.
     index: Option<IndexBody>,
+    /// What resolves names on this chain: `universal_resolver`, or `registry`, which for ENS is the old one and does not
+    /// know names that moved to ENSv2. Null if no name was resolved here.
+    #[schema(value_type = Option<String>)]
+    names: Option<&'static str>,
 }
 
 /// One endpoint of a chain. It names only the host, because the URL may contain a credential.
@@ -136,7 +140,7 @@ pub struct StoreBody {
 
 impl ChainStatusBody {
     pub fn of(overview: ChainOverview, now: u64) -> Self {
-        let ChainOverview { status, endpoints, prices, index } = overview;
+        let ChainOverview { status, endpoints, prices, index, names } = overview;
         Self {
             chain_id: status.chain_id,
             problem: status.error.clone().or_else(|| status.doubt()),
@@ -147,6 +151,7 @@ impl ChainStatusBody {
             endpoints: endpoints.into_iter().map(EndpointBody::from).collect(),
             prices: prices.map(|prices| PricesBody::of(prices, now)),
             index: (index != IndexState::default()).then(|| index.into()),
+            names: names.map(NameSource::as_str),
         }
     }
 }

@@ -52,6 +52,7 @@ fn chain(chain_id: ChainId, markets: u8) -> ChainSnapshot {
         activity: Activity {
             first_transaction: seen(4 * YEAR),
             last_transaction: seen(3 * 86_400),
+            by_day: false,
             transactions: 640,
             transfers: Some(1_300),
             counterparties: Some(210),

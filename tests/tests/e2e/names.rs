@@ -1,6 +1,9 @@
 //! Names instead of addresses, through the whole server: the real registry and resolver of ENS, stubs of resolvers with
 //! off-chain records, and a local gateway.
 
+mod reverts;
+mod universal;
+
 use std::time::{Duration, Instant};
 
 use alloy::primitives::{Address, keccak256};
@@ -53,11 +56,17 @@ impl World {
 
     /// A server with the chain at `rpc`. `more` begins in the section of names.
     fn serve(&self, rpc: &str, more: &str) -> Service {
+        self.serve_with(rpc, "", more)
+    }
+
+    /// As [`serve`](Self::serve), with more keys of the registry, each after a comma. `rpc` may be several, as in
+    /// `a", "b`.
+    fn serve_with(&self, rpc: &str, keys: &str, more: &str) -> Service {
         let toml = with_chain(1, rpc);
         let registry = self.ens.registry;
         let names = format!(
             "[names]\nregistries = \
-             [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\" }}]\n"
+             [{{ provider = \"ens\", chain = 1, registry = \"{registry}\", reverse = \"addr.reverse\"{keys} }}]\n"
         );
         // The checks in the background would ask for the head too.
         Service::start(&format!("check_live = false\n{toml}\n[reading.rpc]\nretries = 0\n{names}{more}"))

@@ -1,9 +1,12 @@
-//! Decoding of bytes in `data:` URIs and headers. Both decoders are as lenient as a browser.
+//! Decoding of bytes in `data:` URIs and headers. Base64 and percent-encoding are read as leniently as in a browser.
+
+use std::io::Read;
 
 use base64::{
     Engine as _, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
+use flate2::read::GzDecoder;
 
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
@@ -29,9 +32,37 @@ pub(super) fn percent(text: &[u8]) -> Vec<u8> {
     percent_encoding::percent_decode(text).collect()
 }
 
+/// Decompresses at most `most` bytes and one more, which shows that there are too many; `None` if this is not gzip.
+pub(super) fn gunzip(compressed: &[u8], most: usize) -> Option<Vec<u8>> {
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    GzDecoder::new(compressed).take(limit).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write::GzEncoder};
+
     use super::*;
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(bytes).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    #[test]
+    fn gzip_is_read_up_to_a_limit() {
+        assert_eq!(gunzip(&gzip(b"{}"), 2).as_deref(), Some(&b"{}"[..]));
+        let bomb = gzip(&vec![0; 64 << 20]);
+        assert_eq!(gunzip(&bomb, 100).map(|bytes| (bytes.len(), bytes.capacity() < 65_536)), Some((101, true)));
+        assert_eq!(gunzip(b"{}", 100), None);
+        let whole = gzip(b"a document of some length");
+        assert_eq!(gunzip(&whole[..whole.len() - 9], 100), None);
+    }
 
     #[test]
     fn what_others_encoded_is_read() {

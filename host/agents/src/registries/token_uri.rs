@@ -1,9 +1,9 @@
 //! The documents of token URIs. They are not trusted: a remote document is fetched by the guarded client, and one
-//! inside the URI has the same size limit.
+//! inside the URI has the same size limit, also after decompression. The schemes are listed in `configure.md`.
 
 use url::Url;
 
-use super::encoding::{base64, percent};
+use super::encoding::{base64, gunzip, percent};
 use crate::config::Ipfs;
 use assay_evm::{
     config::Outbound,
@@ -12,6 +12,8 @@ use assay_evm::{
 
 /// Longest URI of a remote document, in bytes.
 const MAX_URI: usize = 2_048;
+/// The server that `ar://` stands for.
+const ARWEAVE: &str = "https://arweave.net/";
 
 /// Where a document is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +83,13 @@ impl Documents {
         if let Some(path) = strip(uri, "ipfs://") {
             return self.by_content(path).map_or(Located::Nowhere("no_gateway"), Located::Outside);
         }
+        if let Some(id) = strip(uri, "ar://") {
+            return arweave(id)
+                .map_or(Located::Nowhere("no_uri"), |url| Located::Outside(Outside { url, by_content: false }));
+        }
+        if is_content_id(uri.split('/').next().unwrap_or_default()) {
+            return self.by_content(uri).map_or(Located::Nowhere("no_gateway"), Located::Outside);
+        }
         match Url::parse(uri) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => Located::Outside(Outside { url, by_content: false }),
             Ok(_) => Located::Nowhere("scheme"),
@@ -106,16 +115,26 @@ impl Documents {
         })
     }
 
-    /// The document in a `data:` URI, `[type][;parameters][;base64],data`.
+    /// The document in a `data:` URI, `[type][;parameters][;base64],data`. The parameter `enc=gzip` says that the data
+    /// is compressed.
     fn inline(&self, rest: &str) -> Located {
-        let Some((head, data)) = rest.split_once(',') else { return Located::Nowhere("no_uri") };
+        let Some((head, data)) = header(rest) else { return Located::Nowhere("no_uri") };
         // The encoding takes at most three bytes for each.
         if data.len() / 3 > self.max_bytes {
             return Located::Nowhere("too_large");
         }
-        let encoded = head.rsplit(';').next().is_some_and(|last| last.trim().eq_ignore_ascii_case("base64"));
+        let (mut encoded, mut compressed) = (false, false);
+        for parameter in head.split(';') {
+            let parameter = parameter.trim().to_ascii_lowercase();
+            match parameter.split_once('=') {
+                Some(("enc" | "encoding", "gzip")) => compressed = true,
+                Some(("enc" | "encoding", _)) => return Located::Nowhere("encoding"),
+                _ => encoded |= parameter == "base64",
+            }
+        }
         let data = percent(data.as_bytes());
-        match if encoded { base64(&data) } else { Some(data) } {
+        let data = if encoded { base64(&data) } else { Some(data) };
+        match if compressed { data.and_then(|data| gunzip(&data, self.max_bytes)) } else { data } {
             Some(bytes) if bytes.len() > self.max_bytes => Located::Nowhere("too_large"),
             Some(bytes) => Located::Here(bytes),
             None => Located::Nowhere("encoding"),
@@ -148,6 +167,47 @@ impl Documents {
     }
 }
 
+/// The header of a `data:` URI and its data. Some URIs have a blank instead of the comma after `;base64`.
+fn header(rest: &str) -> Option<(&str, &str)> {
+    const MARK: &str = ";base64";
+    let (head, data) = rest.split_once(',').unwrap_or((rest, ""));
+    let mark = head.to_ascii_lowercase().find(MARK).map(|at| at + MARK.len());
+    if let Some((before, after)) = mark.and_then(|end| head.split_at_checked(end))
+        && after.starts_with(char::is_whitespace)
+        && after.trim_start().starts_with(|c: char| c != ';')
+    {
+        // No comma is in base64: a comma later in the text is not the header's.
+        return Some((before, rest.get(before.len()..)?.trim_start()));
+    }
+    rest.contains(',').then_some((head, data))
+}
+
+/// The URL of an Arweave transaction. No path leads to another server, because the id contains no separator.
+fn arweave(id: &str) -> Option<Url> {
+    let transaction = id.split('/').next()?;
+    let is_id = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    if transaction.is_empty() || !transaction.bytes().all(is_id) {
+        return None;
+    }
+    Url::parse(&format!("{ARWEAVE}{id}")).ok()
+}
+
+/// Whether `text` has the form of a CID: version 0, or version 1 in base32, base58 or base16.
+fn is_content_id(text: &str) -> bool {
+    let has = |count: std::ops::RangeFrom<usize>, is_digit: fn(u8) -> bool| {
+        text.get(1..).is_some_and(|rest| count.contains(&rest.len()) && rest.bytes().all(is_digit))
+    };
+    let base58 = |b: u8| b.is_ascii_alphanumeric() && !matches!(b, b'0' | b'O' | b'I' | b'l');
+    match text.as_bytes().first() {
+        Some(b'Q') => text.len() == 46 && text.starts_with("Qm") && has(45.., base58),
+        Some(b'b') => has(58.., |b| matches!(b, b'a'..=b'z' | b'2'..=b'7')),
+        Some(b'B') => has(58.., |b| matches!(b, b'A'..=b'Z' | b'2'..=b'7')),
+        Some(b'z') => has(48.., base58),
+        Some(b'f' | b'F') => has(72.., |b| b.is_ascii_hexdigit()),
+        _ => false,
+    }
+}
+
 /// The text after `prefix`, whatever its case.
 fn strip<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let (head, rest) = text.split_at_checked(prefix.len())?;
@@ -158,6 +218,10 @@ fn strip<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
     use assay_domain::Secret;
+
+    /// `{"name":"a"}` in gzip and base64, and 100,000 zeros.
+    const GZIP: &str = "H4sIAAAAAAAC/6tWykvMTVWyUkpUqgUAlit2jQwAAAA=";
+    const BOMB: &str = "H4sIAAAAAAAC/+3BMQEAAADCoPVPbQ0PoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAIBXA32VEdSghgEA";
 
     fn documents(gateway: Option<&str>) -> Documents {
         let outbound = Outbound {
@@ -181,6 +245,13 @@ mod tests {
             "data:application/json,%7B%22name%22%3A%22a%22%7D",
             "data:,{\"name\":\"a\"}",
             " {\"name\":\"a\"} ",
+            "data:application/json;utf8,{\"name\":\"a\"}",
+            "data:application/json; base64,eyJuYW1lIjoiYSJ9",
+            "data:application/json;base64 ,eyJuYW1lIjoiYSJ9",
+            "data:application/json;base64 eyJuYW1lIjoiYSJ9",
+            &format!("data:application/json;enc=gzip;base64,{GZIP}"),
+            &format!("data:application/json;enc=gzip;level=6;base64,{GZIP}"),
+            &format!("data:application/json;charset=utf-8;ENC=GZIP;base64 {GZIP}"),
         ] {
             assert_eq!(documents.locate(uri), Located::Here(b"{\"name\":\"a\"}".to_vec()), "{uri}");
         }
@@ -190,8 +261,12 @@ mod tests {
             ("agent", "no_uri"),
             ("data:application/json", "no_uri"),
             ("data:;base64,????", "encoding"),
-            ("ar://abc", "scheme"),
+            ("ftp://a.example/a.json", "scheme"),
             ("file:///etc/passwd", "scheme"),
+            ("data:application/json;enc=zstd;base64,KLUv", "encoding"),
+            ("data:application/json;enc=gzip;base64,eyJuYW1lIjoiYSJ9", "encoding"),
+            (&format!("data:;enc=gzip;base64,{BOMB}"), "too_large"),
+            ("QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnHUdt", "no_gateway"),
             ("ipfs://bafy/a.json", "no_gateway"),
             (&large, "too_large"),
             (&format!("data:,{}", "a".repeat(65)), "too_large"),
@@ -199,6 +274,34 @@ mod tests {
         ] {
             assert_eq!(documents.locate(uri), Located::Nowhere(why), "{uri}");
         }
+    }
+
+    #[test]
+    fn content_is_at_the_gateway_and_arweave_at_its_server() {
+        let documents = documents(Some("https://gateway.example"));
+        let url = |uri: &str| match documents.locate(uri) {
+            Located::Outside(at) => (at.url.to_string(), at.by_content),
+            located => panic!("{uri}: {located:?}"),
+        };
+        let (v0, v1) = (
+            "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnHUdt",
+            "bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi",
+        );
+        for cid in [v0, v1, &format!("f01701220{}", "ab".repeat(32)), &format!("z{}", "d".repeat(48))] {
+            assert_eq!(url(cid), (format!("https://gateway.example/ipfs/{cid}"), true));
+            assert_eq!(url(&format!("{cid}/a.json")), (format!("https://gateway.example/ipfs/{cid}/a.json"), true));
+        }
+        for text in [&v0[1..], &v0[..45], &v1[..40], "beef", "agent"] {
+            assert_eq!(documents.locate(text), Located::Nowhere("no_uri"), "{text}");
+        }
+        let id = "yc4dBuuTRDqFpfmyv3oKFxsmVYdFXSAZhNY9f6MmC1Y";
+        for (uri, path) in [(format!("ar://{id}"), id.to_owned()), (format!("AR://{id}/0"), format!("{id}/0"))] {
+            assert_eq!(url(&uri), (format!("https://arweave.net/{path}"), false));
+        }
+        for id in ["", "/", "//a.example/x", "https://a.example/x", "\\\\a.example/x", "user@a.example"] {
+            assert_eq!(documents.locate(&format!("ar://{id}")), Located::Nowhere("no_uri"), "{id}");
+        }
+        assert_eq!(url("ar://a/../../b?c#d"), ("https://arweave.net/b?c#d".to_owned(), false));
     }
 
     #[test]

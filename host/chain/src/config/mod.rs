@@ -9,6 +9,6 @@ mod reading;
 pub use assay_index::config::IndexMode;
 pub use chains::{ChainConfig, NativeConfig, Slugs, TokenConfig, day};
 pub use identity::{Data, Identity, Lookup, SourceConfig};
-pub use names::{Names, RegistryConfig};
+pub use names::{Names, RegistryConfig, UniversalResolver};
 pub use prices::{PriceApi, Prices};
 pub use reading::{Discovery, ExplorerLimits, NotCovered, ReadOn, Reading, Snapshots, Spare};

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use alloy::ens::UNIVERSAL_RESOLVER_ADDRESS;
 use assay_domain::{
     Address, ChainId, Name,
     settings::{self, Problems},
 };
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error as _};
 
 /// Registries, and the lifetimes of cached answers.
 #[derive(Debug, Clone, Deserialize)]
@@ -49,13 +50,47 @@ pub struct RegistryConfig {
     pub provider: String,
     pub chain: ChainId,
     pub registry: Address,
+    /// ENS's Universal Resolver, which decides instead of this registry where it has code: an address or `"none"`.
+    #[serde(default)]
+    pub universal_resolver: UniversalResolver,
     /// This registry resolves names below this one, before other registries, and no other names; all names if absent.
     pub under: Option<String>,
     /// The name below which reverse records are, such as `addr.reverse`.
     pub reverse: String,
 }
 
+/// The value of `universal_resolver`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UniversalResolver {
+    /// The key is absent.
+    #[default]
+    Standard,
+    At(Address),
+    None,
+}
+
+impl<'de> Deserialize<'de> for UniversalResolver {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "none" {
+            return Ok(Self::None);
+        }
+        let address = text.parse();
+        address.map(Self::At).map_err(|_| D::Error::custom(format!("{text:?} is neither an address nor \"none\"")))
+    }
+}
+
 impl RegistryConfig {
+    /// The address of the Universal Resolver. By default that is ENS's own, which is the same on all its chains, for a
+    /// registry of all names.
+    pub fn universal(&self) -> Option<Address> {
+        match self.universal_resolver {
+            UniversalResolver::At(address) => Some(address),
+            UniversalResolver::Standard if self.under.is_none() => Some(UNIVERSAL_RESOLVER_ADDRESS),
+            UniversalResolver::Standard | UniversalResolver::None => None,
+        }
+    }
+
     fn problems(&self) -> Problems {
         let mut found = Problems::default();
         let is_normal = |name: &str| Name::parse(name).is_ok_and(|normal| normal.as_str() == name);

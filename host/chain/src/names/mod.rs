@@ -2,9 +2,9 @@
 //! covers it. An answer, also that a name has no address, is cached; a failure is neither cached nor taken for an
 //! answer.
 
-mod node;
 mod offchain;
 mod registry;
+mod universal;
 
 use std::{sync::Arc, time::Duration};
 
@@ -34,6 +34,23 @@ pub enum NameError {
     /// It is unknown: a chain or a gateway did not answer.
     #[error("The name could not be resolved: a chain or a gateway did not answer; try again later")]
     Unreadable,
+}
+
+/// The contract that resolves the names of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameSource {
+    UniversalResolver,
+    /// A registry, which for ENS is the old one: it does not know names that moved to ENSv2.
+    Registry,
+}
+
+impl NameSource {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::UniversalResolver => "universal_resolver",
+            Self::Registry => "registry",
+        }
+    }
 }
 
 /// A chain or a gateway did not answer.
@@ -70,6 +87,11 @@ impl Names {
     /// The registries of `chain`.
     pub(super) fn on(&self, chain: ChainId) -> impl Iterator<Item = &Registry> {
         self.registries.iter().filter(move |registry| registry.config.chain == chain)
+    }
+
+    /// The contract that resolves names on `chain`; `None` without one, and before the first name.
+    pub(super) fn source(&self, chain: ChainId) -> Option<NameSource> {
+        self.on(chain).find_map(Registry::source)
     }
 
     /// The address of `name`. Concurrent callers share a request.

@@ -1,37 +1,46 @@
-//! Off-chain lookups (EIP-3668): a contract names gateways, a gateway is queried, and the contract checks its answer.
-//! Batch gateways (`x-batch-gateway:`) are not supported: each lookup is a single one.
+//! Calls of the contracts that resolve names: only [`call`] makes them. Anyone can write a resolver, and refer it to
+//! any gateway (EIP-3668). Alloy follows such a lookup: it bounds what it decodes, and serves batches of lookups
+//! (`x-batch-gateway:true`, ENSIP-21) itself. Gateways are queried by the guarded client.
 
 use alloy::{
-    primitives::{Bytes, FixedBytes},
-    sol,
-    sol_types::{SolError, SolValue},
+    eips::BlockId,
+    network::TransactionBuilder,
+    primitives::Bytes,
+    rpc::types::{TransactionInputKind, TransactionRequest},
 };
+use alloy_provider::{
+    CcipReadClient, CcipReadConfig, CcipReadError, CcipReadGateway, CcipReadGatewayError, CcipReadRequest,
+};
+use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Unanswered;
 use assay_domain::Address;
 use assay_evm::{
-    client::{Block, Client},
+    call,
+    client::{Block, Client, PROOF_GAS},
     guarded::{Barred, Guarded},
 };
 
 /// Maximum number of successive lookups, from the standard.
 const MAX_LOOKUPS: usize = 4;
-/// Maximum number of gateways queried for one answer.
+/// Maximum number of gateways queried for one answer. A lookup may name more.
 const MAX_GATEWAYS: usize = 4;
+/// Maximum length of a gateway's template, and of the data that replaces `{data}` in it. A longer URL is not fetched.
+const MAX_TEMPLATE: usize = 8_192;
 
-sol! {
-    error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callbackFunction, bytes extraData);
+/// How a contract answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Returned(Bytes),
+    /// With this data; empty if no endpoint gave it.
+    Reverted(Bytes),
+    /// A gateway has no record, or the contract asks for a lookup that is not made.
+    Refused,
 }
 
-/// The body of a gateway's answer.
-#[derive(Deserialize)]
-struct GatewayAnswer {
-    data: Bytes,
-}
-
-/// The answer of contract `to` to the call `data`, directly or through gateways; `None` if it has no answer.
+/// The answer of contract `to` to the call `data`, directly or through gateways.
 ///
 /// # Errors
 /// [`Unanswered`].
@@ -39,65 +48,84 @@ pub(super) async fn call(
     client: &Client,
     guarded: &Guarded,
     to: Address,
-    data: Bytes,
+    data: Vec<u8>,
     head: Block,
-) -> Result<Option<Bytes>, Unanswered> {
-    let mut data = data;
-    for followed in 0..=MAX_LOOKUPS {
-        let revert = match client.stranger_attempt(to, &data, head.hash).await? {
-            Ok(answer) => return Ok(Some(answer)),
-            Err(revert) => revert,
-        };
-        let Ok(lookup) = OffchainLookup::abi_decode(&revert) else { return Ok(None) };
-        // The revert may come from a contract that `to` called: its gateway must not answer for `to`.
-        if lookup.sender != to || followed == MAX_LOOKUPS {
-            return Ok(None);
-        }
-        let Some(answer) = ask(guarded, &lookup).await? else { return Ok(None) };
-        data = callback(lookup.callbackFunction, answer, lookup.extraData);
+) -> Result<Outcome, Unanswered> {
+    let limits = CcipReadConfig { max_redirects: MAX_LOOKUPS, max_gateway_urls: 32, ..CcipReadConfig::default() };
+    let reader = CcipReadClient::new(Gateways(guarded.clone())).with_config(limits);
+    let request = TransactionRequest::default()
+        .with_to(to)
+        .with_gas_limit(PROOF_GAS)
+        .with_input_kind(data, TransactionInputKind::Data);
+    let error = match reader.call_at(&client.stranger_provider(), request, BlockId::hash(head.hash)).await {
+        Ok(answer) => return Ok(Outcome::Returned(answer)),
+        Err(error) => error,
+    };
+    match error {
+        CcipReadError::Transport(error) => Ok(Outcome::Reverted(call::revert(error)?)),
+        CcipReadError::Gateway(error) if error.status.is_some_and(is_final) => Ok(Outcome::Refused),
+        CcipReadError::Gateway(error) => Err(Unanswered(error.message)),
+        // A revert of a contract that `to` called: its gateway must not answer for `to`.
+        CcipReadError::SenderMismatch { .. }
+        // Another client would not get further.
+        | CcipReadError::TooManyRedirects(_)
+        | CcipReadError::InvalidBatch(_)
+        | CcipReadError::ResourceLimit(_) => Ok(Outcome::Refused),
+        // A lookup that an endpoint cut, among others.
+        error => Err(Unanswered(error.to_string())),
     }
-    Ok(None)
 }
 
-fn callback(function: FixedBytes<4>, answer: Bytes, extra: Bytes) -> Bytes {
-    [function.as_slice(), &(answer, extra).abi_encode_params()].concat().into()
+/// Whether a gateway's HTTP status is its last word: a refusal that does not ask for a retry.
+pub(super) fn is_final(status: u16) -> bool {
+    matches!(status, 400..=499) && !matches!(status, 408 | 425 | 429)
 }
 
-/// The first answer of a gateway. `None` if a gateway refuses, or none may be queried.
-async fn ask(guarded: &Guarded, lookup: &OffchainLookup) -> Result<Option<Bytes>, Unanswered> {
-    let (sender, data) = (format!("{:#x}", lookup.sender), lookup.callData.to_string());
-    let mut failure = None;
-    for url in lookup.urls.iter().take(MAX_GATEWAYS) {
-        let filled = url.replace("{sender}", &sender).replace("{data}", &data);
-        let answer = if url.contains("{data}") {
-            guarded.get(&filled).await
-        } else {
-            guarded.post(&filled, &json!({ "data": data, "sender": sender })).await
-        };
-        match answer {
-            Ok(body) => match serde_json::from_slice::<GatewayAnswer>(&body) {
-                Ok(answer) => return Ok(Some(answer.data)),
-                Err(_) => failure = Some("a gateway answered something other than JSON with data".to_owned()),
-            },
-            // A final refusal, except for the statuses that ask for a retry.
-            Err(Barred::Status(status @ 400..=499)) if !matches!(status, 408 | 425 | 429) => return Ok(None),
-            Err(barred @ Barred::Refused(_)) => tracing::debug!(%barred, "a gateway of a name is not asked"),
-            Err(barred) => failure = Some(format!("a gateway {barred}")),
+/// Gateways, as the guarded client reaches them.
+struct Gateways(Guarded);
+
+/// The body of a gateway's answer.
+#[derive(Deserialize)]
+struct GatewayAnswer {
+    data: Bytes,
+}
+
+#[async_trait]
+impl CcipReadGateway for Gateways {
+    /// The first answer of a gateway. If none may be queried, the answer is that of one that refuses.
+    async fn request(&self, request: &CcipReadRequest, most: usize) -> Result<Bytes, CcipReadGatewayError> {
+        let (sender, data) = (format!("{:#x}", request.sender), request.data.to_string());
+        let mut failure = CcipReadGatewayError::http(403, "no gateway that may be queried");
+        for url in request.urls.iter().take(MAX_GATEWAYS) {
+            let is_get = url.contains("{data}");
+            if url.len() > MAX_TEMPLATE || is_get && data.len() > MAX_TEMPLATE {
+                continue;
+            }
+            let filled = url.replace("{sender}", &sender).replace("{data}", &data);
+            let answer = if is_get {
+                self.0.get(&filled).await
+            } else {
+                self.0.post(&filled, &json!({ "data": data, "sender": sender })).await
+            };
+            failure = match answer {
+                Ok(body) => match serde_json::from_slice::<GatewayAnswer>(&body) {
+                    Ok(GatewayAnswer { data }) if data.len() <= most => return Ok(data),
+                    Ok(_) => CcipReadGatewayError::new("a gateway answered too much"),
+                    Err(_) => CcipReadGatewayError::new("a gateway answered something other than JSON with data"),
+                },
+                Err(Barred::Status(status)) if is_final(status) => {
+                    return Err(CcipReadGatewayError::http(status, "a gateway has no record"));
+                }
+                Err(Barred::Status(status)) => {
+                    CcipReadGatewayError::http(status, format!("a gateway answered with status {status}"))
+                }
+                Err(barred @ Barred::Refused(_)) => {
+                    tracing::debug!(%barred, "a gateway of a name is not queried");
+                    continue;
+                }
+                Err(barred) => CcipReadGatewayError::new(format!("a gateway {barred}")),
+            };
         }
-    }
-    failure.map_or(Ok(None), |why| Err(Unanswered(why)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_callback_is_called_with_what_was_said_and_what_was_to_be_kept() {
-        sol! { function told(bytes said, bytes extra) external view returns (bytes answer); }
-        use alloy::sol_types::SolCall;
-        let (said, extra) = (Bytes::from_static(b"said"), Bytes::from_static(b"extra"));
-        let data = callback(toldCall::SELECTOR.into(), said.clone(), extra.clone());
-        assert_eq!(data, Bytes::from(toldCall { said, extra }.abi_encode()));
+        Err(failure)
     }
 }

@@ -1,16 +1,21 @@
 //! One ENS registry on one chain: the resolver of a name, and its answers. Anyone can deploy a resolver; it is believed
-//! only about its own names.
+//! only about its own names. Where ENS's Universal Resolver has code, it is asked instead for the address of a name.
 
 use std::{sync::Arc, time::Duration};
 
 use alloy::{
+    ens::{namehash, try_dns_encode},
     primitives::{Bytes, FixedBytes},
     sol,
     sol_types::{SolCall, SolValue},
 };
 use moka::future::Cache;
 
-use super::{Unanswered, node, offchain};
+use super::{
+    NameSource, Unanswered,
+    offchain::{self, Outcome},
+    universal::Universal,
+};
 use crate::config::RegistryConfig;
 use assay_domain::{Address, Name};
 use assay_evm::{
@@ -39,6 +44,7 @@ pub(crate) struct Registry {
     pub config: Arc<RegistryConfig>,
     pub client: Client,
     guarded: Guarded,
+    universal: Option<Universal>,
     /// Whether a resolver answers for subdomains of its name (ENSIP-10).
     wildcards: Cache<Address, bool>,
 }
@@ -54,7 +60,18 @@ pub(crate) struct Resolver {
 impl Registry {
     pub(super) fn new(config: &RegistryConfig, client: Client, guarded: Guarded) -> Self {
         let wildcards = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_LIFETIME).build();
-        Self { config: Arc::new(config.clone()), client, guarded, wildcards }
+        let universal = config.universal().map(|address| Universal::new(address, client.clone(), guarded.clone()));
+        Self { config: Arc::new(config.clone()), client, guarded, universal, wildcards }
+    }
+
+    /// The contract that resolved the last name; `None` before the first one.
+    pub(super) fn source(&self) -> Option<NameSource> {
+        match &self.universal {
+            None => Some(NameSource::Registry),
+            Some(universal) => universal
+                .is_present()
+                .map(|present| if present { NameSource::UniversalResolver } else { NameSource::Registry }),
+        }
     }
 
     /// Whether `name` is in this registry's domain.
@@ -64,13 +81,14 @@ impl Registry {
 
     /// The reverse name of `wallet`.
     pub(crate) fn reverse(&self, wallet: Address) -> String {
-        node::reverse(wallet, &self.config.reverse)
+        format!("{}.{}", hex::encode(wallet), self.config.reverse)
     }
 
     /// The calls that find the resolver of `name`: its own, or that of the nearest parent.
     pub(crate) fn calls(&self, name: &str) -> Vec<Call> {
-        let names = node::upwards(name).take(MAX_LABELS);
-        names.map(|name| Call::new(self.config.registry, &resolverCall { node: node::namehash(name) })).collect()
+        let names = std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, above)| above));
+        let call = |name| Call::new(self.config.registry, &resolverCall { node: namehash(name) });
+        names.take(MAX_LABELS).map(call).collect()
     }
 
     /// Reads the answers to [`calls`](Self::calls); `None` if there is no registry.
@@ -86,12 +104,17 @@ impl Registry {
     /// # Errors
     /// [`Unanswered`].
     pub(super) async fn address(&self, name: &Name) -> Result<Option<Option<Address>>, Unanswered> {
+        if let Some(universal) = &self.universal
+            && let Some(found) = universal.address(name).await?
+        {
+            return Ok(Some(found));
+        }
         // Side by side: a registry that changes in the same moment is read as of either block.
         let calls = self.calls(name.as_str());
         let (head, answers) = tokio::try_join!(self.client.head(), self.client.latest_calls(&calls))?;
         let Some(resolver) = Self::found(&answers) else { return Ok(None) };
         let Some(resolver) = resolver else { return Ok(Some(None)) };
-        let call = addrCall { node: node::namehash(name.as_str()) };
+        let call = addrCall { node: namehash(name.as_str()) };
         let answer = self.ask(resolver, name.as_str(), &call, head).await?;
         Ok(Some(answer.filter(|address| *address != Address::ZERO)))
     }
@@ -107,7 +130,7 @@ impl Registry {
         head: Block,
     ) -> Result<Option<String>, Unanswered> {
         let name = self.reverse(wallet);
-        let call = nameCall { node: node::namehash(&name) };
+        let call = nameCall { node: namehash(&name) };
         Ok(self.ask(resolver, &name, &call, head).await?.filter(|name| !name.is_empty()))
     }
 
@@ -124,15 +147,21 @@ impl Registry {
         if !own && !wildcard {
             return Ok(None);
         }
-        if !wildcard {
-            let answer = offchain::call(&self.client, &self.guarded, address, call.abi_encode().into(), head).await?;
-            return Ok(answer.and_then(|answer| C::abi_decode_returns(&answer).ok()));
+        let mut data = call.abi_encode();
+        if wildcard {
+            let Ok(wire) = try_dns_encode(name) else { return Ok(None) };
+            data = resolveCall { name: wire.into(), data: data.into() }.abi_encode();
         }
-        let Some(wire) = node::dns_encoded(name) else { return Ok(None) };
-        let wrapped = resolveCall { name: wire.into(), data: call.abi_encode().into() };
-        let answer = offchain::call(&self.client, &self.guarded, address, wrapped.abi_encode().into(), head).await?;
-        let inner = answer.and_then(|answer| Bytes::abi_decode(&answer).ok());
-        Ok(inner.and_then(|inner| C::abi_decode_returns(&inner).ok()))
+        let answer = match offchain::call(&self.client, &self.guarded, address, data, head).await? {
+            Outcome::Returned(answer) => answer,
+            // It could be a lookup without its data.
+            Outcome::Reverted(data) if wildcard && data.is_empty() => {
+                return Err(Unanswered("a resolver reverted, and no endpoint gives the data of the revert".into()));
+            }
+            Outcome::Reverted(_) | Outcome::Refused => return Ok(None),
+        };
+        let answer = if wildcard { Bytes::abi_decode(&answer).ok() } else { Some(answer) };
+        Ok(answer.and_then(|answer| C::abi_decode_returns(&answer).ok()))
     }
 
     async fn is_wildcard(&self, resolver: Address, head: Block) -> Result<bool, Unanswered> {

@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use super::{Chain, clock::Doubt, now};
-use crate::{config::ChainConfig, prices::PriceStatus};
+use crate::{config::ChainConfig, names::NameSource, prices::PriceStatus};
 use assay_domain::{Address, ChainId};
 use assay_evm::{
     client::{Block, Client, hex},
@@ -196,11 +196,14 @@ pub struct ChainOverview {
     /// `None` before the first read.
     pub prices: Option<PriceStatus>,
     pub index: IndexState,
+    /// `None` if no name was resolved on the chain.
+    pub names: Option<NameSource>,
 }
 
 impl Chain {
-    pub(crate) fn overview(&self) -> ChainOverview {
+    pub(crate) fn overview(&self, names: Option<NameSource>) -> ChainOverview {
         ChainOverview {
+            names,
             status: self.status(),
             endpoints: self.client.endpoints(),
             prices: self.prices.status(),

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use alloy::{primitives::Bytes, rpc::client::RpcClient};
+use alloy::{primitives::Bytes, providers::RootProvider, rpc::client::RpcClient};
 use futures::{FutureExt, future::BoxFuture, future::try_join_all};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ const SEPARATE_BATCH: usize = 50;
 const SEPARATE_FOR: Duration = Duration::from_secs(600);
 /// Gas of a call that may check a proof or a signature. A gateway's answer with storage proofs costs 1 to 10 million to
 /// check, a signature of a passkey half a million.
-const PROOF_GAS: u64 = 12_000_000;
+pub const PROOF_GAS: u64 = 12_000_000;
 
 /// The limits of a call of a contract that a stranger chose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +106,12 @@ impl Client {
             Err(Fault::TooDense { .. }) => Ok(Err(Bytes::new())),
             answer => answer,
         }
+    }
+
+    /// A provider for calls of contracts that strangers chose. It reports reverts as [`attempt`](Self::attempt) does;
+    /// [`call::revert`](crate::call::revert) reads its errors. Requests should have [`PROOF_GAS`].
+    pub fn stranger_provider(&self) -> RootProvider {
+        RootProvider::new(self.of_strangers().single_calls())
     }
 
     /// A client of the same endpoints whose failures are not recorded, with a bound on the size of an answer. It shares

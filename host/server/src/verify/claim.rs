@@ -7,7 +7,7 @@ use alloy::sol;
 use super::{agents, ask, identity, market};
 use assay_agents::config::Agents;
 use assay_chain::{
-    config::{ChainConfig, Identity, Names, RegistryConfig, SourceConfig, TokenConfig},
+    config::{ChainConfig, Identity, Names, RegistryConfig, SourceConfig, TokenConfig, UniversalResolver},
     prices::{Sequencer, decimalsCall, latestRoundDataCall, sequencer_state, stale_after},
 };
 use assay_domain::{Address, U256};
@@ -39,6 +39,7 @@ pub(super) enum Claim<'a> {
     PairFactory(Address),
     Market(&'a MarketConfig),
     Registry(&'a RegistryConfig),
+    UniversalResolver(Address),
     Attester(&'a SourceConfig),
     Index(&'a SourceConfig),
     IdentityRegistry(&'a Agents),
@@ -69,7 +70,14 @@ pub(super) fn registries<'a>(chain: &ChainConfig, agents: Option<&'a Agents>) ->
 
 /// Every contract of the name registries and attestation services on `chain`.
 pub(super) fn identity_services<'a>(chain: &ChainConfig, names: &'a Names, identity: &'a Identity) -> Vec<Claim<'a>> {
-    let registries = names.registries.iter().filter(|registry| registry.chain == chain.id).map(Claim::Registry);
+    let registries = names.registries.iter().filter(|registry| registry.chain == chain.id).flat_map(|registry| {
+        // At its standard address it may be missing.
+        let universal = match registry.universal_resolver {
+            UniversalResolver::At(address) => Some(Claim::UniversalResolver(address)),
+            UniversalResolver::Standard | UniversalResolver::None => None,
+        };
+        [Claim::Registry(registry)].into_iter().chain(universal)
+    });
     let sources = identity.sources.iter().filter(|source| source.chain == chain.id);
     registries.chain(sources.flat_map(|source| [Claim::Attester(source), Claim::Index(source)])).collect()
 }
@@ -89,6 +97,7 @@ impl fmt::Display for Claim<'_> {
                 market.market.iter().try_for_each(|name| write!(f, " {name}"))?;
             }
             Self::Registry(registry) => write!(f, "registry of {} names", registry.provider)?,
+            Self::UniversalResolver(_) => f.write_str("Universal Resolver")?,
             Self::Attester(source) => write!(f, "attestation service of {}", source.provider)?,
             Self::Index(source) => write!(f, "index of {}", source.provider)?,
             Self::IdentityRegistry(_) => f.write_str("identity registry")?,
@@ -104,7 +113,8 @@ impl Claim<'_> {
             Self::Multicall(address)
             | Self::Sequencer(address)
             | Self::Wrapped(address)
-            | Self::PairFactory(address) => *address,
+            | Self::PairFactory(address)
+            | Self::UniversalResolver(address) => *address,
             Self::NativeFeed(address, _) | Self::TokenFeed(_, address) => *address,
             Self::Token(token) => token.address,
             Self::Market(market) => market.address,
@@ -127,6 +137,7 @@ impl Claim<'_> {
             Self::PairFactory(_) => "chains.pair_factories",
             Self::Market(_) => "chains.markets",
             Self::Registry(_) => "names.registries",
+            Self::UniversalResolver(_) => "names.registries.universal_resolver",
             Self::Attester(_) | Self::Index(_) => "identity.sources",
             Self::IdentityRegistry(_) => "agents.identity_registry",
             Self::ReputationRegistry(_) => "agents.reputation_registry",
@@ -148,6 +159,7 @@ impl Claim<'_> {
             Self::PairFactory(address) => pair_factory(client, *address, head).await,
             Self::Market(config) => market::check(client, config, head).await,
             Self::Registry(config) => identity::registry(client, config, head).await,
+            Self::UniversalResolver(address) => identity::universal_resolver(client, *address, head).await,
             Self::Attester(config) => identity::service(client, config, head).await,
             Self::Index(config) => identity::index(client, config, head).await,
             Self::IdentityRegistry(config) => agents::identity(client, config, head).await,

@@ -14,6 +14,7 @@ use assay_evm::{
 };
 
 sol! {
+    function supportsInterface(bytes4 id) external view returns (bool supported);
     function owner(bytes32 node) external view returns (address owner);
     function getSchemaRegistry() external view returns (address registry);
 }
@@ -24,6 +25,16 @@ pub(super) async fn registry(client: &Client, config: &RegistryConfig, head: Blo
     Ok(match ask(client, config.registry, &ownerCall { node: B256::ZERO }, head).await? {
         Some(owner) if owner != Address::ZERO => vec![],
         _ => vec!["names no owner of its root like a registry of names".into()],
+    })
+}
+
+/// The interface of ENSIP-23.
+const UNIVERSAL_RESOLVER: [u8; 4] = [0xcd, 0x19, 0x1b, 0x34];
+
+pub(super) async fn universal_resolver(client: &Client, at: Address, head: Block) -> Result<Vec<String>, Fault> {
+    Ok(match ask(client, at, &supportsInterfaceCall { id: UNIVERSAL_RESOLVER.into() }, head).await? {
+        Some(true) => vec![],
+        _ => vec!["does not know the interface of ENS's Universal Resolver".into()],
     })
 }
 

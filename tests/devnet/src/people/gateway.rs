@@ -26,7 +26,8 @@ pub struct Gateway {
 
 impl Gateway {
     /// A gateway with an address for every name. Paths under `/error/{status}` fail with that status, paths under
-    /// `/inward` redirect to `inward`.
+    /// `/inward` redirect to `inward`; `/page`, `/message`, `/upper` and `/never` answer with HTML, with another JSON
+    /// object, in upper-case digits, and not at all.
     ///
     /// # Panics
     /// When no port can be bound.
@@ -44,7 +45,7 @@ impl Gateway {
             let request = (method.to_string(), path.clone(), String::from_utf8_lossy(&body).into_owned());
             list.lock().unwrap_or_else(PoisonError::into_inner).push(request);
             let answer = answer(&path, owner, &inward);
-            async move { answer }
+            async move { if path.starts_with("/never") { std::future::pending().await } else { answer } }
         });
         let server = tokio::spawn(async move { axum::serve(counted, app).await.unwrap_or_default() });
         Self { url, connections, asked, server }
@@ -74,5 +75,15 @@ fn answer(path: &str, owner: Address, inward: &str) -> Response {
     if path.starts_with("/inward") {
         return (StatusCode::FOUND, [(header::LOCATION, inward)]).into_response();
     }
-    Json(json!({ "data": Bytes::from(owner.abi_encode()) })).into_response()
+    if path.starts_with("/page") {
+        return ([(header::CONTENT_TYPE, "text/html")], "<html><body>Sorry</body></html>").into_response();
+    }
+    if path.starts_with("/message") {
+        return Json(json!({ "message": "no data" })).into_response();
+    }
+    let mut data = Bytes::from(owner.abi_encode()).to_string();
+    if path.starts_with("/upper") {
+        data = format!("0x{}", data[2..].to_uppercase());
+    }
+    Json(json!({ "data": data })).into_response()
 }

@@ -1,5 +1,7 @@
 //! Agents are listed one by one, searched and counted.
 
+use std::io::Write;
+
 use alloy::primitives::U256;
 use assay_tests::{
     agents::{Identity, documents::Documents},
@@ -7,6 +9,8 @@ use assay_tests::{
     proxy::{Proxy, Reply},
     service::Service,
 };
+use base64::{Engine, prelude::BASE64_STANDARD};
+use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
 use super::{NOBODY, World, ids, inline, metric, until};
@@ -156,4 +160,54 @@ fn agents_are_counted_also_where_the_count_is_not_kept() {
             );
         }
     });
+}
+
+#[test]
+fn a_document_is_read_from_each_form_of_its_uri() {
+    run(async {
+        let mut world = World::start().await;
+        let documents = Documents::start(NOBODY).await;
+        // `{"name":"Small"}` in gzip and base64; and four megabytes of blanks before a document.
+        let small = "H4sIAAAAAAAC/6tWykvMTVWyUgrOTczJUaoFAJeuwroQAAAA";
+        let bomb = BASE64_STANDARD.encode(gzip(&[vec![b' '; 4 << 20], br#"{"name":"Bomb"}"#.to_vec()].concat()));
+        let v0 = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnHUdt";
+        let v1 = "bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi";
+        let below = format!("{v1}/agent.json");
+        let cases = [
+            ("without id for callers".to_owned(), None),
+            (format!("data:application/json;enc=gzip;base64,{small}"), Some("Small")),
+            (format!("data:application/json;enc=gzip;level=6;base64,{small}"), Some("Small")),
+            (format!("data:application/json;charset=utf-8;enc=gzip;base64 {small}"), Some("Small")),
+            (format!("data:application/json;enc=gzip;base64,{bomb}"), None),
+            (format!("data:application/json;enc=zstd;base64,{small}"), None),
+            ("data:application/json;base64 eyJuYW1lIjoiQmxhbmsifQ==".to_owned(), Some("Blank")),
+            (r#"data:application/json;utf8,{"name":"Utf8, 100%"}"#.to_owned(), Some("Utf8, 100%")),
+            (v0.to_owned(), Some(v0)),
+            (v1.to_owned(), Some(v1)),
+            (format!("{v1}/agent.json"), Some(below.as_str())),
+            (format!("{}/named/Allowed", documents.url), Some("Allowed")),
+            // The host is not in `outbound.allow`.
+            ("http://127.0.0.2:80/named/Private".to_owned(), None),
+            ("ftp://a.example/agent.json".to_owned(), None),
+        ];
+        let uris: Vec<String> = cases.iter().map(|(uri, _)| uri.clone()).collect();
+        world.register("ada", &uris).await;
+        let more = format!(
+            "[outbound]\nallow = [\"{}\"]\ntimeout_ms = 20000\n[ipfs]\ngateway = \"{}\"\n",
+            documents.at(),
+            documents.url
+        );
+        let service = Service::start(&world.config(world.chain.url(), 1_800_000, &more));
+        let body = service.keyed().get("/api/v2/agents").await.ok();
+        let names: Vec<Option<&str>> =
+            body["agents"].as_array().expect("a list").iter().map(|agent| agent["metadata"]["name"].as_str()).collect();
+        let expected: Vec<Option<&str>> = cases.iter().skip(1).map(|(_, name)| *name).collect();
+        assert_eq!(names, expected);
+    });
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
 }
