@@ -203,4 +203,8 @@ fn try_again(text: &str) -> Option<Duration> {
 }
 
 #[cfg(test)]
+mod providers;
+#[cfg(test)]
+mod table;
+#[cfg(test)]
 mod tests;

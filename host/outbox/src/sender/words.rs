@@ -37,7 +37,14 @@ pub(super) fn refusal(fault: &Fault) -> Option<SendOutcome> {
 }
 
 #[cfg(test)]
+#[path = "../../../evm/src/wording/providers.rs"]
+mod providers;
+
+#[cfg(test)]
 mod tests {
+    use alloy::rpc::json_rpc::ErrorPayload;
+
+    use super::providers::{Reaction, Row, rows};
     use super::*;
 
     #[test]
@@ -56,6 +63,33 @@ mod tests {
             assert_eq!(said(message), meaning, "{message}");
         }
         assert_eq!(refusal(&Fault::NoState), None);
+    }
+
+    /// What became of a transaction that was answered as a row of the table says.
+    fn answered(row: &Row) -> Option<SendOutcome> {
+        let error = serde_json::json!({ "code": row.code, "message": row.wording });
+        let payload: ErrorPayload = serde_json::from_value(error).unwrap();
+        refusal(&Fault::from_payload(&payload))
+    }
+
+    #[test]
+    fn every_answer_of_a_provider_is_told_apart() {
+        let rows = rows().into_iter().filter(|row| row.method == "eth_sendRawTransaction");
+        let wrong: Vec<String> = rows
+            .filter(|row| {
+                let meaning = match row.reaction {
+                    Reaction::Known => Some(SendOutcome::Accepted),
+                    Reaction::Nonce => Some(SendOutcome::NonceUsed),
+                    Reaction::Replacement => Some(SendOutcome::ReplacementUnderpriced),
+                    Reaction::Underpriced => Some(SendOutcome::Underpriced),
+                    Reaction::Funds => Some(SendOutcome::InsufficientFunds),
+                    _ => None,
+                };
+                answered(row) != meaning
+            })
+            .map(|row| format!("{}: {:?}, {}: {:?}", row.line, row.reaction, row.wording, answered(&row)))
+            .collect();
+        assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), wrong.join("\n"));
     }
 
     #[test]
