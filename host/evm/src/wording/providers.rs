@@ -1,8 +1,6 @@
 //! Reads `providers.tsv`, the table of what nodes and providers answer. Only for tests; those of other crates include
 //! this file by its path.
 
-#![expect(dead_code, reason = "each test reads some of the columns")]
-
 /// One answer, and the one right reaction to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
