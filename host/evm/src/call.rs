@@ -48,7 +48,7 @@ impl Call {
     pub fn answered(&self, answer: Result<Value, Fault>) -> Result<Option<Bytes>, Fault> {
         let malformed = |error: serde_json::Error| Fault::unreadable(&error);
         match (self, answer) {
-            (_, Err(fault)) if reverted(&fault) => Ok(None),
+            (_, Err(Fault::Reverted { .. })) => Ok(None),
             (_, Err(fault)) => Err(fault),
             (Self::Contract { .. }, Ok(value)) => serde_json::from_value(value).map(Some).map_err(malformed),
             (Self::Balance(_), Ok(value)) => serde_json::from_value::<U256>(value)
@@ -94,25 +94,6 @@ pub fn revert_data(error: &ErrorPayload) -> Option<Bytes> {
     (digits.len() % 64 == 8).then(|| hex::decode(digits).ok()).flatten().map(Bytes::from)
 }
 
-/// Phrases by which nodes report a call that ran and failed.
-const FAILED: &[&str] = &[
-    "revert",
-    "invalid opcode",
-    "out of gas",
-    "stack underflow",
-    "bad instruction",
-    "invalid jump",
-    "evm error",
-    "vm execution error",
-];
-
-/// Whether the call ran and failed, which is an answer of the contract, not a failure of the endpoint.
-pub fn reverted(fault: &Fault) -> bool {
-    let Fault::Refused { code, message } = fault else { return false };
-    let message = message.to_lowercase();
-    *code == 3 || FAILED.iter().any(|m| message.contains(m))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,8 +126,7 @@ mod tests {
     fn a_revert_is_an_answer_and_a_refusal_is_not() {
         let call = Call::Balance(address!("0x00000000000000000000000000000000000000aa"));
         let refused = |code, message: &str| Err(Fault::Refused { code, message: message.into() });
-        assert_eq!(call.answered(refused(3, "execution reverted")), Ok(None));
-        assert_eq!(call.answered(refused(-32603, "EVM error InvalidFEOpcode")), Ok(None));
+        assert_eq!(call.answered(Err(Fault::Reverted { message: "execution reverted".into() })), Ok(None));
         assert!(call.answered(refused(-32000, "header not found")).is_err());
         assert_eq!(call.answered(Ok(json!("0x10"))), Ok(Some(U256::from(16).abi_encode().into())));
     }

@@ -217,9 +217,15 @@ impl Client {
         let request = request.serialize().map_err(|error| Fault::Malformed(error.to_string()))?;
         // Boxed, which keeps each waiting read small: thousands wait at once.
         let sent = self.transport.send_after::<Response<Vec<Received>>>(request.into(), Some(span.to));
-        match Box::pin(sent).await?.1.payload {
-            ResponsePayload::Success(logs) => Ok(logs.into_iter().map(|Received(log)| log).collect()),
-            ResponsePayload::Failure(error) => Err(Fault::from_payload(&error)),
+        let (index, answer) = Box::pin(sent).await?;
+        match answer.payload {
+            ResponsePayload::Success(logs) => {
+                if let Some(endpoint) = self.transport.endpoint(index) {
+                    endpoint.answered_logs(span.width());
+                }
+                Ok(logs.into_iter().map(|Received(log)| log).collect())
+            }
+            ResponsePayload::Failure(error) => Err(Fault::of("eth_getLogs", &error)),
         }
     }
 
@@ -299,8 +305,10 @@ impl Client {
         if let Some(data) = error.as_error_resp().and_then(call::revert_data) {
             return Ok(Err(data));
         }
-        let fault = Fault::from(error);
-        if call::reverted(&fault) { Ok(Err(Bytes::new())) } else { Err(fault) }
+        match Fault::of_transport(method, error) {
+            Fault::Reverted { .. } => Ok(Err(Bytes::new())),
+            fault => Err(fault),
+        }
     }
 
     /// `None` if there is no Multicall3 contract at `multicall`.
@@ -311,7 +319,8 @@ impl Client {
         block: &Value,
     ) -> Result<Option<Vec<Option<Bytes>>>, Fault> {
         let request = json!({ "to": multicall, "data": call::aggregate(multicall, calls) });
-        let answer: Bytes = self.rpc.request("eth_call", (request, block)).await?;
+        let answer = self.rpc.request::<_, Bytes>("eth_call", (request, block)).await;
+        let answer = answer.map_err(|error| Fault::of_transport("eth_call", error))?;
         if answer.is_empty() { Ok(None) } else { call::aggregated(&answer, calls.len()).map(Some) }
     }
 }

@@ -26,7 +26,7 @@ use url::Url;
 
 use crate::{
     config::{Endpoints, RpcLimits},
-    endpoint::{Answer, Endpoint, EndpointStatus, Http, Rank},
+    endpoint::{Answer, Endpoint, EndpointStatus, Failed, Http, Rank, method_of},
     fault::Fault,
     single_flight::SingleFlight,
 };
@@ -39,6 +39,10 @@ const BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(3);
 /// Behind a load balancer, a node that does not know a block yet learns it within a moment, or never.
 const UNKNOWN_BLOCK_RETRIES: u32 = 2;
+/// The same for log queries to the last endpoint: one of several nodes behind it may be some blocks behind the others.
+const LOGS_RETRIES: u32 = 5;
+/// The code of a method that the endpoint does not have.
+const METHOD_NOT_FOUND: i64 = -32601;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -96,6 +100,11 @@ impl Failover {
         self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed)).map(Arc::as_ref)
     }
 
+    /// The endpoint at `index` of the configuration.
+    pub(crate) fn endpoint(&self, index: usize) -> Option<&Endpoint> {
+        self.inner.endpoints.get(index).map(Arc::as_ref)
+    }
+
     /// The status of each endpoint, in configuration order.
     pub fn endpoints(&self) -> Vec<EndpointStatus> {
         let current = self.inner.current.load(Ordering::Relaxed);
@@ -135,7 +144,7 @@ impl Failover {
         through: Option<u64>,
     ) -> Result<(usize, A), Fault> {
         let started = Instant::now();
-        let method = packet.as_single().map_or("batch", |request| request.method()).to_owned();
+        let method = method_of(&packet).to_owned();
         let span = tracing::info_span!(
             target: TRACE,
             "rpc",
@@ -150,7 +159,7 @@ impl Failover {
         );
         let answer = self.ask_in_turn::<A>(&packet, through).instrument(span.clone()).await;
         let outcome = match &answer {
-            Ok((_, answer)) => answer.error().map_or("ok", |payload| Fault::from_payload(payload).outcome()),
+            Ok((_, answer)) => answer.faults(&packet).first().map_or("ok", |(_, fault)| fault.outcome()),
             Err(fault) => fault.outcome(),
         };
         for request in packet.requests() {
@@ -171,34 +180,51 @@ impl Failover {
         answer
     }
 
-    /// Sends `packet` to the endpoints in order until one gives a final answer.
+    /// Sends `packet` to the endpoints in order until one gives a final answer. An error that is not known is repeated
+    /// once if no endpoint answers better.
     async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, through: Option<u64>) -> Result<(usize, A), Fault> {
         let (attempts, mut last) = self.attempts();
-        // An answer that another endpoint might improve on, used if none does.
-        let mut lesser = None;
-        for attempt in attempts {
-            if attempt.rests && lesser.is_some() {
+        // The answer that another endpoint might improve on, used if none does.
+        let mut lesser: Option<Lesser<'_, A>> = None;
+        let mut refusals = Vec::new();
+        for attempt in &attempts {
+            if attempt.rests && lesser.as_ref().is_some_and(|lesser| !lesser.is_refused()) {
                 break;
             }
-            let index = attempt.index;
             if let Some(block) = through
-                && let Err(fault) = self.check_reach(&attempt, block).await
+                && let Err(fault) = self.check_reach(attempt, block).await
             {
                 last = fault;
                 continue;
             }
-            match self.ask_recorded::<A>(&attempt, packet).await {
-                Ok(answer) if is_lesser(&answer) => lesser = lesser.or(Some((index, answer))),
-                Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, &fault) => last = fault,
-                answer => {
-                    self.set_current(index);
-                    return Ok((index, answer?));
+            let began = Instant::now();
+            let answer = match self.ask_recorded::<A>(attempt, packet).await {
+                Err(fault) if is_for_next_endpoint(packet, &fault) => {
+                    last = fault;
+                    continue;
                 }
+                answer => answer.inspect_err(|_| self.set_current(attempt.index))?,
+            };
+            let found = Lesser::of(attempt, answer, packet);
+            if found.faults.is_empty() {
+                refusals.iter().for_each(|refusal: &Refusal<'_>| refusal.record());
+                self.set_current(attempt.index);
+                return Ok((attempt.index, found.answer));
+            }
+            refusals.extend(found.refusal(began));
+            if lesser.as_ref().is_none_or(|lesser| found.faults.len() < lesser.faults.len()) {
+                lesser = Some(found);
             }
         }
-        let Some((index, answer)) = lesser else { return Err(last) };
-        self.set_current(index);
-        Ok((index, answer))
+        let Some(mut lesser) = lesser else { return Err(last) };
+        if lesser.is_worth_repeating() && !self.without_current {
+            tokio::time::sleep(wait(0)).await;
+            if let Ok(again) = self.ask_recorded::<A>(lesser.attempt, packet).await {
+                lesser = Lesser::of(lesser.attempt, again, packet);
+            }
+        }
+        self.set_current(lesser.attempt.index);
+        Ok((lesser.attempt.index, lesser.answer))
     }
 
     /// The endpoints that may be asked, in order, or why there are none. Those with an old head come last.
@@ -215,7 +241,7 @@ impl Failover {
         let answer = self.ask::<A>(attempt, packet).await;
         match &answer {
             Ok(_) => endpoint.record_answer(),
-            Err(fault) if fault.is_for_next_endpoint() && !is_heavy(packet, fault) => {
+            Err(fault) if fault.is_no_answer() && !is_heavy(packet, fault) => {
                 // An endpoint that answered other requests in the meantime was busy, not down.
                 let may_be_busy = matches!(fault, Fault::TimedOut(_) | Fault::RateLimited { .. });
                 if !may_be_busy || endpoint.answered() == answered {
@@ -235,7 +261,12 @@ impl Failover {
     }
 
     async fn ask<A: Answer>(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
-        let Attempt { endpoint, retries, patience, .. } = *attempt;
+        let Attempt { endpoint, patience, .. } = *attempt;
+        let (retries, unknown_block_retries) = if attempt.is_last && is_of_logs(packet) {
+            (attempt.retries.max(LOGS_RETRIES), LOGS_RETRIES)
+        } else {
+            (attempt.retries, UNKNOWN_BLOCK_RETRIES)
+        };
         let mut attempt = 0;
         loop {
             let answer = match endpoint.check_chain().await {
@@ -243,12 +274,12 @@ impl Failover {
                 Err(fault) => Err(fault),
             };
             let fault = match &answer {
-                Ok(answer) => answer.error().map(Fault::from_payload).filter(Fault::is_worth_a_retry),
+                Ok(answer) => answer.faults(packet).into_iter().map(|(_, fault)| fault).find(Fault::is_worth_a_retry),
                 Err(fault) => Some(fault.clone()),
             };
             let Some(fault) = fault else { return answer };
             let unknown = fault == Fault::UnknownBlock;
-            if attempt >= retries || !fault.is_worth_a_retry() || (unknown && attempt >= UNKNOWN_BLOCK_RETRIES) {
+            if attempt >= retries || !fault.is_worth_a_retry() || (unknown && attempt >= unknown_block_retries) {
                 return if unknown { answer } else { Err(fault) };
             }
             tokio::time::sleep(wait(attempt)).await;
@@ -257,15 +288,75 @@ impl Failover {
     }
 }
 
-/// Whether an endpoint with more history, or with more methods, might answer better.
-fn is_lesser(answer: &impl Answer) -> bool {
-    let lesser = |fault| matches!(fault, Fault::NoState | Fault::UnknownBlock);
-    answer.error().is_some_and(|payload| payload.code == -32601 || lesser(Fault::from_payload(payload)))
+/// An answer with errors that another endpoint may not have.
+struct Lesser<'a, A> {
+    attempt: &'a Attempt<'a>,
+    answer: A,
+    faults: Vec<Failed>,
+}
+
+impl<'a, A: Answer> Lesser<'a, A> {
+    fn of(attempt: &'a Attempt<'a>, answer: A, packet: &RequestPacket) -> Self {
+        let mut faults = answer.faults(packet);
+        faults.retain(|(_, fault)| fault.is_lesser());
+        Self { attempt, answer, faults }
+    }
+
+    fn is_refused(&self) -> bool {
+        self.faults
+            .iter()
+            .any(|(_, fault)| matches!(fault, Fault::Refused { .. } | Fault::Denied(_) | Fault::NoHistory))
+    }
+
+    /// Whether a second request may change the answer. A reader of logs asks for a shorter range instead.
+    fn is_worth_repeating(&self) -> bool {
+        let may_change = |(method, fault): &Failed| {
+            method != "eth_getLogs" && matches!(fault, Fault::Refused { code, .. } if *code != METHOD_NOT_FOUND)
+        };
+        self.faults.iter().any(may_change)
+    }
+
+    /// The refusal that shows a fault of the endpoint if another one answers. What a call says may be chosen by its
+    /// contract, and shows nothing.
+    fn refusal(&self, began: Instant) -> Option<Refusal<'a>> {
+        let is_of_the_endpoint = |(method, fault): &&Failed| {
+            method != "eth_call"
+                && method != "eth_estimateGas"
+                && match fault {
+                    Fault::Refused { code, .. } => *code != METHOD_NOT_FOUND,
+                    fault => matches!(fault, Fault::Denied(_)),
+                }
+        };
+        let (_, fault) = self.faults.iter().find(is_of_the_endpoint)?;
+        Some(Refusal { endpoint: self.attempt.endpoint, fault: fault.clone(), began })
+    }
+}
+
+/// A request that one endpoint refused, in words that are not known.
+struct Refusal<'a> {
+    endpoint: &'a Arc<Endpoint>,
+    fault: Fault,
+    began: Instant,
+}
+
+impl Refusal<'_> {
+    /// Rests the endpoint: another one answered the same request.
+    fn record(&self) {
+        self.endpoint.record_failure(&self.fault, self.began);
+    }
+}
+
+fn is_for_next_endpoint(packet: &RequestPacket, fault: &Fault) -> bool {
+    (fault.is_no_answer() || matches!(fault, Fault::Refused { .. })) && !is_heavy(packet, fault)
 }
 
 /// Whether a lighter query might not time out; the reader then asks the same endpoint for less.
 fn is_heavy(packet: &RequestPacket, fault: &Fault) -> bool {
-    matches!(fault, Fault::TimedOut(_)) && packet.as_single().is_some_and(|r| r.method() == "eth_getLogs")
+    matches!(fault, Fault::TimedOut(_)) && is_of_logs(packet)
+}
+
+fn is_of_logs(packet: &RequestPacket) -> bool {
+    packet.as_single().is_some_and(|request| request.method() == "eth_getLogs")
 }
 
 /// How long to wait before the retry after `attempt` earlier ones.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use crate::span::Span;
 
+pub use crate::wording::Rejection;
+
 /// Why a read failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -18,9 +20,9 @@ pub enum Fault {
     Denied(String),
     #[error("endpoint limits the rate of requests: {message}")]
     RateLimited { message: String, after: Option<Duration> },
-    /// The endpoint counts each call of a batch, and accepts at most this many at its pace.
-    #[error("endpoint takes at most {most} calls at once")]
-    TooManyCalls { most: usize },
+    /// The endpoint accepts fewer calls in one batch: at most `most` by its words, or at its pace if it counts calls.
+    #[error("endpoint takes fewer calls at once")]
+    TooManyCalls { most: Option<usize> },
     /// The span of blocks is wider than the endpoint answers; `limit` is the width in its message.
     #[error("endpoint refuses a range this wide")]
     TooWide { limit: Option<u64> },
@@ -33,6 +35,9 @@ pub enum Fault {
     /// The endpoint no longer has the state of an old block; an archive node has it.
     #[error("endpoint does not keep the state of that block; an archive node does")]
     NoState,
+    /// The endpoint no longer has the logs of old blocks.
+    #[error("endpoint does not keep the logs of blocks that old; one with full history does")]
+    NoHistory,
     /// The endpoint no longer has the receipts of an old block.
     #[error("endpoint has no receipt of a transaction in that block")]
     NoReceipt,
@@ -41,6 +46,15 @@ pub enum Fault {
     UnknownBlock,
     #[error("endpoint serves chain {found}, not {expected}; correct chains.rpc in the configuration")]
     WrongChain { found: u64, expected: u64 },
+    /// The call ran and failed: it reverted, used up its gas or reached a wrong instruction. This is an answer of the
+    /// contract, which may choose the words, and says nothing about the endpoint.
+    #[error("call failed: {message}")]
+    Reverted { message: String },
+    /// The node did not accept a transaction.
+    #[error("endpoint rejected the transaction: {message}")]
+    Rejected { why: Rejection, message: String },
+    /// Any other JSON-RPC error. It is never final: another endpoint may answer, or the same one a lighter request or a
+    /// later one.
     #[error("endpoint refused: {message} (code {code})")]
     Refused { code: i64, message: String },
     /// The answer does not have the form that the request requires.
@@ -55,8 +69,8 @@ impl Fault {
         matches!(self, Self::Unreachable(_) | Self::Malformed(_) | Self::UnknownBlock)
     }
 
-    /// Whether to use the next endpoint.
-    pub fn is_for_next_endpoint(&self) -> bool {
+    /// Whether the endpoint gave no answer at all, or none to anybody who asks now.
+    pub fn is_no_answer(&self) -> bool {
         matches!(
             self,
             Self::Unreachable(_)
@@ -65,6 +79,19 @@ impl Fault {
                 | Self::RateLimited { .. }
                 | Self::WrongChain { .. }
                 | Self::Malformed(_)
+        )
+    }
+
+    /// Whether another endpoint may answer better than one that answers with this error.
+    pub(crate) fn is_lesser(&self) -> bool {
+        matches!(
+            self,
+            Self::NoState
+                | Self::NoHistory
+                | Self::NoReceipt
+                | Self::UnknownBlock
+                | Self::Refused { .. }
+                | Self::Denied(_)
         )
     }
 
@@ -81,8 +108,11 @@ impl Fault {
             Self::TooDense { .. } => "too_dense",
             Self::Unscoped => "unscoped",
             Self::NoState => "no_state",
+            Self::NoHistory => "no_history",
             Self::NoReceipt => "no_receipt",
             Self::UnknownBlock => "unknown_block",
+            Self::Reverted { .. } => "reverted",
+            Self::Rejected { .. } => "rejected",
             Self::Refused { .. } => "refused",
             Self::Malformed(_) => "malformed",
         }

@@ -1,98 +1,76 @@
-//! Maps the errors of nodes and providers to faults. No standard distinguishes them, so the phrases in use do; an error
-//! without a known phrase is a plain refusal.
+//! Maps the JSON-RPC errors of nodes and providers to faults: by the method that was asked and by the code first, then
+//! by the words. No standard distinguishes these errors, so an error that is not known here is [`Fault::Refused`],
+//! which is never final: another endpoint is asked, or the request is split or repeated.
+//!
+//! A contract chooses the reason of its revert. Errors of calls are therefore compared with the forms of a revert
+//! before anything else, and a call's words never decide about access to the endpoint.
 
-use std::time::Duration;
+mod sending;
+mod words;
 
 use alloy::{
     rpc::json_rpc::{ErrorPayload, RpcError},
     transports::TransportError,
 };
 
-use crate::{fault::Fault, span::Span};
+use crate::{call::revert_data, fault::Fault};
+use words::Sign;
 
-/// Phrases after which a provider states the widest span that it answers.
-const WIDTH_AFTER: &[&str] = &[
-    "exceeds limit of ",
-    "up to a ",
-    "limited to a ",
-    "limited to ",
-    "ranges over ",
-    "maximum block range: ",
-    "max block range ",
-    "block range limit is ",
-    "maximum is set to ",
-    "max range: ",
-    "at most ",
-    "requested blocks is ",
-    "max is ",
-    "bigger than range limit ",
-];
-const WIDE: &[&str] =
-    &["block range", "blocks range", "range is too", "range too", "too many blocks", "requested blocks", "block limit"];
-const DENSE: &[&str] = &[
-    "response size",
-    "response too large",
-    "response is too big",
-    "query returned more than",
-    "logs matched by query",
-    "max results",
-    "too many logs",
-    "too many results",
-    "query timeout",
-    "query timed out",
-    "no backend is currently healthy",
-    "error decoding response body",
-];
-const RATE: &[&str] = &[
-    "rate limit",
-    "rate exceeded",
-    "rate-limit",
-    "too many requests",
-    "request limit",
-    "request count exceeded",
-    "quota",
-    "throttl",
-    "compute units",
-    "credits",
-    "concurrent requests",
-];
-const NO_STATE: &[&str] = &[
-    "missing trie node",
-    "missingtrienode",
-    "historical state",
-    "state unavailable",
-    "state is not available",
-    "state not available",
-    "no state available",
-    "state already pruned",
-    "is pruned",
-    "due to pruning",
-    "archive",
-    "blockoutofrange",
-];
-const UNSCOPED: &[&str] = &[
-    "specify an address",
-    "missing field `address`",
-    "missing address filter",
-    "address filter is required",
-    "address is required",
-    "without an address",
-];
-const UNKNOWN_BLOCK: &[&str] =
-    &["header not found", "unknown block", "block not found", "header for hash not found", "resource not found"];
+pub use sending::Rejection;
 
-impl Fault {
-    /// The fault that a JSON-RPC error means.
-    pub fn from_payload(error: &ErrorPayload) -> Self {
-        let data = error.data.as_ref().map(|data| data.get()).unwrap_or_default();
-        classify(error.code, &error.message, data)
+/// The method of a request that has several calls.
+pub(crate) const BATCH: &str = "batch";
+
+/// Maximum size, in bytes, of an error's data whose words are considered.
+const MAX_DATA: usize = 2 << 10;
+
+/// What a request asks for, as far as the meaning of an error depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// A batch that was refused as a whole.
+    Batch,
+    Logs,
+    Receipt,
+    /// The execution of a contract, which may choose the words.
+    Call,
+    Send,
+    /// Blocks, balances, nonces, code, storage, and everything else that the node itself answers.
+    State,
+}
+
+impl Asked {
+    fn of(method: &str) -> Self {
+        match method {
+            BATCH => Self::Batch,
+            "eth_getLogs" => Self::Logs,
+            "eth_getTransactionReceipt" => Self::Receipt,
+            "eth_call" | "eth_estimateGas" => Self::Call,
+            "eth_sendRawTransaction" => Self::Send,
+            _ => Self::State,
+        }
     }
 }
 
-impl From<TransportError> for Fault {
-    fn from(error: TransportError) -> Self {
+impl Fault {
+    /// The fault that a JSON-RPC error of `method` means.
+    pub fn of(method: &str, error: &ErrorPayload) -> Self {
+        let asked = Asked::of(method);
+        if asked == Asked::Call && is_of_the_contract(error) {
+            return Self::Reverted { message: short(&error.message) };
+        }
+        let data = error.data.as_ref().filter(|_| asked != Asked::Call);
+        let data = data.map(|data| data.get()).filter(|data| data.len() <= MAX_DATA).unwrap_or_default();
+        let text = format!("{} {data}", error.message).to_lowercase();
+        if let Some(why) = Rejection::of(&text).filter(|_| asked == Asked::Send) {
+            return Self::Rejected { why, message: short(&error.message) };
+        }
+        meaning(asked, Sign::of(error.code, &text), error.code, &error.message)
+    }
+
+    /// The fault of a request for `method` that the client library reports.
+    pub fn of_transport(method: &str, error: TransportError) -> Self {
         match error {
-            RpcError::ErrorResp(payload) => Self::from_payload(&payload),
+            RpcError::ErrorResp(payload) => Self::of(method, &payload),
             RpcError::Transport(kind) => match kind.as_custom().and_then(|inner| inner.downcast_ref::<Self>()) {
                 Some(fault) => fault.clone(),
                 None => Self::Malformed(kind.to_string()),
@@ -102,40 +80,83 @@ impl From<TransportError> for Fault {
             other => Self::Malformed(other.to_string()),
         }
     }
-}
 
-/// The fault that `message` and `data` of a JSON-RPC error mean. Density is checked before rate, because code -32005 is
-/// used for both.
-fn classify(code: i64, message: &str, data: &str) -> Fault {
-    let text = format!("{message} {data}").to_lowercase();
-    let says = |phrases: &[&str]| phrases.iter().any(|phrase| text.contains(phrase));
-    if says(DENSE) || more_than_logs(&text) {
-        return Fault::TooDense { suggested: suggested(&text) };
-    }
-    let rate = code == 429 || says(RATE);
-    if !rate {
-        let limit = WIDTH_AFTER.iter().find_map(|phrase| number(text.split_once(phrase)?.1)).filter(|limit| *limit > 0);
-        let wide = says(WIDE) || (limit.is_some() && (text.contains("range") || text.contains("block")));
-        if wide {
-            return Fault::TooWide { limit };
+    /// The fault that a text instead of a JSON-RPC answer means, such as the page of a proxy; `None` if its words are
+    /// not known.
+    pub(crate) fn of_text(method: &str, text: &str) -> Option<Self> {
+        let asked = Asked::of(method);
+        match meaning(asked, Sign::of(0, &text.to_lowercase()), 0, text) {
+            Self::Refused { .. } => None,
+            fault => Some(fault),
         }
     }
-    if rate {
-        return Fault::RateLimited { message: short(message), after: try_again(&text) };
+}
+
+/// Whether the error of a call reports that the call ran and failed. Code 3 and the data of a revert say so whatever the
+/// words are, but some endpoints also use code 3 for a block that they do not have.
+fn is_of_the_contract(error: &ErrorPayload) -> bool {
+    let words = error.message.to_lowercase();
+    let data = error.data.as_ref().map(|data| data.get().to_lowercase()).unwrap_or_default();
+    revert_data(error).is_some()
+        || words::has_failed(&words)
+        || words::has_failed(&data)
+        || (error.code == 3 && !matches!(Sign::of(0, &words), Sign::Ahead))
+}
+
+/// The fault that `sign` means in an answer to `asked`.
+fn meaning(asked: Asked, sign: Sign, code: i64, message: &str) -> Fault {
+    let unknown = || Fault::Refused { code, message: short(message) };
+    match (asked, sign) {
+        // A pause helps, whatever was asked.
+        (_, Sign::Rate { after }) => Fault::RateLimited { message: short(message), after },
+        // A contract may revert with these words in a form that is not known here, and a node reject a transaction.
+        (Asked::Call | Asked::Send, Sign::Denied) => unknown(),
+        // The key or the plan of the operator: a repetition changes nothing.
+        (_, Sign::Denied) => Fault::Denied(short(message)),
+        // Only a batch has a number of calls.
+        (Asked::Batch, Sign::Calls { most }) => Fault::TooManyCalls { most },
+        // Only log queries have a range.
+        (Asked::Logs, Sign::Wide { limit }) => Fault::TooWide { limit },
+        // A shorter range has fewer logs and takes less time.
+        (Asked::Logs, Sign::Large { suggested }) => Fault::TooDense { suggested },
+        (Asked::Logs, Sign::Slow) => Fault::TooDense { suggested: None },
+        (Asked::Logs, Sign::Unscoped) => Fault::Unscoped,
+        // Fewer calls have a smaller answer.
+        (Asked::Batch | Asked::Call | Asked::State | Asked::Receipt, Sign::Large { .. }) => {
+            Fault::TooDense { suggested: None }
+        }
+        // Fewer calls may be within the limit.
+        (Asked::Batch, Sign::Limit) => Fault::TooManyCalls { most: None },
+        // The endpoint may have the block in a moment.
+        (Asked::Batch | Asked::Logs | Asked::Receipt | Asked::Call | Asked::State, Sign::Ahead) => Fault::UnknownBlock,
+        // Nodes delete old history and old state separately; another node may keep them.
+        (Asked::Logs, Sign::Pruned) => Fault::NoHistory,
+        (Asked::Receipt, Sign::Pruned) => Fault::NoReceipt,
+        (Asked::Batch | Asked::Call | Asked::State, Sign::Pruned) => Fault::NoState,
+        // The outcome of a transaction is unknown: no such error says that the node does not have it.
+        (
+            Asked::Send,
+            Sign::Ahead
+            | Sign::Calls { .. }
+            | Sign::Large { .. }
+            | Sign::Limit
+            | Sign::Pruned
+            | Sign::Slow
+            | Sign::Unscoped
+            | Sign::Wide { .. },
+        ) => unknown(),
+        // Which limit is not said, and some endpoints answer so whatever the range.
+        (Asked::Logs, Sign::Limit)
+        // The words of a limit that this request does not have.
+        | (
+            Asked::Batch | Asked::Receipt | Asked::Call | Asked::State,
+            Sign::Slow | Sign::Unscoped | Sign::Wide { .. },
+        )
+        | (Asked::Logs | Asked::Receipt | Asked::Call | Asked::State, Sign::Calls { .. })
+        | (Asked::Receipt | Asked::Call | Asked::State, Sign::Limit) => unknown(),
+        // Trouble of the node, bad parameters by its account, a method that it lacks, or anything else.
+        (_, Sign::None) => unknown(),
     }
-    if says(UNSCOPED) {
-        return Fault::Unscoped;
-    }
-    if says(NO_STATE) {
-        return Fault::NoState;
-    }
-    if says(UNKNOWN_BLOCK) {
-        return Fault::UnknownBlock;
-    }
-    if text.trim() == "limit exceeded" || code == -32005 {
-        return Fault::TooDense { suggested: suggested(&text) };
-    }
-    Fault::Refused { code, message: short(message) }
 }
 
 /// The start of a provider's message, which may be long and may contain control characters.
@@ -143,66 +164,8 @@ fn short(message: &str) -> String {
     message.chars().filter(|c| !c.is_control()).take(200).collect()
 }
 
-/// "more than 10000 logs"
-fn more_than_logs(text: &str) -> bool {
-    text.split("more than ")
-        .skip(1)
-        .any(|rest| number(rest).is_some() && rest.trim_start_matches(is_digit).trim_start().starts_with("logs"))
-}
-
-/// A span that the provider suggests instead of the refused one: `[0x1, 0xff]` or `1-255`.
-fn suggested(text: &str) -> Option<Span> {
-    let pair = |from: &str, to: &str| {
-        let (from, to) = (block(from)?, block(to)?);
-        (from <= to).then_some(Span { from, to })
-    };
-    if let Some((_, rest)) = text.split_once('[')
-        && let Some((inside, _)) = rest.split_once(']')
-        && let Some((from, to)) = inside.split_once(',')
-        && let Some(span) = pair(from, to)
-    {
-        return Some(span);
-    }
-    let (_, rest) = text.split_once("the range ")?;
-    let (from, rest) = rest.split_once('-')?;
-    pair(from, rest.split(|c: char| !c.is_ascii_alphanumeric()).next()?)
-}
-
-fn block(text: &str) -> Option<u64> {
-    let text = text.trim();
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.parse().ok(),
-    }
-}
-
-fn is_digit(c: char) -> bool {
-    c.is_ascii_digit() || matches!(c, ',' | '_')
-}
-
-/// The number at the start of `text`: `10000`, `10,000` or `10k`.
-fn number(text: &str) -> Option<u64> {
-    let rest = text.trim_start_matches(is_digit);
-    let digits: String = text.get(..text.len() - rest.len())?.chars().filter(char::is_ascii_digit).collect();
-    let value: u64 = digits.parse().ok()?;
-    if rest.starts_with('k') { value.checked_mul(1_000) } else { Some(value) }
-}
-
-/// "try again in 4ms", "try again in 1s"
-fn try_again(text: &str) -> Option<Duration> {
-    let rest = text.split_once("try again in ")?.1;
-    let value = number(rest)?;
-    let unit = rest.trim_start_matches(is_digit).trim_start();
-    if unit.starts_with("ms") {
-        Some(Duration::from_millis(value))
-    } else if unit.starts_with('s') {
-        Some(Duration::from_secs(value))
-    } else {
-        None
-    }
-}
-
 #[cfg(test)]
+#[expect(dead_code, reason = "the bench of providers reads the other columns")]
 mod providers;
 #[cfg(test)]
 mod table;

@@ -31,6 +31,8 @@ use assay_store::Batch;
 /// A long read saves settled history after this many ranges or this much time, which is the most that a crash can lose.
 const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
+/// Ranges after which wider ones are tried.
+const AT_ONE_WIDTH: usize = 32;
 
 pub(super) struct Pass<'a> {
     reader: &'a Reader,
@@ -93,8 +95,10 @@ impl Pass<'_> {
         }
         while self.at <= self.head.number {
             let rest = Span { from: self.at, to: self.head.number };
-            let spans = rest.pieces(width.min(self.reader.client.log_ceiling()));
+            let spans = rest.pieces(width.min(self.reader.client.log_ceiling())).take(AT_ONE_WIDTH);
             let (reader, plan) = (self.reader, self.plan.clone());
+            // Unless one of these says otherwise: a dense range ends, and a limit may be gone.
+            width = width.saturating_mul(2);
             let mut chunks =
                 stream::iter(spans).map(|span| reader.chunk(&plan, span)).buffered(reader.logs.concurrency);
             while let Some(chunk) = chunks.next().await {

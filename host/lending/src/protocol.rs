@@ -91,7 +91,7 @@ pub(crate) enum Obstacle {
 impl From<Fault> for Obstacle {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::NoState | Fault::Refused { .. } => Self::Lasting(Unexplained::NoOldState),
+            Fault::NoState => Self::Lasting(Unexplained::NoOldState),
             fault => Self::Unread(fault),
         }
     }

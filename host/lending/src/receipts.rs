@@ -48,7 +48,7 @@ impl Reader {
         loop {
             let answered = self.client.answered();
             let fault = match self.fetch(plan, span).await {
-                Err(fault) if fault.is_for_next_endpoint() && pause <= LONGEST_PAUSE => fault,
+                Err(fault) if fault.is_no_answer() && pause <= LONGEST_PAUSE => fault,
                 result => return result,
             };
             // A lighter query may be answered in time.

@@ -156,7 +156,7 @@ impl AgentRegistries {
             ids.iter().map(|id| Call::new(self.inner.identity, &tokenURICall { tokenId: U256::from(*id) })).collect();
         let answers = match self.inner.client.calls(&calls, head.hash).await {
             Ok(answers) => answers,
-            Err(Fault::Refused { .. } | Fault::Malformed(_) | Fault::TooDense { .. }) => {
+            Err(Fault::Refused { .. } | Fault::Reverted { .. } | Fault::Malformed(_) | Fault::TooDense { .. }) => {
                 let answers =
                     self.inner.client.batch(calls.iter().map(|call| call.ask(pinned(head.hash))).collect()).await?;
                 calls.iter().zip(answers).map(|(call, answer)| call.answered(answer).ok().flatten()).collect()

@@ -6,10 +6,7 @@
 //! interrupted one. An endpoint that would need more than [`MAX_RANGES`] counts as one that refuses.
 
 use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -25,6 +22,7 @@ use crate::config;
 use assay_domain::Address;
 use assay_evm::{
     client::{Block, Client},
+    endpoint::Learned,
     fault::Fault,
     logs::{LogQuery, Stop, chunk, in_order},
     span::Span,
@@ -37,6 +35,8 @@ const MAX_RANGES: u64 = 10_000;
 /// A long read saves what is settled after so many ranges or so much time: the most that a crash can lose.
 const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
+/// Ranges after which wider ones are tried.
+const AT_ONE_WIDTH: usize = 32;
 
 /// The logs of one chain's node.
 pub(crate) struct NodeLogs {
@@ -44,7 +44,7 @@ pub(crate) struct NodeLogs {
     log_range: u64,
     concurrency: usize,
     /// Widest span that the endpoint answers for queries without a contract: some allow less than for queries with one.
-    ceiling: AtomicU64,
+    ceiling: Learned,
     /// Until when the endpoint is not asked, after it refused.
     refused: Mutex<Option<Instant>>,
 }
@@ -61,7 +61,7 @@ impl NodeLogs {
             client,
             log_range: reading.log_range,
             concurrency: reading.log_concurrency,
-            ceiling: AtomicU64::new(u64::MAX),
+            ceiling: Learned::up_to(u64::MAX),
             refused: Mutex::default(),
         }
     }
@@ -73,16 +73,18 @@ impl NodeLogs {
     fn refuse(&self) {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + RETRY_AFTER);
         // It may be another endpoint by then.
-        self.ceiling.store(u64::MAX, Ordering::Relaxed);
+        self.ceiling.forget();
     }
 
     fn ceiling(&self) -> u64 {
-        self.ceiling.load(Ordering::Relaxed).min(self.client.log_ceiling()).max(1)
+        self.ceiling.get().min(self.client.log_ceiling()).max(1)
     }
 
     async fn fetch(&self, queries: &[LogQuery], span: Span) -> Result<Vec<Log>, Fault> {
         let asked = queries.iter().map(|query| self.client.believed_logs(query, span));
-        Ok(try_join_all(asked).await?.into_iter().flatten().collect())
+        let logs = try_join_all(asked).await?.into_iter().flatten().collect();
+        self.ceiling.answered(span.width());
+        Ok(logs)
     }
 }
 
@@ -153,7 +155,10 @@ impl NodeLogs {
                 return Err(Fault::TooWide { limit: Some(ceiling) });
             }
             let fetch = |span| self.fetch(&queries, span);
-            let chunks = stream::iter(rest.pieces(width.min(ceiling))).map(|span| chunk(span, self.log_range, fetch));
+            let spans = rest.pieces(width.min(ceiling)).take(AT_ONE_WIDTH);
+            // Unless one of these says otherwise: a dense range ends, and a limit may be gone.
+            width = width.saturating_mul(2);
+            let chunks = stream::iter(spans).map(|span| chunk(span, self.log_range, fetch));
             let mut chunks = chunks.buffered(self.concurrency);
             while let Some(chunk) = chunks.next().await {
                 if let Some(through) = chunk.through {
@@ -163,7 +168,10 @@ impl NodeLogs {
                 }
                 match chunk.stop {
                     None => continue,
-                    Some(Stop::Ceiling(ceiling)) => _ = self.ceiling.fetch_min(ceiling, Ordering::Relaxed),
+                    Some(Stop::Ceiling(ceiling)) => {
+                        self.ceiling.lower(ceiling);
+                        width = ceiling;
+                    }
                     Some(Stop::Narrow(narrow)) => width = narrow,
                     Some(Stop::Gap(fault)) => return Err(fault),
                 }

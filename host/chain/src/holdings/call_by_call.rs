@@ -23,7 +23,7 @@ pub(super) async fn together(client: &Client, calls: &[Call], at: B256) -> Resul
     for part in calls.chunks(BATCH) {
         match client.calls(part, at).await {
             Ok(part) => answers.extend(part),
-            Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::Malformed(_)) => {
+            Err(Fault::Refused { .. } | Fault::Reverted { .. } | Fault::TooDense { .. } | Fault::Malformed(_)) => {
                 answers.extend(part.iter().map(|_| None));
             }
             Err(fault) => return Err(fault),

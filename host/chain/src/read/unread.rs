@@ -14,7 +14,7 @@ pub(super) fn coverage(unread: &[Unread]) -> Coverage {
 /// Everything, because of `fault`, the answer of the endpoint that was asked last. The others failed too, perhaps for
 /// other reasons. The reason names no endpoint.
 pub(super) fn failed(fault: &Fault) -> Unread {
-    let reason = match fault {
+    let reason: &str = match fault {
         Fault::Unreachable(_) | Fault::TimedOut(_) => return Unread::chain(),
         Fault::Denied(_) => "the last endpoint asked denies access; correct its URL or credential in chains.rpc",
         Fault::WrongChain { .. } => "the last endpoint asked serves another chain; correct chains.rpc",
@@ -24,8 +24,14 @@ pub(super) fn failed(fault: &Fault) -> Unread {
         Fault::NoReceipt => "the last endpoint asked does not keep the receipts of old blocks",
         Fault::NoState => "the last endpoint asked does not keep the state of that block; an archive node does",
         Fault::UnknownBlock => "the last endpoint asked does not know the block; try again later",
-        Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::Unscoped | Fault::Refused { .. } => {
+        Fault::NoHistory => {
+            "the last endpoint asked has pruned its old history; add one with full history to chains.rpc"
+        }
+        Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::Unscoped => {
             "the last endpoint asked refused the request; the log says why"
+        }
+        Fault::Refused { message, .. } | Fault::Reverted { message } | Fault::Rejected { message, .. } => {
+            &format!("the last endpoint asked refused the request: {message}")
         }
         Fault::Malformed(_) => "the answer of the last endpoint asked cannot be read; try again later",
     };

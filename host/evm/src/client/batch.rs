@@ -9,7 +9,7 @@ use futures::{
 use serde_json::Value;
 
 use super::Client;
-use crate::{endpoint::Endpoint, fault::Fault, request::Ask};
+use crate::{endpoint::Endpoint, fault::Fault, request::Ask, wording::BATCH};
 
 /// Answers to a batch that several readers share. The first reader that awaits them sends it.
 pub type Answers = Shared<BoxFuture<'static, Result<Arc<[Result<Value, Fault>]>, Fault>>>;
@@ -19,23 +19,25 @@ impl Client {
     pub async fn batch(&self, asks: Vec<Ask>) -> Result<Vec<Result<Value, Fault>>, Fault> {
         let mut answers = Vec::with_capacity(asks.len());
         let mut rest = asks.as_slice();
-        let mut most = usize::MAX;
+        // The size of the next batch, and whether a larger one was just refused for its size.
+        let (mut most, mut is_smaller) = (usize::MAX, false);
         while !rest.is_empty() {
             let ceiling = self.transport.current().map_or(1, Endpoint::batch_ceiling).min(most);
             let (part, after) = rest.split_at(ceiling.min(rest.len()));
             match self.batch_once(part).await {
-                Ok(part) => answers.extend(part),
-                Err(Fault::TooManyCalls { most: fewer }) if fewer < part.len() => {
-                    most = fewer.max(1);
-                    continue;
+                Ok(found) => {
+                    self.learn(part.len(), is_smaller);
+                    answers.extend(found);
+                    is_smaller = false;
                 }
                 // Some endpoints accept fewer calls per batch, some only one, and not every refusal names the reason.
-                Err(Fault::Refused { .. } | Fault::TooDense { .. } | Fault::TooWide { .. }) if part.len() > 1 => {
+                Err(Fault::TooManyCalls { most: fewer }) if part.len() > 1 => {
+                    most = fewer.filter(|fewer| *fewer < part.len()).unwrap_or(part.len() / 2).max(1);
+                    is_smaller = true;
+                    continue;
+                }
+                Err(Fault::Refused { .. } | Fault::TooDense { .. }) if part.len() > 1 => {
                     most = part.len() / 2;
-                    // The others have limits of their own.
-                    if let Some(endpoint) = self.transport.current().filter(|_| !self.transport.is_of_others()) {
-                        endpoint.lower_batch_ceiling(most);
-                    }
                     continue;
                 }
                 Err(fault) => return Err(fault),
@@ -43,6 +45,17 @@ impl Client {
             rest = after;
         }
         Ok(answers)
+    }
+
+    /// Records that the endpoint answered a batch of `calls`; `is_smaller` if it just refused a larger one. Endpoints
+    /// that give a second opinion have limits of their own.
+    fn learn(&self, calls: usize, is_smaller: bool) {
+        let Some(endpoint) = self.transport.current().filter(|_| !self.transport.is_of_others()) else { return };
+        if is_smaller {
+            endpoint.lower_batch_ceiling(calls);
+        } else {
+            endpoint.answered_batch(calls);
+        }
     }
 
     /// Like [`shared_batch`](Self::shared_batch), for several readers.
@@ -53,8 +66,9 @@ impl Client {
 
     async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {
         if let [(method, params)] = asks {
-            return match self.rpc.request::<_, Value>(*method, params.clone()).await.map_err(Fault::from) {
-                Err(fault) if fault.is_for_next_endpoint() => Err(fault),
+            let answer = self.rpc.request::<_, Value>(*method, params.clone()).await;
+            return match answer.map_err(|error| Fault::of_transport(method, error)) {
+                Err(fault) if fault.is_no_answer() => Err(fault),
                 answer => Ok(vec![answer]),
             };
         }
@@ -62,8 +76,10 @@ impl Client {
         let waiters = asks
             .iter()
             .map(|(method, params)| batch.add_call::<_, Value>(*method, params))
-            .collect::<Result<Vec<_>, _>>()?;
-        batch.send().await?;
-        Ok(futures::future::join_all(waiters).await.into_iter().map(|answer| answer.map_err(Fault::from)).collect())
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| Fault::of_transport(BATCH, error))?;
+        batch.send().await.map_err(|error| Fault::of_transport(BATCH, error))?;
+        let answers = futures::future::join_all(waiters).await.into_iter().zip(asks);
+        Ok(answers.map(|(answer, (method, _))| answer.map_err(|error| Fault::of_transport(method, error))).collect())
     }
 }

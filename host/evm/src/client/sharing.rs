@@ -206,8 +206,14 @@ fn union(asked: &[&(LogQuery, Span)]) -> Option<(Span, LogQuery)> {
 
 /// Whether parts of a request of `count` reads may be answered although the whole has this fault.
 fn is_of_the_parts(fault: &Fault, count: usize) -> bool {
-    let of_the_whole =
-        matches!(fault, Fault::Refused { .. } | Fault::TooDense { .. } | Fault::Malformed(_) | Fault::TimedOut(_));
+    let of_the_whole = matches!(
+        fault,
+        Fault::Refused { .. }
+            | Fault::Reverted { .. }
+            | Fault::TooDense { .. }
+            | Fault::Malformed(_)
+            | Fault::TimedOut(_)
+    );
     of_the_whole && count > 1
 }
 

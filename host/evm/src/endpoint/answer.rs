@@ -3,30 +3,62 @@
 
 use std::collections::HashSet;
 
-use alloy::rpc::json_rpc::{ErrorPayload, RequestPacket, Response, ResponsePacket, ResponsePayload};
+use alloy::rpc::json_rpc::{ErrorPayload, Id, RequestPacket, Response, ResponsePacket, ResponsePayload};
 use serde::de::DeserializeOwned;
 
-use crate::fault::Fault;
+use super::form;
+use crate::{fault::Fault, wording::BATCH};
+
+/// An error in an answer: the method that it answers, and what it means.
+pub type Failed = (String, Fault);
 
 /// An endpoint's answer. Its errors and ids are checked before its result is used.
-pub trait Answer: DeserializeOwned + Send {
-    fn errors(&self) -> impl Iterator<Item = &ErrorPayload>;
+pub trait Answer: Sized + Send {
+    /// The answer in `body`.
+    ///
+    /// # Errors
+    /// If it is no JSON-RPC answer with such a result.
+    fn read(body: &[u8]) -> serde_json::Result<Self>;
+
+    fn errors(&self) -> impl Iterator<Item = (&Id, &ErrorPayload)>;
 
     fn errors_mut(&mut self) -> impl Iterator<Item = &mut ErrorPayload>;
-
-    /// Its first error.
-    fn error(&self) -> Option<&ErrorPayload> {
-        self.errors().next()
-    }
 
     /// # Errors
     /// [`Fault`] if it does not belong to `request`: a proxy between this process and a node may mix up answers.
     fn belongs_to(&self, request: &RequestPacket) -> Result<(), Fault>;
+
+    fn is_refused(&self) -> bool {
+        self.errors().next().is_some()
+    }
+
+    /// Its errors.
+    fn faults(&self, request: &RequestPacket) -> Vec<Failed> {
+        let method = |id: &Id| {
+            let known = request.requests().iter().find(|request| request.id() == id);
+            known.map_or_else(|| method_of(request), |request| request.method()).to_owned()
+        };
+        let failed = |(id, error): (&Id, &ErrorPayload)| {
+            let method = method(id);
+            let fault = Fault::of(&method, error);
+            (method, fault)
+        };
+        self.errors().map(failed).collect()
+    }
+}
+
+/// The method of a request, or [`BATCH`].
+pub(crate) fn method_of(request: &RequestPacket) -> &str {
+    request.as_single().map_or(BATCH, |request| request.method())
 }
 
 impl Answer for ResponsePacket {
-    fn errors(&self) -> impl Iterator<Item = &ErrorPayload> {
-        self.iter_errors()
+    fn read(body: &[u8]) -> serde_json::Result<Self> {
+        form::packet(body)
+    }
+
+    fn errors(&self) -> impl Iterator<Item = (&Id, &ErrorPayload)> {
+        self.responses().iter().filter_map(|response| Some((&response.id, response.payload.as_error()?)))
     }
 
     fn errors_mut(&mut self) -> impl Iterator<Item = &mut ErrorPayload> {
@@ -40,7 +72,7 @@ impl Answer for ResponsePacket {
     fn belongs_to(&self, request: &RequestPacket) -> Result<(), Fault> {
         match (self, request.as_batch()) {
             (Self::Single(response), Some(_)) => Err(match response.payload.as_error() {
-                Some(payload) => Fault::from_payload(payload),
+                Some(payload) => Fault::of(BATCH, payload),
                 None => Fault::Malformed("a single answer to a batch".into()),
             }),
             (Self::Single(response), None) => same_id(response, request),
@@ -50,8 +82,12 @@ impl Answer for ResponsePacket {
 }
 
 impl<P: DeserializeOwned + Send> Answer for Response<P> {
-    fn errors(&self) -> impl Iterator<Item = &ErrorPayload> {
-        self.payload.as_error().into_iter()
+    fn read(body: &[u8]) -> serde_json::Result<Self> {
+        form::single(body)
+    }
+
+    fn errors(&self) -> impl Iterator<Item = (&Id, &ErrorPayload)> {
+        self.payload.as_error().into_iter().map(|error| (&self.id, error))
     }
 
     fn errors_mut(&mut self) -> impl Iterator<Item = &mut ErrorPayload> {
@@ -70,18 +106,21 @@ fn error_mut<P>(payload: &mut ResponsePayload<P>) -> Option<&mut ErrorPayload> {
     }
 }
 
-/// A batch may be answered in any order, but not in part.
+/// A batch may be answered in any order, but not in part. An error in a list that is too short is about all calls.
 fn all_answered(responses: &[Response], request: &RequestPacket) -> Result<(), Fault> {
     let ids: HashSet<_> = responses.iter().map(|response| &response.id).collect();
     let missing = request.requests().iter().filter(|request| !ids.contains(request.id())).count();
-    if missing == 0 {
-        return Ok(());
+    let mut errors = responses.iter().filter_map(|response| response.payload.as_error());
+    let of_all = |error: &ErrorPayload| Fault::of(method_of(request), error);
+    if missing > 0 {
+        let missing = || Fault::Malformed(format!("no answer to {missing} of {} calls of a batch", request.len()));
+        return Err(errors.next().map_or_else(missing, of_all));
     }
-    let nameless = responses.iter().find(|response| response.id.is_none()).and_then(|one| one.payload.as_error());
-    Err(match nameless {
-        Some(payload) => Fault::from_payload(payload),
-        None => Fault::Malformed(format!("no answer to {missing} of {} calls of a batch", request.len())),
-    })
+    // Some endpoints refuse a batch by refusing each of its calls.
+    match errors.map(of_all).find(|fault| matches!(fault, Fault::TooManyCalls { .. })) {
+        Some(fault) if responses.len() > 1 => Err(fault),
+        _ => Ok(()),
+    }
 }
 
 /// An error about a request that was not understood has no id.
@@ -93,7 +132,7 @@ fn same_id<P>(response: &Response<P>, request: &RequestPacket) -> Result<(), Fau
 
 #[cfg(test)]
 mod tests {
-    use alloy::rpc::json_rpc::{Id, Request};
+    use alloy::rpc::json_rpc::Request;
     use serde_json::{Value, json};
 
     use super::*;
@@ -101,7 +140,11 @@ mod tests {
     fn belongs(answer: Value) -> Result<(), Fault> {
         let request = |id| Request::new("eth_chainId", Id::Number(id), ()).serialize().unwrap();
         let packet = RequestPacket::Batch(vec![request(1), request(2)]);
-        serde_json::from_str::<ResponsePacket>(&answer.to_string()).unwrap().belongs_to(&packet)
+        ResponsePacket::read(answer.to_string().as_bytes()).unwrap().belongs_to(&packet)
+    }
+
+    fn error(id: Value, message: &str) -> Value {
+        json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32005, "message": message } })
     }
 
     #[test]
@@ -111,7 +154,16 @@ mod tests {
         for wrong in [json!([answer(1)]), json!([answer(1), answer(3)]), json!([])] {
             assert!(matches!(belongs(wrong.clone()), Err(Fault::Malformed(_))), "{wrong}");
         }
-        let refused = json!([{ "jsonrpc": "2.0", "id": null, "error": { "code": -32005, "message": "rate limit" } }]);
-        assert!(matches!(belongs(refused), Err(Fault::RateLimited { .. })));
+        for refused in [json!([error(Value::Null, "rate limit")]), json!([error(json!(1), "rate limit")])] {
+            assert!(matches!(belongs(refused), Err(Fault::RateLimited { .. })));
+        }
+    }
+
+    #[test]
+    fn a_batch_that_is_too_large_may_be_refused_call_by_call() {
+        let each = |message| json!([error(json!(1), message), error(json!(2), message)]);
+        let refused = belongs(each("batch size exceeds the limit of 10"));
+        assert_eq!(refused, Err(Fault::TooManyCalls { most: Some(10) }));
+        assert_eq!(belongs(each("header not found")), Ok(()));
     }
 }

@@ -2,14 +2,17 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use alloy::rpc::json_rpc::RequestPacket;
 use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant, timeout};
 
 use super::{Answer, Endpoint};
-use crate::{fault::Fault, intake::Intake};
+use crate::{fault::Fault, intake::Intake, wording::BATCH};
 
 /// Maximum wait that a `Retry-After` header can cause.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
+/// Maximum size, in bytes, of a text in place of an answer whose words are considered.
+const MAX_WORDS: usize = 2 << 10;
 
 impl Endpoint {
     /// Waits `longest` for an answer, and again while the endpoint answers other requests, up to its timeout: such an
@@ -36,7 +39,7 @@ impl Endpoint {
         &self,
         client: &reqwest::Client,
         body: Vec<u8>,
-        is_batch: bool,
+        method: &str,
     ) -> Result<A, Fault> {
         let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
         let trace = if self.traceparent { assay_trace::outgoing() } else { HeaderMap::new() };
@@ -58,31 +61,37 @@ impl Endpoint {
                 return Err(Fault::TooDense { suggested: None });
             }
         }
-        self.meaning(status, after, answer.bytes(), is_batch)
+        self.meaning(status, after, answer.bytes(), method)
     }
 
-    /// The answer, or the fault that its status and body mean. `after` is its `Retry-After`.
+    /// The answer to `method`, or the fault that its status and body mean. `after` is its `Retry-After`.
     fn meaning<A: Answer>(
         &self,
         status: StatusCode,
         after: Option<Duration>,
         body: &[u8],
-        is_batch: bool,
+        method: &str,
     ) -> Result<A, Fault> {
         if status == StatusCode::TOO_MANY_REQUESTS || (after.is_some() && status.is_server_error()) {
             return Err(Fault::RateLimited { message: format!("HTTP status {status}"), after });
         }
-        match serde_json::from_slice::<A>(body).map(|answer| self.redacted(answer)) {
-            Ok(answer) if status.is_success() || answer.error().is_some() => Ok(answer),
-            // Most likely too many calls for this endpoint; it may accept fewer.
-            _ if is_batch && matches!(status.as_u16(), 400 | 413) => {
-                Err(Fault::Refused { code: status.as_u16().into(), message: format!("HTTP status {status}") })
-            }
-            _ if status.is_server_error() => Err(Fault::Unreachable(format!("HTTP status {status}"))),
-            _ if !status.is_success() => Err(Fault::Denied(format!("HTTP status {status}"))),
-            Ok(_) => Err(Fault::Malformed("no result".into())),
-            Err(error) => Err(Fault::unreadable(&error)),
+        match A::read(body).map(|answer| self.redacted(answer)) {
+            Ok(answer) if status.is_success() || answer.is_refused() => Ok(answer),
+            read => Err(self.worded(body, method).unwrap_or_else(|| match read {
+                // Most likely too many calls for this endpoint; it may accept fewer.
+                _ if method == BATCH && matches!(status.as_u16(), 400 | 413) => Fault::TooManyCalls { most: None },
+                _ if status.is_server_error() => Fault::Unreachable(format!("HTTP status {status}")),
+                _ if !status.is_success() => Fault::Denied(format!("HTTP status {status}")),
+                Ok(_) => Fault::Malformed("no result".into()),
+                Err(error) => Fault::unreadable(&error),
+            })),
         }
+    }
+
+    /// The fault that a short text in place of an answer means, if its words are known.
+    fn worded(&self, body: &[u8], method: &str) -> Option<Fault> {
+        let text = std::str::from_utf8(body).ok().filter(|text| text.len() <= MAX_WORDS)?;
+        Fault::of_text(method, &self.redact.text(text).unwrap_or_else(|| text.to_owned()))
     }
 
     /// Removes the credentials of this endpoint from errors in `answer`, which are logged.
@@ -98,13 +107,16 @@ impl Endpoint {
 
 /// The fault of an answer that refuses the request for its rate, and the requested pause. Some endpoints refuse only
 /// some calls of a batch.
-pub(super) fn refused(answer: &Result<impl Answer, Fault>) -> Option<(Fault, Option<Duration>)> {
+pub(super) fn refused(
+    answer: &Result<impl Answer, Fault>,
+    packet: &RequestPacket,
+) -> Option<(Fault, Option<Duration>)> {
     let limited = |fault: Fault| match fault {
         Fault::RateLimited { after, .. } => Some((fault, after)),
         _ => None,
     };
     match answer {
-        Ok(answer) => answer.errors().map(Fault::from_payload).find_map(limited),
+        Ok(answer) => answer.faults(packet).into_iter().find_map(|(_, fault)| limited(fault)),
         Err(fault) => limited(fault.clone()),
     }
 }

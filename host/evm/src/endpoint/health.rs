@@ -71,8 +71,10 @@ impl Endpoint {
     pub fn readiness(&self) -> Readiness {
         match &*self.state() {
             State::Unchecked | State::Good => Readiness::Ready,
-            // A refused connection and an unreadable answer cost little; no answer costs the whole timeout.
-            State::Rests { fault: Fault::Unreachable(_) | Fault::Malformed(_), .. } => Readiness::Rests,
+            // A refusal and an unreadable answer cost little; no answer costs the whole timeout.
+            State::Rests { fault: Fault::Unreachable(_) | Fault::Malformed(_) | Fault::Refused { .. }, .. } => {
+                Readiness::Rests
+            }
             State::Rests { until, .. } if *until <= Instant::now() => Readiness::Rests,
             State::Rests { fault, .. } => Readiness::Unusable(fault.clone()),
         }
@@ -198,7 +200,7 @@ impl Endpoint {
             return Err(Fault::Malformed("a batch for a single request".into()));
         };
         if let Some(payload) = response.payload.as_error() {
-            return Err(Fault::from_payload(payload));
+            return Err(Fault::of("eth_chainId", payload));
         }
         let found = response.try_success_as::<U64>().and_then(Result::ok);
         found.map(|id| id.to()).ok_or_else(|| Fault::Malformed("eth_chainId is no number".into()))

@@ -3,7 +3,9 @@
 
 mod answer;
 mod exchange;
+mod form;
 mod health;
+mod learned;
 mod pace;
 mod permits;
 mod queue;
@@ -11,7 +13,7 @@ mod status;
 mod waiting;
 
 use std::{
-    sync::atomic::{AtomicU64, AtomicUsize, Ordering},
+    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
@@ -28,11 +30,13 @@ use permits::{Held, Permits};
 use queue::{Queue, TooManyCalls, Turn};
 use waiting::Waiting;
 
-pub use answer::Answer;
+pub(crate) use answer::method_of;
+pub use answer::{Answer, Failed};
 pub use queue::Rank;
 
 pub use exchange::root_cause;
 pub use health::Readiness;
+pub use learned::Learned;
 pub use status::{EndpointPace, EndpointStatus};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
@@ -72,8 +76,8 @@ pub struct Endpoint {
     health: Health,
     /// Number of its answers to any request.
     answered: AtomicU64,
-    log_ceiling: AtomicU64,
-    batch_ceiling: AtomicUsize,
+    log_ceiling: Learned,
+    batch_ceiling: Learned,
 }
 
 impl Endpoint {
@@ -100,8 +104,8 @@ impl Endpoint {
             queue: Queue::new(Some(limits.per_second).filter(|bound| *bound > 0), pace),
             health: Health::default(),
             answered: AtomicU64::new(0),
-            log_ceiling: AtomicU64::new(u64::MAX),
-            batch_ceiling: AtomicUsize::new(MAX_BATCH),
+            log_ceiling: Learned::up_to(u64::MAX),
+            batch_ceiling: Learned::up_to(MAX_BATCH as u64),
         }
     }
 
@@ -116,24 +120,36 @@ impl Endpoint {
 
     /// Maximum span of blocks in a log query, as far as it is known.
     pub fn log_ceiling(&self) -> u64 {
-        self.log_ceiling.load(Ordering::Relaxed)
+        self.log_ceiling.get()
     }
 
-    /// Records, for the lifetime of the process, that it refuses spans wider than `width`.
+    /// Records that it refuses spans wider than `width`, which it named or just answered.
     pub fn lower_log_ceiling(&self, width: u64) {
-        let width = width.max(1);
-        if self.log_ceiling.fetch_min(width, Ordering::Relaxed) > width {
+        if self.log_ceiling.lower(width) {
             tracing::info!(chain = self.chain, endpoint = self.host, width, "endpoint limits the range of eth_getLogs");
+        }
+    }
+
+    /// Records an answer to a log query over `width` blocks.
+    pub(crate) fn answered_logs(&self, width: u64) {
+        if let Some(width) = self.log_ceiling.answered(width) {
+            tracing::debug!(chain = self.chain, endpoint = self.host, width, "wider log queries are tried");
         }
     }
 
     /// Maximum calls per batch at present, as far as it is known.
     pub fn batch_ceiling(&self) -> usize {
-        self.batch_ceiling.load(Ordering::Relaxed).min(self.queue.ceiling())
+        usize::try_from(self.batch_ceiling.get()).unwrap_or(MAX_BATCH).min(self.queue.ceiling())
     }
 
+    /// Records that it refuses batches of more than `calls`, a number that it named or just answered.
     pub fn lower_batch_ceiling(&self, calls: usize) {
-        self.batch_ceiling.fetch_min(calls.max(1), Ordering::Relaxed);
+        self.batch_ceiling.lower(calls as u64);
+    }
+
+    /// Records an answer to a batch of `calls`.
+    pub(crate) fn answered_batch(&self, calls: usize) {
+        self.batch_ceiling.answered(calls as u64);
     }
 
     /// Whether it has a known rate limit.
@@ -168,7 +184,7 @@ impl Endpoint {
                 Err(_) => return Err(refusal.unwrap_or_else(no_turn)),
             };
             let answer = self.send::<A>(packet, body.clone()).await;
-            let Some((fault, after)) = refused(&answer) else {
+            let Some((fault, after)) = refused(&answer, packet) else {
                 if answer.is_ok() {
                     turn.answered();
                     self.answered.fetch_add(1, Ordering::Relaxed);
@@ -192,16 +208,16 @@ impl Endpoint {
     async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, Fault> {
         let _waiting = Waiting::count(&self.waiting);
         let turn = self.queue.turn(calls, rank).await;
-        turn.map_err(|TooManyCalls { most }| Fault::TooManyCalls { most })
+        turn.map_err(|TooManyCalls { most }| Fault::TooManyCalls { most: Some(most) })
     }
 
     /// Sends `packet` once.
     async fn send<A: Answer>(&self, packet: &RequestPacket, body: Vec<u8>) -> Result<A, Fault> {
         let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
-        let method = packet.as_single().map_or("", |request| request.method());
+        let method = method_of(packet);
         let longest =
             if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT.max(self.timeout / 4)) } else { self.timeout };
-        let exchange = self.exchange::<A>(client, body, packet.as_batch().is_some());
+        let exchange = self.exchange::<A>(client, body, method_of(packet));
         let answer = self.within_timeout(longest, exchange).await.map_err(Fault::TimedOut)??;
         answer.belongs_to(packet)?;
         Ok(answer)

@@ -1,7 +1,5 @@
 //! The status of an endpoint, for operators.
 
-use std::sync::atomic::Ordering;
-
 use super::Endpoint;
 use crate::{fault::Fault, request::Block};
 
@@ -46,7 +44,7 @@ impl Endpoint {
             answers: self.answered(),
             failures: self.failed(),
             pace: self.call_rate().map(|rate| pace(rate, true)).or_else(|| self.rate().map(|rate| pace(rate, false))),
-            log_range: Some(self.log_ceiling.load(Ordering::Relaxed)).filter(|width| *width < u64::MAX),
+            log_range: Some(self.log_ceiling()).filter(|width| *width < u64::MAX),
             head,
         }
     }

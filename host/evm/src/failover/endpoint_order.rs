@@ -17,6 +17,8 @@ pub(super) struct Attempt<'a> {
     pub endpoint: &'a Arc<Endpoint>,
     /// Whether it failed, or its head is not trusted; it is asked only if no other endpoint answers.
     pub rests: bool,
+    /// Whether no ready endpoint follows.
+    pub is_last: bool,
     pub retries: u32,
     /// Maximum time for the request's turn.
     pub patience: Duration,
@@ -33,7 +35,7 @@ pub(super) fn attempts(
     let mut fault = Fault::Unreachable("no endpoint is configured".into());
     let (mut ready, mut resting, mut off) = (Vec::new(), Vec::new(), Vec::new());
     for (index, endpoint) in endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
-        let attempt = Attempt { index, endpoint, rests: false, retries, patience: LAST_PATIENCE };
+        let attempt = Attempt { index, endpoint, rests: false, is_last: true, retries, patience: LAST_PATIENCE };
         match endpoint.readiness() {
             Readiness::Ready if is_off(index) => off.push(Attempt { rests: true, ..attempt }),
             Readiness::Ready => ready.push(attempt),
@@ -43,7 +45,7 @@ pub(super) fn attempts(
     }
     let last = ready.len().saturating_sub(1);
     for attempt in ready.iter_mut().take(last) {
-        attempt.patience = PATIENCE;
+        (attempt.is_last, attempt.patience) = (false, PATIENCE);
         if attempt.endpoint.is_doubtful() {
             attempt.retries = 0;
         }

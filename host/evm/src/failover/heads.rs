@@ -235,7 +235,7 @@ impl Failover {
         let head = match answer.payload {
             ResponsePayload::Success(Some(header)) => Block::from(header),
             ResponsePayload::Success(None) => return Err(Fault::Malformed("no latest block".into())),
-            ResponsePayload::Failure(error) => return Err(Fault::from_payload(&error)),
+            ResponsePayload::Failure(error) => return Err(Fault::of("eth_getBlockByNumber", &error)),
         };
         let was_off = self.inner.heads.is_off(index);
         self.inner.heads.saw(index, head, now());

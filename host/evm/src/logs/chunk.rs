@@ -1,6 +1,6 @@
 //! One span of blocks, fetched in parts if it is dense.
 
-use super::range::{Reaction, reaction};
+use super::range::{Reaction, is_unclear, reaction};
 use crate::{fault::Fault, span::Span};
 
 /// The results for a span, and why it ended early.
@@ -13,7 +13,8 @@ pub struct Chunk<T> {
 }
 
 pub enum Stop {
-    /// The endpoint answers no such query over a wider span.
+    /// The endpoint answers no such query over a wider span: it names this width, or refused a wider span as too wide and
+    /// answered this one.
     Ceiling(u64),
     /// The remaining blocks must be fetched in parts of this width.
     Narrow(u64),
@@ -27,18 +28,23 @@ where
     F: Future<Output = Result<T, Fault>>,
 {
     let mut chunk = Chunk { found: Vec::new(), through: None, stop: None };
-    // Spans still to fetch, next one last, each with the number of its timeouts.
-    let mut todo = vec![(span, 0)];
-    while let Some((span, timeouts)) = todo.pop() {
+    // The next one is last.
+    let mut todo = vec![Piece { span, failures: 0, was_wide: false }];
+    while let Some(piece) = todo.pop() {
+        let span = piece.span;
         let fault = match fetch(span).await {
             Ok(found) => {
                 chunk.found.push(found);
                 chunk.through = Some(span.to);
+                if piece.was_wide {
+                    chunk.stop = Some(Stop::Ceiling(span.width()));
+                    return chunk;
+                }
                 continue;
             }
             Err(fault) => fault,
         };
-        match reaction(&fault, span, log_range, timeouts) {
+        match reaction(&fault, span, log_range, piece.failures) {
             Reaction::Ceiling(width) => {
                 chunk.stop = Some(Stop::Ceiling(width));
                 return chunk;
@@ -49,8 +55,9 @@ where
                 return chunk;
             }
             Reaction::Split(width) => {
-                let timeouts = timeouts + u32::from(matches!(fault, Fault::TimedOut(_)));
-                let mut pieces: Vec<_> = span.pieces(width).map(|piece| (piece, timeouts)).collect();
+                let failures = piece.failures + u32::from(is_unclear(&fault));
+                let was_wide = matches!(fault, Fault::TooWide { .. });
+                let mut pieces: Vec<_> = span.pieces(width).map(|span| Piece { span, failures, was_wide }).collect();
                 pieces.reverse();
                 todo.append(&mut pieces);
             }
@@ -61,6 +68,15 @@ where
         }
     }
     chunk
+}
+
+/// A part of a span that is still to be fetched.
+struct Piece {
+    span: Span,
+    /// The timeouts and unknown errors of the span that it was cut from.
+    failures: u32,
+    /// Whether that span was refused as too wide.
+    was_wide: bool,
 }
 
 /// Calls `fetch` for `span`, in as many parts as the endpoint requires.

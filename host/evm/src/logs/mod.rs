@@ -17,7 +17,7 @@ use assay_domain::B256;
 pub use chunk::{Chunk, Stop, chunk, in_parts};
 pub use differing::differing;
 pub use query::{LogQuery, Received};
-pub use range::{Reaction, reaction};
+pub use range::{Reaction, is_unclear, reaction};
 pub use receipt::Receipt;
 
 /// Whether `log` is an answer to `query` over `span`, and in a block of the chain.

@@ -2,14 +2,14 @@
 
 use crate::{fault::Fault, span::Span};
 
-/// Maximum timeouts of one span, which is cut in eight after each, before it is a gap. An endpoint that does not answer
-/// must not cost one timeout per halving.
-const TIMEOUTS: u32 = 3;
+/// Maximum timeouts and unknown errors of one span, which is cut in eight after each, before it is a gap. An endpoint
+/// that does not answer must not cost one timeout per halving.
+const FAILURES: u32 = 3;
 
 /// How to react to a refused span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// The endpoint answers no wider span than this.
+    /// The endpoint names this as the widest span that it answers.
     Ceiling(u64),
     /// Fetch the span in parts of this width.
     Split(u64),
@@ -18,24 +18,30 @@ pub enum Reaction {
 }
 
 /// The reaction for `span`. `fallback` is the width to try after an endpoint refused a span without a limit in its
-/// message; `timeouts` counts those of the span that this one was cut from.
-pub fn reaction(fault: &Fault, span: Span, fallback: u64, timeouts: u32) -> Reaction {
+/// message; `failures` counts the timeouts and unknown errors of the span that this one was cut from.
+pub fn reaction(fault: &Fault, span: Span, fallback: u64, failures: u32) -> Reaction {
     let half = span.width() / 2;
     if half == 0 {
         return Reaction::GiveUp;
     }
     match fault {
         // A limit that the span already meets is not the reason.
-        Fault::TooWide { limit } => {
-            Reaction::Ceiling(limit.filter(|limit| *limit < span.width()).unwrap_or(half.min(fallback)).max(1))
-        }
+        Fault::TooWide { limit } => match limit.filter(|limit| *limit < span.width()) {
+            Some(limit) => Reaction::Ceiling(limit.max(1)),
+            None => Reaction::Split(half.min(fallback).max(1)),
+        },
         Fault::TooDense { suggested } => {
             let fits = |s: &Span| s.from == span.from && s.to < span.to;
             Reaction::Split(suggested.filter(fits).map_or(half, Span::width))
         }
-        Fault::TimedOut(_) if timeouts < TIMEOUTS => Reaction::Split((span.width() / 8).max(1)),
+        fault if is_unclear(fault) && failures < FAILURES => Reaction::Split((span.width() / 8).max(1)),
         _ => Reaction::GiveUp,
     }
+}
+
+/// Whether a lighter query may be answered although the fault does not say so.
+pub fn is_unclear(fault: &Fault) -> bool {
+    matches!(fault, Fault::TimedOut(_) | Fault::Refused { .. })
 }
 
 #[cfg(test)]
@@ -47,12 +53,12 @@ mod tests {
     const SPAN: Span = Span { from: 100, to: 1_099 };
 
     #[test]
-    fn a_limit_becomes_a_ceiling() {
+    fn a_named_limit_becomes_a_ceiling_and_others_are_tried() {
         let wide = |limit| reaction(&Fault::TooWide { limit }, SPAN, 10_000, 0);
         assert_eq!(wide(Some(10)), Reaction::Ceiling(10));
-        assert_eq!(wide(None), Reaction::Ceiling(500));
-        assert_eq!(wide(Some(5_000)), Reaction::Ceiling(500));
-        assert_eq!(reaction(&Fault::TooWide { limit: None }, SPAN, 64, 0), Reaction::Ceiling(64));
+        assert_eq!(wide(None), Reaction::Split(500));
+        assert_eq!(wide(Some(5_000)), Reaction::Split(500));
+        assert_eq!(reaction(&Fault::TooWide { limit: None }, SPAN, 64, 0), Reaction::Split(64));
     }
 
     #[test]
@@ -72,10 +78,14 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_not_waited_for_for_ever() {
-        let late = Fault::TimedOut(Duration::from_secs(10));
-        assert_eq!(reaction(&late, SPAN, 10_000, 0), Reaction::Split(125));
-        assert_eq!(reaction(&late, SPAN, 10_000, TIMEOUTS), Reaction::GiveUp);
+    fn silence_and_unknown_errors_are_not_tried_for_ever() {
+        for unclear in [
+            Fault::TimedOut(Duration::from_secs(10)),
+            Fault::Refused { code: -32603, message: "Internal error".into() },
+        ] {
+            assert_eq!(reaction(&unclear, SPAN, 10_000, 0), Reaction::Split(125));
+            assert_eq!(reaction(&unclear, SPAN, 10_000, FAILURES), Reaction::GiveUp);
+        }
         assert_eq!(reaction(&Fault::Unreachable("gone".into()), SPAN, 10_000, 0), Reaction::GiveUp);
     }
 }

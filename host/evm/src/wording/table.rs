@@ -5,48 +5,76 @@ use std::collections::BTreeMap;
 use alloy::rpc::json_rpc::ErrorPayload;
 use serde_json::{Value, json};
 
+use super::Rejection;
 use super::providers::{Form, Reaction, Row, rows};
-use crate::fault::Fault;
+use crate::{
+    fault::Fault,
+    logs::{self, reaction},
+    span::Span,
+};
+
+/// The methods to which a row's answer may be given.
+fn methods(row: &Row) -> &'static [&'static str] {
+    match row.method {
+        "any" => &["eth_getTransactionCount", "eth_getLogs", "eth_call"],
+        "state" => &["eth_getTransactionCount", "eth_call"],
+        "eth_getLogs" => &["eth_getLogs"],
+        "eth_call" => &["eth_call"],
+        "eth_sendRawTransaction" => &["eth_sendRawTransaction"],
+        "batch" => &["batch"],
+        method => panic!("providers.tsv:{}: {method}", row.line),
+    }
+}
 
 /// The fault of a row that is a JSON-RPC error.
-fn fault(row: &Row) -> Fault {
+fn fault(row: &Row, method: &str) -> Fault {
     let data = row.data.map(|data| serde_json::from_str::<Value>(data).unwrap());
     let error = json!({ "code": row.code, "message": row.wording, "data": data });
-    Fault::from_payload(&serde_json::from_value::<ErrorPayload>(error).unwrap())
+    Fault::of(method, &serde_json::from_value::<ErrorPayload>(error).unwrap())
 }
 
 /// Whether the reaction follows from the fault.
 fn leads_to(fault: &Fault, row: &Row) -> bool {
+    let rejection = |why| matches!(fault, Fault::Rejected { why: found, .. } if *found == why);
     match row.reaction {
+        // The form decides, not the words.
+        Reaction::Result => true,
         Reaction::Wait => matches!(fault, Fault::RateLimited { .. }),
-        Reaction::Shorter => match fault {
-            Fault::TooWide { limit } => row.limit.is_none() || *limit == row.limit,
-            Fault::TooDense { .. } | Fault::TimedOut(_) => row.limit.is_none(),
-            _ => false,
-        },
-        // A batch is halved after any refusal.
-        Reaction::Smaller => !fault.is_for_next_endpoint() || matches!(fault, Fault::RateLimited { .. }),
+        Reaction::Shorter => {
+            let span = Span { from: 0, to: 1 << 40 };
+            match (reaction(fault, span, 1_000, 0), row.limit) {
+                (logs::Reaction::Ceiling(width), Some(limit)) => width == limit,
+                (logs::Reaction::Split(_), None) => true,
+                _ => false,
+            }
+        }
+        Reaction::Smaller => {
+            matches!(fault, Fault::TooManyCalls { .. } | Fault::TooDense { .. } | Fault::Refused { .. })
+        }
         Reaction::Address => *fault == Fault::Unscoped,
-        Reaction::Elsewhere => fault.is_for_next_endpoint() || matches!(fault, Fault::NoState) || row.code == -32_601,
+        Reaction::Elsewhere => fault.is_no_answer() || fault.is_lesser(),
         Reaction::Again => *fault == Fault::UnknownBlock,
-        Reaction::Final => crate::call::reverted(fault),
-        // The outbox decides.
-        _ => true,
+        Reaction::Final => matches!(fault, Fault::Reverted { .. }),
+        Reaction::Known => rejection(Rejection::Known),
+        Reaction::Nonce => rejection(Rejection::NonceUsed),
+        Reaction::Replacement => rejection(Rejection::ReplacementUnderpriced),
+        Reaction::Underpriced => rejection(Rejection::Underpriced),
+        Reaction::Funds => rejection(Rejection::InsufficientFunds),
+        Reaction::Unknown => !matches!(fault, Fault::Rejected { .. }),
     }
 }
 
 #[test]
 fn every_row_is_classified_by_its_reaction() {
     let rows = rows();
-    let errors = rows.iter().filter(|row| {
-        matches!(row.form, Form::Object | Form::Single | Form::NullResult | Form::Bare | Form::List)
-            // Decided by the status.
-            && row.status != 429
-    });
-    let wrong: Vec<String> = errors
-        .map(|row| (row, fault(row)))
-        .filter(|(row, fault)| !leads_to(fault, row))
-        .map(|(row, fault)| format!("{}: {:?}, {}: {fault:?}", row.line, row.reaction, row.wording))
+    let is_error =
+        |row: &&Row| matches!(row.form, Form::Object | Form::Single | Form::NullResult | Form::Bare | Form::List);
+    // The status 429 decides whatever the words are.
+    let errors = rows.iter().filter(is_error).filter(|row| row.status != 429);
+    let faults = errors.flat_map(|row| methods(row).iter().map(move |method| (row, *method, fault(row, method))));
+    let wrong: Vec<String> = faults
+        .filter(|(row, _, fault)| !leads_to(fault, row))
+        .map(|(row, method, fault)| format!("{}: {method}, {:?}, {}: {fault:?}", row.line, row.reaction, row.wording))
         .collect();
     assert!(wrong.is_empty(), "{} of {} rows:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }

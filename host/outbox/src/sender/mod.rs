@@ -13,10 +13,13 @@ use std::sync::Arc;
 use alloy::{primitives::Bytes, signers::local::PrivateKeySigner};
 use serde_json::json;
 
-use words::{NO_REASON, refusal, revert_reason};
+use words::{NO_REASON, revert_reason};
 
 use assay_domain::{Address, ChainId};
-use assay_evm::{call, client::Client, fault::Fault};
+use assay_evm::{
+    client::Client,
+    fault::{Fault, Rejection},
+};
 
 pub use account::{AccountView, BlockRef};
 pub use error::SenderError;
@@ -52,6 +55,18 @@ pub enum SendOutcome {
     InsufficientFunds,
 }
 
+impl From<Rejection> for SendOutcome {
+    fn from(why: Rejection) -> Self {
+        match why {
+            Rejection::Known => Self::Accepted,
+            Rejection::NonceUsed => Self::NonceUsed,
+            Rejection::ReplacementUnderpriced => Self::ReplacementUnderpriced,
+            Rejection::Underpriced => Self::Underpriced,
+            Rejection::InsufficientFunds => Self::InsufficientFunds,
+        }
+    }
+}
+
 impl Sender {
     /// The account of `key` on `chain`, which `client` reads. A block with `confirmations` blocks on top counts as
     /// settled.
@@ -85,14 +100,14 @@ impl Sender {
                 let gas = assay_evm::client::quantity(value)?;
                 Ok(Ok(gas.saturating_add(gas.saturating_mul(GAS_MARGIN) / 100)))
             }
-            Err(fault) if call::reverted(&fault) => Ok(Err(self.revert_words(&fault, to, data).await?)),
+            Err(Fault::Reverted { message }) => Ok(Err(self.revert_words(&message, to, data).await?)),
             Err(fault) => Err(fault.into()),
         }
     }
 
     /// The reason of a revert. Some nodes give a custom error only as data, which a call shows.
-    async fn revert_words(&self, fault: &Fault, to: Address, data: &Bytes) -> Result<String, SenderError> {
-        let reason = revert_reason(fault);
+    async fn revert_words(&self, message: &str, to: Address, data: &Bytes) -> Result<String, SenderError> {
+        let reason = revert_reason(message);
         if reason != NO_REASON {
             return Ok(reason);
         }
@@ -109,7 +124,8 @@ impl Sender {
         let answer = self.client.batch(vec![("eth_sendRawTransaction", json!([raw]))]).await?.into_iter().next();
         match answer.unwrap_or_else(|| Err(Fault::Malformed("no answer".into()))) {
             Ok(_) => Ok(SendOutcome::Accepted),
-            Err(fault) => refusal(&fault).ok_or_else(|| fault.into()),
+            Err(Fault::Rejected { why, .. }) => Ok(why.into()),
+            Err(fault) => Err(fault.into()),
         }
     }
 }

@@ -245,7 +245,10 @@ impl<'a> Bench<'a> {
 pub(super) fn said(row: &Row) -> String {
     let refusal = refusal(row);
     match serde_json::from_value::<ErrorPayload>(refusal.error) {
-        Ok(payload) => format!("{:?}", Fault::from_payload(&payload)),
+        Ok(payload) => {
+            let method = if row.method.starts_with("eth_") { row.method } else { "eth_getTransactionCount" };
+            format!("{:?}", Fault::of(method, &payload))
+        },
         Err(_) => "a page".to_owned(),
     }
 }
