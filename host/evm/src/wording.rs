@@ -165,7 +165,6 @@ fn short(message: &str) -> String {
 }
 
 #[cfg(test)]
-#[expect(dead_code, reason = "the bench of providers reads the other columns")]
 mod providers;
 #[cfg(test)]
 mod table;

@@ -44,7 +44,8 @@ fn leads_to(fault: &Fault, row: &Row) -> bool {
             let span = Span { from: 0, to: 1 << 40 };
             match (reaction(fault, span, 1_000, 0), row.limit) {
                 (logs::Reaction::Ceiling(width), Some(limit)) => width == limit,
-                (logs::Reaction::Split(_), None) => true,
+                // Narrower queries find it.
+                (logs::Reaction::Split(_), _) => true,
                 _ => false,
             }
         }
@@ -53,7 +54,8 @@ fn leads_to(fault: &Fault, row: &Row) -> bool {
         }
         Reaction::Address => *fault == Fault::Unscoped,
         Reaction::Elsewhere => fault.is_no_answer() || fault.is_lesser(),
-        Reaction::Again => *fault == Fault::UnknownBlock,
+        // An unknown error is repeated too.
+        Reaction::Again => matches!(fault, Fault::UnknownBlock | Fault::Refused { .. }),
         Reaction::Final => matches!(fault, Fault::Reverted { .. }),
         Reaction::Known => rejection(Rejection::Known),
         Reaction::Nonce => rejection(Rejection::NonceUsed),
