@@ -24,6 +24,7 @@ pub mod redis;
 pub mod reputation;
 pub mod scripted;
 pub mod service;
+pub mod strangers;
 pub mod stub;
 pub mod venus;
 

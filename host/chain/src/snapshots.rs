@@ -59,6 +59,8 @@ struct Inner {
     identity: Identity,
     budget: Duration,
     cache: Cache<Address, Arc<Snapshot>>,
+    /// Those of the cache that dated a transaction only to its day, with its block.
+    exact: Cache<Address, Arc<Snapshot>>,
     reads: SingleFlight<Address, Arc<Snapshot>, Patience>,
     late: Late,
     /// The moment before which the chains are read, in Unix seconds.
@@ -127,6 +129,7 @@ impl Chains {
             names,
             budget: snapshots.budget,
             cache: cache(snapshots),
+            exact: cache(snapshots),
             reads: SingleFlight::default(),
             late: Late::default(),
             past: snapshots.past,
@@ -201,6 +204,22 @@ impl Chains {
             return Read { cached: outcome.is_err(), snapshot: outcome.unwrap_or(late) };
         }
         Read { snapshot: read.outcome.await, cached: false }
+    }
+
+    /// `read` with the blocks of the first and the last transaction. A snapshot may date them only to their day, which
+    /// saves calls and is enough for a score; a report shows the blocks. They are searched here, and the cached
+    /// snapshot stays as it is: a score that was given does not change.
+    pub async fn exactly(&self, read: Read) -> Read {
+        if !read.snapshot.is_by_day() {
+            return read;
+        }
+        let known =
+            self.inner.exact.get(&read.snapshot.address).await.filter(|exact| exact.as_of == read.snapshot.as_of);
+        let snapshot = match known {
+            Some(exact) => exact,
+            None => self.inner.exact(&read.snapshot).await,
+        };
+        Read { snapshot, ..read }
     }
 
     /// As [`Chains::snapshot`], read now: a cached snapshot is not used.
@@ -307,6 +326,23 @@ impl Inner {
         metrics::histogram!("assay_snapshot_duration_seconds", "coverage" => coverage).record(started.elapsed());
         self.invalidate_after(wallet, rests.into_iter().flatten().collect(), batch);
         snapshot
+    }
+
+    /// `snapshot` with the blocks of transactions that it dates only to their day, as far as they are found in time.
+    async fn exact(&self, snapshot: &Snapshot) -> Arc<Snapshot> {
+        let (wallet, deadline) = (snapshot.address, tokio::time::Instant::now() + self.budget);
+        let chains = snapshot.chains.iter().map(|read| async move {
+            let chain = self.chains.iter().find(|chain| chain.id() == read.chain_id && read.activity.by_day);
+            match chain {
+                Some(chain) => chain.exact(wallet, read, deadline).await,
+                None => read.clone(),
+            }
+        });
+        let exact = Arc::new(Snapshot { chains: join_all(chains).await, ..snapshot.clone() });
+        if !exact.is_by_day() {
+            self.exact.insert(wallet, exact.clone()).await;
+        }
+        exact
     }
 
     /// Drops the cached snapshot of `wallet` once the reading that goes on in the background has ended.

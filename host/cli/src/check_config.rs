@@ -118,6 +118,7 @@ fn origin(chain: &ChainConfig) -> String {
             "sequencer",
             "native",
             "tokens",
+            "pair_factories",
             "markets",
             "slugs",
         ],
@@ -192,7 +193,7 @@ mod tests {
         let text = summary(&assay::config::load(Some(file.path())).unwrap());
         for part in [
             "from the file: rpc, markets; shipped with assay: name, finality, max_head_age, multicall, sequencer, \
-             native, tokens, slugs\n",
+             native, tokens, pair_factories, slugs\n",
             "from the file alone",
         ] {
             assert!(text.contains(part), "{text}");

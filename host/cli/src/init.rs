@@ -2,7 +2,7 @@
 //! and mints an admin key.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
     io::{self, BufRead, IsTerminal as _, Write},
     path::{Path, PathBuf},
@@ -10,7 +10,7 @@ use std::{
 
 use assay::{
     config::{self, Config},
-    verify::{LogQueries, LogRange, Survey, survey},
+    verify::{Calls, LogQueries, LogRange, Survey, survey},
 };
 use assay_access::MintError;
 use assay_chain::known;
@@ -21,6 +21,8 @@ use super::{ConfigFile, Failure, endpoint::Endpoint, first_party, key, print};
 
 /// The name of the key.
 const ADMIN: &str = "admin";
+/// Log queries of a wallet on one chain, if an endpoint answers any range.
+const LOGS: u64 = 4;
 /// The address of the example.
 const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 
@@ -150,11 +152,23 @@ fn ask_endpoints(config: &Config) -> Result<Vec<Survey>, Failure> {
         print(format!("chain {}, {survey}", survey.chain))?;
         print(format!("  {}", cost(survey)))?;
     }
+    print(bill(&surveys, config))?;
     if problems.is_empty() {
         return Ok(surveys);
     }
     let problems = problems.join("\n");
     Err(Failure::no(format!("nothing was written, because an endpoint cannot be used:\n{problems}")))
+}
+
+/// What reading a wallet costs on all chains, in the units of providers, after the first log queries.
+fn bill(surveys: &[Survey], config: &Config) -> String {
+    let chains: BTreeSet<ChainId> = surveys.iter().map(|survey| survey.chain).collect();
+    let chains = u64::try_from(chains.len()).unwrap_or(u64::MAX);
+    let new = Calls::new(config.reading.spare, LOGS).times(chains);
+    let known = Calls::known(LOGS).times(chains);
+    format!(
+        "a wallet on {chains} chains, by the public prices of three providers:\n  new, at most {new}\n  known, {known}"
+    )
 }
 
 /// What the first read of a wallet costs the endpoint.

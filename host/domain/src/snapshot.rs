@@ -70,6 +70,8 @@ impl ChainSnapshot {
 pub struct Activity {
     pub first_transaction: Option<Seen>,
     pub last_transaction: Option<Seen>,
+    /// One of them is dated only to its UTC day: its time is the start of that day, its block a later one of that day.
+    pub by_day: bool,
     /// Transactions sent.
     pub transactions: u64,
     pub transfers: Option<u64>,
@@ -141,6 +143,11 @@ impl Snapshot {
             }
         }
         distinct
+    }
+
+    /// Whether a transaction is dated only to its day. That is enough for a score; a report shows the block.
+    pub fn is_by_day(&self) -> bool {
+        self.chains.iter().any(|chain| chain.activity.by_day)
     }
 
     /// Whether nothing is left to read, which decides how long the snapshot may be cached.

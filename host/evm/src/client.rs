@@ -5,6 +5,7 @@ mod batch;
 mod disputed;
 mod gather;
 mod sharing;
+mod strangers;
 
 use std::{
     sync::{
@@ -39,6 +40,7 @@ use assay_domain::{Address, B256, ChainId, U256};
 
 pub use batch::Answers;
 pub use sharing::{Series, Sharing};
+pub use strangers::Bounds;
 
 pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
 
@@ -55,6 +57,7 @@ pub struct Client {
     multicall_missing: Arc<AtomicBool>,
     head: SingleFlight<(), Result<Block, Fault>>,
     shared: Arc<sharing::Shared>,
+    creation: Arc<strangers::Creation>,
 }
 
 impl Client {
@@ -68,6 +71,7 @@ impl Client {
             multicall_missing: Arc::default(),
             head: SingleFlight::default(),
             shared: Arc::default(),
+            creation: Arc::default(),
         }
     }
 
@@ -297,7 +301,10 @@ impl Client {
     /// One call in the state after block `at`: the returned data, or the data with which it reverted. A contract that
     /// refers to an off-chain gateway does so in that data.
     pub async fn attempt(&self, to: Address, data: &Bytes, at: B256) -> Result<Result<Bytes, Bytes>, Fault> {
-        let (method, params) = Call::Contract { to, data: data.clone() }.ask(pinned(at));
+        self.answer_or_revert(Call::Contract { to, data: data.clone() }.ask(pinned(at))).await
+    }
+
+    async fn answer_or_revert(&self, (method, params): Ask) -> Result<Result<Bytes, Bytes>, Fault> {
         let error = match self.rpc.request::<_, Bytes>(method, params).await {
             Ok(answer) => return Ok(Ok(answer)),
             Err(error) => error,

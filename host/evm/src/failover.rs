@@ -95,6 +95,11 @@ impl Failover {
         Self { rank: Rank::Last, ..self.clone() }
     }
 
+    /// The same endpoints, with requests whose cost and failures depend on contracts that strangers chose.
+    pub fn of_strangers(&self) -> Self {
+        Self { rank: Rank::Stranger, ..self.clone() }
+    }
+
     /// The endpoint that answered last; `None` if none is configured.
     pub fn current(&self) -> Option<&Endpoint> {
         self.inner.endpoints.get(self.inner.current.load(Ordering::Relaxed)).map(Arc::as_ref)
@@ -241,6 +246,7 @@ impl Failover {
         let answer = self.ask::<A>(attempt, packet).await;
         match &answer {
             Ok(_) => endpoint.record_answer(),
+            Err(_) if self.rank == Rank::Stranger => {}
             Err(fault) if fault.is_no_answer() && !is_heavy(packet, fault) => {
                 // An endpoint that answered other requests in the meantime was busy, not down.
                 let may_be_busy = matches!(fault, Fault::TimedOut(_) | Fault::RateLimited { .. });

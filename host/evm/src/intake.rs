@@ -48,14 +48,24 @@ static CLASSES: [Class; 2] = [Class::new(4 << 20, 4, 0), Class::new(24 << 20, 2,
 pub(crate) struct Intake {
     bytes: Vec<u8>,
     permits: Vec<SemaphorePermit<'static>>,
+    /// The maximum of an answer that gets no permit.
+    bound: Option<usize>,
 }
 
 impl Intake {
+    /// For an answer of at most `bound` bytes, which needs no permit: it never waits for others, nor they for it.
+    pub(crate) fn within(bound: usize) -> Self {
+        Self { bytes: Vec::new(), permits: Vec::new(), bound: Some(bound) }
+    }
+
     /// Appends the next part of the answer, once it has the permit for its size. Returns `false` if the answer exceeds
     /// the largest size.
     pub(crate) async fn take(&mut self, part: &[u8]) -> bool {
         let size = self.bytes.len().saturating_add(part.len());
-        while size > self.room() {
+        if self.bound.is_some_and(|bound| size > bound) {
+            return false;
+        }
+        while self.bound.is_none() && size > self.room() {
             let Some(class) = CLASSES.get(self.permits.len()) else { return false };
             let Ok(permit) = class.free.acquire().await else { return false };
             // Allocated at once: a buffer that grows in steps exists twice at each step. Unwritten pages use no memory.
@@ -108,6 +118,13 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
+
+    #[tokio::test]
+    async fn an_answer_with_a_bound_needs_no_permit_and_ends_there() {
+        let mut intake = Intake::within(SMALL * 2);
+        assert!(intake.take(&vec![b' '; SMALL * 2]).await && intake.permits.is_empty());
+        assert!(!intake.take(b" ").await);
+    }
 
     #[tokio::test]
     async fn few_are_large_at_once_and_none_is_larger_than_that() {

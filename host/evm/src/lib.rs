@@ -3,6 +3,7 @@
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+mod bounded;
 pub mod call;
 pub mod client;
 pub mod config;

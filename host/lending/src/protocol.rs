@@ -19,7 +19,7 @@ use crate::{
 };
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};
-use assay_evm::{Block, Call, Client, Fault, Span};
+use assay_evm::{Block, Call, Client, Fault, Span, client::Bounds};
 
 /// A log that a market emits about a wallet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,6 +200,12 @@ pub trait LendingTerms: Debug + Send + Sync {
     /// The calls that return a wallet's position.
     fn calls(&self, wallet: Address) -> Vec<Call>;
 
+    /// The limits of these calls, if anybody may choose the contracts; `None` if the configuration or a market's
+    /// governance does.
+    fn bounds(&self) -> Option<Bounds> {
+        None
+    }
+
     /// The position in the answers to [`calls`](Self::calls). `quote_usd` is the price of
     /// [`quoted_in`](Self::quoted_in). `None` if a balance, or a price that matters, is missing: part of a position is
     /// not a position.
@@ -219,6 +225,12 @@ pub trait LendingTerms: Debug + Send + Sync {
     /// The token of an asset in [`Move`], and the number of its smallest units in one whole token.
     fn token(&self, _side: Side, _asset: Asset) -> Option<(Address, f64)> {
         None
+    }
+
+    /// The tokens by which the market records deposits and debts, other than itself. Their balances are part of the
+    /// position.
+    fn receipts(&self) -> Vec<Address> {
+        Vec::new()
     }
 
     /// The calls that show whether a wallet without any event ever had a position, as far as contracts keep a trace.

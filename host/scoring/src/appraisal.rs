@@ -60,7 +60,7 @@ impl Scoring {
         sybil: &ModelVersion,
     ) -> Result<Appraisal, AppraisalError> {
         let (credit, sybil): (CreditModel, SybilModel) = (self.pinned(credit)?, self.pinned(sybil)?);
-        let snapshot = self.active(address).await?;
+        let snapshot = self.exact(address).await?;
         let features = features(&snapshot);
         let reference = |model: &Model| model.reference().clone();
         let assessment = credit.score(&features).map_err(ScoringError::from)?;

@@ -53,7 +53,7 @@ impl ChainReader {
     /// Words, where no chain can be read.
     pub async fn settled(&self, together: &Chains, wallet: Address, wait: Duration) -> Result<Snapshot, String> {
         let started = Instant::now();
-        let mut snapshot = together.snapshot(wallet).await.snapshot;
+        let mut snapshot = together.exactly(together.snapshot(wallet).await).await.snapshot;
         loop {
             if snapshot.all_failed() {
                 return Err("no chain could be read".into());
@@ -62,7 +62,7 @@ impl ChainReader {
                 return Ok(Arc::unwrap_or_clone(snapshot));
             }
             tokio::time::sleep(POLL).await;
-            snapshot = self.chains.snapshot(wallet).await.snapshot;
+            snapshot = self.chains.exactly(self.chains.snapshot(wallet).await).await.snapshot;
         }
     }
 

@@ -142,6 +142,7 @@ impl Scoring {
         let ask = Ask { by, version: None, factors: false };
         let (scored, _) = self.assess(&self.credit(&ask)?, &read.snapshot, &ask).await?;
         let inactive = !read.snapshot.has_activity() && !read.snapshot.may_have_activity();
+        let read = self.chains.exactly(read).await;
         Ok(Report { scored, contents: Contents::of(&read.snapshot), inactive, cached: read.cached })
     }
 
@@ -151,7 +152,7 @@ impl Scoring {
     /// As [`Scoring::report`], [`ScoringError::ChainDown`] if this chain could not be read or is not configured, and
     /// [`ScoringError::NotYetRead`] if it is being read.
     pub async fn chain_report(&self, subject: &Subject, chain: ChainId) -> Result<ChainReport, ScoringError> {
-        let read = self.read(self.address(subject).await?).await?;
+        let read = self.read_exactly(self.address(subject).await?).await?;
         let part = read.snapshot.chains.iter().find(|part| part.chain_id == chain);
         let part = part.filter(|part| part.coverage != Coverage::Failed).ok_or(ScoringError::ChainDown(chain))?;
         if part.coverage == Coverage::Pending {

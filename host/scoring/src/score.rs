@@ -19,9 +19,9 @@ use assay_domain::{
 };
 use assay_registry::{BoostModel, CreditModel};
 
-/// Scores by model, address and snapshot: another model or a newer snapshot never gets the old score. The features are
-/// stored beside the score, for a boost.
-pub(super) type Cache = Moka<(Digest, Address, Time), (Arc<Scored>, Arc<Features>)>;
+/// Scores by model, address, snapshot, and whether that dates transactions only to their day: another model, a newer
+/// snapshot or a more exact one never gets the old score. The features are stored beside the score, for a boost.
+pub(super) type Cache = Moka<(Digest, Address, Time, bool), (Arc<Scored>, Arc<Features>)>;
 
 /// Entries have the lifetime of a complete snapshot. A snapshot with a shorter one is replaced by a newer key.
 pub(super) fn cache(settings: &config::Scoring) -> Cache {
@@ -41,7 +41,8 @@ impl Scoring {
         Ok(self.score_with(&model, subject, ask).await?.0)
     }
 
-    /// As [`Scoring::score`], with the features behind the score.
+    /// The score of `subject` by the blocks of its transactions, which a statement can be verified from, with the
+    /// features behind the score. [`Scoring::score`] may count transactions from the start of their day.
     ///
     /// # Errors
     /// As [`Scoring::score`].
@@ -51,7 +52,8 @@ impl Scoring {
         ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let model = self.credit(ask)?;
-        self.score_with(&model, subject, ask).await
+        let snapshot = self.exact(self.address(subject).await?).await?;
+        self.assess(&model, &snapshot, ask).await
     }
 
     pub(super) async fn score_with(
@@ -76,18 +78,12 @@ impl Scoring {
 
     /// The snapshot of an address that can be scored.
     pub(super) async fn active(&self, address: Address) -> Result<Arc<Snapshot>, ScoringError> {
-        let snapshot = self.read(address).await?.snapshot;
-        if !snapshot.has_activity() {
-            let failed = snapshot.failed_chains();
-            if !failed.is_empty() {
-                return Err(ScoringError::ChainsMissing(failed));
-            }
-            // Where an unread part could show activity, the score is provisional.
-            if !snapshot.may_have_activity() {
-                return Err(ScoringError::NotFound);
-            }
-        }
-        Ok(snapshot)
+        active(self.read(address).await?.snapshot)
+    }
+
+    /// As [`Scoring::active`], with the blocks of the first and the last transaction.
+    pub(super) async fn exact(&self, address: Address) -> Result<Arc<Snapshot>, ScoringError> {
+        active(self.read_exactly(address).await?.snapshot)
     }
 
     /// The address that `subject` is, or that it names.
@@ -105,9 +101,15 @@ impl Scoring {
         readable(self.chains.snapshot(address).await)
     }
 
-    /// As [`Scoring::read`], without the cache.
+    /// As [`Scoring::read`], with the blocks of the first and the last transaction.
+    pub(super) async fn read_exactly(&self, address: Address) -> Result<Read, ScoringError> {
+        Ok(self.chains.exactly(self.read(address).await?).await)
+    }
+
+    /// As [`Scoring::read_exactly`], without the cache.
     pub(super) async fn read_now(&self, address: Address) -> Result<Read, ScoringError> {
-        readable(self.chains.current_snapshot(address).await)
+        let read = readable(self.chains.current_snapshot(address).await)?;
+        Ok(self.chains.exactly(read).await)
     }
 
     pub(super) async fn assess(
@@ -116,7 +118,7 @@ impl Scoring {
         snapshot: &Snapshot,
         ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
-        let key = (model.digest(), snapshot.address, snapshot.as_of);
+        let key = (model.digest(), snapshot.address, snapshot.as_of, snapshot.is_by_day());
         if let Some((scored, features)) = self.inner.scores.get(&key).await {
             if !ask.factors || scored.assessment.is_explained() {
                 return Ok((scored, features));
@@ -149,6 +151,25 @@ impl Scoring {
         self.inner.scores.insert(key, found.clone()).await;
         Ok(found)
     }
+}
+
+/// `snapshot` if it can be scored.
+///
+/// # Errors
+/// [`ScoringError::NotFound`] without activity, [`ScoringError::ChainsMissing`] if that may be on chains that could not
+/// be read.
+fn active(snapshot: Arc<Snapshot>) -> Result<Arc<Snapshot>, ScoringError> {
+    if !snapshot.has_activity() {
+        let failed = snapshot.failed_chains();
+        if !failed.is_empty() {
+            return Err(ScoringError::ChainsMissing(failed));
+        }
+        // Where an unread part could show activity, the score is provisional.
+        if !snapshot.may_have_activity() {
+            return Err(ScoringError::NotFound);
+        }
+    }
+    Ok(snapshot)
 }
 
 /// # Errors

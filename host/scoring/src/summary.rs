@@ -112,7 +112,7 @@ impl Scoring {
     }
 
     async fn summary_of(&self, address: Address) -> Result<Summarized, ScoringError> {
-        self.summarized(self.read(address).await?)
+        self.summarized(self.read_exactly(address).await?)
     }
 
     fn summarized(&self, Read { snapshot, .. }: Read) -> Result<Summarized, ScoringError> {

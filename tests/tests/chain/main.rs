@@ -2,6 +2,8 @@
 
 mod activity;
 mod batches;
+mod bystanders;
+mod cost;
 mod explorer;
 mod faults;
 mod heads;
@@ -10,6 +12,7 @@ mod history;
 mod index;
 mod lenders;
 mod lies;
+mod names;
 mod one_log;
 mod pace;
 mod positions;
@@ -154,7 +157,13 @@ impl Reader {
         &self.running.as_ref().unwrap().chains
     }
 
+    /// A snapshot with the blocks of the first and the last transaction.
     async fn read(&self, wallet: Address) -> Arc<Snapshot> {
+        self.chains().exactly(self.chains().snapshot(wallet).await).await.snapshot
+    }
+
+    /// A snapshot as a score uses it.
+    async fn read_for_a_score(&self, wallet: Address) -> Arc<Snapshot> {
         self.chains().snapshot(wallet).await.snapshot
     }
 

@@ -126,7 +126,7 @@ fn markets_of_every_protocol_are_known_by_what_they_answer() {
             let markets = markets.join(", ");
             format!(
                 "[[chains]]\nid = 59144\nrpc = [\"{}\"]\nmulticall = \"none\"\nnative = {{ symbol = \"ETH\" }}\ntokens \
-                 = []\nmarkets = [{markets}]\n",
+                 = []\npair_factories = []\nmarkets = [{markets}]\n",
                 node.url()
             )
         };
@@ -169,7 +169,7 @@ fn feeds_are_held_to_their_own_heartbeats_and_the_sequencer_to_its_grace() {
         let config = |heartbeat: u64| {
             format!(
                 "[[chains]]\nid = 59144\nrpc = [\"{}\"]\nmulticall = \"none\"\nsequencer = \"{uptime}\"\nmarkets = []\n\
-                 native = {{ symbol = \"ETH\", feed = \"{native}\", heartbeat = 60 }}\n\
+                 pair_factories = []\nnative = {{ symbol = \"ETH\", feed = \"{native}\", heartbeat = 60 }}\n\
                  tokens = [{{ address = \"{token}\", symbol = \"T\", decimals = 8, feed = \"{token}\", \
                  heartbeat = {heartbeat} }}]\n",
                 node.url()
@@ -211,7 +211,7 @@ fn registries_of_agents_are_known_by_what_they_answer() {
             format!(
                 "[[chains]]\nid = 8453\nname = \"Base\"\nrpc = [\"{}\"]\nfinality = 2\nmulticall = \"none\"\nsequencer \
                  = \"none\"\n\
-                 native = {{ symbol = \"ETH\" }}\ntokens = []\nmarkets = []\n{}",
+                 native = {{ symbol = \"ETH\" }}\ntokens = []\npair_factories = []\nmarkets = []\n{}",
                 chain.url(),
                 agents::Agents { identity, reputation }.toml(8_453, 1_000)
             )

@@ -12,7 +12,7 @@ use std::{
 use alloy::{primitives::I256, sol};
 
 use super::{AgentRegistries, AgentsError, bounded};
-use assay_domain::{Address, AgentReputation, B256, TagSummary, U256};
+use assay_domain::{Address, AgentReputation, B256, TagSummary, U256, display_text};
 use assay_evm::call::{Call, returned};
 
 sol! {
@@ -122,7 +122,7 @@ fn latest_indices(last: u64, most: u64) -> Range<u64> {
 
 /// Adds a feedback to the sums; `false` where it does not fit.
 fn add(sums: &mut BTreeMap<String, Sum>, client: Address, feedback: &readFeedbackReturn) -> bool {
-    let tag: String = feedback.tag1.chars().filter(|c| !c.is_control()).take(MAX_TAG).collect();
+    let tag = display_text(&feedback.tag1, MAX_TAG);
     if sums.len() >= MAX_TAGS && !sums.contains_key(&tag) {
         return false;
     }

@@ -21,6 +21,7 @@ pub(super) use history::{AnchorCheck, Histories, Source};
 pub(super) use logs::NodeLogs;
 pub(super) use node::{ActivityReader, NodeActivity, Question, Sent};
 pub(super) use progress::{Listed, Scope};
+pub(super) use search::{Goal, Method};
 pub(super) use transfers::rows;
 
 use assay_domain::{Activity, Part, Unread};
@@ -28,7 +29,7 @@ use assay_domain::{Activity, Part, Unread};
 /// What the node tells and what is listed as one, and what is unread of it. A list of all transactions dates the first
 /// and the last one. An explorer that lists another number of them than the node counts is behind, or leaves some out.
 pub(super) fn combined(node: NodeActivity, listed: Option<&Listed>) -> (Activity, Vec<Unread>) {
-    let NodeActivity { activity, mut unread, has_code } = node;
+    let NodeActivity { mut activity, mut unread, has_code } = node;
     let Some(listed) = listed else { return (activity, unread) };
     match listed.scope {
         Scope::Nothing => return (activity, unread),
@@ -40,6 +41,9 @@ pub(super) fn combined(node: NodeActivity, listed: Option<&Listed>) -> (Activity
     if let Some(sent) = listed.sent().filter(|_| is_counted) {
         if sent == counted || has_code {
             unread.retain(|unread| !matches!(unread.part, Part::FirstTransaction | Part::LastTransaction));
+            if activity.by_day {
+                (activity.first_transaction, activity.last_transaction, activity.by_day) = (None, None, false);
+            }
         } else {
             tracing::warn!(
                 listed = sent,

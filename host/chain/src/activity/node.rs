@@ -10,7 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     facts::Facts,
-    search::{Dated, End, Job, Known, Point, Scout, Search, Searches, Start},
+    search::{Dated, End, Goal, Hopeless, Job, Known, Method, Point, Scout, Search, Searches, Start},
 };
 use assay_domain::{Activity, Address, ChainId, Part, Seen, Unread};
 use assay_evm::client::{Answers, Block, Client};
@@ -40,6 +40,7 @@ pub(crate) struct Question {
     /// The number of transactions sent that an explorer lists, if it lists all of them. A list that is whole needs
     /// no search.
     pub listed: Option<oneshot::Receiver<Option<u64>>>,
+    pub goal: Goal,
     pub deadline: Instant,
 }
 
@@ -59,6 +60,26 @@ enum Open {
     Broken,
     Refused,
     Missing,
+    Contradicted,
+}
+
+impl Sent {
+    /// Without a first round.
+    pub(crate) fn of(known: Option<Known>) -> Self {
+        Self { known, scout: None }
+    }
+}
+
+impl NodeActivity {
+    /// Of an endpoint that failed.
+    pub(crate) fn failed() -> Self {
+        unread("the endpoint failed; ask again shortly")
+    }
+
+    /// Of an endpoint that takes too long.
+    pub(crate) fn late() -> Self {
+        unread("the endpoint did not answer in time; ask again shortly")
+    }
 }
 
 impl ActivityReader {
@@ -66,12 +87,11 @@ impl ActivityReader {
         chain: ChainId,
         client: Client,
         store: Store,
-        finality: u64,
+        method: Method,
         tasks: TaskTracker,
         stop: CancellationToken,
-        sparing: bool,
     ) -> Self {
-        Self { searches: Searches::new(chain, client, store, finality, tasks, stop, sparing) }
+        Self { searches: Searches::new(chain, client, store, method, tasks, stop) }
     }
 
     /// What earlier reads learned of `wallet`. If that is nothing, its search begins over the blocks up to `top`.
@@ -84,9 +104,9 @@ impl ActivityReader {
     /// Transactions sent by a wallet up to the head, with the times of the first and the last as far as they are found
     /// by the deadline; and the rest of the search if it goes on.
     pub(crate) async fn read(&self, sent: Sent, question: Question) -> (NodeActivity, Option<Rest>) {
-        let Question { wallet, head, answers, listed, deadline } = question;
+        let Question { wallet, head, answers, listed, goal, deadline } = question;
         let Sent { known, scout } = sent;
-        let start = |search, scout| Start { wallet, head, answers: answers.clone(), search, scout };
+        let start = |search, scout| Start { wallet, head, answers: answers.clone(), search, goal, scout };
         let job = match scout {
             Some(scout) => self.searches.join(start(Search::default(), Some(scout))),
             None => None,
@@ -95,29 +115,29 @@ impl ActivityReader {
             Ok(Ok(facts)) => facts,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.searches.chain(), %fault, "activity cannot be read");
-                return (unread("the endpoint failed; ask again shortly"), None);
+                return (NodeActivity::failed(), None);
             }
             Err(_) => {
                 let rest = job.map(|job| job.outcome.map(drop).boxed());
-                return (unread("the endpoint did not answer in time; ask again shortly"), rest);
+                return (NodeActivity::late(), rest);
             }
         };
         let Some(nonce) = facts.sent() else { return (without_transactions(&facts), None) };
         let top = Point { block: head.number, nonce };
         let search = known.unwrap_or_default().verified(&facts.blocks);
-        if search.is_over(top) {
-            return (found(&facts, &search, top, Open::Searched), None);
+        if search.is_over(top, goal) {
+            return (found(&facts, &search, top, goal, Open::Searched), None);
         }
-        if self.searches.is_hopeless(wallet, nonce).await {
-            return (found(&facts, &search, top, Open::Missing), None);
+        if let Some(why) = self.searches.hopeless(wallet, nonce).await {
+            return (found(&facts, &search, top, goal, why.into()), None);
         }
         // An explorer that takes longer than a quarter of the time is not waited for.
         let patience = deadline - deadline.saturating_duration_since(Instant::now()) * 3 / 4;
         if timeout_at(patience, is_listed(listed, &facts)).await == Ok(true) {
             return (counted(&facts, nonce), None);
         }
-        let (search, open, rest) = self.search(job, search, |search| start(search, None), top, deadline).await;
-        (found(&facts, &search, top, open), rest)
+        let (search, open, rest) = self.search(job, search, |search| start(search, None), (top, goal), deadline).await;
+        (found(&facts, &search, top, goal, open), rest)
     }
 
     /// What `job`, or else one that starts with `search`, finds by `deadline`.
@@ -126,7 +146,7 @@ impl ActivityReader {
         mut job: Option<Job>,
         mut search: Search,
         start: impl Fn(Search) -> Start,
-        top: Point,
+        (top, goal): (Point, Goal),
         deadline: Instant,
     ) -> (Search, Open, Option<Rest>) {
         loop {
@@ -135,8 +155,8 @@ impl ActivityReader {
             };
             let joined = job.joined;
             let (learned, open, rest) = ended(job, deadline).await;
-            // An earlier read's job may have searched for an earlier transaction.
-            if !joined || rest.is_some() || learned.is_over(top) || !matches!(open, Open::Searched) {
+            // An earlier read's job may have searched for an earlier transaction, or only for the day.
+            if !joined || rest.is_some() || learned.is_over(top, goal) || !matches!(open, Open::Searched) {
                 return (learned, open, rest);
             }
             search = learned;
@@ -150,6 +170,7 @@ async fn ended(job: Job, deadline: Instant) -> (Search, Open, Option<Rest>) {
     let (open, rest) = match end {
         Ok(End::Over) => (Open::Searched, None),
         Ok(End::Broken) => (Open::Broken, None),
+        Ok(End::Contradicted) => (Open::Contradicted, None),
         Err(_) => (Open::Searched, Some(job.outcome.map(drop).boxed())),
     };
     let search = job.state.borrow().clone();
@@ -177,30 +198,50 @@ fn counted(facts: &Facts, transactions: u64) -> NodeActivity {
 }
 
 /// The activity with the dates that `search` knows; `open` says why it does not know the others.
-fn found(facts: &Facts, search: &Search, top: Point, open: Open) -> NodeActivity {
-    let (first, first_unread) = date(search.dated(1, top), Part::FirstTransaction, open);
-    let (last, last_unread) = date(search.dated(top.nonce, top), Part::LastTransaction, open);
+fn found(facts: &Facts, search: &Search, top: Point, goal: Goal, open: Open) -> NodeActivity {
+    let dated = [search.dated(1, top), search.dated(top.nonce, top)];
+    let by_day = dated.iter().any(|dated| matches!(dated, Dated::On(_)));
+    let [first, last] = dated;
+    let (first, first_unread) = date(first, Part::FirstTransaction, goal, open);
+    let (last, last_unread) = date(last, Part::LastTransaction, goal, open);
     let mut read = counted(facts, top.nonce);
-    (read.activity.first_transaction, read.activity.last_transaction) = (first, last);
+    read.activity = Activity { first_transaction: first, last_transaction: last, by_day, ..read.activity };
     read.unread.extend(first_unread.into_iter().chain(last_unread));
     read
 }
 
 /// The time of a transaction as far as it is known, and what is unread of it.
-fn date(dated: Dated, part: Part, open: Open) -> (Option<Seen>, Option<Unread>) {
+fn date(dated: Dated, part: Part, goal: Goal, open: Open) -> (Option<Seen>, Option<Unread>) {
     let seen = |block: Block| Seen { block: block.number, time: block.moment() };
     let (after, through) = match dated {
         Dated::In(block) => return (Some(seen(block)), None),
+        Dated::On(block) => {
+            let on = format!(", on {}", day(block));
+            let unread = (goal == Goal::Block).then(|| Unread::new(part, open.reason(&on)));
+            return (Some(seen(block)), unread);
+        }
         Dated::Missing => return (None, Some(Unread::new(part, Open::Missing.reason("")))),
         Dated::Between(after, through) => (after, through),
     };
     let (mut date, mut between) = (None, String::new());
     if let Some((after, through)) = after.zip(through) {
         date = (through.time.saturating_sub(after.time) < DAY).then(|| seen(through));
-        let day = |block: Block| block.moment().format("%Y-%m-%d").to_string();
         between = format!(", between {} and {}", day(after), day(through));
     }
     (date, Some(Unread::new(part, open.reason(&between))))
+}
+
+fn day(block: Block) -> String {
+    block.moment().format("%Y-%m-%d").to_string()
+}
+
+impl From<Hopeless> for Open {
+    fn from(why: Hopeless) -> Self {
+        match why {
+            Hopeless::Missing => Self::Missing,
+            Hopeless::Contradicted => Self::Contradicted,
+        }
+    }
 }
 
 impl Open {
@@ -212,6 +253,9 @@ impl Open {
             Self::Missing => {
                 "the endpoint keeps no state of that age; configure an archive endpoint or an explorer".into()
             }
+            Self::Contradicted => "the endpoint answers for another block than the one asked for; configure another \
+                                   endpoint or an explorer"
+                .into(),
         }
     }
 }

@@ -94,6 +94,7 @@ pub(super) fn complete(activity: Activity, listed: &ActivityProgress) -> Activit
     Activity {
         first_transaction: activity.first_transaction.or(listed.first_sent),
         last_transaction: activity.last_transaction.or(listed.last_sent),
+        by_day: activity.by_day,
         transactions: activity.transactions,
         transfers: Some(listed.transfers),
         counterparties: Some(others::number(&listed.others, listed.others_left_out)),

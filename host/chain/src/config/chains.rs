@@ -25,12 +25,16 @@ pub struct ChainConfig {
     /// Age of the newest block by the machine's clock above which answers are provisional; `None` for a chain whose
     /// blocks are not compared with the clock.
     pub max_head_age: Option<Duration>,
+    /// Whether the chain began with the accounts of another one, so that a nonce after block 0 can be above 0.
+    pub genesis_accounts: bool,
     /// Multicall3 contract; without it, calls are batched as JSON-RPC.
     pub multicall: Option<Address>,
     /// Uptime feed of a rollup's sequencer; without it, price feeds are used at any time.
     pub sequencer: Option<Address>,
     pub native: NativeConfig,
     pub tokens: Vec<TokenConfig>,
+    /// Factories of pools of two tokens (Uniswap v2 and its copies). A share of any other pool has no price.
+    pub pair_factories: Vec<Address>,
     pub markets: Vec<MarketConfig>,
     pub slugs: Slugs,
     /// Keys whose values come from the shipped data.
@@ -94,6 +98,9 @@ pub struct NativeConfig {
     pub heartbeat: Duration,
     /// Wrapped form: lending oracles and external APIs price the currency by it if the feed has no price.
     pub wrapped: Option<Address>,
+    /// Contracts that show balances of the currency itself as those of a token. They are no holdings.
+    #[serde(default)]
+    pub mirrors: Vec<Address>,
 }
 
 /// An ERC-20 token whose balance is read for every address.

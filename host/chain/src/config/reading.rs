@@ -106,9 +106,11 @@ impl NotCovered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spare {
-    /// Round trips.
+    /// Calls and round trips: the transactions are searched to the day, and to the block for a report.
+    Both,
+    /// Round trips, at any number of calls.
     Rounds,
-    /// Calls, for endpoints that bill them.
+    /// Calls, at any number of round trips.
     Calls,
 }
 

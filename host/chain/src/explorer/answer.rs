@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Refusal;
+use assay_domain::display_text;
 
 /// Longest part of an explorer's message that is logged, in characters.
 const MAX_MESSAGE: usize = 200;
@@ -53,7 +54,7 @@ pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
             let result = text(&answer.result).unwrap_or_default();
             let said = format!("{message} {result}").to_lowercase();
             let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(phrase));
-            let message = loggable(if result.is_empty() { &message } else { &result });
+            let message = display_text(if result.is_empty() { &message } else { &result }, MAX_MESSAGE);
             // "Too many invalid api key attempts" and "max daily rate limit" do not pass within seconds.
             Err(match () {
                 () if says(NOTHING) => return Ok(Vec::new()),
@@ -66,11 +67,6 @@ pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
         }
         _ => Err(Refusal::Malformed("the result is no list".into())),
     }
-}
-
-/// `text` as one line of bounded length.
-fn loggable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_MESSAGE).collect()
 }
 
 #[cfg(test)]

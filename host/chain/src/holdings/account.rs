@@ -255,7 +255,15 @@ impl Account {
             (decimals.is_some() || prices.contains_key(&Some(token))).then_some(decimals)
         });
         let calls = terms.calls(wallet);
-        let answers = if calls.is_empty() { Vec::new() } else { client.shared_calls(calls, head.hash).await? };
+        let answers = match terms.bounds() {
+            _ if calls.is_empty() => Vec::new(),
+            None => client.shared_calls(calls, head.hash).await?,
+            Some(bounds) => {
+                client
+                    .stranger_calls(&calls.into_iter().map(|call| (call, bounds)).collect::<Vec<_>>(), head.hash)
+                    .await?
+            }
+        };
         *market = Some((terms, answers));
         Ok(())
     }
@@ -296,7 +304,9 @@ impl Account {
             price: prices.get(&Some(token.address)).copied(),
             class: token.class,
         });
-        std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero()).collect()
+        // A configured token that shows the native balance again is not another holding.
+        let is_mirror = |held: &TokenBalance| held.contract.is_some_and(|token| chain.native.mirrors.contains(&token));
+        std::iter::once(native).chain(tokens).filter(|held| !held.amount.is_zero() && !is_mirror(held)).collect()
     }
 }
 

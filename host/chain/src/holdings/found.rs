@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy::{primitives::Bytes, sol};
 
 use super::{
-    call_by_call, label,
-    pair::{self, Pair},
+    label,
+    pair::{self, Claim, Pair},
+    receipts::Receipts,
     tokens::{self, TokenRecord},
 };
 use crate::{
@@ -17,9 +18,10 @@ use crate::{
 use assay_domain::{Address, AssetClass, Nft, Price, PriceSource, Prices, TokenBalance, U256};
 use assay_evm::{
     call::{Call, returned},
-    client::{Block, Client},
+    client::{Block, Bounds, Client},
     fault::Fault,
 };
+use assay_lending::AllTerms;
 use assay_store::Store;
 
 sol! {
@@ -33,15 +35,17 @@ pub(crate) struct Finder {
     client: Client,
     store: Store,
     chain: ChainConfig,
-    /// Tokens that are counted as something else: configured tokens, and markets that are tokens themselves.
+    /// Tokens that are counted as something else: configured tokens, mirrors of the native currency, and markets that
+    /// are tokens themselves.
     excluded: BTreeSet<Address>,
-    markets: BTreeSet<Address>,
 }
 
 /// The tokens that were found, without prices.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     held: Vec<(Address, U256)>,
+    /// Contracts that failed to answer for a balance.
+    silent: Vec<Address>,
     pairs: BTreeMap<Address, Pair>,
     records: BTreeMap<Address, TokenRecord>,
     pub nfts: Vec<Nft>,
@@ -51,69 +55,77 @@ pub(crate) struct Found {
 
 impl Finder {
     pub(crate) fn new(client: Client, store: Store, chain: &ChainConfig) -> Self {
-        let markets: BTreeSet<_> = chain.markets.iter().map(|market| market.address).collect();
-        let excluded = chain.tokens.iter().map(|token| token.address).chain(markets.iter().copied()).collect();
-        Self { client, store, chain: chain.clone(), excluded, markets }
+        let markets = chain.markets.iter().map(|market| market.address);
+        let configured = chain.tokens.iter().map(|token| token.address);
+        let excluded = configured.chain(chain.native.mirrors.iter().copied()).chain(markets).collect();
+        Self { client, store, chain: chain.clone(), excluded }
     }
 
-    /// What `wallet` holds of the `listed` tokens after `head`.
+    /// What `wallet` holds of the `listed` tokens after `head`, except those that are part of a position in a market.
+    /// The markets' `terms` are `None` if they cannot be read.
     ///
     /// # Errors
     /// [`Fault`] if the chain did not answer.
-    pub(crate) async fn find(&self, wallet: Address, listed: &ActivityProgress, head: Block) -> Result<Found, Fault> {
-        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !self.excluded.contains(*token)).copied().collect();
+    pub(crate) async fn find(
+        &self,
+        wallet: Address,
+        listed: &ActivityProgress,
+        terms: Option<AllTerms>,
+        head: Block,
+    ) -> Result<Found, Fault> {
+        let receipts = Receipts::new(&self.chain, terms.as_ref());
+        let is_counted = |token: &Address| self.excluded.contains(token) || receipts.contains(token);
+        let tokens: Vec<_> = listed.tokens.keys().filter(|token| !is_counted(token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
             return Ok(Found { complete: true, ..Found::default() });
         }
         let balances = tokens.iter().map(|token| Call::new(*token, &balanceOfCall { owner: wallet }));
-        let calls: Vec<_> = balances.chain(listed.nfts.iter().map(|nft| ownership(nft, wallet))).collect();
-        let answers = call_by_call::together(&self.client, &calls, head.hash).await?;
+        let calls = balances.chain(listed.nfts.iter().map(|nft| ownership(nft, wallet)));
+        let calls: Vec<_> = calls.map(|call| (call, Bounds::TOKEN)).collect();
+        let answers = self.client.stranger_calls(&calls, head.hash).await?;
         let (balances, owners) = answers.split_at(tokens.len().min(answers.len()));
         let mut held = held(&tokens, balances);
+        let silent = silent(&tokens, balances);
+        let is_unknown = receipts.remove_unknown(&self.client, &mut held, head).await?;
         let nfts: Vec<_> =
             listed.nfts.iter().zip(owners).filter(|(nft, answer)| is_owner(nft, wallet, answer)).collect();
         let contracts: BTreeSet<_> =
             held.iter().map(|(token, _)| *token).chain(nfts.iter().map(|(nft, _)| nft.contract)).collect();
         let contracts: Vec<_> = contracts.into_iter().collect();
-        let (mut records, mut complete) =
-            tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
-        held.retain(|(token, _)| !records.get(token).is_some_and(|record| self.is_counted(*token, record)));
-        complete &= held.iter().all(|(token, _)| records.contains_key(token));
-        let (pairs, sides, all) = self.pairs(&held, &records, head).await?;
+        let mut records = tokens::records(&self.client, &self.store, self.chain.id, &contracts, head.hash).await?;
+        let (pairs, sides) = self.pairs(&held, &records, head).await?;
         records.extend(sides);
         let nfts = nfts.into_iter().map(|(nft, _)| self.nft(nft, &records)).collect();
-        Ok(Found { held, pairs, records, nfts, complete: complete && all })
+        Ok(Found { held, silent, pairs, records, nfts, complete: !is_unknown })
     }
 
-    /// Whether the token of `record` is counted as something else: a deposit or a debt is part of a lending position,
-    /// and on Celo the native currency is also a token with its own symbol, while a wrapped form has another symbol.
-    fn is_counted(&self, token: Address, record: &TokenRecord) -> bool {
-        let is_position = record.pool.is_some_and(|pool| self.markets.contains(&pool));
-        let native = &self.chain.native;
-        is_position || (native.wrapped == Some(token) && record.symbol.as_ref() == Some(&native.symbol))
-    }
-
-    /// The pools among `held`, the records of their tokens, and whether all could be read.
+    /// The pools among `held`, and the records of their tokens.
     async fn pairs(
         &self,
         held: &[(Address, U256)],
         records: &BTreeMap<Address, TokenRecord>,
         head: Block,
-    ) -> Result<(BTreeMap<Address, Pair>, BTreeMap<Address, TokenRecord>, bool), Fault> {
-        let shares: Vec<_> = held.iter().filter_map(|(token, _)| Some((*token, records.get(token)?.pair?))).collect();
-        if shares.is_empty() {
-            return Ok((BTreeMap::new(), BTreeMap::new(), true));
+    ) -> Result<(BTreeMap<Address, Pair>, BTreeMap<Address, TokenRecord>), Fault> {
+        let claim = |token: Address| {
+            let record = records.get(&token)?;
+            let factory = record.factory.filter(|factory| self.chain.pair_factories.contains(factory))?;
+            Some(Claim { pair: token, tokens: record.pair?, factory })
+        };
+        let claims: Vec<_> = held.iter().filter_map(|(token, _)| claim(*token)).collect();
+        if claims.is_empty() {
+            return Ok((BTreeMap::new(), BTreeMap::new()));
         }
-        let calls: Vec<_> = shares.iter().flat_map(|(token, sides)| pair::questions(*token, *sides)).collect();
-        let answers = call_by_call::together(&self.client, &calls, head.hash).await?;
-        let pools = shares.iter().zip(answers.chunks(pair::QUESTIONS));
+        let calls = claims.iter().flat_map(|claim| claim.questions());
+        let calls: Vec<_> = calls.map(|call| (call, Bounds::TOKEN)).collect();
+        let answers = self.client.stranger_calls(&calls, head.hash).await?;
+        let pools = claims.iter().zip(answers.chunks(pair::QUESTIONS));
         let pools: BTreeMap<_, _> =
-            pools.filter_map(|((token, sides), answers)| Some((*token, Pair::read(*sides, answers)?))).collect();
+            pools.filter_map(|(claim, answers)| Some((claim.pair, claim.confirmed(answers)?))).collect();
         let sides: BTreeSet<_> =
-            shares.iter().filter(|(token, _)| pools.contains_key(token)).flat_map(|(_, sides)| *sides).collect();
+            claims.iter().filter(|claim| pools.contains_key(&claim.pair)).flat_map(|claim| claim.tokens).collect();
         let sides: Vec<_> = sides.into_iter().collect();
-        let (sides, complete) = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
-        Ok((pools, sides, complete))
+        let sides = tokens::records(&self.client, &self.store, self.chain.id, &sides, head.hash).await?;
+        Ok((pools, sides))
     }
 
     fn nft(&self, nft: &NftRecord, records: &BTreeMap<Address, TokenRecord>) -> Nft {
@@ -133,11 +145,23 @@ fn held(tokens: &[Address], balances: &[Option<Bytes>]) -> Vec<(Address, U256)> 
     held.collect()
 }
 
+/// The contracts whose call failed or reached a limit.
+fn silent(tokens: &[Address], balances: &[Option<Bytes>]) -> Vec<Address> {
+    tokens.iter().zip(balances).filter(|(_, answer)| answer.is_none()).map(|(token, _)| *token).collect()
+}
+
 impl Found {
+    /// The contracts that failed to answer for a balance although they have a price. Without a price, a balance is in no
+    /// figure: anybody can send such a token to any wallet.
+    pub(crate) fn unread(&self, prices: &Prices) -> impl Iterator<Item = Address> {
+        self.silent.iter().copied().filter(|token| prices.contains_key(&Some(*token)))
+    }
+
     /// The contracts whose prices are needed.
     pub(crate) fn to_price(&self) -> Vec<Address> {
         let sides = self.pairs.keys().filter_map(|pair| self.records.get(pair)?.pair).flatten();
-        let tokens: BTreeSet<_> = self.held.iter().map(|(token, _)| *token).chain(sides).collect();
+        let tokens: BTreeSet<_> =
+            self.held.iter().map(|(token, _)| *token).chain(self.silent.iter().copied()).chain(sides).collect();
         tokens.into_iter().collect()
     }
 

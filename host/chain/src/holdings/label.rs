@@ -2,7 +2,7 @@
 
 use alloy::{primitives::Bytes, sol_types::SolValue};
 
-use assay_domain::{Address, U256};
+use assay_domain::{Address, U256, display_text};
 
 /// In characters.
 const LONGEST: usize = 48;
@@ -20,20 +20,8 @@ pub(super) fn text(answer: &Bytes) -> Option<String> {
     let bytes = bytes.get(..bytes.len().min(4 * LONGEST)).unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_end_matches('\u{fffd}').split('\0').next().unwrap_or_default();
-    let seen: String = text.chars().filter(|c| !is_unseen(*c)).collect();
-    let words: Vec<&str> = seen.split_whitespace().collect();
-    let label: String = words.join(" ").chars().take(LONGEST).collect();
+    let label = display_text(text, LONGEST);
     (!label.is_empty()).then_some(label)
-}
-
-/// Invisible characters, which change how others are shown: controls, directions, joiners, variants and tags.
-fn is_unseen(c: char) -> bool {
-    (c.is_control() && !c.is_whitespace())
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffd}' | '\u{e000}'..='\u{f8ff}'
-            | '\u{e0000}'..='\u{e0fff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
 /// The label of a contract without a name.
@@ -64,7 +52,7 @@ mod tests {
     #[test]
     fn names_are_shown_as_they_are_and_hostile_ones_without_what_cannot_be_seen() {
         assert_eq!(shown("Dai Stablecoin").as_deref(), Some("Dai Stablecoin"));
-        assert_eq!(shown("US\u{200b}DC\u{202e}\n<b>\t x").as_deref(), Some("USDC <b> x"));
+        assert_eq!(shown("US\u{200b}D\u{34f}C\u{202e}\n<b>\t x").as_deref(), Some("USDC <b> x"));
         assert_eq!(shown(" \u{200b}\0"), None);
         assert_eq!(shown(&"é".repeat(10_000)).map(|name| name.chars().count()), Some(LONGEST));
     }

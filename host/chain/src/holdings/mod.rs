@@ -2,10 +2,10 @@
 //! the listed tokens that the chain says it still holds.
 
 mod account;
-mod call_by_call;
 mod found;
 mod label;
 mod pair;
+mod receipts;
 mod tokens;
 
 #[cfg(test)]

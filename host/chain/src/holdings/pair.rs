@@ -3,6 +3,9 @@
 //! twice the square root of the product of both sides at outside prices. That is never more than the sum of the sides.
 //! If one side has no price, the share is valued by the other side alone: doubling it would let anyone create value
 //! by pairing a dollar with a token of their own.
+//!
+//! Any contract can answer like a pool, and name any factory. Only the pools that a configured factory names itself
+//! count: their code is the factory's. What else looks like a pool is a token without a price.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -10,12 +13,17 @@ use assay_domain::{Address, Prices, U256};
 use assay_evm::call::{Call, returned};
 
 sol! {
-    function getReserves() external view returns (uint256 reserve0, uint256 reserve1, uint256 time);
+    /// Some copies return more.
+    function getReserves() external view returns (uint256 reserve0, uint256 reserve1);
     function totalSupply() external view returns (uint256 supply);
     function balanceOf(address owner) external view returns (uint256 balance);
+    /// Of a factory.
+    function getPair(address token0, address token1) external view returns (address pair);
+    /// Of a factory with several pools of the same tokens, such as Velodrome's and Aerodrome's.
+    function isPool(address pool) external view returns (bool own);
 }
 
-pub(super) const QUESTIONS: usize = 4;
+pub(super) const QUESTIONS: usize = 6;
 
 /// A pool at one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,26 +38,51 @@ struct Side {
     reserve: U256,
 }
 
-/// The calls that read the reserves of the pool at `pair`.
-pub(super) fn questions(pair: Address, [token0, token1]: [Address; 2]) -> [Call; QUESTIONS] {
-    let backing = |token: Address| Call::new(token, &balanceOfCall { owner: pair });
-    [Call::new(pair, &getReservesCall {}), Call::new(pair, &totalSupplyCall {}), backing(token0), backing(token1)]
+/// A contract that answers like a pool, by its own words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Claim {
+    pub pair: Address,
+    pub tokens: [Address; 2],
+    /// A configured one.
+    pub factory: Address,
 }
 
-impl Pair {
-    /// Reads the answers to [`questions`]; `None` if the contract is no such pool. A reserve counts up to the pool's
-    /// balance.
-    pub(super) fn read([token0, token1]: [Address; 2], answers: &[Option<Bytes>]) -> Option<Self> {
-        let reserves = returned::<getReservesCall>(answers.first())?;
-        let supply = returned::<totalSupplyCall>(answers.get(1)).filter(|supply| !supply.is_zero())?;
+impl Claim {
+    /// The calls that read the reserves of the pool, and ask the factory whether the pool is its own.
+    pub(super) fn questions(self) -> [Call; QUESTIONS] {
+        let Self { pair, tokens: [token0, token1], factory } = self;
+        let backing = |token: Address| Call::new(token, &balanceOfCall { owner: pair });
+        [
+            Call::new(factory, &getPairCall { token0, token1 }),
+            Call::new(factory, &isPoolCall { pool: pair }),
+            Call::new(pair, &getReservesCall {}),
+            Call::new(pair, &totalSupplyCall {}),
+            backing(token0),
+            backing(token1),
+        ]
+    }
+
+    /// The pool, by the answers to [`questions`](Self::questions); `None` if the factory does not know it. A reserve
+    /// counts up to the pool's balance.
+    pub(super) fn confirmed(self, answers: &[Option<Bytes>]) -> Option<Pair> {
+        let named = returned::<getPairCall>(answers.first()) == Some(self.pair);
+        let listed = returned::<isPoolCall>(answers.get(1)) == Some(true);
+        if !(named || listed) {
+            return None;
+        }
+        let reserves = returned::<getReservesCall>(answers.get(2))?;
+        let supply = returned::<totalSupplyCall>(answers.get(3)).filter(|supply| !supply.is_zero())?;
         let backed = |at: usize| returned::<balanceOfCall>(answers.get(at));
         let side = |token, reserve: U256, backing: U256| Side { token, reserve: reserve.min(backing) };
-        Some(Self {
-            sides: [side(token0, reserves.reserve0, backed(2)?), side(token1, reserves.reserve1, backed(3)?)],
+        let [token0, token1] = self.tokens;
+        Some(Pair {
+            sides: [side(token0, reserves.reserve0, backed(4)?), side(token1, reserves.reserve1, backed(5)?)],
             supply,
         })
     }
+}
 
+impl Pair {
     /// Dollars for one whole share in a holding of `amount`; `None` if neither side has a price, or `amount` is more
     /// than the supply. `decimals_of` gives a token's decimals.
     pub(super) fn price(
@@ -90,16 +123,27 @@ mod tests {
         Some(totalSupplyCall::abi_encode_returns(&U256::from(number)).into())
     }
 
-    /// A pool of 18 and 6 places, with 10^18 shares.
-    fn pool(reserves: (u128, u128), backing: (u128, u128)) -> Pair {
-        let reserves = (U256::from(reserves.0), U256::from(reserves.1), U256::ZERO).into();
-        let answers = [
+    const CLAIM: Claim = Claim { pair: Address::repeat_byte(3), tokens: TOKENS, factory: Address::repeat_byte(4) };
+
+    fn named(pair: Address) -> Option<Bytes> {
+        Some(getPairCall::abi_encode_returns(&pair).into())
+    }
+
+    /// The answers of a pool of 18 and 6 places, with 10^18 shares, which its factory names.
+    fn answers(reserves: (u128, u128), backing: (u128, u128)) -> [Option<Bytes>; QUESTIONS] {
+        let reserves = (U256::from(reserves.0), U256::from(reserves.1)).into();
+        [
+            named(CLAIM.pair),
+            None,
             Some(getReservesCall::abi_encode_returns(&reserves).into()),
             number(10u128.pow(18)),
             number(backing.0),
             number(backing.1),
-        ];
-        Pair::read(TOKENS, &answers).unwrap()
+        ]
+    }
+
+    fn pool(reserves: (u128, u128), backing: (u128, u128)) -> Pair {
+        CLAIM.confirmed(&answers(reserves, backing)).unwrap()
     }
 
     fn price(pair: &Pair, prices: &[(Address, f64)]) -> Option<f64> {
@@ -131,6 +175,28 @@ mod tests {
         let said = (10 * ETHER, 20_000_000_000);
         assert_eq!(price(&pool(said, (0, 20_000_000_000)), &BOTH), Some(0.0));
         assert_eq!(pool(said, said).price(U256::MAX, 18, &Prices::new(), |_| Some(18)), None);
-        assert_eq!(Pair::read(TOKENS, &[None, number(1), number(1), number(1)]), None);
+        let mut none = answers(said, said);
+        none[3] = number(0);
+        assert_eq!(CLAIM.confirmed(&none), None);
+    }
+
+    #[test]
+    fn a_pool_is_one_that_its_factory_names() {
+        let said = (10 * ETHER, 20_000_000_000);
+        let yes = Some(isPoolCall::abi_encode_returns(&true).into());
+        let no = Some(isPoolCall::abi_encode_returns(&false).into());
+        for (name, list, is_pool) in [
+            (named(CLAIM.pair), None, true),
+            (named(CLAIM.pair), no.clone(), true),
+            (None, yes, true),
+            (named(Address::ZERO), no.clone(), false),
+            (named(Address::repeat_byte(5)), None, false),
+            (Some(Bytes::new()), Some(Bytes::new()), false),
+            (None, None, false),
+        ] {
+            let mut answers = answers(said, said);
+            (answers[0], answers[1]) = (name.clone(), list.clone());
+            assert_eq!(CLAIM.confirmed(&answers).is_some(), is_pool, "{name:?} {list:?}");
+        }
     }
 }

@@ -35,10 +35,13 @@ pub struct Known {
     pub finality: u64,
     #[serde(deserialize_with = "settings::seconds")]
     pub max_head_age: Duration,
+    /// See [`ChainConfig`](crate::config::ChainConfig); `false` if absent.
+    pub genesis_accounts: Option<bool>,
     pub multicall: Option<Address>,
     pub sequencer: Option<Address>,
     pub native: NativeConfig,
     pub tokens: Vec<TokenConfig>,
+    pub pair_factories: Vec<Address>,
     pub markets: Vec<MarketConfig>,
     pub slugs: Slugs,
 }
@@ -183,6 +186,8 @@ mod tests {
                 known.markets.iter().all(|market| seen.insert(market.address)),
                 "{name}: a market twice, or a token as a market"
             );
+            assert!(!known.pair_factories.is_empty(), "{name}");
+            assert!(known.pair_factories.iter().all(|factory| seen.insert(*factory)), "{name}: a factory twice");
             let mut symbols = BTreeSet::new();
             assert!(known.tokens.iter().all(|token| symbols.insert(&token.symbol)), "{name}: a symbol twice");
             for token in &known.tokens {
@@ -206,6 +211,17 @@ mod tests {
                 "{}",
                 known.name
             );
+        }
+    }
+
+    #[test]
+    fn a_currency_that_is_shown_as_a_token_has_its_mirror_and_no_mirror_is_a_token() {
+        let mirrored: Vec<_> =
+            files().filter(|(known, _)| !known.native.mirrors.is_empty()).map(|(known, _)| known.id).collect();
+        assert_eq!(mirrored, [10, 137, 324, 8453, 42_220]);
+        for (known, _) in files() {
+            let is_mirror = |token: &TokenConfig| known.native.mirrors.contains(&token.address);
+            assert!(!known.tokens.iter().any(is_mirror), "{}", known.name);
         }
     }
 

@@ -44,7 +44,7 @@ pub(super) async fn call(
 ) -> Result<Option<Bytes>, Unanswered> {
     let mut data = data;
     for followed in 0..=MAX_LOOKUPS {
-        let revert = match client.attempt(to, &data, head.hash).await? {
+        let revert = match client.stranger_attempt(to, &data, head.hash).await? {
             Ok(answer) => return Ok(Some(answer)),
             Err(revert) => revert,
         };

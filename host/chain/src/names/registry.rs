@@ -140,7 +140,7 @@ impl Registry {
             return Ok(known);
         }
         let call = supportsInterfaceCall { id: FixedBytes(resolveCall::SELECTOR) };
-        let answer = self.client.attempt(resolver, &call.abi_encode().into(), head.hash).await?;
+        let answer = self.client.stranger_attempt(resolver, &call.abi_encode().into(), head.hash).await?;
         let wildcard = answer.is_ok_and(|answer| supportsInterfaceCall::abi_decode_returns(&answer).unwrap_or(false));
         self.wildcards.insert(resolver, wildcard).await;
         Ok(wildcard)

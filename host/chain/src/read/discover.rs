@@ -5,7 +5,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Chain, plan::Plan};
+use super::{Chain, plan::Plan, rounds::Terms};
 use crate::{
     activity::{Histories, Listed, records::ActivityProgress},
     holdings::{Finder, Found},
@@ -19,6 +19,15 @@ use assay_lending::Rest;
 pub(super) struct Discovery {
     pub histories: Histories,
     pub finder: Finder,
+}
+
+/// What is asked of the source.
+pub(super) struct Question<'a> {
+    pub wallet: Address,
+    pub plan: &'a Plan,
+    pub terms: Terms,
+    pub head: Block,
+    pub deadline: Instant,
 }
 
 /// What the source lists of a wallet, and what the wallet holds of that.
@@ -35,24 +44,23 @@ impl Chain {
         self.discovery.as_ref().is_some_and(|discovery| discovery.histories.lists_transactions())
     }
 
-    /// `None` for a chain without a source. The rest is the listing if it goes on after `deadline`. `sent` gets the
+    /// `None` for a chain without a source. The rest is the listing if it goes on after the deadline. `sent` gets the
     /// number of transactions sent, if all are listed.
     pub(super) async fn discover(
         &self,
-        wallet: Address,
         stored: ActivityProgress,
-        plan: &Plan,
-        head: Block,
-        deadline: Instant,
+        question: Question<'_>,
         sent: oneshot::Sender<Option<u64>>,
     ) -> (Option<Discovered>, Option<Rest>) {
+        let Question { wallet, plan, terms, head, deadline } = question;
         let Some(Discovery { histories, finder }) = &self.discovery else { return (None, None) };
         // The last quarter of the time is for looking up what is listed.
         let listing_deadline = deadline - deadline.saturating_duration_since(Instant::now()) / 4;
         let (listed, rest) = histories.read(wallet, stored, plan.listed_anchor(), head, listing_deadline).await;
         // The receiver may be gone.
         let _ = sent.send(listed.sent());
-        let found = match timeout_at(deadline, finder.find(wallet, &listed.progress, head)).await {
+        let find = async { finder.find(wallet, &listed.progress, terms.await.ok(), head).await };
+        let found = match timeout_at(deadline, find).await {
             Ok(Ok(found)) => found,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.config.id, %fault, "listed tokens cannot be looked up");

@@ -8,6 +8,7 @@ mod assemble;
 mod batch;
 mod clock;
 mod discover;
+mod exact;
 mod health;
 mod moment;
 mod parts;
@@ -25,7 +26,7 @@ use tokio::{
 };
 
 use crate::{
-    activity::{self, ActivityReader, Sent, records::ActivityProgress},
+    activity::{self, ActivityReader, Goal, Sent, records::ActivityProgress},
     config::ChainConfig,
     prices::{PriceReader, Pricing},
 };
@@ -64,6 +65,8 @@ pub(super) struct Chain {
     terms: Arc<TermsCache>,
     prices: PriceReader,
     activity: ActivityReader,
+    /// How exactly a read dates transactions.
+    goal: Goal,
     discovery: Option<Discovery>,
     lending: Jobs,
     index: Arc<follow::State>,
@@ -97,6 +100,7 @@ impl Chain {
             terms,
             prices: PriceReader::new(config, setup.external),
             activity: setup.activity(config, &client),
+            goal: setup.goal(),
             index,
             health: Health::default(),
             clock: setup.clock.clone(),

@@ -12,7 +12,12 @@ use tokio::{
     time::{Instant, error::Elapsed, timeout_at},
 };
 
-use super::{Chain, Stored, discover::Discovered, parts, plan::Plan};
+use super::{
+    Chain, Stored,
+    discover::{self, Discovered},
+    parts,
+    plan::Plan,
+};
 use crate::{
     activity::{NodeActivity, Question},
     holdings::Account,
@@ -24,7 +29,8 @@ use assay_lending::{AllPasts, AllSums, AllTerms, Hinted, History, Rest, wallet_h
 
 /// An answer, unless the time was up first.
 type Timed<T> = Result<Result<T, Fault>, Elapsed>;
-type Terms = Shared<BoxFuture<'static, Result<AllTerms, Fault>>>;
+/// The terms of all markets, read once for those that need them.
+pub(super) type Terms = Shared<BoxFuture<'static, Result<AllTerms, Fault>>>;
 
 /// The answers that come side by side.
 pub(super) struct Answered {
@@ -52,13 +58,14 @@ impl Chain {
         let plan = Plan::new(&self.client, &self.lending, &stored, wallet, head);
         let terms = self.market_terms(head);
         let hints = self.wallet_hints(wallet, terms.clone(), self.lending.parts(wallet, &stored.lending).await, head);
+        let listing = discover::Question { wallet, plan: &plan, terms: terms.clone(), head, deadline };
         let (sender, receiver) = oneshot::channel();
         let listed = self.has_list().then_some(receiver);
         let permit = Arc::new(permit);
         // An explorer may be slow, and the read that waits for it asks the node for nothing.
         let searching = listed.is_none().then(|| permit.clone());
         let activity = async {
-            let question = Question { wallet, head, answers: plan.answers.clone(), listed, deadline };
+            let question = Question { wallet, head, answers: plan.answers.clone(), listed, goal: self.goal, deadline };
             let activity = self.activity.read(stored.sent, question).await;
             drop(searching);
             activity
@@ -72,7 +79,7 @@ impl Chain {
             state,
             activity,
             self.lending.history(wallet, stored.lending, hints.clone().boxed(), plan.lending_blocks(), head, deadline),
-            self.discover(wallet, stored.listed, &plan, head, deadline, sender)
+            self.discover(stored.listed, listing, sender)
         );
         let History { pools, sums, pasts, rest } = history;
         let state = match state {
@@ -88,7 +95,6 @@ impl Chain {
         (Answered { state, activity, pools, sums, pasts, discovered }, join([search_rest, rest, listing_rest]))
     }
 
-    /// The terms of all markets, read once for the readers that need them.
     fn market_terms(&self, head: Block) -> Terms {
         let (book, client, markets) = (self.terms.clone(), self.client.clone(), self.lending.reader().markets.clone());
         async move { book.current(&client, &markets, head).await }.boxed().shared()

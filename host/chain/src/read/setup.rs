@@ -6,8 +6,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{clock::Clock, discover::Discovery};
 use crate::{
-    activity::{ActivityReader, Histories, NodeLogs, Source},
-    config::{self, ChainConfig, Reading},
+    activity::{ActivityReader, Goal, Histories, Method, NodeLogs, Source},
+    config::{self, ChainConfig, Reading, Spare},
     explorer::{ExplorerLogs, Explorers},
     holdings::Finder,
     prices::External,
@@ -49,8 +49,14 @@ impl Setup<'_> {
     pub(super) fn activity(&self, config: &ChainConfig, client: &Client) -> ActivityReader {
         let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
         // Reads of the past are of many wallets, and nobody waits for them.
-        let sparing = !self.follows || self.reading.spare == config::Spare::Calls;
-        ActivityReader::new(config.id, client.clone(), store, config.finality, tasks, stop, sparing)
+        let spare = if self.follows { self.reading.spare } else { Spare::Calls };
+        let method = Method { finality: config.finality, spare, genesis_accounts: config.genesis_accounts };
+        ActivityReader::new(config.id, client.clone(), store, method, tasks, stop)
+    }
+
+    /// How exactly a score needs first and last transactions.
+    pub(super) fn goal(&self) -> Goal {
+        if self.follows && self.reading.spare != Spare::Rounds { Goal::Day } else { Goal::Block }
     }
 
     /// The chain's explorer, if one is configured: the source of a wallet's first history.

@@ -123,6 +123,8 @@ pub(super) fn listed(discovered: Option<&Discovered>) -> Vec<Unread> {
         }
         unread.extend((!found.complete).then(|| Unread::new(Part::Nfts, failed)));
     }
+    let silent = found.unread(&prices.prices);
+    unread.extend(silent.map(|token| Unread::new(Part::ListedTokens, format!("token {token} does not answer"))));
     let lacking = prices.lacking.iter();
     unread.extend(lacking.map(|token| Unread::new(Part::Price(Some(*token)), "no API answers; try again later")));
     unread

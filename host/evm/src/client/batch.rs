@@ -64,7 +64,7 @@ impl Client {
         async move { client.shared_batch(asks).await.map(Arc::from) }.boxed().shared()
     }
 
-    async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {
+    pub(super) async fn batch_once(&self, asks: &[Ask]) -> Result<Vec<Result<Value, Fault>>, Fault> {
         if let [(method, params)] = asks {
             let answer = self.rpc.request::<_, Value>(*method, params.clone()).await;
             return match answer.map_err(|error| Fault::of_transport(method, error)) {

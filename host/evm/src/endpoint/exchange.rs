@@ -40,6 +40,7 @@ impl Endpoint {
         client: &reqwest::Client,
         body: Vec<u8>,
         method: &str,
+        mut answer: Intake,
     ) -> Result<A, Fault> {
         let lost = |error: reqwest::Error| Fault::Unreachable(root_cause(&error.without_url()));
         let trace = if self.traceparent { assay_trace::outgoing() } else { HeaderMap::new() };
@@ -55,7 +56,6 @@ impl Endpoint {
             .get(http::header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
-        let mut answer = Intake::default();
         while let Some(chunk) = response.chunk().await.map_err(lost)? {
             if !answer.take(&chunk).await {
                 return Err(Fault::TooDense { suggested: None });

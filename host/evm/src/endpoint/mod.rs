@@ -22,7 +22,7 @@ use metrics::Gauge;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::{config::RpcLimits, fault::Fault, redact::Redact};
+use crate::{config::RpcLimits, fault::Fault, intake::Intake, redact::Redact};
 use assay_domain::ChainId;
 use exchange::refused;
 use health::Health;
@@ -49,6 +49,9 @@ const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
 const FIRST: [(&str, &str); 2] = [("eth_chainId", ""), ("eth_getBlockByNumber", "\"latest\"")];
 /// Calls per JSON-RPC batch, until an endpoint refuses that many.
 const MAX_BATCH: usize = 100;
+
+/// Maximum size of an answer that depends on contracts that strangers chose, in bytes.
+const STRANGERS_ANSWER: usize = 512 << 10;
 
 /// The HTTP client shared by all endpoints, or why there is none.
 pub type Http = Result<reqwest::Client, String>;
@@ -183,7 +186,7 @@ impl Endpoint {
                 Ok(turn) => turn?,
                 Err(_) => return Err(refusal.unwrap_or_else(no_turn)),
             };
-            let answer = self.send::<A>(packet, body.clone()).await;
+            let answer = self.send::<A>(packet, body.clone(), rank).await;
             let Some((fault, after)) = refused(&answer, packet) else {
                 if answer.is_ok() {
                     turn.answered();
@@ -212,12 +215,13 @@ impl Endpoint {
     }
 
     /// Sends `packet` once.
-    async fn send<A: Answer>(&self, packet: &RequestPacket, body: Vec<u8>) -> Result<A, Fault> {
+    async fn send<A: Answer>(&self, packet: &RequestPacket, body: Vec<u8>, rank: Rank) -> Result<A, Fault> {
         let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
         let method = method_of(packet);
         let longest =
             if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT.max(self.timeout / 4)) } else { self.timeout };
-        let exchange = self.exchange::<A>(client, body, method_of(packet));
+        let intake = if rank == Rank::Stranger { Intake::within(STRANGERS_ANSWER) } else { Intake::default() };
+        let exchange = self.exchange::<A>(client, body, method, intake);
         let answer = self.within_timeout(longest, exchange).await.map_err(Fault::TimedOut)??;
         answer.belongs_to(packet)?;
         Ok(answer)

@@ -18,6 +18,8 @@ pub(super) struct Permits {
     history: Semaphore,
     /// Requests without a waiting caller also need one of these, and none of `history`.
     last: Semaphore,
+    /// Requests whose cost strangers choose also need one of these, and none of `history`.
+    strangers: Semaphore,
 }
 
 /// Held while a request is in flight.
@@ -31,6 +33,7 @@ impl Permits {
             first: (concurrency > 1).then(|| Semaphore::new(1)),
             history: Semaphore::new((concurrency / 2).max(1)),
             last: Semaphore::new((concurrency / 4).max(1)),
+            strangers: Semaphore::new((concurrency / 4).max(1)),
         }
     }
 
@@ -40,6 +43,7 @@ impl Permits {
         let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
         let bounded = match rank {
             Rank::Last => Some(&self.last),
+            Rank::Stranger => Some(&self.strangers),
             Rank::First | Rank::Usual => Some(&self.history).filter(|_| is_history),
         };
         let bounded = match bounded {

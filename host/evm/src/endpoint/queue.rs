@@ -27,6 +27,9 @@ pub enum Rank {
     First,
     /// A caller may be waiting for it.
     Usual,
+    /// Like [`Usual`](Self::Usual), but its cost depends on contracts that strangers chose: few at once, with a bound
+    /// on the answer, and its failures say nothing about the endpoint.
+    Stranger,
     /// No caller is waiting for it.
     Last,
 }
@@ -40,7 +43,7 @@ struct Line {
 
 pub(super) struct Queue {
     pace: Mutex<Pace>,
-    /// By rank.
+    /// The first, the usual and the last.
     lines: [Line; 3],
     /// Signals that an answer or a refusal changed the pace, or a request of a higher rank was sent.
     changed: Notify,
@@ -91,7 +94,7 @@ impl Queue {
         let [first, usual, last] = &self.lines;
         let (line, above): (_, &[Line]) = match rank {
             Rank::First => (first, &[]),
-            Rank::Usual => (usual, std::slice::from_ref(first)),
+            Rank::Usual | Rank::Stranger => (usual, std::slice::from_ref(first)),
             Rank::Last => (last, self.lines.get(..2).unwrap_or_default()),
         };
         let _waiting = Waiting::of(self, line);

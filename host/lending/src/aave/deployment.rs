@@ -176,6 +176,7 @@ fn reserve(asset: Address, answers: &[Option<Bytes>], now: u64) -> Option<Reserv
         decimals,
         token: tokens.aToken,
         debt_token: tokens.variableDebt,
+        stable_debt_token: Some(tokens.stableDebt).filter(|token| !token.is_zero()),
         rewards: None,
         supply,
         debt,

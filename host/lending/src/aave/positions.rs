@@ -60,6 +60,8 @@ pub(super) struct Reserve {
     pub token: Address,
     /// The token of debt at the variable rate.
     pub debt_token: Address,
+    /// The token of debt at a fixed rate, if any.
+    pub stable_debt_token: Option<Address>,
     /// The rewards controller of a v2 token, if any.
     pub rewards: Option<Address>,
     /// The growth of supplies and of debts at the variable rate.
@@ -82,6 +84,13 @@ impl LendingTerms for Terms {
         let account = Call::new(self.pool, &getUserAccountDataCall { user });
         let scaled = self.scaled_supplies().map(|reserve| Call::new(reserve.token, &scaledBalanceOfCall { user }));
         balances.chain([prices, account]).chain(scaled).collect()
+    }
+
+    fn receipts(&self) -> Vec<Address> {
+        let tokens = |reserve: &Reserve| {
+            [Some(reserve.token), Some(reserve.debt_token), reserve.stable_debt_token].into_iter().flatten()
+        };
+        self.reserves.iter().flat_map(tokens).collect()
     }
 
     /// Tokens of v2 keep no trace, and do not answer. Their rewards controller has one for each change of a balance

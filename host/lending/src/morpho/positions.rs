@@ -19,7 +19,7 @@ use crate::{
     protocol::{Held, HeldParts, LendingTerms, MarketTerms, Parts},
 };
 use assay_domain::{Address, B256, Prices, U256};
-use assay_evm::{Block, Call, Client, Fault, returned};
+use assay_evm::{Block, Call, Client, Fault, client::Bounds, returned};
 
 sol! {
     #[derive(Debug, PartialEq)]
@@ -194,6 +194,11 @@ impl Parts for Used {
 impl LendingTerms for Used {
     fn calls(&self, _: Address) -> Vec<Call> {
         self.questions().into_iter().map(|(_, call)| call).collect()
+    }
+
+    /// Anybody can create a market with any token and any oracle.
+    fn bounds(&self) -> Option<Bounds> {
+        Some(Bounds::ORACLE)
     }
 
     fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {

@@ -155,7 +155,8 @@ impl Asset {
     /// [`PaymentError`].
     pub async fn simulate(&self, call: &Bytes) -> Result<Result<(), String>, PaymentError> {
         let head = self.client.head().await?;
-        let answer = self.client.attempt(self.contract, call, head.hash).await?;
+        // The asset asks a payer that is a contract whether it signed.
+        let answer = self.client.stranger_attempt(self.contract, call, head.hash).await?;
         Ok(answer.map(drop).map_err(|data| Revert::abi_decode(&data).map(|revert| revert.reason).unwrap_or_default()))
     }
 
@@ -171,8 +172,8 @@ impl Asset {
     ) -> Result<bool, PaymentError> {
         let head = self.client.head().await?;
         let call = isValidSignatureCall { hash, signature: signature.clone() };
-        let answers = self.client.calls(&[Call::new(account, &call)], head.hash).await?;
-        let magic = returned::<isValidSignatureCall>(answers.first());
+        let answer = self.client.stranger_attempt(account, &call.abi_encode().into(), head.hash).await?;
+        let magic = returned::<isValidSignatureCall>(Some(&answer.ok()));
         Ok(magic.is_some_and(|magic| magic.0 == isValidSignatureCall::SELECTOR))
     }
 

@@ -19,10 +19,12 @@ struct ChainEntry {
     finality: Option<u64>,
     #[serde(default, deserialize_with = "settings::seconds")]
     max_head_age: Option<Duration>,
+    genesis_accounts: Option<bool>,
     multicall: Option<Contract>,
     sequencer: Option<Contract>,
     native: Option<NativeEntry>,
     tokens: Option<Vec<TokenConfig>>,
+    pair_factories: Option<Vec<Address>>,
     markets: Option<Vec<MarketConfig>>,
     slugs: Option<Slugs>,
 }
@@ -36,6 +38,7 @@ struct NativeEntry {
     #[serde(default, deserialize_with = "settings::seconds")]
     heartbeat: Option<Duration>,
     wrapped: Option<Address>,
+    mirrors: Option<Vec<Address>>,
 }
 
 /// An address, or `"none"` if the shipped one must not be used.
@@ -106,6 +109,8 @@ impl ChainEntry {
         let rpc = keys.needed("rpc", self.rpc, None);
         let finality = keys.needed("finality", self.finality, known.map(|known| known.finality));
         let max_head_age = keys.optional("max_head_age", self.max_head_age, known.map(|known| known.max_head_age));
+        let genesis_accounts = known.and_then(|known| known.genesis_accounts);
+        let genesis_accounts = keys.optional("genesis_accounts", self.genesis_accounts, genesis_accounts);
         let multicall = keys.contract("multicall", self.multicall, known.and_then(|known| known.multicall));
         let sequencer = keys.contract("sequencer", self.sequencer, known.and_then(|known| known.sequencer));
         let native = match (self.native, known.map(|known| known.native.clone())) {
@@ -113,6 +118,8 @@ impl ChainEntry {
             (Some(entry), shipped) => entry.completed(shipped, &mut keys),
         };
         let tokens = keys.optional("tokens", self.tokens, known.map(|known| known.tokens.clone()));
+        let pair_factories =
+            keys.optional("pair_factories", self.pair_factories, known.map(|known| known.pair_factories.clone()));
         let markets = keys.optional("markets", self.markets, known.map(|known| known.markets.clone()));
         let slugs = keys.optional("slugs", self.slugs, known.map(|known| known.slugs.clone()));
         let (Some(name), Some(rpc), Some(finality), Some(native)) = (name, rpc, finality, native) else {
@@ -125,10 +132,12 @@ impl ChainEntry {
             explorer: self.explorer,
             finality,
             max_head_age: max_head_age.filter(|age| !age.is_zero()),
+            genesis_accounts: genesis_accounts.unwrap_or(false),
             multicall,
             sequencer,
             native,
             tokens: tokens.unwrap_or_default(),
+            pair_factories: pair_factories.unwrap_or_default(),
             markets: markets.unwrap_or_default(),
             slugs: slugs.unwrap_or_default(),
             shipped: keys.shipped,
@@ -137,11 +146,14 @@ impl ChainEntry {
 }
 
 impl NativeEntry {
-    /// An entry with a symbol takes nothing from the shipped data: the feed of another currency must not price it.
+    /// An entry with a symbol takes no price from the shipped data: the feed of another currency must not price it.
+    /// The mirrors are the chain's, whatever its currency is called.
     fn completed(self, shipped: Option<NativeConfig>, keys: &mut Keys) -> Option<NativeConfig> {
         let heartbeat = self.heartbeat.unwrap_or_else(day);
         if let Some(symbol) = self.symbol {
-            return Some(NativeConfig { symbol, name: self.name, feed: self.feed, heartbeat, wrapped: self.wrapped });
+            let mirrors = self.mirrors.or(shipped.map(|shipped| shipped.mirrors)).unwrap_or_default();
+            let Self { name, feed, wrapped, .. } = self;
+            return Some(NativeConfig { symbol, name, feed, heartbeat, wrapped, mirrors });
         }
         let Some(shipped) = shipped else {
             keys.missing.push("native.symbol");
@@ -152,8 +164,9 @@ impl NativeEntry {
         let symbol = keys.needed("native.symbol", None, Some(shipped.symbol))?;
         let feed = keys.optional("native.feed", self.feed, shipped.feed);
         let wrapped = keys.optional("native.wrapped", self.wrapped, shipped.wrapped);
+        let mirrors = self.mirrors.unwrap_or(shipped.mirrors);
         let name = self.name.or(shipped.name);
-        Some(NativeConfig { symbol, name, feed, heartbeat, wrapped })
+        Some(NativeConfig { symbol, name, feed, heartbeat, wrapped, mirrors })
     }
 }
 

@@ -268,7 +268,18 @@ mod tests {
         );
         assert_eq!(
             chain.shipped,
-            ["name", "finality", "max_head_age", "multicall", "sequencer", "native", "tokens", "markets", "slugs"]
+            [
+                "name",
+                "finality",
+                "max_head_age",
+                "multicall",
+                "sequencer",
+                "native",
+                "tokens",
+                "pair_factories",
+                "markets",
+                "slugs"
+            ]
         );
     }
 
@@ -337,12 +348,31 @@ mod tests {
         assert_eq!((chain.native.symbol.as_str(), chain.native.feed), ("ETH", feed.parse().ok()));
         assert!(chain.native.wrapped.is_some());
         assert_eq!((chain.markets.len(), chain.tokens.len()), (0, 1));
-        assert_eq!(chain.shipped, ["name", "max_head_age", "native.symbol", "native.wrapped", "slugs"]);
+        assert_eq!(
+            chain.shipped,
+            ["name", "max_head_age", "native.symbol", "native.wrapped", "pair_factories", "slugs"]
+        );
         let config = load_text(&written.replace("native = { ", "native = { symbol = \"XYZ\", ")).unwrap();
         assert_eq!(
             (config.chains[0].native.wrapped, &config.chains[0].shipped),
-            (None, &vec!["name", "max_head_age", "slugs"])
+            (None, &vec!["name", "max_head_age", "pair_factories", "slugs"])
         );
+    }
+
+    #[test]
+    fn mirrors_are_those_of_the_chain_whatever_its_currency_is_called() {
+        let mirrors = |id: u64, native: &str| {
+            let text = format!("[[chains]]\nid = {id}\nrpc = [\"http://node.example\"]\nnative = {{ {native} }}\n");
+            load_text(&text).unwrap().chains.remove(0).native.mirrors
+        };
+        let shipped = mirrors(10, "");
+        assert_eq!(shipped.len(), 1);
+        assert_eq!(mirrors(10, "symbol = \"XYZ\""), shipped);
+        for written in ["0xdeaddeaddeaddeaddeaddeaddeaddeaddead0000", "0xDEADDEADDEADDEADDEADDEADDEADDEADDEAD0000"] {
+            assert_eq!(mirrors(10, &format!("mirrors = [\"{written}\"]")), shipped);
+            assert_eq!(mirrors(1, &format!("symbol = \"A\", mirrors = [\"{written}\"]")), shipped);
+        }
+        assert_eq!((mirrors(10, "mirrors = []"), mirrors(1, "")), (vec![], vec![]));
     }
 
     #[test]

@@ -20,6 +20,8 @@ use assay_lending::config::MarketConfig;
 
 sol! {
     function getBlockNumber() external view returns (uint256 number);
+    function getPair(address token0, address token1) external view returns (address pair);
+    function isPool(address pool) external view returns (bool own);
 }
 
 /// Decimals of a wrapped native currency.
@@ -34,6 +36,7 @@ pub(super) enum Claim<'a> {
     Wrapped(Address),
     Token(&'a TokenConfig),
     TokenFeed(&'a TokenConfig, Address),
+    PairFactory(Address),
     Market(&'a MarketConfig),
     Registry(&'a RegistryConfig),
     Attester(&'a SourceConfig),
@@ -54,7 +57,8 @@ pub(super) fn claims(chain: &ChainConfig) -> Vec<Claim<'_>> {
         .tokens
         .iter()
         .flat_map(|token| [Some(Claim::Token(token)), token.feed.map(|feed| Claim::TokenFeed(token, feed))]);
-    own.into_iter().chain(tokens).flatten().chain(chain.markets.iter().map(Claim::Market)).collect()
+    let factories = chain.pair_factories.iter().copied().map(Claim::PairFactory);
+    own.into_iter().chain(tokens).flatten().chain(factories).chain(chain.markets.iter().map(Claim::Market)).collect()
 }
 
 /// The agent registries, when they are on `chain`.
@@ -79,6 +83,7 @@ impl fmt::Display for Claim<'_> {
             Self::Wrapped(_) => f.write_str("wrapped native currency")?,
             Self::Token(token) => write!(f, "token {}", token.symbol)?,
             Self::TokenFeed(token, _) => write!(f, "feed of token {}", token.symbol)?,
+            Self::PairFactory(_) => f.write_str("factory of pools")?,
             Self::Market(market) => {
                 write!(f, "market {}", market.protocol.as_str())?;
                 market.market.iter().try_for_each(|name| write!(f, " {name}"))?;
@@ -96,7 +101,10 @@ impl fmt::Display for Claim<'_> {
 impl Claim<'_> {
     pub(super) fn address(&self) -> Address {
         match self {
-            Self::Multicall(address) | Self::Sequencer(address) | Self::Wrapped(address) => *address,
+            Self::Multicall(address)
+            | Self::Sequencer(address)
+            | Self::Wrapped(address)
+            | Self::PairFactory(address) => *address,
             Self::NativeFeed(address, _) | Self::TokenFeed(_, address) => *address,
             Self::Token(token) => token.address,
             Self::Market(market) => market.address,
@@ -116,6 +124,7 @@ impl Claim<'_> {
             Self::NativeFeed(..) => "chains.native.feed",
             Self::Wrapped(_) => "chains.native.wrapped",
             Self::Token(_) | Self::TokenFeed(..) => "chains.tokens",
+            Self::PairFactory(_) => "chains.pair_factories",
             Self::Market(_) => "chains.markets",
             Self::Registry(_) => "names.registries",
             Self::Attester(_) | Self::Index(_) => "identity.sources",
@@ -136,6 +145,7 @@ impl Claim<'_> {
             Self::TokenFeed(token, feed) => price_feed(client, *feed, token.heartbeat.as_secs(), head).await,
             Self::Wrapped(address) => token(client, *address, NATIVE_DECIMALS, head).await,
             Self::Token(config) => token(client, config.address, config.decimals, head).await,
+            Self::PairFactory(address) => pair_factory(client, *address, head).await,
             Self::Market(config) => market::check(client, config, head).await,
             Self::Registry(config) => identity::registry(client, config, head).await,
             Self::Attester(config) => identity::service(client, config, head).await,
@@ -161,6 +171,19 @@ async fn multicall(client: &Client, address: Address, head: Block) -> Result<Vec
         vec![]
     } else {
         vec!["does not answer getBlockNumber and aggregate3 like a Multicall3; correct chains.multicall".into()]
+    })
+}
+
+async fn pair_factory(client: &Client, factory: Address, head: Block) -> Result<Vec<String>, Fault> {
+    let [token0, token1] = [1, 2].map(Address::with_last_byte);
+    let calls = [Call::new(factory, &getPairCall { token0, token1 }), Call::new(factory, &isPoolCall { pool: token0 })];
+    let answers = client.calls(&calls, head.hash).await?;
+    let answered =
+        returned::<getPairCall>(answers.first()).is_some() || returned::<isPoolCall>(answers.get(1)).is_some();
+    Ok(if answered {
+        vec![]
+    } else {
+        vec!["answers neither getPair nor isPool like a factory of pools; correct chains.pair_factories".into()]
     })
 }
 

@@ -2,6 +2,7 @@
 //! configured type. An operator runs it, and a server in the background; no request does.
 
 mod agents;
+mod bill;
 mod claim;
 mod identity;
 mod index;
@@ -27,6 +28,7 @@ use assay_evm::{
 use assay_outbox::payment;
 use assay_submissions::ipfs::Ipfs;
 
+pub use bill::Calls;
 use claim::{Claim, claims, identity_services, registries};
 pub use survey::{Depth, LogQueries, LogRange, Survey, survey};
 pub(crate) use watch::watch;

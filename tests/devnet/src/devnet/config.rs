@@ -67,7 +67,8 @@ impl Chain {
                  name = {name}{feed}{exposure} }},"
             );
         }
-        let _ = writeln!(toml, "]\n\n[[chains.markets]]\nprotocol = \"lenderA_v3\"");
+        // The shipped factories of pools do not exist on the devnet.
+        let _ = writeln!(toml, "]\npair_factories = []\n\n[[chains.markets]]\nprotocol = \"lenderA_v3\"");
         if self.id == ETHEREUM {
             // As on the real chains: several markets on chain 1, one on the other.
             let _ = writeln!(toml, "market = \"Core\"");

@@ -18,6 +18,8 @@ pub struct Setup {
     pub wrapped: Option<Address>,
     /// Address, decimals and feed.
     pub tokens: Vec<(Address, u8, Address)>,
+    /// Factories of pools of two tokens.
+    pub pair_factories: Vec<Address>,
     /// Protocol, name and address.
     pub markets: Vec<(&'static str, &'static str, Address)>,
     /// Of the market of `maker_vaults`.
@@ -46,7 +48,8 @@ impl Setup {
                 "  {{ address = \"{address}\", symbol = \"T\", decimals = {decimals}, feed = \"{feed}\" }},"
             );
         }
-        let _ = writeln!(toml, "]");
+        let factories = self.pair_factories.iter().map(|factory| format!("\"{factory}\"")).collect::<Vec<_>>();
+        let _ = writeln!(toml, "]\npair_factories = [{}]", factories.join(", "));
         for (protocol, market, address) in &self.markets {
             let _ = writeln!(toml, "[[chains.markets]]\nprotocol = \"{protocol}\"\nmarket = \"{market}\"");
             let _ = writeln!(toml, "address = \"{address}\"\nfrom_block = 1");

@@ -100,7 +100,7 @@ impl Other {
                 "{{ address = \"{address}\", symbol = \"USDC\", decimals = 6, name = \"USD Coin\", feed = \"{feed}\" }}"
             );
         }
-        toml.push_str("]\n");
+        toml.push_str("]\npair_factories = []\n");
         if self.lent.markets.is_empty() {
             toml.push_str("markets = []\n");
         }

@@ -105,6 +105,7 @@ fn what_moved_is_found_in_logs_as_in_receipts() {
         let (factory, coin, gone) =
             (factory(&mut scene), scene.coin("Coin", "COIN", 18), scene.coin("Gone", "GONE", 18));
         let (pictures, things) = (scene.stub("Pictures"), scene.stub("Things"));
+        scene.setup.pair_factories = vec![factory];
         scene.chain.mine().await.unwrap();
         let (ether, dollar) = (scene.ether, scene.dollar);
         let pair = scene.pool(factory, (ether, dollar), (10 * ETHER, 20_000_000_000)).await.unwrap();

@@ -1,5 +1,7 @@
 //! Holdings that are not configured: tokens, pool shares and non-fungible tokens, on a separate chain.
 
+use std::collections::BTreeMap;
+
 use alloy::primitives::{Bytes, U256};
 use alloy::sol;
 use alloy::sol_types::SolValue;
@@ -32,15 +34,16 @@ sol! {
 }
 
 pub(super) const ETHER: u128 = 1_000_000_000_000_000_000;
-const DOLLAR: u128 = 1_000_000;
+pub(super) const DOLLAR: u128 = 1_000_000;
 pub(super) const WALLET: Address = Address::repeat_byte(0xa1);
 pub(super) const OTHER: Address = Address::repeat_byte(0xa2);
 
 /// A chain with two priced tokens: ether at 2,000 dollars, and a dollar token.
 pub(super) struct Scene {
     pub(super) chain: Small,
-    code: std::collections::BTreeMap<String, Bytes>,
-    setup: Setup,
+    code: BTreeMap<String, Bytes>,
+    pub(super) claims: BTreeMap<String, Bytes>,
+    pub(super) setup: Setup,
     pub(super) ether: Address,
     pub(super) dollar: Address,
 }
@@ -48,8 +51,10 @@ pub(super) struct Scene {
 impl Scene {
     pub(super) async fn start() -> Result<Self, Error> {
         let (mut chain, code) = (Small::start(CHAIN).await?, stubs("Tokens.sol").await?);
+        let claims = stubs("Claims.sol").await?;
         let (native_feed, one) = (price_feed(&mut chain, 2_000.0), price_feed(&mut chain, 1.0));
-        let mut scene = Self { chain, code, setup: Setup::default(), ether: Address::ZERO, dollar: Address::ZERO };
+        let (ether, dollar) = (Address::ZERO, Address::ZERO);
+        let mut scene = Self { chain, code, claims, setup: Setup::default(), ether, dollar };
         (scene.ether, scene.dollar) = (scene.coin("Ether", "WETH", 18), scene.coin("Dollar", "USDC", 6));
         scene.setup = Setup {
             native_feed,
@@ -109,7 +114,11 @@ impl Scene {
             self.setup.toml(self.chain.url(), std::path::Path::new("plugins"), store, "a-key-for-tests")
         });
         // The chain has a known id, but not the markets of the real chain.
-        configured.with(|config| config.chains[0].markets.clear())
+        configured.with(|config| {
+            if self.setup.markets.is_empty() {
+                config.chains[0].markets.clear();
+            }
+        })
     }
 
     async fn read(&self, flavour: Flavour) -> ChainSnapshot {
@@ -130,7 +139,7 @@ pub(super) fn of(read: &ChainSnapshot, token: Address) -> Option<&TokenBalance> 
     read.tokens.iter().find(|held| held.contract == Some(token))
 }
 
-fn near(a: f64, b: f64) -> bool {
+pub(super) fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-4 * b
 }
 
@@ -180,6 +189,7 @@ fn a_share_of_a_pool_is_worth_its_reserves_and_no_more_when_they_are_moved() {
     RUNTIME.block_on(async {
         let mut scene = Scene::start().await.unwrap();
         let (factory, own) = (factory(&mut scene), scene.coin("Own", "OWN", 18));
+        scene.setup.pair_factories = vec![factory];
         scene.chain.mine().await.unwrap();
         let (ether, dollar) = (scene.ether, scene.dollar);
         let pair = scene.pool(factory, (ether, dollar), (10 * ETHER, 20_000 * DOLLAR)).await.unwrap();

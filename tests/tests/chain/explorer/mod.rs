@@ -2,11 +2,13 @@
 //! blocks.
 
 mod activity;
+mod claims;
 mod discovery;
 mod faults;
 mod holdings;
 mod logs;
 mod long;
+mod strangers;
 
 use std::time::Duration;
 

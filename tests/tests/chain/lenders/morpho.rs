@@ -1,6 +1,8 @@
 //! Morpho Blue with the real contract: the events of every wallet equal the receipts of all blocks, and its positions
 //! and health factor what the package's own library says.
 
+mod strangers;
+
 use std::sync::Arc;
 
 use alloy::primitives::{Address, Bytes, U256};

@@ -12,9 +12,13 @@ use tracing::Instrument;
 use super::{
     known::Known,
     questions::{self, Scout},
+    round::{Goal, Plan},
     state::{Point, Search},
 };
-use crate::activity::{facts::Facts, records};
+use crate::{
+    activity::{facts::Facts, records},
+    config::Spare,
+};
 use assay_domain::{Address, ChainId};
 use assay_evm::{
     client::{Answers, Block, Client, Series},
@@ -29,7 +33,7 @@ use assay_trace::TRACE;
 const MAX_JOBS: usize = 512;
 /// Wallets of which something is remembered.
 const CACHE_ENTRIES: u64 = 50_000;
-/// Time for which a wallet is not searched again after its search ended in missing state.
+/// Time for which a wallet is not searched again after its search was [`Hopeless`].
 const HOPELESS: Duration = Duration::from_secs(3_600);
 
 /// A running search: its outcome, and what it has learned.
@@ -40,8 +44,29 @@ pub(crate) type Job = Work<End, watch::Receiver<Search>>;
 pub(crate) enum End {
     /// Everything was asked that can be.
     Over,
+    /// No endpoint gives answers that can all be true.
+    Contradicted,
     /// The endpoint failed, or the server stops.
     Broken,
+}
+
+/// Why the transactions of a wallet are not to be found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hopeless {
+    /// They are in state that is not kept.
+    Missing,
+    /// Old state has nonces that contradict each other.
+    Contradicted,
+}
+
+/// How a chain is searched.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Method {
+    /// Depth of a final block.
+    pub finality: u64,
+    pub spare: Spare,
+    /// Accounts of the chain had nonces before its first block.
+    pub genesis_accounts: bool,
 }
 
 /// The input of a search.
@@ -52,6 +77,7 @@ pub(crate) struct Start {
     pub answers: Answers,
     /// What is known and was checked.
     pub search: Search,
+    pub goal: Goal,
     /// The first round, if it was sent.
     pub scout: Option<Scout>,
 }
@@ -63,16 +89,22 @@ pub(crate) struct Searches {
     stop: CancellationToken,
 }
 
+/// What all rounds of a search have in common.
+#[derive(Clone, Copy)]
+struct Asking {
+    wallet: Address,
+    head: Block,
+    goal: Goal,
+}
+
 struct Searcher {
     chain: ChainId,
     client: Client,
     store: Store,
-    finality: u64,
-    /// Searches take as few calls as possible, and not as few round trips.
-    sparing: bool,
+    method: Method,
     known: Cache<Address, Known>,
-    /// Nonces of wallets whose search ended in missing state.
-    hopeless: Cache<Address, u64>,
+    /// Wallets that are not searched, with their nonce.
+    hopeless: Cache<Address, (u64, Hopeless)>,
 }
 
 impl Searches {
@@ -80,14 +112,13 @@ impl Searches {
         chain: ChainId,
         client: Client,
         store: Store,
-        finality: u64,
+        method: Method,
         tasks: TaskTracker,
         stop: CancellationToken,
-        sparing: bool,
     ) -> Self {
         let known = Cache::builder().max_capacity(CACHE_ENTRIES).build();
         let hopeless = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(HOPELESS).build();
-        let searcher = Searcher { chain, client, store, finality, sparing, known, hopeless };
+        let searcher = Searcher { chain, client, store, method, known, hopeless };
         Self { searcher: Arc::new(searcher), jobs: SingleFlight::default(), tasks, stop }
     }
 
@@ -100,17 +131,18 @@ impl Searches {
         self.searcher.known(wallet).await
     }
 
-    /// Whether the transactions of `wallet`, which has this nonce, are not to be found in the state that is kept.
-    pub(crate) async fn is_hopeless(&self, wallet: Address, nonce: u64) -> bool {
-        self.searcher.hopeless.get(&wallet).await == Some(nonce)
+    /// Why the transactions of `wallet`, which has this nonce, are not to be found.
+    pub(crate) async fn hopeless(&self, wallet: Address, nonce: u64) -> Option<Hopeless> {
+        self.searcher.hopeless.get(&wallet).await.filter(|(known, _)| *known == nonce).map(|(_, why)| why)
     }
 
-    /// Sends the first round for `wallet` over the blocks up to `top`; a sparing search waits for the nonce.
+    /// Sends the first round for `wallet` over the blocks up to `top`; a search that spares calls waits for the nonce.
     pub(crate) fn scout(&self, wallet: Address, top: u64) -> Option<Scout> {
-        let (client, stop) = (self.searcher.client.clone(), self.stop.clone());
-        let scout =
-            async move { stop.run_until_cancelled(questions::scout(&client, wallet, top)).await.and_then(Result::ok) };
-        (!self.searcher.sparing).then(|| self.tasks.spawn(scout))
+        let (client, stop, spare) = (self.searcher.client.clone(), self.stop.clone(), self.searcher.method.spare);
+        let scout = async move {
+            stop.run_until_cancelled(questions::scout(&client, wallet, top, spare)).await.and_then(Result::ok)
+        };
+        (spare != Spare::Calls).then(|| self.tasks.spawn(scout))
     }
 
     /// The running search for a wallet, or a new one; `None` if too many run.
@@ -152,7 +184,7 @@ impl Searcher {
         self.known.entry(wallet).or_default().await;
         let mut nonce = 0;
         let end = match stop.run_until_cancelled(self.search(start, view, &mut nonce)).await {
-            Some(Ok(())) => End::Over,
+            Some(Ok(end)) => end,
             Some(Err(fault)) => {
                 tracing::warn!(chain = self.chain, %fault, "first and last transaction cannot be searched");
                 End::Broken
@@ -160,14 +192,15 @@ impl Searcher {
             None => End::Broken,
         };
         let search = view.borrow().clone();
-        self.keep(wallet, &search, head, nonce).await;
+        self.keep(wallet, &search, head, nonce, end).await;
         end
     }
 
     /// Searches until nothing is left to ask, or a round teaches nothing. `nonce` gets that at the head, unless it is
     /// that of no account with transactions.
-    async fn search(&self, start: Start, view: &watch::Sender<Search>, nonce: &mut u64) -> Result<(), Fault> {
-        let Start { wallet, head, answers, search: checked, scout } = start;
+    async fn search(&self, start: Start, view: &watch::Sender<Search>, nonce: &mut u64) -> Result<End, Fault> {
+        let Start { wallet, head, answers, search: checked, goal, scout } = start;
+        let asking = Asking { wallet, head, goal };
         let mut series = self.client.series();
         let scouted = match scout {
             Some(scout) => scout.await.ok().flatten(),
@@ -176,42 +209,57 @@ impl Searcher {
         let ahead = async {
             let scouted = scouted?;
             let mut search = scouted.search;
+            search.learn_block(head);
             let top = Point { block: head.number, nonce: scouted.latest };
             // If it fails, the next round asks again.
-            let _ = self.ask(wallet, &mut series, &mut search, top, head).await;
+            let _ = self.ask(asking, &mut series, &mut search, top).await;
             Some(search)
         };
-        // The second round goes out with the question for the nonce: it is the newest one in almost all cases.
+        // The round goes out with the question for the nonce: it is the newest one in almost all cases.
         let (facts, ahead) = tokio::join!(Facts::from(answers), ahead);
         // If the account cannot be read, the read that asks says so.
-        let Some(sent) = facts.ok().and_then(|facts| facts.sent()) else { return Ok(()) };
+        let Some(sent) = facts.ok().and_then(|facts| facts.sent()) else { return Ok(End::Over) };
         *nonce = sent;
         let top = Point { block: head.number, nonce: sent };
         let mut search = ahead.unwrap_or(checked);
-        search.learn_block(head);
-        view.send_replace(search.clone());
-        while !search.is_over(top) {
-            let before = search.clone();
-            let asked = self.ask(wallet, &mut series, &mut search, top, head).await;
+        let mut is_second = false;
+        loop {
+            search.learn_block(head);
+            if search.is_contradictory(top, self.method.genesis_accounts) {
+                tracing::warn!(
+                    chain = self.chain,
+                    endpoint = self.client.endpoint(),
+                    is_second,
+                    "nonces after old blocks contradict each other: the endpoint ignores the block of a question"
+                );
+                search = Search::default();
+                view.send_replace(search.clone());
+                match self.client.other_endpoints().filter(|_| !is_second) {
+                    Some(other) => series = other.series(),
+                    None => return Ok(End::Contradicted),
+                }
+                is_second = true;
+                continue;
+            }
             view.send_replace(search.clone());
+            if search.is_over(top, goal) {
+                return Ok(End::Over);
+            }
+            let before = search.clone();
+            let asked = self.ask(asking, &mut series, &mut search, top).await;
             if search == before {
                 asked?;
                 return Err(Fault::Malformed("a block that exists is unknown".into()));
             }
         }
-        Ok(())
     }
 
     /// One round, and the final block by which it is kept.
-    async fn ask(
-        &self,
-        wallet: Address,
-        series: &mut Series,
-        search: &mut Search,
-        top: Point,
-        head: Block,
-    ) -> Result<(), Fault> {
-        let mut round = search.round(top, questions::probes(&self.client, self.sparing));
+    async fn ask(&self, asking: Asking, series: &mut Series, search: &mut Search, top: Point) -> Result<(), Fault> {
+        let Asking { wallet, head, goal } = asking;
+        let Method { spare, genesis_accounts, .. } = self.method;
+        let width = questions::width(&self.client, spare);
+        let mut round = search.round(top, Plan { goal, width, genesis_accounts });
         if round.is_empty() {
             return Ok(());
         }
@@ -220,14 +268,17 @@ impl Searcher {
     }
 
     fn final_block(&self, head: Block) -> Option<u64> {
-        head.number.checked_sub(self.finality)
+        head.number.checked_sub(self.method.finality)
     }
 
     /// Remembers what holds of `search`, and stores what is final.
-    async fn keep(&self, wallet: Address, search: &Search, head: Block, nonce: u64) {
+    async fn keep(&self, wallet: Address, search: &Search, head: Block, nonce: u64, end: End) {
         let top = Point { block: head.number, nonce };
+        if end == End::Contradicted {
+            return self.hopeless.insert(wallet, (nonce, Hopeless::Contradicted)).await;
+        }
         if search.is_hopeless(top) {
-            self.hopeless.insert(wallet, nonce).await;
+            self.hopeless.insert(wallet, (nonce, Hopeless::Missing)).await;
         }
         let final_block = self.final_block(head);
         let anchor = final_block.and_then(|block| search.blocks.get(&block)).copied();

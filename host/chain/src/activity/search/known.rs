@@ -11,14 +11,17 @@ pub(crate) struct Known {
     search: Search,
     /// A final block. What was learned through it holds while it is on the chain.
     anchor: Option<Block>,
-    /// The block of the last transaction if that is after the anchor. All that was learned holds while it is on the
-    /// chain.
+    /// The block by which the last transaction is dated, if that is after the anchor. All that was learned holds while
+    /// it is on the chain.
     tail: Option<Block>,
 }
 
 impl Known {
     /// What holds of `search` beyond this read; `anchor` is final.
     pub(super) fn of(search: &Search, top: Point, anchor: Option<Block>) -> Self {
+        let mut search = search.clone();
+        // A later read begins there.
+        search.learn(top.block, Some(top.nonce));
         let last = search.last(top).filter(|last| anchor.is_none_or(|anchor| anchor.number < last.number));
         let through = last.or(anchor).map_or(0, |block| block.number);
         Self { search: search.pruned(top, through), anchor, tail: last }

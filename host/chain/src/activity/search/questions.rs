@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
-use super::state::{Round, SPARING, Search};
-use assay_domain::Address;
+use super::{
+    round::{Round, Width},
+    state::Search,
+};
+use crate::config::Spare;
+use assay_domain::{Address, U256};
 use assay_evm::{
     client::{Ask, Client, Series, ask_block, block_from, hex, quantity},
     fault::Fault,
 };
 
-/// Blocks probed in one round for each transaction: five rounds divide 33 million blocks (32 to the power of 5).
-const PROBES: u64 = 31;
-/// The same on an endpoint that limits its rate: more rounds, fewer calls.
-const FEW_PROBES: u64 = 7;
 /// Calls a second below which each call counts for more than a round trip.
 const SCARCE: f64 = 30.0;
 
@@ -28,19 +28,24 @@ pub(crate) struct Scouted {
     pub search: Search,
 }
 
-/// Most nonces that one round asks `client` for, for each transaction. A `sparing` search asks for one.
-pub(super) fn probes(client: &Client, sparing: bool) -> u64 {
-    match client.call_rate() {
-        _ if sparing => SPARING,
-        Some(rate) if rate < SCARCE => SPARING,
-        _ if client.is_paced() => FEW_PROBES,
-        _ => PROBES,
+/// How many nonces one round asks `client` for, if it is to spare what `spare` says.
+pub(super) fn width(client: &Client, spare: Spare) -> Width {
+    match (spare, client.call_rate()) {
+        (Spare::Calls, _) => Width::HALVING,
+        (_, Some(rate)) if rate < SCARCE => Width::HALVING,
+        (Spare::Both, _) => Width::BALANCED,
+        (Spare::Rounds, _) if client.is_paced() => Width::PACED,
+        (Spare::Rounds, _) => Width::WIDE,
     }
 }
 
-/// Asks for the newest nonce of `wallet`, and for that after blocks up to `top`.
-pub(super) async fn scout(client: &Client, wallet: Address, top: u64) -> Result<Scouted, Fault> {
-    let round = Round::first(top, probes(client, false));
+/// Asks for the newest nonce of `wallet`, and, to spare round trips, for that after blocks up to `top`, which is for
+/// nothing if the wallet has sent nothing.
+pub(super) async fn scout(client: &Client, wallet: Address, top: u64, spare: Spare) -> Result<Scouted, Fault> {
+    let round = match spare {
+        Spare::Rounds => Round::first(top, width(client, spare)),
+        Spare::Both | Spare::Calls => Round::default(),
+    };
     let latest = std::iter::once(ask_nonce(wallet, json!("latest")));
     let mut answers = client.shared_batch(latest.chain(asks(wallet, &round)).collect()).await?.into_iter();
     let latest = quantity(answers.next().unwrap_or(Ok(Value::Null))?)?;
@@ -62,7 +67,8 @@ pub(crate) fn ask_nonce(wallet: Address, after: Value) -> Ask {
 
 fn asks(wallet: Address, round: &Round) -> impl Iterator<Item = Ask> {
     let nonces = round.nonces.iter().map(move |block| ask_nonce(wallet, json!(hex(*block))));
-    nonces.chain(round.blocks.iter().copied().map(ask_block))
+    let balance = round.first_balance.then(|| ("eth_getBalance", json!([wallet, hex(0)])));
+    nonces.chain(round.blocks.iter().copied().map(ask_block)).chain(balance)
 }
 
 /// Adds the answers to `round`, also those beside one that is a fault.
@@ -79,11 +85,23 @@ fn learn(
             Err(fault) => failed = Some(fault),
         }
     }
-    for (number, answer) in round.blocks.iter().zip(answers) {
+    for (number, answer) in round.blocks.iter().zip(answers.by_ref()) {
         match answer.and_then(block_from) {
             Ok(block) => block.filter(|block| block.number == *number).into_iter().for_each(|b| search.learn_block(b)),
             Err(fault) => failed = Some(fault),
         }
     }
+    if round.first_balance {
+        match answers.next().unwrap_or(Ok(Value::Null)).and_then(balance) {
+            Ok(is_any) => search.learn_first_balance(is_any),
+            Err(fault) => failed = Some(fault),
+        }
+    }
     failed.map_or(Ok(()), Err)
+}
+
+/// Whether an account has a balance.
+fn balance(answer: Value) -> Result<bool, Fault> {
+    let balance: U256 = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
+    Ok(!balance.is_zero())
 }

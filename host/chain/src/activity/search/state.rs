@@ -4,12 +4,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::{
+    bracket::Bracket,
+    round::{Goal, Plan, Round, Width},
+};
 use assay_evm::client::Block;
 
 /// Brackets of at most this width get their ends dated: some hours to a week of blocks.
 const DATED_WIDTH: u64 = 50_000;
-/// Probes of a round that halves each bracket. It asks for the time of the block that is found alone.
-pub(super) const SPARING: u64 = 1;
+/// A bracket this narrow is searched to its end: that takes two rounds of few calls.
+const NARROW: u64 = 64;
+const DAY: u64 = 86_400;
+/// Blocks around a bracket tell its times if they are at most so many of its widths apart.
+const CLOSE: u64 = 16;
+const HALF_A_DAY: u64 = DAY / 2;
+/// A bracket that is this short, in seconds, counts as after the midnight in it. So does one whose blocks usually take
+/// no longer: the chain stood still there, and the transaction is among the last blocks before or the first ones after.
+const SHORT: u64 = 5_400;
 
 /// The nonce of a wallet after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,64 +37,21 @@ pub(crate) struct Search {
     pub(super) blocks: BTreeMap<u64, Block>,
     /// Blocks whose state is missing.
     missing: BTreeSet<u64>,
-}
-
-/// The blocks among which the nonce of a wallet reached a number: after block `low`, and not later than after `high`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Bracket {
-    pub low: u64,
-    pub high: u64,
-    /// The nonce after `low` is known; `false` if `low` only marks the end of missing state.
-    pub low_seen: bool,
-}
-
-impl Bracket {
-    pub(super) fn is_over(self) -> bool {
-        self.high <= self.low + 1
-    }
-
-    /// The number of candidate blocks.
-    pub(super) fn width(self) -> u64 {
-        self.high.saturating_sub(self.low)
-    }
-
-    /// At most `probes` blocks that divide it into equal parts.
-    pub(super) fn probes(self, probes: u64) -> BTreeSet<u64> {
-        let parts = u128::from(probes) + 1;
-        let width = u128::from(self.width());
-        let place = |part: u128| self.low + u64::try_from(width * part / parts).unwrap_or(u64::MAX);
-        let inside = |block: &u64| *block > self.low && *block < self.high;
-        (1..parts).map(place).filter(inside).collect()
-    }
-}
-
-/// Questions of one round trip: nonces after blocks, and blocks.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Round {
-    pub nonces: BTreeSet<u64>,
-    pub blocks: BTreeSet<u64>,
+    /// Whether the wallet had a balance after block 0.
+    funded: Option<bool>,
 }
 
 /// When the nonce reached a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dated {
     In(Block),
+    /// Not later than in this block, on the UTC day that begins at its time. Of a transaction less than 90 minutes before
+    /// midnight, or before the chain stood still, it can be the next day.
+    On(Block),
     /// After the first block and not later than in the second, if such blocks are known.
     Between(Option<Block>, Option<Block>),
     /// In a block whose state is missing.
     Missing,
-}
-
-impl Round {
-    pub(super) fn is_empty(&self) -> bool {
-        self.nonces.is_empty() && self.blocks.is_empty()
-    }
-
-    /// The first round, when the nonce is not known yet: it divides the blocks up to `top`.
-    pub(super) fn first(top: u64, probes: u64) -> Self {
-        let all = Bracket { low: 0, high: top, low_seen: true };
-        Self { nonces: all.probes(probes), blocks: BTreeSet::new() }
-    }
 }
 
 impl Search {
@@ -103,17 +71,110 @@ impl Search {
         self.blocks.insert(block.number, block);
     }
 
-    /// The next questions, at most `probes` nonces for each transaction. Empty if nothing is left to ask.
-    pub(super) fn round(&self, top: Point, probes: u64) -> Round {
+    pub(super) fn learn_first_balance(&mut self, is_any: bool) {
+        self.funded = Some(is_any);
+    }
+
+    /// The next questions. Empty if nothing is left to ask.
+    pub(super) fn round(&self, top: Point, plan: Plan) -> Round {
         let mut round = Round::default();
         for target in targets(top) {
             let bracket = self.bracket(target, top);
-            if !bracket.is_over() {
-                round.nonces.extend(bracket.probes(probes));
-            }
-            round.blocks.extend(headers(bracket, probes).filter(|block| !self.blocks.contains_key(block)));
+            let (nonces, blocks) = self.questions(bracket, top, plan);
+            round.nonces.extend(nonces);
+            round.blocks.extend(blocks.into_iter().filter(|block| !self.blocks.contains_key(block)));
+        }
+        if self.is_odd(top) {
+            let asked = self.nonces.contains_key(&0) || self.missing.contains(&0);
+            round.nonces.extend((!asked).then_some(0));
+            round.first_balance = plan.genesis_accounts && self.funded.is_none();
         }
         round
+    }
+
+    /// The nonces and the blocks to ask for of one bracket.
+    fn questions(&self, bracket: Bracket, top: Point, plan: Plan) -> (BTreeSet<u64>, BTreeSet<u64>) {
+        let Plan { goal, width, .. } = plan;
+        let none = BTreeSet::new;
+        if goal == Goal::Day && self.day(bracket).is_some() {
+            return (none(), none());
+        }
+        if bracket.is_over() {
+            return (none(), bracket.low_seen.then_some(bracket.high).into_iter().collect());
+        }
+        if bracket.width() <= width.decided() {
+            let candidates = bracket.low + 1..=bracket.high;
+            return (bracket.probes(width.later), candidates.collect());
+        }
+        let is_whole = bracket.ends() == [0, top.block];
+        let equal = bracket.probes(if is_whole { width.first } else { width.later });
+        if goal == Goal::Day && bracket.low_seen {
+            return if bracket.width() > NARROW { self.towards_a_day(bracket, equal, width) } else { (equal, none()) };
+        }
+        let dated = !width.is_halving() && bracket.low_seen && bracket.width() <= DATED_WIDTH;
+        (equal, if dated { bracket.ends().into() } else { none() })
+    }
+
+    /// The questions by which the day of a bracket is found: `equal` parts until it is as long as some hours usually are,
+    /// then the midnight in it.
+    fn towards_a_day(&self, bracket: Bracket, equal: BTreeSet<u64>, width: Width) -> (BTreeSet<u64>, BTreeSet<u64>) {
+        let Some(usual) = self.usual_seconds(bracket) else {
+            // The time of a second block tells how fast the chain is.
+            let lowest = equal.first().copied().into_iter().collect();
+            return (equal, lowest);
+        };
+        let ends: BTreeSet<u64> = bracket.ends().into();
+        if usual > HALF_A_DAY {
+            let near = !width.is_halving() && usual <= 4 * HALF_A_DAY;
+            return (equal, if near { ends } else { BTreeSet::new() });
+        }
+        let is_usual = |(from, to): &(u64, u64)| (usual / 2..=2 * usual).contains(&(to - from));
+        let nonces = match self.times(bracket).filter(is_usual) {
+            Some((from, to)) => {
+                let are_known = bracket.ends().iter().all(|end| self.blocks.contains_key(end));
+                let margin = if are_known { 0 } else { usual / 16 };
+                let Some(midnight) = midnight(from.saturating_sub(margin), to + margin) else {
+                    return (BTreeSet::new(), ends);
+                };
+                let ahead = u128::from(bracket.width()) * u128::from(midnight.saturating_sub(from));
+                let ahead = u64::try_from(ahead.div_ceil(u128::from(to - from).max(1))).unwrap_or(0);
+                bracket.around(bracket.low + ahead, width.later)
+            }
+            // Unknown, or the chain stood still there, or was slower or faster than usual.
+            None => BTreeSet::new(),
+        };
+        let nonces = if nonces.is_empty() { equal } else { nonces };
+        let blocks = nonces.iter().copied().chain(ends).collect();
+        (nonces, blocks)
+    }
+
+    /// The start of the day of a bracket, if it is known.
+    fn day(&self, bracket: Bracket) -> Option<u64> {
+        let [low, high] = bracket.ends().map(|end| self.blocks.get(&end));
+        let (low, high) = low.zip(high).filter(|_| bracket.low_seen)?;
+        let midnight = high.time / DAY * DAY;
+        let is_short = || self.usual_seconds(bracket).is_some_and(|usual| usual <= SHORT);
+        (low.time >= midnight || high.time - low.time <= SHORT || is_short()).then_some(midnight)
+    }
+
+    /// How long the blocks of a bracket usually take; `None` while the times of fewer than two blocks are known.
+    fn usual_seconds(&self, bracket: Bracket) -> Option<u64> {
+        let ((first, low), (last, high)) = self.blocks.first_key_value().zip(self.blocks.last_key_value())?;
+        let (blocks, seconds) = (last - first, high.time.saturating_sub(low.time));
+        let usual = u128::from(bracket.width()) * u128::from(seconds) / u128::from(Some(blocks).filter(|b| *b > 0)?);
+        u64::try_from(usual).ok()
+    }
+
+    /// The times of the ends of a bracket, estimated from blocks close around it; `None` if no such blocks are known.
+    fn times(&self, bracket: Bracket) -> Option<(u64, u64)> {
+        let low = self.blocks.range(..=bracket.low).next_back().map(|(_, block)| block)?;
+        let high = self.blocks.range(bracket.high..).next().map(|(_, block)| block)?;
+        let (blocks, seconds) = (high.number - low.number, high.time.checked_sub(low.time)?);
+        let time = |number: u64| {
+            let part = u128::from(seconds) * u128::from(number - low.number) / u128::from(blocks.max(1));
+            low.time + u64::try_from(part).unwrap_or(seconds)
+        };
+        (blocks <= bracket.width().saturating_mul(CLOSE)).then(|| (time(bracket.low), time(bracket.high)))
     }
 
     /// When the nonce reached `target`, which it has at `top`.
@@ -121,24 +182,29 @@ impl Search {
         let bracket = self.bracket(target, top);
         let before = || self.blocks.range(..=bracket.low).next_back();
         let through = self.blocks.range(bracket.high..).next().map(|(_, block)| *block);
-        match through.filter(|block| block.number == bracket.high && bracket.is_over()) {
+        let high = through.filter(|block| block.number == bracket.high);
+        match high.filter(|_| bracket.is_over()) {
             _ if bracket.is_over() && !bracket.low_seen => Dated::Missing,
             Some(block) => Dated::In(block),
-            None => Dated::Between(before().filter(|_| bracket.low_seen).map(|(_, block)| *block), through),
+            None => match self.day(bracket).zip(high) {
+                Some((time, high)) => Dated::On(Block { time, ..high }),
+                None => Dated::Between(before().filter(|_| bracket.low_seen).map(|(_, block)| *block), through),
+            },
         }
     }
 
-    /// The block of the last transaction, once it is found.
+    /// The block by which the last transaction is dated, once it is.
     pub(super) fn last(&self, top: Point) -> Option<Block> {
         match self.dated(top.nonce, top) {
             Dated::In(block) => Some(block),
-            _ => None,
+            Dated::On(block) => self.blocks.get(&block.number).copied(),
+            Dated::Between(..) | Dated::Missing => None,
         }
     }
 
-    /// Whether nothing is left to ask.
-    pub(crate) fn is_over(&self, top: Point) -> bool {
-        self.round(top, 1).is_empty()
+    /// Whether both transactions are dated as exactly as `goal`, or cannot be.
+    pub(crate) fn is_over(&self, top: Point, goal: Goal) -> bool {
+        self.round(top, Plan { goal, width: Width::HALVING, genesis_accounts: false }).is_empty()
     }
 
     /// Whether a transaction is in a block whose state is missing.
@@ -146,14 +212,34 @@ impl Search {
         targets(top).any(|target| self.dated(target, top) == Dated::Missing)
     }
 
+    /// Whether the answers cannot all be true: nonces that fall, or a nonce before the first block of the chain, in
+    /// which nobody could send. An endpoint that ignores the block of a question answers so. Where the chain began with
+    /// the accounts of another one, the wallet must have had a balance then.
+    pub(super) fn is_contradictory(&self, top: Point, genesis_accounts: bool) -> bool {
+        let nonces = || self.nonces.range(..=top.block).map(|(_, nonce)| *nonce).chain([top.nonce]);
+        let at_first = self.nonces.get(&0).is_some_and(|nonce| *nonce > 0);
+        let impossible = if genesis_accounts { self.funded == Some(false) } else { true };
+        !nonces().is_sorted() || (at_first && impossible)
+    }
+
+    /// Whether each block that was looked at has the newest nonce. That is so for a wallet that was only used early,
+    /// and if the endpoint ignores the block: the nonce after block 0 tells.
+    fn is_odd(&self, top: Point) -> bool {
+        let mut nonces = self.nonces.range(1..top.block);
+        let lowest = nonces.next().map(|(_, nonce)| *nonce);
+        top.nonce > 0 && lowest == Some(top.nonce) && self.bracket(1, top).low == 0
+    }
+
     /// What is needed to continue from `top` later, up to block `through`.
     pub(super) fn pruned(&self, top: Point, through: u64) -> Self {
         let brackets = targets(top).map(|target| self.bracket(target, top));
-        let ends: BTreeSet<u64> = brackets.flat_map(|bracket| [bracket.low, bracket.high]).collect();
+        let ends: BTreeSet<u64> = brackets.flat_map(Bracket::ends).collect();
+        let first = self.blocks.keys().next().copied();
         let mut kept = self.clone();
         kept.missing.clear();
         kept.nonces.retain(|block, _| ends.contains(block));
-        kept.blocks.retain(|block, _| ends.contains(block));
+        // The first one tells how fast the chain is.
+        kept.blocks.retain(|block, _| ends.contains(block) || first == Some(*block));
         kept.through(through)
     }
 
@@ -182,12 +268,7 @@ fn targets(top: Point) -> impl Iterator<Item = u64> {
     (top.nonce > 0).then_some(1).into_iter().chain(last)
 }
 
-/// The blocks whose time is of use: all that may be the one, if the probes of this round decide between them; else
-/// the ends of a bracket that is narrow enough for a date.
-fn headers(bracket: Bracket, probes: u64) -> impl Iterator<Item = u64> {
-    let decided = if probes == SPARING { 1 } else { probes + 1 };
-    let all = bracket.width() <= decided && (bracket.low_seen || !bracket.is_over());
-    let ends = !all && probes != SPARING && bracket.low_seen && bracket.width() <= DATED_WIDTH;
-    let candidates = if all { bracket.low + 1..bracket.high + 1 } else { 0..0 };
-    candidates.chain([bracket.low, bracket.high].into_iter().filter(move |_| ends))
+/// A midnight after `from` and not after `to`.
+fn midnight(from: u64, to: u64) -> Option<u64> {
+    Some(to / DAY * DAY).filter(|midnight| *midnight > from)
 }

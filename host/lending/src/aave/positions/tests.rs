@@ -12,6 +12,7 @@ fn terms() -> Terms {
         decimals,
         token,
         debt_token: token,
+        stable_debt_token: None,
         rewards: None,
         supply: interest,
         debt: interest,
@@ -35,6 +36,17 @@ fn data(supplied: u128, variable: u128) -> Option<Bytes> {
 
 fn prices(prices: [u64; 2]) -> Option<Bytes> {
     Some(getAssetsPricesCall::abi_encode_returns(&prices.map(U256::from).to_vec()).into())
+}
+
+#[test]
+fn every_token_of_a_reserve_is_part_of_the_position() {
+    let mut terms = terms();
+    let tokens = [7, 8, 9].map(Address::repeat_byte);
+    let [supply, variable, stable] = tokens;
+    (terms.reserves[0].token, terms.reserves[0].debt_token) = (supply, variable);
+    terms.reserves[0].stable_debt_token = Some(stable);
+    let receipts = terms.receipts();
+    assert!(tokens.iter().all(|token| receipts.contains(token)), "{receipts:?}");
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! Resolvers of names, which anybody chooses for a name of theirs: every deed of the table changes nothing for other
+//! names and for the endpoint.
+
+use std::path::Path;
+
+use assay_chain::NameError;
+use assay_domain::{Address, Name, Secret};
+use assay_tests::lenders::Small;
+use assay_tests::lenders::config::{CHAIN, Setup, price_feed};
+use assay_tests::people::ens;
+use assay_tests::proxy::Proxy;
+use assay_tests::strangers::{Strangers, deeds};
+
+use super::bystanders::{Requests, standing};
+use super::{RUNTIME, Reader};
+
+/// Contracts of strangers in one block.
+const AT_ONCE: usize = 15;
+const OWNER: Address = Address::repeat_byte(0xa1);
+/// The functions of a resolver, and whether its names resolve if they do any deed.
+const PLACES: [(&str, bool); 2] = [("supportsInterface(bytes4)", true), ("addr(bytes32)", false)];
+
+#[test]
+fn resolvers_of_strangers_disturb_nobody() {
+    RUNTIME.block_on(async {
+        let (mut chain, code) = (Small::start(CHAIN).await.unwrap(), Strangers::compiled().await.unwrap());
+        let setup = Setup { native_feed: price_feed(&mut chain, 2_000.0), ..Setup::default() };
+        let ens = ens::deploy(&mut chain).await.unwrap();
+        for name in ["first.eth", "second.eth", "third.eth"] {
+            ens.name(&mut chain, name, OWNER);
+        }
+        let mut names = Vec::new();
+        for (place, resolves) in PLACES {
+            for deed in deeds() {
+                let name = format!("stranger{}.eth", names.len());
+                let resolver = code.create(&mut chain, &deed, &[place], [OWNER, OWNER], true);
+                ens.register(&mut chain, &name, resolver);
+                names.push((name, deed.name, resolves));
+                if names.len().is_multiple_of(AT_ONCE) {
+                    chain.mine().await.unwrap();
+                }
+            }
+        }
+        chain.mine().await.unwrap();
+        let proxy = Proxy::start(chain.url()).await;
+        let toml = |store: &Path| {
+            let toml = setup.toml(&proxy.url, Path::new("plugins"), store, "a-key-for-tests");
+            let registry = ens.registry;
+            format!(
+                "{toml}\n[names]\nregistries = [{{ provider = \"ens\", chain = {CHAIN}, registry = \"{registry}\", \
+                 reverse = \"addr.reverse\" }}]\n"
+            )
+        };
+        let reader = Reader::configured(toml).with(|config| config.chains[0].rpc = vec![Secret::new(&proxy.url)]);
+        let reader = reader.started().await;
+        let client = reader.chains().client(CHAIN).unwrap();
+        let resolve = async |name: &str| {
+            proxy.take();
+            let found = reader.chains().resolve(&Name::parse(name).unwrap()).await;
+            (found, Requests::of(&proxy.take()))
+        };
+        assert_eq!(resolve("first.eth").await.0, Ok(OWNER));
+        let ((found, undisturbed), stood) = (resolve("second.eth").await, standing(&client));
+        assert_eq!(found, Ok(OWNER));
+        for (name, deed, resolves) in &names {
+            let (found, requests) = resolve(name).await;
+            // An answer that can be decoded is the owner's choice.
+            match resolves {
+                _ if deed.starts_with("answers") => assert_ne!(found, Err(NameError::Unreadable), "{name}: {deed}"),
+                true => assert_eq!(found, Ok(OWNER), "{name}: {deed}"),
+                false => assert_eq!(found, Err(NameError::NotResolved), "{name}: {deed}"),
+            }
+            // The head, the registry for the name and its parent, what the resolver supports, and its answer: once each.
+            assert!(requests.calls() <= 5, "{deed}: {requests:?}");
+        }
+        let (found, disturbed) = resolve("third.eth").await;
+        assert_eq!((found, standing(&client)), (Ok(OWNER), stood));
+        assert_eq!(disturbed, undisturbed);
+    });
+}
