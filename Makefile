@@ -46,7 +46,7 @@ SOAK_fleet    := fleet::
 SOAK_models   := many swap::small authors::
 SOAK_reading  := economy:: past:: console::a_server
 SOAK_overload := limits::overload
-PARTS         := money fleet models reading overload faults scripts sentinel cluster
+PARTS         := money fleet models reading overload faults providers scripts sentinel cluster
 PART          ?= $(PARTS)
 
 soak: ## Run the long tests: dozens of kills, outages, overload, 500 models, sentinels, a cluster; PART=money runs a part
@@ -59,6 +59,9 @@ soak-scripts:
 
 soak-faults:
 	ASSAY_SOAK=1 $(CARGO) test --workspace --test chain -- table:: one_log:: left_out_makes_no_history --nocapture
+
+soak-providers:
+	ASSAY_SOAK=1 $(CARGO) test --workspace --test chain -- providers:: --nocapture
 
 soak-sentinel soak-cluster: soak-%:
 	ASSAY_TEST_STORE=$* .ci/suite --only redis

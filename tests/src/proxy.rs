@@ -1,10 +1,13 @@
 //! A node that misbehaves on purpose. It forwards JSON-RPC to a real node and records calls, and a rule can replace a
 //! response.
 
+mod brothers;
 pub mod distant;
 mod fault;
+mod refusal;
 mod wire;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,7 +22,9 @@ use tokio::task::JoinHandle;
 
 use crate::gate::Gate;
 
+pub use brothers::brothers;
 pub use fault::Fault;
+pub use refusal::{Form, Refusal};
 pub use wire::Wire;
 
 /// One call.
@@ -27,6 +32,8 @@ pub use wire::Wire;
 pub struct Call {
     /// The number of the request. Calls of a batch share it.
     pub request: u64,
+    /// The number of calls in the request.
+    pub calls: usize,
     pub method: String,
     pub params: Value,
     /// The `traceparent` header.
@@ -60,6 +67,8 @@ pub enum Reply {
     Result(Value),
     /// Answers the whole request with this status, and with `Retry-After` in seconds.
     Status(u16, Option<u64>),
+    /// What a provider says instead of an answer.
+    Refuse(Refusal),
     /// Holds the request until [`Proxy::release`].
     Hold,
 }
@@ -81,6 +90,28 @@ pub fn hold_at(method: &'static str, nth: usize, after: bool) -> impl FnMut(&Cal
     }
 }
 
+/// The answers of a node whose chain does not change, for all proxies in front of it.
+#[derive(Debug, Clone, Default)]
+pub struct Memory(Arc<Mutex<HashMap<String, Value>>>);
+
+impl Memory {
+    fn key(call: &Value) -> String {
+        format!("{} {}", call["method"], call["params"])
+    }
+
+    /// The answer to `call` if the node gave it before.
+    fn recall(&self, call: &Value) -> Option<Value> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answer = known.get(&Self::key(call))?.clone();
+        answer["id"] = call["id"].clone();
+        Some(answer)
+    }
+
+    fn keep(&self, call: &Value, answer: &Value) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Self::key(call), answer.clone());
+    }
+}
+
 /// Running until dropped.
 pub struct Proxy {
     pub url: String,
@@ -98,13 +129,14 @@ struct Shared {
     gate: Gate,
     /// Held while the node answers a call, if it gets one call at a time.
     turn: Option<tokio::sync::Mutex<()>>,
+    memory: Option<Memory>,
 }
 
 impl Proxy {
     /// # Panics
     /// When no port can be bound.
     pub async fn start(upstream: &str) -> Self {
-        Self::start_with(upstream, None).await
+        Self::start_with(upstream, None, None).await
     }
 
     /// Like [`start`](Self::start), but forwards one call at a time, also those of a batch.
@@ -112,10 +144,18 @@ impl Proxy {
     /// # Panics
     /// When no port can be bound.
     pub async fn one_at_a_time(upstream: &str) -> Self {
-        Self::start_with(upstream, Some(tokio::sync::Mutex::default())).await
+        Self::start_with(upstream, Some(tokio::sync::Mutex::default()), None).await
     }
 
-    async fn start_with(upstream: &str, turn: Option<tokio::sync::Mutex<()>>) -> Self {
+    /// Like [`start`](Self::start), but asks the node once for what is in no proxy's `memory`.
+    ///
+    /// # Panics
+    /// When no port can be bound.
+    pub async fn remembering(upstream: &str, memory: &Memory) -> Self {
+        Self::start_with(upstream, None, Some(memory.clone())).await
+    }
+
+    async fn start_with(upstream: &str, turn: Option<tokio::sync::Mutex<()>>, memory: Option<Memory>) -> Self {
         let shared = Arc::new(Shared {
             upstream: upstream.to_owned(),
             http: reqwest::Client::builder().no_proxy().build().unwrap_or_default(),
@@ -125,6 +165,7 @@ impl Proxy {
             requests: AtomicU64::default(),
             gate: Gate::default(),
             turn,
+            memory,
         });
         let listener =
             tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap_or_else(|e| panic!("no free port: {e}"));
@@ -174,6 +215,21 @@ async fn forward(shared: &Shared, calls: &[Value]) -> Option<Vec<Value>> {
         let sent = shared.http.post(&shared.upstream).json(calls).send().await.ok()?;
         sent.json::<Vec<Value>>().await.ok()
     };
+    if let Some(memory) = &shared.memory {
+        let mut given: Vec<Value> = calls.iter().filter_map(|call| memory.recall(call)).collect();
+        let is_given = |call: &&Value| !given.iter().any(|answer| answer["id"] == call["id"]);
+        let rest: Vec<Value> = calls.iter().filter(is_given).cloned().collect();
+        if !rest.is_empty() {
+            let answers = post(&rest).await?;
+            for call in &rest {
+                if let Some(answer) = answers.iter().find(|answer| answer["id"] == call["id"]) {
+                    memory.keep(call, answer);
+                }
+            }
+            given.extend(answers);
+        }
+        return Some(given);
+    }
     let Some(turn) = &shared.turn else { return post(calls).await };
     let mut given = Vec::new();
     for call in calls {
@@ -194,10 +250,12 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
     let mut passed = Vec::new();
     let mut spoilt = None;
     let mut edits = Vec::new();
+    let (mut refused, mut is_null_error) = (None, false);
+    let calls = requests.len();
     for mut request in requests {
         let traceparent = headers.get("traceparent").and_then(|parent| parent.to_str().ok()).map(str::to_owned);
         let method = request["method"].as_str().unwrap_or_default().to_owned();
-        let call = Call { request: number, method, params: request["params"].clone(), traceparent };
+        let call = Call { request: number, calls, method, params: request["params"].clone(), traceparent };
         shared.asked.lock().unwrap_or_else(PoisonError::into_inner).push(call.clone());
         let reply = (shared.rule.lock().unwrap_or_else(PoisonError::into_inner))(&call);
         match reply {
@@ -214,6 +272,17 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
                     headers.insert(header::RETRY_AFTER, HeaderValue::from(after));
                 }
                 return (StatusCode::from_u16(status).unwrap_or_default(), headers).into_response();
+            }
+            Reply::Refuse(refusal) => {
+                if refusal.form == Form::NullError {
+                    is_null_error = true;
+                } else if let Some(answer) = refusal.to_call(&request["id"]) {
+                    answered.push(answer);
+                    refused = Some(refusal);
+                    continue;
+                } else {
+                    return refusal.to_request(&request["id"], single);
+                }
             }
             Reply::Result(result) => {
                 answered.push(json!({ "jsonrpc": "2.0", "id": request["id"], "result": result }));
@@ -246,9 +315,15 @@ async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap, body: Byt
     if let Some(fault) = spoilt {
         fault.spoil(&mut answers);
     }
+    if is_null_error {
+        answers.iter_mut().filter(|answer| answer["error"].is_null()).for_each(|answer| answer["error"] = Value::Null);
+    }
     let body = if single { answers.pop().unwrap_or_default() } else { Value::Array(answers) };
     if let Some(fault) = spoilt {
         return fault.carry(body.to_string());
+    }
+    if let Some(refusal) = refused.filter(|_| passed.is_empty()) {
+        return refusal.response(body.to_string());
     }
     ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
 }

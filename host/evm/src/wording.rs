@@ -165,4 +165,8 @@ fn short(message: &str) -> String {
 }
 
 #[cfg(test)]
+mod providers;
+#[cfg(test)]
+mod table;
+#[cfg(test)]
 mod tests;

@@ -17,6 +17,7 @@ mod one_log;
 mod pace;
 mod positions;
 mod prices;
+mod providers;
 mod sharing;
 mod table;
 mod wallets;
