@@ -6,6 +6,7 @@ use assay_domain::{
     Address, Secret,
     settings::{self, Problems},
 };
+use http::{HeaderValue, uri::Authority};
 use serde::Deserialize;
 
 /// Limits of the HTTP server.
@@ -47,6 +48,8 @@ pub struct Http {
     pub drain_timeout: Duration,
     /// Proxies whose `X-Forwarded-For` header is used, and whose connections are not limited.
     pub trusted_proxies: Vec<Network>,
+    /// Origins whose pages may call every route from a browser.
+    pub cors_origins: Vec<WebOrigin>,
 }
 
 impl Http {
@@ -121,6 +124,49 @@ impl TryFrom<String> for Network {
     }
 }
 
+/// The origin of a page, such as `https://app.example:8443`, as browsers write it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct WebOrigin(String);
+
+/// The text is not an origin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an origin: write scheme://host or scheme://host:port, such as https://app.example, without a path")]
+pub struct NotAnOrigin;
+
+impl WebOrigin {
+    /// Whether this is the value of an `Origin` header.
+    pub(crate) fn is(&self, header: &HeaderValue) -> bool {
+        header.as_bytes() == self.0.as_bytes()
+    }
+}
+
+impl TryFrom<String> for WebOrigin {
+    type Error = NotAnOrigin;
+
+    /// Browsers write the host in lower case, and leave out the usual port of a scheme.
+    fn try_from(text: String) -> Result<Self, NotAnOrigin> {
+        let text = text.to_ascii_lowercase();
+        let (scheme, host) = text.split_once("://").ok_or(NotAnOrigin)?;
+        let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        let authority: Authority = host.parse().map_err(|_| NotAnOrigin)?;
+        let is_pattern = host.contains(['@', '*']) || authority.host().is_empty();
+        // A port after a colon, and not a colon alone or one beyond 65535.
+        let is_whole = authority.port().is_none_or(|port| port.as_u16() > 0)
+            && host.len() == authority.host().len() + authority.port().map_or(0, |port| 1 + port.as_str().len());
+        if !is_scheme || is_pattern || !is_whole {
+            return Err(NotAnOrigin);
+        }
+        let usual = match scheme {
+            "https" => ":443",
+            "http" => ":80",
+            _ => "",
+        };
+        Ok(Self(format!("{scheme}://{}", host.strip_suffix(usual).unwrap_or(host))))
+    }
+}
+
 /// Both are for everyone who opens the page.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -149,6 +195,41 @@ mod tests {
         }
         for bad in ["", "10.0.0.0/33", "10.0.0.0/", "10.0.0/8", "fd00::/129", "proxy.internal"] {
             assert_eq!(bad.parse::<Network>(), Err(NotANetwork), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_written_as_browsers_write_it() {
+        let read = |text: &str| WebOrigin::try_from(text.to_owned()).map(|origin| origin.0);
+        for (text, origin) in [
+            ("https://app.example", "https://app.example"),
+            ("HTTPS://App.Example:443", "https://app.example"),
+            ("http://localhost:80", "http://localhost"),
+            ("http://127.0.0.1:3000", "http://127.0.0.1:3000"),
+            ("https://[::1]:8443", "https://[::1]:8443"),
+            ("https://app.example:80", "https://app.example:80"),
+            ("moz-extension://0a1b", "moz-extension://0a1b"),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(origin), "{text}");
+        }
+        for bad in [
+            "",
+            "*",
+            "null",
+            "app.example",
+            "https://",
+            "https://app.example/",
+            "https://app.example/path",
+            "https://app.example?a=b",
+            "https://*.example",
+            "https://user@app.example",
+            "https://app.example:",
+            "https://app.example:0",
+            "https://app.example:99999",
+            "https://app example",
+            "1http://app.example",
+        ] {
+            assert_eq!(read(bad), Err(NotAnOrigin), "{bad}");
         }
     }
 }

@@ -3,6 +3,9 @@
 use super::state::Limits;
 use assay_access::PriceClass;
 
+/// The routes without a key that pages of every origin may read.
+const OPEN: [&str; 5] = ["/healthz", "/openapi.json", "/docs", "/docs/", "/.well-known/assay-attestation.json"];
+
 /// A route without its handler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Route {
@@ -67,6 +70,16 @@ impl Route {
     /// Its calls name several subjects or versions.
     pub(crate) const fn several(self) -> Self {
         Self { several: true, ..self }
+    }
+
+    /// Whether pages of every origin may call it: it is public information, or free and without a risk for its caller.
+    pub(crate) fn is_open(&self) -> bool {
+        match self.admission {
+            Admission::Priced(PriceClass::Agents) => true,
+            Admission::Priced(PriceClass::Status) => self.path.contains("/reputation/"),
+            Admission::Priced(_) => false,
+            Admission::Public | Admission::Operation => OPEN.contains(&self.path),
+        }
     }
 
     pub(crate) fn price(&self) -> Option<PriceClass> {

@@ -1,11 +1,15 @@
 //! Builds the axum router from routes and their handlers.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use axum::{
     Router,
+    extract::State,
     handler::Handler,
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     routing::{MethodFilter, MethodRouter, any, on},
 };
 
@@ -54,12 +58,16 @@ impl Routes {
     pub fn finish(self) -> Router {
         let Self { app, routes } = self;
         let paths: BTreeSet<&str> = routes.iter().map(|(route, _)| route.path).collect();
-        let mut router = Router::new();
+        let (mut router, mut of_paths) = (Router::new(), BTreeMap::<String, Vec<Route>>::new());
         for (route, handler) in routes {
-            if let Some(other) = route.other_path().filter(|other| !paths.contains(other.as_str())) {
-                router = router.route(&other, handler.clone());
+            let other = route.other_path().filter(|other| !paths.contains(other.as_str()));
+            for path in other.into_iter().chain([route.path.to_owned()]) {
+                router = router.route(&path, handler.clone());
+                of_paths.entry(path).or_default().push(route);
             }
-            router = router.route(route.path, handler);
+        }
+        for (path, routes) in of_paths {
+            router = router.route(&path, preflight(routes.into()));
         }
         let unmatched = |handler: MethodRouter<App>| middleware::admitted(handler, Route::NONE, &app);
         let router = router
@@ -68,6 +76,12 @@ impl Routes {
             .with_state(app.clone());
         middleware::around_everything(router, &app)
     }
+}
+
+/// Answers OPTIONS for the routes of one path.
+fn preflight(routes: Arc<[Route]>) -> MethodRouter<App> {
+    let answer = async move |State(app): State<App>, headers: HeaderMap| middleware::preflight(&app, &routes, &headers);
+    on(MethodFilter::OPTIONS, answer)
 }
 
 async fn no_route() -> ApiError {

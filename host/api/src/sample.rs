@@ -27,6 +27,11 @@ pub(crate) struct Sample {
 
 impl Sample {
     pub(crate) async fn new() -> Self {
+        Self::with_origins(&[]).await
+    }
+
+    /// With these origins as `http.cors_origins`.
+    pub(crate) async fn with_origins(origins: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let [shelf, path] = ["plugins", "store"].map(|name| folder.path().join(name));
         std::fs::create_dir(&shelf).unwrap();
@@ -34,7 +39,9 @@ impl Sample {
         let store = Store::open(&assay_store::config::Store::embedded(path)).await.unwrap();
         let opened = assay_registry::Settings::new(&shelf);
         let registry = tokio::task::spawn_blocking(|| Registry::open(opened)).await.unwrap().unwrap();
-        let app = App::new(settings(folder.path().join("backups")), services(store, registry, &shelf, &tasks).await);
+        let mut settings = settings(folder.path().join("backups"));
+        settings.http.cors_origins = origins.iter().map(|origin| (*origin).to_owned().try_into().unwrap()).collect();
+        let app = App::new(settings, services(store, registry, &shelf, &tasks).await);
         Self { app, _tasks: tasks, _folder: folder }
     }
 }

@@ -18,7 +18,7 @@ use assay_store::Store;
 
 use crate::{
     Contradictions,
-    config::{Docs, Http, Network},
+    config::{Docs, Http, Network, WebOrigin},
 };
 use assay_access::Access;
 use assay_agents::Agents;
@@ -61,6 +61,8 @@ pub struct AppState {
     pub(crate) request_permits: Semaphore,
     /// Proxies whose `X-Forwarded-For` is trusted.
     pub(crate) proxies: Vec<Network>,
+    /// Origins whose pages may call every route.
+    pub(crate) cors_origins: Vec<WebOrigin>,
     chains: BTreeMap<ChainId, String>,
     answered: BTreeSet<ChainId>,
 }
@@ -176,6 +178,7 @@ impl App {
             docs,
             request_permits: Semaphore::new(http.max_requests),
             proxies: http.trusted_proxies,
+            cors_origins: http.cors_origins,
             chains,
             answered,
         }))

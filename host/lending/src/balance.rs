@@ -139,7 +139,7 @@ impl Balance {
             share(held, interest.map_or(0.0, |interest| interest.growth(now)).max(own))
         };
         let is_exact = self.side == Side::Collateral || matches!(self.asset, Asset::Shares(_));
-        let slack = if is_exact { 0 } else { flow.moves.saturating_mul(ROUNDING).saturating_add(SLACK) };
+        let slack = if is_exact { 0 } else { rounding(flow.moves) };
         let slack = I256::try_from(slack).unwrap_or(I256::MAX);
         let most = flow.net.saturating_add(grown(flow.high, self.gains)).saturating_add(slack);
         let least = flow.net.saturating_add(grown(flow.low, self.costs)).saturating_sub(slack);
@@ -149,6 +149,11 @@ impl Balance {
             (self.amount < least).then_some(Difference::Missing)
         }
     }
+}
+
+/// How far rounding takes a sum of so many moves from the balance.
+pub(super) fn rounding(moves: u64) -> u64 {
+    moves.saturating_mul(ROUNDING).saturating_add(SLACK)
 }
 
 /// `growth` times `amount`, rounded away from zero to a billionth.

@@ -28,6 +28,11 @@ use assay_domain::{ChainId, Coverage, PoolHistory, Position};
 /// The remark on a history whose difference has no known cause.
 const DIFFERS: &str = "the events do not explain the position";
 
+/// The remark on a history with a token that the terms of its market do not list, such as one that was just added: its
+/// balance was not read.
+const UNLISTED: &str = "the history has an asset that the market did not list when it was looked up last; it is looked \
+                        up again every hour";
+
 /// The sums of a wallet's moves, one entry per market; `None` if unknown.
 pub type AllSums = Vec<Option<Sums>>;
 
@@ -65,6 +70,15 @@ pub fn cross_check(
             continue;
         }
         let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.balances.get(index)?.as_ref()));
+        if let Some((sums, balances)) = summed
+            && let Some(asset) = unlisted(sums, balances)
+        {
+            let (chain, protocol) = count_difference(pool, "unlisted");
+            tracing::warn!(chain, protocol, market = %pool.market_address, %asset, "an asset is not among those of the \
+                market; the history counts as partial");
+            (pool.coverage, pool.remark) = (Coverage::Partial, Some(UNLISTED.to_owned()));
+            continue;
+        }
         let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
         let fits = match summed {
             Some((sums, balances)) => {
@@ -114,6 +128,12 @@ fn lacks_touched(pool: &PoolHistory, sums: &Sums, touched: &[(Side, Asset)]) -> 
     tracing::warn!(chain, protocol, market = %pool.market_address, %asset, ?side, "a balance changed without any log; \
                                                                                    the history counts as partial");
     true
+}
+
+/// A token that is left in the position by its moves and has no balance to compare with.
+fn unlisted(sums: &Sums, balances: &[Balance]) -> Option<Asset> {
+    let is_listed = |key| balances.iter().any(|balance| (balance.side, balance.asset) == key);
+    sums.left().find(|key| !is_listed(*key)).map(|(_, asset)| asset)
 }
 
 /// Whether the moves of every asset can have led to its balance.
@@ -207,6 +227,33 @@ mod tests {
         assert_eq!(checked(Some(sums.clone()), Some(2_000), 0.0, 0), Coverage::Partial);
         assert_eq!(checked(Some(sums), Some(500), 0.0, 0), Coverage::Partial);
         assert_eq!(checked(Some(Sums::default()), Some(500), 0.0, 0), Coverage::Partial);
+    }
+
+    #[test]
+    fn a_token_that_the_terms_do_not_list_is_compared_with_nothing() {
+        let other = Address::repeat_byte(7);
+        let of = |side, moves: &[Move]| {
+            let mut sums = Sums::default();
+            sums.add(&Move::gain(Side::Supply, Address::ZERO, U256::from(1_000)));
+            sums.add(&Move::gain(side, other, U256::from(500)));
+            moves.iter().for_each(|moved| sums.add(moved));
+            checked_unlisted(sums)
+        };
+        for side in [Side::Supply, Side::Debt, Side::Collateral] {
+            assert_eq!(of(side, &[]), Coverage::Partial, "{side:?}");
+            assert_eq!(of(side, &[Move::loss(side, other, U256::from(503))]), Coverage::Complete, "{side:?}: closed");
+        }
+    }
+
+    /// The coverage beside a balance of 1,000; that it is partial does not make the next read begin anew.
+    fn checked_unlisted(sums: Sums) -> Coverage {
+        let config = Market::sample(Protocol::LenderAV3, 1).config;
+        let mut pools = [PoolHistory { coverage: Coverage::Complete, ..failed_pool(1, &config) }];
+        let balances = [Some(vec![Balance::still(Side::Supply, Address::ZERO, U256::from(1_000))])];
+        let (positions, touched, lacks) = (&[][..], &[][..], &[][..]);
+        let state = State { positions, balances: &balances, ever_held: &[false], touched, lacks, at: 0 };
+        assert!(cross_check(&mut pools, &[Market::new(config)], &[Some(sums)], &state).is_empty());
+        pools[0].coverage
     }
 
     #[test]

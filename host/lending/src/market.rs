@@ -1,6 +1,6 @@
 //! A configured market with its protocol.
 
-use alloy::rpc::types::Log;
+use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
     aave, comet,
@@ -9,6 +9,9 @@ use crate::{
     protocol::{LendingProtocol, Signature},
 };
 use assay_domain::{B256, Protocol, features::Features};
+
+/// Raised if the same logs come to mean something else.
+const READING: u32 = 1;
 
 fn implementation(protocol: Protocol) -> &'static dyn LendingProtocol {
     match protocol {
@@ -45,6 +48,13 @@ impl Market {
     pub fn new(config: MarketConfig) -> Self {
         let protocol = implementation(config.protocol);
         Self { config, protocol }
+    }
+
+    /// A digest of how its histories are read: which logs, from which block on, and what they mean.
+    pub(crate) fn read_as(&self) -> B256 {
+        let MarketConfig { protocol, from_block, dialect, chainlog, .. } = &self.config;
+        let signatures = self.protocol.signatures();
+        keccak256(format!("{READING} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}"))
     }
 
     /// Whether `log` is one of the market's own logs and names `wallet`. A query over several protocols also returns

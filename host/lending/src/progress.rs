@@ -21,6 +21,10 @@ pub struct LendingProgress {
     pub synced_to_block: u64,
     /// Hash of that block. A different hash there means that the chain was reorganised or replaced.
     pub synced_block_hash: B256,
+    /// A digest of how the market was read. Absent in records older than this field; the history of a record without
+    /// the current digest is read once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_as: Option<B256>,
     /// The sums of the amounts. Absent if they were not summed, and in records older than this field, whose `flows` had
     /// no scaled amounts; the history of such a record is read once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -55,7 +55,7 @@ impl From<LendingProgress> for Settled {
     }
 }
 
-/// The records of `markets`, in the same order.
+/// The records of `markets`, in the same order. A record that was read by another configuration counts as none.
 pub(super) async fn load(
     store: &Store,
     chain: ChainId,
@@ -64,7 +64,10 @@ pub(super) async fn load(
 ) -> Result<Vec<Option<Settled>>, StoreError> {
     let keys: Vec<_> = markets.iter().map(|market| progress::lending(chain, market.config.address, wallet)).collect();
     let found = store.get_many(&keys).await?;
-    Ok(found.into_iter().map(|record| record.map(Settled::from)).collect())
+    let current = |(market, record): (&Market, Option<LendingProgress>)| {
+        record.filter(|record| record.read_as == Some(market.read_as())).map(Settled::from)
+    };
+    Ok(markets.iter().zip(found).map(current).collect())
 }
 
 /// Adds the write of `settled` to `batch`.
@@ -82,6 +85,7 @@ pub(super) fn put(
         last_liquidation_at: settled.tally.last_liquidation,
         synced_to_block: settled.through,
         synced_block_hash: settled.hash,
+        read_as: Some(market.read_as()),
         sums: settled.sums.as_ref().map(Sums::records),
         past: settled.past.as_ref().map(Past::record),
         shown: settled.shown,
@@ -92,4 +96,47 @@ pub(super) fn put(
 
 pub(super) async fn forget(store: &Store, chain: ChainId, wallet: Address, market: &Market) -> Result<(), StoreError> {
     store.remove(&progress::lending(chain, market.config.address, wallet)).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Dialect, MarketConfig};
+    use assay_domain::{EventCounts, Protocol};
+    use assay_store::config;
+
+    #[tokio::test]
+    async fn a_record_is_only_of_the_configuration_that_read_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&config::Store::embedded(folder.path().join("assay.redb"))).await.unwrap();
+        let wallet = Address::repeat_byte(9);
+        let market = |protocol| MarketConfig { from_block: 100, ..Market::sample(protocol, 1).config };
+        let settled = Settled {
+            tally: Tally { counts: EventCounts::ZERO, first: None, last: None, last_liquidation: None },
+            sums: Some(Sums::default()),
+            past: Some(Past::default()),
+            through: 200,
+            hash: B256::repeat_byte(2),
+            shown: None,
+            unexplained: None,
+        };
+        let read = Market::new(market(Protocol::LenderBV2));
+        store.commit(put(Batch::new(), 1, &read, wallet, &settled).unwrap()).await.unwrap();
+        let own = market(Protocol::LenderBV2);
+        for (config, is_read) in [
+            (own.clone(), true),
+            // Neither changes what is read.
+            (MarketConfig { feeds_score: Some(false), market: Some("main".into()), ..own.clone() }, true),
+            (MarketConfig { from_block: 50, ..own.clone() }, false),
+            (MarketConfig { from_block: 150, ..own.clone() }, false),
+            (MarketConfig { dialect: Some(Dialect::Venus), ..own.clone() }, false),
+            (MarketConfig { chainlog: Some(wallet), ..own.clone() }, false),
+            // Other signatures.
+            (market(Protocol::LenderBV3), false),
+        ] {
+            let markets = [Market::new(config.clone())];
+            let loaded = load(&store, 1, &markets, wallet).await.unwrap();
+            assert_eq!(loaded, [is_read.then(|| settled.clone())], "{config:?}");
+        }
+    }
 }

@@ -10,6 +10,7 @@ use alloy::{
 
 use crate::{
     asset::Asset,
+    balance::rounding,
     progress::{FlowRecord, Side},
 };
 use assay_domain::{Address, B256};
@@ -103,6 +104,15 @@ impl Sums {
 
     pub(super) fn of(&self, side: Side, asset: impl Into<Asset>) -> Flow {
         self.flows.get(&(side, asset.into())).copied().unwrap_or_default()
+    }
+
+    /// The tokens that, by their moves, are left in the position, each on its side.
+    pub(super) fn left(&self) -> impl Iterator<Item = (Side, Asset)> {
+        // Interest makes the sum of a closed position negative, and rounding moves it a little.
+        let is_left = |flow: &Flow| flow.net > I256::try_from(rounding(flow.moves)).unwrap_or(I256::MAX);
+        let left =
+            self.flows.iter().filter(move |((_, asset), flow)| matches!(asset, Asset::Token(_)) && is_left(flow));
+        left.map(|(key, _)| *key)
     }
 
     /// The markets within the contract in which something moved.

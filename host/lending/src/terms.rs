@@ -1,5 +1,5 @@
 //! The terms of every market of a chain, looked up at run time and again every hour, because governance changes them.
-//! The chain's watcher does that; meanwhile requests use the earlier terms.
+//! The chain's watcher does that; meanwhile requests use the earlier terms, up to a maximum age.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,6 +18,8 @@ use assay_domain::{Address, B256};
 use assay_evm::{Block, Client, Fault};
 
 const LIFETIME: Duration = Duration::from_secs(3600);
+/// Older terms are not used: they may lack assets, or name a former oracle.
+const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
 /// A market that does not answer as its protocol should may answer later.
 const INCOMPLETE_LIFETIME: Duration = Duration::from_secs(60);
 
@@ -33,17 +35,18 @@ pub struct TermsCache {
 }
 
 impl TermsCache {
-    /// The latest terms of `markets`, in the same order. They are looked up here only if there are none yet.
+    /// The latest terms of `markets`, in the same order. They are looked up here only if there are none yet, or if none
+    /// could be looked up for hours.
     ///
     /// # Errors
-    /// [`Fault`] if no look-up ever succeeded.
+    /// [`Fault`] if there are no usable terms and the look-up fails.
     pub async fn current(&self, client: &Client, markets: &[Market], at: Block) -> Result<AllTerms, Fault> {
-        if let Some((_, terms)) = self.latest() {
+        if let Some(terms) = self.usable() {
             return Ok(terms);
         }
         let _one_at_a_time = self.looking.lock().await;
-        match self.latest() {
-            Some((_, terms)) => Ok(terms),
+        match self.usable() {
+            Some(terms) => Ok(terms),
             None => self.renew(client, markets, at).await,
         }
     }
@@ -62,6 +65,10 @@ impl TermsCache {
 
     fn latest(&self) -> Option<(Instant, AllTerms)> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn usable(&self) -> Option<AllTerms> {
+        self.latest().filter(|(found, _)| found.elapsed() < MAX_AGE).map(|(_, terms)| terms)
     }
 
     async fn renew(&self, client: &Client, markets: &[Market], at: Block) -> Result<AllTerms, Fault> {
@@ -172,5 +179,8 @@ mod tests {
         assert_eq!(cache.current(&client, &markets, at).await.unwrap().len(), 1);
         *cache.latest.lock().unwrap() = Some((Instant::now(), Arc::new(vec![None])));
         assert!(cache.refresh(&client, &markets, at).await.is_ok(), "new ones are not looked up");
+        let too_old = Instant::now().checked_sub(MAX_AGE).unwrap();
+        *cache.latest.lock().unwrap() = Some((too_old, Arc::new(vec![None])));
+        assert!(cache.current(&client, &markets, at).await.is_err(), "too old to be used");
     }
 }

@@ -33,10 +33,10 @@ impl Backend {
         }
     }
 
-    pub(crate) fn is_failing(&self) -> bool {
+    pub(crate) fn fault(&self) -> Option<String> {
         match self {
-            Self::Embedded(embedded) => embedded.is_failing(),
-            Self::Redis(redis) => redis.is_failing(),
+            Self::Embedded(embedded) => embedded.fault(),
+            Self::Redis(redis) => redis.fault(),
         }
     }
 

@@ -50,8 +50,8 @@ pub enum StoreError {
     /// The server of the store cannot be reached.
     #[error("the store cannot be reached: {reason}; it is tried again until it can")]
     Away { reason: String },
-    /// The file accepts no writes.
-    #[error("the store cannot be written: {reason}; check the disk and its space. It is tried again until it can")]
+    /// The file or the server accepts no writes.
+    #[error("the store cannot be written: {reason}. It is tried again until it can")]
     Unwritable { reason: String },
     /// A write was sent, and its outcome is unknown.
     #[error("the store did not say whether it wrote: {reason}")]

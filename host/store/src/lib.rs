@@ -137,9 +137,9 @@ impl Store {
         embedded::backup::restore(backup, &config.path, aside)
     }
 
-    /// Whether the backend's last write failed.
-    pub fn is_failing(&self) -> bool {
-        self.backend.is_failing()
+    /// Why records cannot be written now, in words without an address; `None` if they can.
+    pub fn fault(&self) -> Option<String> {
+        self.backend.fault()
     }
 
     /// Whether other hosts use the same store.

@@ -146,6 +146,7 @@ const GAUGES: &[(&str, Unit, &str)] = &[
         "Damaged databases of the market index that were set aside and are still there",
     ),
     ("assay_store_reached", Unit::Count, "1 while connected to Redis, otherwise 0"),
+    ("assay_store_writable", Unit::Count, "0 while Redis refuses calls or evicts records, otherwise 1"),
     ("assay_score_records_waiting", Unit::Count, "Records of returned scores waiting to be written"),
     (
         "assay_outcome_psi",

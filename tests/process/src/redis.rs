@@ -2,6 +2,7 @@
 
 use std::{
     net::TcpListener,
+    path::Path,
     process::Command,
     sync::atomic::{AtomicU32, Ordering},
 };
@@ -50,6 +51,11 @@ impl Redis {
         let ready = |line: &str| line.contains("Ready to accept connections").then_some(());
         let (process, ()) = Guarded::start(&command, End::Kill, Lines::Keep, ready)?;
         Ok(Self { process, dir, port })
+    }
+
+    /// Where it keeps its files.
+    pub fn folder(&self) -> &Path {
+        self.dir.path()
     }
 
     pub fn url(&self) -> String {

@@ -6,6 +6,7 @@ mod counted;
 mod killed;
 mod proxied;
 mod takeover;
+mod unwritable;
 
 use std::{
     process::Command,

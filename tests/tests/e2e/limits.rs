@@ -242,6 +242,8 @@ fn bounds_are_held_to_their_own_bounds() {
         ("[http]\nbody_timeout_ms = 30000\n", "http.body_timeout_ms: not below http.request_timeout_ms"),
         ("[http]\nmax_head_bytes = 100\n", "http.max_head_bytes: below 8192"),
         ("[http]\ntrusted_proxies = [\"proxy.internal\"]\n", "not an address or a network"),
+        ("[http]\ncors_origins = [\"https://app.example/\"]\n", "not an origin"),
+        ("[http]\ncors_origins = [\"*\"]\n", "not an origin"),
         ("[[access.keys]]\nname = \"a\"\nkey = \"12345678\"\nscopes = [\"read\"]\nrate = -1\n", "rate"),
     ] {
         assert!(check(http).contains(words), "{http}: {}", check(http));

@@ -2,6 +2,7 @@
 
 mod admission;
 mod close;
+mod cors;
 mod guard;
 mod identify;
 mod measure;
@@ -23,6 +24,7 @@ use measure::Handles;
 /// Marks the responses of a sandbox.
 const SANDBOX: HeaderName = HeaderName::from_static("x-assay-sandbox");
 
+pub(super) use cors::preflight;
 pub(super) use rate_refusal::refused_for;
 
 /// The layers of one route, outermost first.
@@ -41,7 +43,12 @@ pub(super) fn around_route(handler: MethodRouter<App>, route: Route, app: &App) 
 
 /// `handler` behind the limits of its route.
 pub(super) fn admitted(handler: MethodRouter<App>, route: Route, app: &App) -> MethodRouter<App> {
-    handler.layer(from_fn_with_state((app.clone(), route), admission::admit))
+    handler.layer(
+        ServiceBuilder::new()
+            // Outside of the limits: a page reads a refusal too.
+            .layer(from_fn_with_state((app.clone(), route), cors::share))
+            .layer(from_fn_with_state((app.clone(), route), admission::admit)),
+    )
 }
 
 /// The layers of every request, also of unknown paths, outermost first.

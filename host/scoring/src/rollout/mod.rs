@@ -96,14 +96,8 @@ impl Rollout {
         &self.inner.registry
     }
 
-    /// Why the last write of records failed; `None` if it succeeded.
+    /// Why records cannot be written; `None` if they can.
     pub fn store_fault(&self) -> Option<String> {
-        let store = &self.inner.store;
-        let fault = if store.is_shared() {
-            "the store cannot be reached; it is tried again until it can"
-        } else {
-            "the store cannot be written: check the disk and its space; it is tried again until it can"
-        };
-        store.is_failing().then(|| fault.to_owned())
+        self.inner.store.fault()
     }
 }

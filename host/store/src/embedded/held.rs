@@ -1,10 +1,11 @@
 //! The database in use. After a failure of the file it is reopened: first only for reading, and for writing as soon as
-//! a write succeeds.
+//! a write succeeds. Only calls of moments hold its lock; a backup holds the database itself, and after a failure the
+//! file is opened again once the backup has ended.
 
 use std::{
     path::PathBuf,
     sync::{
-        PoisonError, RwLock,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -34,31 +35,35 @@ struct Current {
 }
 
 enum State {
-    Writable(Database),
+    Writable(Arc<Database>),
     /// Writes would be lost. The reason is that of the last failed write.
-    Readable(Database, String),
+    Readable(Arc<Database>, String),
     Closed(String),
 }
 
 impl State {
-    fn readable(&self) -> Result<&Database, StoreError> {
+    fn readable(&self) -> Result<&Arc<Database>, StoreError> {
         match self {
             Self::Writable(database) | Self::Readable(database, _) => Ok(database),
-            Self::Closed(reason) => Err(StoreError::Failed { reason: reason.clone() }),
+            Self::Closed(reason) => Err(StoreError::Away { reason: reason.clone() }),
         }
     }
 
     fn writable(&self) -> Result<&Database, StoreError> {
         match self {
             Self::Writable(database) => Ok(database),
-            Self::Readable(_, reason) | Self::Closed(reason) => Err(StoreError::Unwritable { reason: reason.clone() }),
+            Self::Readable(_, reason) | Self::Closed(reason) => Err(unwritable(reason)),
         }
     }
 }
 
+fn unwritable(reason: &str) -> StoreError {
+    StoreError::Unwritable { reason: format!("{reason}; check the disk and its space") }
+}
+
 impl Held {
     pub(super) fn new(path: PathBuf, database: Database) -> Self {
-        let current = Current { state: State::Writable(database), opened: 0, due: Instant::now() };
+        let current = Current { state: State::Writable(Arc::new(database)), opened: 0, due: Instant::now() };
         Self { path, current: RwLock::new(current), failing: AtomicBool::new(false) }
     }
 
@@ -80,15 +85,11 @@ impl Held {
         self.attempt(&read)?.1.map_err(failed)
     }
 
-    /// Lets a backup read for as long as it takes. Its failures do not stop the store.
+    /// Lets a backup read for as long as it takes. Its failures do not stop the store, and other calls do not wait for
+    /// it.
     pub(super) fn lend<R>(&self, work: impl FnOnce(&Database) -> Result<R, BackupError>) -> Result<R, BackupError> {
-        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-        work(
-            current
-                .state
-                .readable()
-                .map_err(|error| BackupError::Failed { path: self.path.clone(), reason: error.to_string() })?,
-        )
+        let lent = self.current.read().unwrap_or_else(PoisonError::into_inner).state.readable().cloned();
+        work(&*lent.map_err(|error| BackupError::Failed { path: self.path.clone(), reason: error.to_string() })?)
     }
 
     fn attempt<R>(
@@ -108,7 +109,7 @@ impl Held {
         outcome.map_err(|error| {
             let reason = error.to_string();
             self.stop(opened, &reason);
-            StoreError::Unwritable { reason }
+            unwritable(&reason)
         })
     }
 
@@ -131,7 +132,7 @@ impl Held {
         current.state = State::Closed(reason.to_owned());
         current.opened += 1;
         match examine(&self.path) {
-            Ok(database) => current.state = State::Readable(database, reason.to_owned()),
+            Ok(database) => current.state = State::Readable(Arc::new(database), reason.to_owned()),
             Err(error) => current.state = State::Closed(error.to_string()),
         }
     }
@@ -154,7 +155,7 @@ impl Held {
         current.opened += 1;
         match open::existing(&self.path) {
             Ok(database) => {
-                current.state = State::Writable(database);
+                current.state = State::Writable(Arc::new(database));
                 self.failing.store(false, Ordering::Relaxed);
                 tracing::info!(store = %self.path.display(), "the store can be written again");
             }
@@ -174,4 +175,43 @@ fn due(started: Instant) -> Instant {
 /// Whether the database accepts no further calls.
 fn has_stopped(error: &redb::Error) -> bool {
     matches!(error, redb::Error::Io(_) | redb::Error::PreviousIo)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, thread};
+
+    use super::*;
+
+    #[test]
+    fn no_call_waits_for_a_backup_after_a_failed_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("assay.redb");
+        let held = Arc::new(Held::new(path.clone(), open::open(&path).unwrap()));
+        let (begun, begins) = mpsc::channel();
+        let (answered, answers) = mpsc::channel();
+        let backup = thread::spawn({
+            let held = held.clone();
+            move || {
+                held.lend(|_| {
+                    begun.send(()).unwrap();
+                    // Not for ever: a call that waits for this backup is to fail the test, not to hang it.
+                    Ok(answers.recv_timeout(Duration::from_secs(60)).is_ok())
+                })
+            }
+        });
+        begins.recv().unwrap();
+        let broken = || redb::Error::Io(std::io::Error::other("on purpose"));
+        assert!(matches!(held.write(|_| Err::<(), _>(broken())), Err(StoreError::Unwritable { .. })));
+        assert!(matches!(held.write(|_| Ok(())), Err(StoreError::Unwritable { .. })));
+        assert!(matches!(held.read(|_| Ok(())), Err(StoreError::Away { .. })));
+        answered.send(()).unwrap();
+        assert!(backup.join().unwrap().unwrap(), "the calls waited for the backup");
+        while held.is_failing() {
+            held.resume();
+            thread::yield_now();
+        }
+        held.write(|_| Ok(())).unwrap();
+        held.read(|_| Ok(())).unwrap();
+    }
 }

@@ -34,6 +34,8 @@ const RECORDS: TableDefinition<'static, &str, (u64, &[u8])> = TableDefinition::n
 const EXPIRY: TableDefinition<'static, (u64, &str), ()> = TableDefinition::new("expiry");
 /// The key of the format in the meta table, and the current format.
 const FORMAT: (&str, u64) = ("format", 1);
+/// The fault of a file that accepts no writes. Its path is not for everybody.
+const FAULT: &str = "the store cannot be written: check the disk and its space. It is tried again until it can";
 /// The size of the page cache, in bytes.
 const CACHE_BYTES: usize = 64 << 20;
 
@@ -85,8 +87,8 @@ impl Embedded {
         copied.unwrap_or_else(|panic| Err(BackupError::Failed { path: named, reason: panic.to_string() }))
     }
 
-    pub(super) fn is_failing(&self) -> bool {
-        self.held.is_failing()
+    pub(super) fn fault(&self) -> Option<String> {
+        self.held.is_failing().then(|| FAULT.to_owned())
     }
 
     pub(super) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
@@ -228,7 +230,7 @@ impl Embedded {
         let found = tokio::task::spawn_blocking(move || held.read(|database| read(database, clock.now())))
             .await
             .unwrap_or_else(|panic| Err(failed(panic)));
-        if self.is_failing() {
+        if self.held.is_failing() {
             self.writer.wake();
         }
         found

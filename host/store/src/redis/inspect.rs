@@ -15,9 +15,9 @@ const WANTED: (u64, u64) = (6, 2);
 /// # Errors
 /// Why the server is unusable, and what to do.
 pub(super) async fn inspect(link: &Link) -> Result<(), String> {
-    let info = match link.call(cmd("INFO").arg("server"), link.waits().patience).await {
+    let info = match link.ask(cmd("INFO").arg("server")).await {
         Ok(answer) => InfoDict::from_redis_value(of_one(link, answer)).map_err(|error| error.to_string())?,
-        Err(CallError::Refused(why)) => {
+        Err(CallError::Refused(why) | CallError::Fault(why)) => {
             return Err(format!("the server does not let this user in, or not see what it is: {why}"));
         }
         Err(CallError::Away(why) | CallError::Unanswered(why)) => return Err(why),
@@ -41,7 +41,7 @@ pub(super) async fn inspect(link: &Link) -> Result<(), String> {
 
 /// A setting of the server; `None` if it is not readable.
 async fn setting(link: &Link, name: &str) -> Option<String> {
-    let answer = of_one(link, link.call(cmd("CONFIG").arg("GET").arg(name), link.waits().patience).await.ok()?);
+    let answer = of_one(link, link.ask(cmd("CONFIG").arg("GET").arg(name)).await.ok()?);
     Vec::<String>::from_redis_value(flat(answer)).ok()?.into_iter().nth(1)
 }
 
@@ -58,14 +58,33 @@ fn of_one(link: &Link, answer: Value) -> Value {
 /// # Errors
 /// If the server evicts records when its memory is full.
 async fn check_eviction(link: &Link) -> Result<bool, String> {
-    let Some(policy) = setting(link, "maxmemory-policy").await else { return Ok(false) };
-    if policy != "noeviction" && setting(link, "maxmemory").await.is_some_and(|most| most != "0") {
-        return Err(format!(
-            "the server evicts records when its memory is full (maxmemory-policy {policy}); submissions and units \
-             would be lost. Set maxmemory-policy noeviction there"
-        ));
+    match evicts(link).await {
+        Ok(None) => Ok(true),
+        Ok(Some(reason)) => Err(reason),
+        Err(_) => Ok(false),
     }
-    Ok(true)
+}
+
+/// How a node evicts records when its memory is full, and what to do; `None` if none does. A server reports these
+/// settings even if it hides its configuration.
+pub(super) async fn evicts(link: &Link) -> Result<Option<String>, CallError> {
+    let answers = match link.ask(cmd("INFO").arg("memory")).await? {
+        Value::Map(nodes) if matches!(link.address(), Address::Cluster(_)) => {
+            nodes.into_iter().map(|(_, answer)| answer).collect()
+        }
+        answer => vec![answer],
+    };
+    let infos = answers.into_iter().filter_map(|answer| InfoDict::from_redis_value(answer).ok());
+    let policy = |info: InfoDict| {
+        let is_bounded = info.get::<u64>("maxmemory").is_some_and(|most| most > 0);
+        info.get::<String>("maxmemory_policy").filter(|policy| is_bounded && policy != "noeviction")
+    };
+    Ok(infos.into_iter().find_map(policy).map(|policy| {
+        format!(
+            "its server evicts records when its memory is full (maxmemory-policy {policy}), so submissions and units \
+             are lost. Set maxmemory-policy noeviction there"
+        )
+    }))
 }
 
 /// Returns whether the settings are readable.

@@ -18,7 +18,10 @@ use tokio::{
     time::{sleep, sleep_until, timeout},
 };
 
-use super::address::Address;
+use super::{
+    address::Address,
+    refusals::{self, Refusals},
+};
 
 /// Minimum and maximum pause between two attempts to connect; each pause is twice the one before.
 const SOON: Duration = Duration::from_millis(50);
@@ -44,8 +47,10 @@ pub(super) enum CallError {
     Away(String),
     /// The call was sent, and the connection broke or the timeout passed before the answer.
     Unanswered(String),
-    /// A server rejected the call.
+    /// A server refuses such calls. See [`Refusals`].
     Refused(String),
+    /// The call itself is at fault, for example because a record has another type.
+    Fault(String),
     NoScript,
 }
 
@@ -58,6 +63,7 @@ struct LinkState {
     address: Address,
     waits: Waits,
     state: watch::Sender<State>,
+    refusals: Refusals,
 }
 
 #[derive(Clone)]
@@ -78,8 +84,9 @@ impl Link {
     pub(crate) async fn open(address: Address, waits: Waits) -> Result<Self, String> {
         let connection = connect(&address, waits).await?;
         metrics::gauge!("assay_store_reached").set(1.0);
+        metrics::gauge!("assay_store_writable").set(1.0);
         let (state, _) = watch::channel(State::Up { connection, since: Instant::now() });
-        Ok(Self { inner: Arc::new(LinkState { address, waits, state }) })
+        Ok(Self { inner: Arc::new(LinkState { address, waits, state, refusals: Refusals::default() }) })
     }
 
     pub(crate) fn address(&self) -> &Address {
@@ -94,8 +101,32 @@ impl Link {
         matches!(*self.inner.state.borrow(), State::Up { .. })
     }
 
+    pub(crate) fn refusals(&self) -> &Refusals {
+        &self.inner.refusals
+    }
+
+    /// Why the server refuses calls; `None` if it does not, or cannot be reached.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let reason = self.inner.refusals.reason()?;
+        // The connection to a server that is no longer the master is replaced.
+        let is_reached = match &*self.inner.state.borrow() {
+            State::Up { .. } => true,
+            State::Down { why, .. } => *why == reason,
+        };
+        is_reached.then_some(reason)
+    }
+
     /// Sends `command` until it is answered, for at most `patience`. It must be safe to send twice.
     pub(crate) async fn call(&self, command: &Cmd, patience: Duration) -> Result<Value, CallError> {
+        self.send(command, patience, |reason| self.refusals().begin(reason)).await
+    }
+
+    /// Like [`call`](Self::call), for a command that the store can do without: its refusal is not noted.
+    pub(crate) async fn ask(&self, command: &Cmd) -> Result<Value, CallError> {
+        self.send(command, self.waits().patience, |_| {}).await
+    }
+
+    async fn send(&self, command: &Cmd, patience: Duration, refused: impl Fn(&str)) -> Result<Value, CallError> {
         let deadline = Instant::now() + patience;
         let mut unanswered = None;
         loop {
@@ -103,24 +134,38 @@ impl Link {
                 Ok(up) => up,
                 Err(why) => return Err(unanswered.map_or(CallError::Away(why), CallError::Unanswered)),
             };
-            let answer = timeout(self.inner.waits.answer, connection.send(command)).await;
-            let Failure { why, lost, sent } = match answer {
+            let answer = timeout(self.inner.waits.answer, connection.pass(command)).await;
+            let Failure { why, lost, sent, is_refused } = match answer {
                 Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(error)) => failure(&error)?,
+                Ok(Err(error)) => match failure(&error) {
+                    Ok(failure) => failure,
+                    Err(error) => {
+                        if let CallError::Refused(reason) = &error {
+                            refused(reason);
+                        }
+                        return Err(error);
+                    }
+                },
                 Err(_) => {
                     let why = format!("no answer within {} ms", self.inner.waits.answer.as_millis());
-                    Failure { why, lost: true, sent: true }
+                    Failure { why, lost: true, sent: true, is_refused: false }
                 }
             };
             if sent {
                 unanswered = Some(why.clone());
             }
+            if is_refused {
+                refused(&why);
+            }
             metrics::counter!("assay_store_retries_total").increment(1);
             if lost {
                 self.lost(since, &why);
             }
-            if Instant::now() + RETRY_WAIT >= deadline {
-                return Err(unanswered.map_or(CallError::Away(why), CallError::Unanswered));
+            // While a server refuses writes, calls fail at once.
+            let until = self.refusals().since().filter(|_| is_refused).map_or(deadline, |began| began + patience);
+            if Instant::now() + RETRY_WAIT >= until.min(deadline) {
+                let answer = if is_refused { CallError::Refused(why) } else { CallError::Away(why) };
+                return Err(unanswered.map_or(answer, CallError::Unanswered));
             }
             sleep(RETRY_WAIT).await;
         }
@@ -177,7 +222,10 @@ impl Link {
         });
         if broke {
             metrics::gauge!("assay_store_reached").set(0.0);
-            tracing::warn!(reason = why, "the connection to the store broke");
+            // A server that refuses writes is looked for anew again and again; its refusal is logged.
+            if self.refusals().since().is_none() {
+                tracing::warn!(reason = why, "the connection to the store broke");
+            }
             tokio::spawn(reconnect(Arc::downgrade(&self.inner)));
         }
     }
@@ -190,13 +238,16 @@ struct Failure {
     lost: bool,
     /// Whether the server may have executed the call.
     sent: bool,
+    /// Whether the server refuses such calls for now.
+    is_refused: bool,
 }
 
 /// # Errors
 /// If sending the call again does not help.
 fn failure(error: &RedisError) -> Result<Failure, CallError> {
     let why = said(error);
-    let (lost, sent) = match error.kind() {
+    let refused = || refusals::reason(error, &why);
+    Ok(match error.kind() {
         ErrorKind::Server(ServerErrorKind::NoScript) => return Err(CallError::NoScript),
         ErrorKind::Server(
             ServerErrorKind::BusyLoading
@@ -204,17 +255,21 @@ fn failure(error: &RedisError) -> Result<Failure, CallError> {
             | ServerErrorKind::ClusterDown
             | ServerErrorKind::Moved
             | ServerErrorKind::Ask,
-        ) => (false, false),
+        ) => Failure { why, lost: false, sent: false, is_refused: false },
+        ErrorKind::Server(ServerErrorKind::MasterDown) => Failure { why, lost: true, sent: false, is_refused: false },
         // Too few replicas for a safe write, for example after a change of the master.
-        _ if error.code() == Some("NOREPLICAS") => (false, false),
-        // No longer the master; the sentinels know the new one.
-        ErrorKind::Server(ServerErrorKind::ReadOnly | ServerErrorKind::MasterDown) => (true, false),
-        ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::InvalidClientConfig => {
-            return Err(CallError::Refused(why));
+        ErrorKind::Server(_) | ErrorKind::Extension if refusals::has_code(error, "NOREPLICAS") => {
+            Failure { why: refused(), lost: false, sent: false, is_refused: true }
         }
-        _ => (true, true),
-    };
-    Ok(Failure { why, lost, sent })
+        // No longer the master; the sentinels know the new one.
+        ErrorKind::Server(_) if refusals::has_code(error, "READONLY") => {
+            Failure { why: refused(), lost: true, sent: false, is_refused: true }
+        }
+        ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::InvalidClientConfig => {
+            return Err(if refusals::is_fault(error) { CallError::Fault(why) } else { CallError::Refused(refused()) });
+        }
+        _ => Failure { why, lost: true, sent: true, is_refused: false },
+    })
 }
 
 /// Tries to connect until it succeeds or the store is closed.
@@ -230,7 +285,9 @@ async fn reconnect(inner: Weak<LinkState>) {
             Ok(connection) => {
                 metrics::counter!("assay_store_reconnects_total").increment(1);
                 metrics::gauge!("assay_store_reached").set(1.0);
-                tracing::info!("the store is reached again");
+                if inner.refusals.since().is_none() {
+                    tracing::info!("the store is reached again");
+                }
                 inner.state.send_replace(State::Up { connection, since: Instant::now() });
                 return;
             }
@@ -288,7 +345,7 @@ async fn single(client: &Client, waits: Waits) -> RedisResult<Connection> {
 }
 
 impl Connection {
-    async fn send(&mut self, command: &Cmd) -> RedisResult<Value> {
+    async fn pass(&mut self, command: &Cmd) -> RedisResult<Value> {
         let answer = match self {
             Self::One(connection) => connection.req_packed_command(command).await,
             Self::Cluster(connection) => connection.req_packed_command(command).await,

@@ -33,7 +33,7 @@ impl Redis {
         Withdrawal { counter: meter, amount, limit }: Withdrawal<'_>,
         tell: Told<Option<Metered>>,
     ) {
-        if self.is_failing() {
+        if !self.inner.link.is_up() {
             return tell(None);
         }
         let together = format!("{} {rate} {} {} {limit}", key.name().text, window.as_micros(), meter.as_str());
@@ -54,7 +54,7 @@ impl Redis {
         steps.condition(&Condition::Left { key: meter.clone(), amount: sum, limit: *limit });
         steps.change(&Change::Add { key: meter.clone(), amount: sum });
         let id = steps.id();
-        match self.write_counted(steps, self.patience()).await {
+        match self.write_counted(&steps, self.patience()).await {
             Ok((outcome, counted)) => match Counted::read(&counted) {
                 Some(counted) if counted.allowed == amounts.len() => self.paid(shared, amounts, counted, outcome).await,
                 _ => self.apart(shared, amounts).await,

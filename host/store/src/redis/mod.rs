@@ -11,10 +11,12 @@ mod link;
 mod metered;
 mod naming;
 mod rates;
+mod refusals;
 mod replicas;
 mod script;
 mod steps;
 mod units;
+mod watch;
 
 use std::{
     sync::Arc,
@@ -23,6 +25,7 @@ use std::{
 
 use futures::future::join_all;
 use redis::{Cmd, FromRedisValue, Value, cmd};
+use tokio::time::sleep;
 use uuid::Uuid;
 
 use self::{
@@ -48,6 +51,10 @@ use crate::{
 const REMEMBERED: Duration = Duration::from_secs(300);
 /// The timeout of refunds, which run in the background.
 const REFUND_TIMEOUT: Duration = Duration::from_secs(120);
+/// The pause before a refund that the server refuses is tried again.
+const REFUND_PAUSE: Duration = Duration::from_secs(1);
+/// The fault of servers that are not reached. Their addresses are not for everybody.
+const AWAY: &str = "the store cannot be reached. It is tried again until it can";
 /// Members of a family per page.
 const PAGE: usize = 500;
 /// Keys per read command.
@@ -95,11 +102,16 @@ impl Redis {
         inspect::inspect(&link).await.map_err(unusable)?;
         let (naming, scripts, pause) = (Naming::new(&config.prefix), Scripts::new(), Pause::default());
         let (takes, counts, metered) = (Gather::default(), Gather::default(), Gather::default());
-        Ok(Self { inner: Arc::new(RedisState { link, naming, scripts, pause, takes, counts, metered, replicas }) })
+        let inner = Arc::new(RedisState { link, naming, scripts, pause, takes, counts, metered, replicas });
+        tokio::spawn(watch::watch(Arc::downgrade(&inner)));
+        Ok(Self { inner })
     }
 
-    pub(super) fn is_failing(&self) -> bool {
-        !self.inner.link.is_up()
+    pub(super) fn fault(&self) -> Option<String> {
+        match self.inner.link.refusal() {
+            Some(reason) => Some(unwritable(reason).to_string()),
+            None => (!self.inner.link.is_up()).then(|| AWAY.to_owned()),
+        }
     }
 
     pub(super) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
@@ -176,7 +188,16 @@ impl Redis {
     pub(super) async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
         let mut steps = Steps::new(&self.inner.naming);
         steps.change(&Change::Refund { key: key.clone(), amount });
-        self.started(move |this| async move { this.write_for(steps, REFUND_TIMEOUT).await }).await.map(drop)
+        self.started(move |this| async move {
+            let until = Instant::now() + REFUND_TIMEOUT;
+            loop {
+                match this.write_for(&steps, REFUND_TIMEOUT).await {
+                    Err(StoreError::Unwritable { .. }) if Instant::now() < until => sleep(REFUND_PAUSE).await,
+                    refunded => return refunded.map(drop),
+                }
+            }
+        })
+        .await
     }
 
     pub(super) async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
@@ -211,17 +232,17 @@ impl Redis {
 
     async fn write(&self, steps: Steps) -> Result<WriteOutcome, StoreError> {
         let patience = self.patience();
-        self.write_for(steps, patience).await
+        self.write_for(&steps, patience).await
     }
 
-    async fn write_for(&self, steps: Steps, patience: Duration) -> Result<WriteOutcome, StoreError> {
+    async fn write_for(&self, steps: &Steps, patience: Duration) -> Result<WriteOutcome, StoreError> {
         self.write_counted(steps, patience).await.map(|(outcome, _)| outcome)
     }
 
     /// The outcome of the write, and that of the requests that it counts.
-    async fn write_counted(&self, steps: Steps, patience: Duration) -> Result<(WriteOutcome, String), StoreError> {
+    async fn write_counted(&self, steps: &Steps, patience: Duration) -> Result<(WriteOutcome, String), StoreError> {
         let started = Instant::now();
-        let answer = self.replicated(&steps, patience).await?;
+        let answer = self.replicated(steps, patience).await?;
         metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
         let (outcome, number, rate) = parse::<(String, String, String)>(answer)?;
         let count = number.parse().unwrap_or_default();
@@ -258,23 +279,29 @@ impl Redis {
     async fn write_apart(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         let commands = changes.into_iter().filter_map(|change| {
             let mut command = Cmd::new();
+            let key = match &change {
+                Change::Put { key, .. } | Change::Remove { key } => self.inner.naming.of(key),
+                Change::Add { .. } | Change::Refund { .. } => return None,
+            };
             match change {
-                Change::Put { key, value, ttl } => {
-                    command.arg("SET").arg(self.inner.naming.of(&key)).arg(value);
+                Change::Put { value, ttl, .. } => {
+                    command.arg("SET").arg(&key).arg(value);
                     if let Some(ttl) = ttl {
                         command.arg("PX").arg(steps::life(ttl));
                     }
                 }
-                Change::Remove { key } => {
-                    command.arg("DEL").arg(self.inner.naming.of(&key));
-                }
-                Change::Add { .. } | Change::Refund { .. } => return None,
+                _ => _ = command.arg("DEL").arg(&key),
             }
-            Some(command)
+            Some((key, command))
         });
-        let written =
-            join_all(commands.map(|command| async move { self.inner.link.call(&command, self.patience()).await }))
-                .await;
+        let written = join_all(commands.map(|(key, command)| async move {
+            let written = self.inner.link.call(&command, self.patience()).await;
+            if let Err(CallError::Refused(_)) = &written {
+                self.inner.link.refusals().is_of(&key);
+            }
+            written
+        }))
+        .await;
         written.into_iter().try_for_each(|written| written.map(drop).map_err(unwritten))
     }
 
@@ -301,23 +328,29 @@ fn unread(error: CallError) -> StoreError {
     let outcome = match &error {
         CallError::Away(_) => "away",
         CallError::Unanswered(_) => "unanswered",
-        CallError::Refused(_) | CallError::NoScript => "refused",
+        CallError::Refused(_) | CallError::Fault(_) | CallError::NoScript => "refused",
     };
     metrics::counter!("assay_store_failures_total", "outcome" => outcome).increment(1);
     match error {
-        CallError::Away(reason) | CallError::Unanswered(reason) => StoreError::Away { reason },
-        CallError::Refused(reason) => failed(reason),
+        CallError::Away(reason) | CallError::Unanswered(reason) | CallError::Refused(reason) => {
+            StoreError::Away { reason }
+        }
+        CallError::Fault(reason) => failed(reason),
         CallError::NoScript => failed("the server forgets scripts at once"),
     }
 }
 
-/// The outcome of a sent write is unknown.
+/// The outcome of a sent write is unknown; a refused one changed nothing.
 fn unwritten(error: CallError) -> StoreError {
-    let was_sent = matches!(error, CallError::Unanswered(_));
-    match unread(error) {
-        StoreError::Away { reason } if was_sent => StoreError::Unanswered { reason },
-        error => error,
+    match (&error, unread(error.clone())) {
+        (CallError::Unanswered(_), StoreError::Away { reason }) => StoreError::Unanswered { reason },
+        (CallError::Refused(_), StoreError::Away { reason }) => unwritable(reason),
+        (_, error) => error,
     }
+}
+
+fn unwritable(reason: String) -> StoreError {
+    StoreError::Unwritable { reason }
 }
 
 fn failed(reason: impl std::fmt::Display) -> StoreError {

@@ -59,7 +59,7 @@ impl Redis {
 
     async fn counted(&self, key: &Name, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         let pause = &self.inner.pause;
-        if self.is_failing() || !pause.is_over() {
+        if !self.inner.link.is_up() || !pause.is_over() {
             return None;
         }
         let (this, name, soon) = (self.clone(), self.inner.naming.of(key), self.inner.link.waits().count);

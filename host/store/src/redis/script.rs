@@ -11,6 +11,7 @@ pub(super) struct Scripts {
     pub undo: Text,
     pub list: Text,
     pub rate: Text,
+    pub probe: Text,
 }
 
 pub(super) struct Text {
@@ -26,6 +27,7 @@ impl Scripts {
             undo: text(include_str!("undo.lua")),
             list: text(include_str!("list.lua")),
             rate: text(include_str!("rate.lua")),
+            probe: text(include_str!("probe.lua")),
         }
     }
 }

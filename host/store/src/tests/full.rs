@@ -117,7 +117,7 @@ async fn fill(disk: Disk) {
             }
             everything(&store, &written).await;
         }
-        assert!(store.is_failing());
+        assert!(store.fault().is_some());
         disk.clear();
         let mut asked = 0;
         next += 1;
@@ -127,7 +127,7 @@ async fn fill(disk: Disk) {
             tokio::task::yield_now().await;
         }
         written.push(next);
-        assert!(!store.is_failing());
+        assert_eq!(store.fault(), None);
         everything(&store, &written).await;
         println!("| {} | {answered} | {unanswered} | {refused} | {asked} | {} |", round + 1, written.len());
         // Makes room on the small disk.

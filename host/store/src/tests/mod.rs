@@ -7,6 +7,7 @@ mod full;
 mod limits;
 mod opening;
 mod redis;
+mod refused;
 mod server;
 mod writes;
 

@@ -155,10 +155,10 @@ async fn a_server_that_goes_away_is_an_error_until_it_is_back() {
     store.take(&number("a"), 1, 9).await.unwrap_err();
     let error = store.take(&number("a"), 1, 9).await.unwrap_err();
     assert!(matches!(error, StoreError::Away { .. }), "{error}");
-    assert!(store.is_failing());
+    assert!(store.fault().is_some());
 
     let _server = Redis::start_in(folder, port, &DURABLE).unwrap();
-    until(async || !store.is_failing()).await;
+    until(async || store.fault().is_none()).await;
     assert_eq!(store.take(&number("a"), 1, 9).await.unwrap(), Take::Taken { used: 2 });
 }
 
@@ -184,7 +184,7 @@ async fn a_rate_does_not_wait_for_a_server_that_is_slow_or_away() {
     // The server accepts write commands, but executes them only when the pause ends.
     ::redis::cmd("CLIENT").arg("PAUSE").arg(3_600_000).arg("WRITE").exec_async(&mut other).await.unwrap();
     assert_eq!((draw().await, draw().await), (None, None));
-    assert!(!store.is_failing());
+    assert_eq!(store.fault(), None);
     ::redis::cmd("CLIENT").arg("UNPAUSE").exec_async(&mut other).await.unwrap();
     until(async || draw().await.is_some()).await;
 

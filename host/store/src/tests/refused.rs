@@ -1,0 +1,113 @@
+//! A server that is reached and refuses calls.
+
+use std::{fs, time::Duration};
+
+use assay_process::redis::{FORGETFUL, Redis, ask};
+
+use super::{
+    server::{on, until},
+    *,
+};
+use crate::StoreError;
+
+/// What to do to a server, in words of redis-cli.
+type Commands<'a> = &'a [&'a str];
+
+async fn on_server(server: &Redis) -> Store {
+    Store::open(&config::Store { call_timeout: Duration::from_secs(2), ..on(&server.url()) }).await.unwrap()
+}
+
+fn say(server: &Redis, command: &str) {
+    let said = ask(server.port, &command.split(' ').collect::<Vec<_>>());
+    assert_eq!(said.trim(), "OK", "{command}");
+}
+
+/// The store reports every kind of write as refused, still reads, and recovers once `end` was said.
+async fn refuses(store: &Store, server: &Redis, (code, begin, end): (&str, Commands<'_>, Commands<'_>)) {
+    begin.iter().for_each(|command| say(server, command));
+    let refused = |error: StoreError| {
+        assert!(matches!(&error, StoreError::Unwritable { reason } if reason.contains(code)), "{code}: {error:?}");
+        assert!(store.fault().is_some_and(|fault| fault.contains(code)), "{code}: {:?}", store.fault());
+    };
+    refused(store.put(&number("a"), &2).await.unwrap_err());
+    let apart = store.put(&SPREAD.key("1/1/1"), &Sample::default()).await;
+    // Records of one address are written without a script.
+    if !begin.iter().any(|command| command.contains("eval")) {
+        refused(apart.unwrap_err());
+    }
+    refused(store.take(&number("a"), 1, 9).await.unwrap_err());
+    refused(store.acquire("sync", "a", Duration::from_secs(60)).await.unwrap_err());
+    assert_eq!(store.get(&number("a")).await.unwrap(), Some(1), "{code}");
+
+    end.iter().for_each(|command| say(server, command));
+    until(async || store.fault().is_none()).await;
+    store.put(&number("a"), &1).await.unwrap();
+}
+
+#[tokio::test]
+async fn every_refusal_of_a_write_is_unwritable_until_it_ends() {
+    let server = Redis::start(&FORGETFUL);
+    let store = on_server(&server).await;
+    store.put(&number("a"), &1).await.unwrap();
+    for case in [
+        ("OOM", &["config set maxmemory 1"][..], &["config set maxmemory 0"][..]),
+        ("NOREPLICAS", &["config set min-replicas-to-write 1"], &["config set min-replicas-to-write 0"]),
+        ("READONLY", &["replicaof 127.0.0.1 1"], &["replicaof no one"]),
+        ("NOPERM", &["acl setuser default -eval -evalsha"], &["acl setuser default +eval +evalsha"]),
+        ("NOPERM", &["acl setuser default -set"], &["acl setuser default +set"]),
+    ] {
+        refuses(&store, &server, case).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_save_is_unwritable_until_it_can() {
+    let server = Redis::start(&["--save", "3600", "1000000", "--appendonly", "no"]);
+    let store = on_server(&server).await;
+    store.put(&number("a"), &1).await.unwrap();
+    // No file can get this name.
+    let dump = server.folder().join("dump.rdb");
+    fs::create_dir(&dump).unwrap();
+    ask(server.port, &["bgsave"]);
+    until(async || ask(server.port, &["info", "persistence"]).contains("rdb_last_bgsave_status:err")).await;
+    refuses(&store, &server, ("MISCONF", &[], &["config set stop-writes-on-bgsave-error no"])).await;
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_writes_still_lists_a_family_with_expired_records() {
+    let server = Redis::start(&FORGETFUL);
+    let store = on_server(&server).await;
+    let key = LISTED.key("7/a");
+    store.put_expiring(&key, &Sample::default(), Duration::from_millis(1)).await.unwrap();
+    store.put(&LISTED.key("8/a"), &Sample::default()).await.unwrap();
+    until(async || store.get(&key).await.unwrap().is_none()).await;
+    say(&server, "config set min-replicas-to-write 1");
+    let listed = store.list(&LISTED).await.unwrap();
+    assert_eq!(listed.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), ["8/a"]);
+}
+
+#[tokio::test]
+async fn a_server_that_begins_to_evict_records_is_reported() {
+    let server = Redis::start(&FORGETFUL);
+    let store = on_server(&server).await;
+    say(&server, "config set maxmemory 100mb");
+    say(&server, "config set maxmemory-policy allkeys-lru");
+    until(async || store.fault().is_some_and(|fault| fault.contains("maxmemory-policy allkeys-lru"))).await;
+    say(&server, "config set maxmemory-policy noeviction");
+    until(async || store.fault().is_none()).await;
+}
+
+#[tokio::test]
+async fn a_refund_waits_for_a_server_that_refuses_it() {
+    let server = Redis::start(&FORGETFUL);
+    let store = on_server(&server).await;
+    store.put(&number("a"), &5).await.unwrap();
+    say(&server, "config set maxmemory 1");
+    let meter = number("a");
+    let (refunded, ()) = tokio::join!(store.refund(&meter, 2), async {
+        until(async || store.fault().is_some()).await;
+        say(&server, "config set maxmemory 0");
+    });
+    refunded.unwrap();
+    assert_eq!(store.get(&meter).await.unwrap(), Some(3));
+}
