@@ -309,9 +309,7 @@ impl<'a, A: Answer> Lesser<'a, A> {
     }
 
     fn is_refused(&self) -> bool {
-        self.faults
-            .iter()
-            .any(|(_, fault)| matches!(fault, Fault::Refused { .. } | Fault::Denied(_) | Fault::NoHistory))
+        self.faults.iter().any(|(_, fault)| !matches!(fault, Fault::NoState | Fault::UnknownBlock | Fault::NoReceipt))
     }
 
     /// Whether a second request may change the answer. A reader of logs asks for a shorter range instead.

@@ -29,6 +29,9 @@ pub enum Fault {
     /// The answer is larger than the endpoint sends at once; `suggested` is a span in its message.
     #[error("endpoint refuses an answer this large")]
     TooDense { suggested: Option<Span> },
+    /// The endpoint gave up on the request, which took it too long.
+    #[error("endpoint gave up: {message}")]
+    Slow { message: String },
     /// The endpoint requires a contract address in each log query.
     #[error("endpoint answers no query of logs that names no contract")]
     Unscoped,
@@ -82,11 +85,20 @@ impl Fault {
         )
     }
 
+    /// Whether the endpoint may answer a lighter request, such as a log query over fewer blocks.
+    pub fn is_for_less(&self) -> bool {
+        matches!(
+            self,
+            Self::TooWide { .. } | Self::TooDense { .. } | Self::TimedOut(_) | Self::Slow { .. } | Self::Refused { .. }
+        )
+    }
+
     /// Whether another endpoint may answer better than one that answers with this error.
     pub(crate) fn is_lesser(&self) -> bool {
         matches!(
             self,
-            Self::NoState
+            Self::Slow { .. }
+                | Self::NoState
                 | Self::NoHistory
                 | Self::NoReceipt
                 | Self::UnknownBlock
@@ -106,6 +118,7 @@ impl Fault {
             Self::TooManyCalls { .. } => "too_many_calls",
             Self::TooWide { .. } => "too_wide",
             Self::TooDense { .. } => "too_dense",
+            Self::Slow { .. } => "slow",
             Self::Unscoped => "unscoped",
             Self::NoState => "no_state",
             Self::NoHistory => "no_history",

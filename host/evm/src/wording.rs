@@ -14,6 +14,7 @@ use alloy::{
 };
 
 use crate::{call::revert_data, fault::Fault};
+use assay_domain::display_text;
 use words::Sign;
 
 pub use sending::Rejection;
@@ -117,9 +118,10 @@ fn meaning(asked: Asked, sign: Sign, code: i64, message: &str) -> Fault {
         (Asked::Batch, Sign::Calls { most }) => Fault::TooManyCalls { most },
         // Only log queries have a range.
         (Asked::Logs, Sign::Wide { limit }) => Fault::TooWide { limit },
-        // A shorter range has fewer logs and takes less time.
+        // A shorter range has fewer logs.
         (Asked::Logs, Sign::Large { suggested }) => Fault::TooDense { suggested },
-        (Asked::Logs, Sign::Slow) => Fault::TooDense { suggested: None },
+        // Another endpoint may be faster, and a shorter range takes less time.
+        (Asked::Logs, Sign::Slow) => Fault::Slow { message: short(message) },
         (Asked::Logs, Sign::Unscoped) => Fault::Unscoped,
         // Fewer calls have a smaller answer.
         (Asked::Batch | Asked::Call | Asked::State | Asked::Receipt, Sign::Large { .. }) => {
@@ -159,9 +161,9 @@ fn meaning(asked: Asked, sign: Sign, code: i64, message: &str) -> Fault {
     }
 }
 
-/// The start of a provider's message, which may be long and may contain control characters.
+/// The start of a provider's message, which may be long.
 fn short(message: &str) -> String {
-    message.chars().filter(|c| !c.is_control()).take(200).collect()
+    display_text(message, 200)
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ pub(super) fn failed(fault: &Fault) -> Unread {
         Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::Unscoped => {
             "the last endpoint asked refused the request; the log says why"
         }
+        Fault::Slow { message } => &format!("the last endpoint asked gave up: {message}"),
         Fault::Refused { message, .. } | Fault::Reverted { message } | Fault::Rejected { message, .. } => {
             &format!("the last endpoint asked refused the request: {message}")
         }

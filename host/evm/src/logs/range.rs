@@ -34,6 +34,7 @@ pub fn reaction(fault: &Fault, span: Span, fallback: u64, failures: u32) -> Reac
             let fits = |s: &Span| s.from == span.from && s.to < span.to;
             Reaction::Split(suggested.filter(fits).map_or(half, Span::width))
         }
+        Fault::Slow { .. } => Reaction::Split(half),
         fault if is_unclear(fault) && failures < FAILURES => Reaction::Split((span.width() / 8).max(1)),
         _ => Reaction::GiveUp,
     }

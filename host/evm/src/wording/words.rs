@@ -35,12 +35,21 @@ pub(super) enum Sign {
 const WIDTH_AFTER: &[&str] = &[
     "exceeds limit of ",
     "up to a ",
+    "limited to 0 - ",
     "limited to a ",
     "limited to ",
     "ranges over ",
     "maximum block range: ",
     "max block range: ",
     "max block range ",
+    "max block range of ",
+    "max block range is ",
+    "max block range = ",
+    "maximum block range ",
+    "exceeds maximum of ",
+    "narrow your filter: ",
+    "max: ",
+    " > ",
     "block range limit is ",
     "block range exceeds ",
     "block range greater than ",
@@ -73,6 +82,9 @@ const WIDE: &[&str] = &[
     "block limit",
     "blocks distance",
     "smaller than size",
+    "range allowed",
+    "allowed range",
+    "rounds in logs",
 ];
 const LARGE: &[&str] = &[
     "response size",
@@ -125,6 +137,7 @@ const RATE: &[&str] = &[
     "too busy",
     "saturated",
     "just a moment",
+    "rabbit hole",
     "code: 1015",
 ];
 const PRUNED: &[&str] = &[
@@ -196,7 +209,9 @@ const AHEAD: &[&str] = &[
     "cannot be found",
     "could not find block",
     "block is out of range",
-    "invalid block range",
+    "invalid block range params",
+    "invalid block number params",
+    "record not found",
     "future block",
     "in the future",
     "greater than latest",
@@ -259,6 +274,9 @@ const FAILED: &[&str] = &[
     "outofoffset",
     "gas uint64 overflow",
     "max call depth",
+    "out of counters",
+    "due to an exception",
+    "internal evm call",
 ];
 
 /// Whether the words report a call that ran and failed.
@@ -274,7 +292,8 @@ impl Sign {
     /// The sign in the `text` of an error with this code. What a node does not have is checked before sizes and ranges,
     /// because its words name ranges too; sizes before rates, because -32005 is used for both.
     pub(super) fn of(code: i64, text: &str) -> Self {
-        if code == 429 {
+        // Nethermind uses the second for too many requests at a time.
+        if matches!(code, 429 | -32_017) {
             return Self::Rate { after: try_again(text) };
         }
         if let Some(is_ahead) = out_of_range(text) {
@@ -302,7 +321,8 @@ impl Sign {
         if says(text, ARCHIVE) {
             return Self::Pruned;
         }
-        let limit = WIDTH_AFTER.iter().find_map(|phrase| number(text.split_once(phrase)?.1)).filter(|limit| *limit > 0);
+        let named = |phrase: &&str| number(text.split_once(*phrase)?.1).filter(|limit| *limit > 0);
+        let limit = WIDTH_AFTER.iter().find_map(named);
         if says(text, WIDE) || (limit.is_some() && (text.contains("range") || text.contains("block"))) {
             return Self::Wide { limit };
         }

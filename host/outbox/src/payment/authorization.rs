@@ -82,7 +82,7 @@ impl Asset {
         while next <= to.block {
             let span = Span { from: next, to: to.block.min(next.saturating_add(width - 1)) };
             let logs = match self.client.believed_logs(&query, span).await {
-                Err(Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::TimedOut(_)) if width > 1 => {
+                Err(fault) if fault.is_for_less() && width > 1 => {
                     width /= 2;
                     continue;
                 }

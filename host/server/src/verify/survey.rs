@@ -179,7 +179,7 @@ async fn log_range(chain: &ChainConfig, client: &Client, history: Span) -> LogRa
         };
         let limit = match &fault {
             Fault::TooWide { limit } => limit.filter(|limit| (1..width).contains(limit)),
-            Fault::TooDense { .. } | Fault::TimedOut(_) => None,
+            fault if fault.is_for_less() => None,
             _ => return LogRange::Refused(fault),
         };
         named = limit.is_some();

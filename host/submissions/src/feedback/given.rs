@@ -5,7 +5,7 @@ use alloy::{primitives::U256, rpc::types::Log, sol_types::SolEvent};
 
 use super::{FeedbackRegistry, abi::ReputationRegistry::NewFeedback};
 use assay_domain::B256;
-use assay_evm::{fault::Fault, logs::LogQuery, span::Span};
+use assay_evm::{logs::LogQuery, span::Span};
 use assay_outbox::sender::{BlockRef, SenderError};
 
 /// Widest span of blocks in one query.
@@ -59,7 +59,7 @@ impl FeedbackRegistry {
         while next <= to.block {
             let span = Span { from: next, to: to.block.min(next.saturating_add(width - 1)) };
             let logs = match self.sender.client().logs(&query, span).await {
-                Err(Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::TimedOut(_)) if width > 1 => {
+                Err(fault) if fault.is_for_less() && width > 1 => {
                     width /= 2;
                     continue;
                 }
