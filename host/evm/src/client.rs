@@ -33,7 +33,7 @@ use crate::{
     endpoint::{Endpoint, EndpointStatus, Http},
     failover::Failover,
     fault::Fault,
-    logs::{LogQuery, Receipt, Received, answers},
+    logs::{Ceiling, LogQuery, Receipt, Received, answers},
     single_flight::SingleFlight,
     span::Span,
 };
@@ -138,9 +138,9 @@ impl Client {
         self.transport.current().map_or(u64::MAX, |endpoint| endpoint.log_ceiling())
     }
 
-    pub fn lower_log_ceiling(&self, width: u64) {
+    pub fn lower_log_ceiling(&self, ceiling: Ceiling) {
         if let Some(endpoint) = self.transport.current() {
-            endpoint.lower_log_ceiling(width);
+            endpoint.lower_log_ceiling(ceiling);
         }
     }
 

@@ -24,7 +24,7 @@ use crate::{
 use assay_domain::{Address, B256};
 use assay_evm::{
     Block, Fault, Span,
-    logs::{Chunk, Stop},
+    logs::{Ceiling, Chunk, Stop},
 };
 use assay_store::Batch;
 
@@ -147,7 +147,7 @@ impl Pass<'_> {
         }
         match chunk.stop {
             None => Ok(None),
-            Some(Stop::Ceiling(width) | Stop::Narrow(width)) => Ok(Some(width)),
+            Some(Stop::Ceiling(Ceiling { width, .. }) | Stop::Narrow(width)) => Ok(Some(width)),
             Some(Stop::Gap(fault)) => Err(fault),
         }
     }

@@ -34,8 +34,8 @@ impl Reader {
     /// The logs of `span`, in parts if it is dense.
     pub(super) async fn chunk(&self, plan: &Plan, span: Span) -> Chunk<Found> {
         let chunk = chunk(span, self.logs.range, |span| self.fetch_patiently(plan, span)).await;
-        if let Some(Stop::Ceiling(width)) = chunk.stop {
-            self.client.lower_log_ceiling(width);
+        if let Some(Stop::Ceiling(ceiling)) = chunk.stop {
+            self.client.lower_log_ceiling(ceiling);
         }
         chunk
     }

@@ -6,7 +6,7 @@ use super::{AgentRegistries, AgentsError, MAX_AGENTS};
 use assay_domain::{Address, U256};
 use assay_evm::{
     fault::Fault,
-    logs::{LogQuery, Reaction, in_order, reaction},
+    logs::{Ceiling, LogQuery, Reaction, in_order, reaction},
     span::Span,
 };
 
@@ -63,7 +63,7 @@ impl AgentRegistries {
             };
             timeouts += u32::from(matches!(fault, Fault::TimedOut(_)));
             match reaction(&fault, span, log_range, timeouts) {
-                Reaction::Ceiling(ceiling) => client.lower_log_ceiling(ceiling),
+                Reaction::Ceiling(width) => client.lower_log_ceiling(Ceiling { width, is_named: true }),
                 Reaction::Split(narrower) => width = narrower,
                 Reaction::GiveUp => return Err(fault.into()),
             }

@@ -169,8 +169,8 @@ impl NodeLogs {
                 match chunk.stop {
                     None => continue,
                     Some(Stop::Ceiling(ceiling)) => {
-                        self.ceiling.lower(ceiling);
-                        width = ceiling;
+                        self.ceiling.lower(ceiling.width, ceiling.is_named);
+                        width = ceiling.width;
                     }
                     Some(Stop::Narrow(narrow)) => width = narrow,
                     Some(Stop::Gap(fault)) => return Err(fault),

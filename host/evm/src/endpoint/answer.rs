@@ -116,11 +116,19 @@ fn all_answered(responses: &[Response], request: &RequestPacket) -> Result<(), F
         let missing = || Fault::Malformed(format!("no answer to {missing} of {} calls of a batch", request.len()));
         return Err(errors.next().map_or_else(missing, of_all));
     }
-    // Some endpoints refuse a batch by refusing each of its calls.
-    match errors.map(of_all).find(|fault| matches!(fault, Fault::TooManyCalls { .. })) {
-        Some(fault) if responses.len() > 1 => Err(fault),
-        _ => Ok(()),
-    }
+    refused_one_by_one(responses, request).map_or(Ok(()), Err)
+}
+
+/// Some endpoints refuse a batch by refusing each of its calls, in words that no contract chose.
+fn refused_one_by_one(responses: &[Response], request: &RequestPacket) -> Option<Fault> {
+    let method = |id: &Id| request.requests().iter().find(|request| request.id() == id).map(|request| request.method());
+    let refused = |response: &Response| {
+        let error = response.payload.as_error()?;
+        let is_unknown = matches!(Fault::of(method(&response.id)?, error), Fault::Refused { .. });
+        Some(Fault::of(BATCH, error)).filter(|fault| is_unknown && matches!(fault, Fault::TooManyCalls { .. }))
+    };
+    let refusals: Option<Vec<Fault>> = responses.iter().map(refused).collect();
+    refusals?.into_iter().next().filter(|_| responses.len() > 1)
 }
 
 /// An error about a request that was not understood has no id.
@@ -165,5 +173,7 @@ mod tests {
         let refused = belongs(each("batch size exceeds the limit of 10"));
         assert_eq!(refused, Err(Fault::TooManyCalls { most: Some(10) }));
         assert_eq!(belongs(each("header not found")), Ok(()));
+        let one = json!([error(json!(1), "batch limit"), json!({ "id": 2, "result": "0x1" })]);
+        assert_eq!(belongs(one), Ok(()));
     }
 }

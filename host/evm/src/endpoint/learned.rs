@@ -3,7 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Answers at the limit, after which twice as much is tried; doubled after every attempt that is refused.
+/// Answers at the limit, after which twice as much is tried; doubled after every attempt that is refused. The second is
+/// for a limit that the endpoint names, and the maximum.
 const ANSWERS: u32 = 8;
 const MAX_ANSWERS: u32 = 1_024;
 
@@ -38,12 +39,12 @@ impl Learned {
         self.state().most
     }
 
-    /// Records that the endpoint refuses more than `most`. Returns whether that is new.
-    pub fn lower(&self, most: u64) -> bool {
+    /// Records that the endpoint refuses more than `most`, which it names if `is_named`. Returns whether that is new.
+    pub fn lower(&self, most: u64, is_named: bool) -> bool {
         let (most, mut state) = (most.max(1), self.state());
         let is_lower = most < state.most;
         if is_lower {
-            let needed = state.needed.saturating_mul(2).min(MAX_ANSWERS);
+            let needed = if is_named { MAX_ANSWERS } else { state.needed.saturating_mul(2).min(MAX_ANSWERS) };
             *state = State { most, answers: 0, needed };
         }
         is_lower
@@ -85,7 +86,7 @@ mod tests {
             let amount = limit.get();
             if amount > real {
                 refused += 1;
-                limit.lower(real);
+                limit.lower(real, false);
             } else {
                 limit.answered(amount);
             }
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn a_limit_that_was_misread_is_gone_after_a_while() {
         let limit = Learned::up_to(1_000_000);
-        assert!(limit.lower(1) && !limit.lower(1));
+        assert!(limit.lower(1, false) && !limit.lower(1, false));
         assert_eq!(play(&limit, u64::MAX, 20 * ANSWERS), 0);
         assert_eq!(limit.get(), 1_000_000);
     }
@@ -104,14 +105,22 @@ mod tests {
     #[test]
     fn a_real_limit_costs_few_refusals() {
         let limit = Learned::up_to(u64::MAX);
-        assert!(limit.lower(2_000));
+        assert!(limit.lower(2_000, false));
         assert!(play(&limit, 2_000, 10_000) <= 17, "one in 1,024 answers at the end");
+    }
+
+    #[test]
+    fn a_limit_that_is_named_is_tried_less() {
+        let limit = Learned::up_to(u64::MAX);
+        assert!(limit.lower(2_000, true));
+        assert_eq!(play(&limit, 2_000, MAX_ANSWERS), 0);
+        assert_eq!(play(&limit, 2_000, MAX_ANSWERS), 1);
     }
 
     #[test]
     fn smaller_requests_raise_nothing() {
         let limit = Learned::up_to(u64::MAX);
-        limit.lower(2_000);
+        limit.lower(2_000, false);
         assert!((0..10_000).all(|_| limit.answered(1_999).is_none()));
         assert_eq!(limit.get(), 2_000);
     }

@@ -22,7 +22,7 @@ use metrics::Gauge;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::{config::RpcLimits, fault::Fault, intake::Intake, redact::Redact};
+use crate::{config::RpcLimits, fault::Fault, intake::Intake, logs::Ceiling, redact::Redact};
 use assay_domain::ChainId;
 use exchange::refused;
 use health::Health;
@@ -126,9 +126,9 @@ impl Endpoint {
         self.log_ceiling.get()
     }
 
-    /// Records that it refuses spans wider than `width`, which it named or just answered.
-    pub fn lower_log_ceiling(&self, width: u64) {
-        if self.log_ceiling.lower(width) {
+    /// Records that it refuses wider spans.
+    pub fn lower_log_ceiling(&self, Ceiling { width, is_named }: Ceiling) {
+        if self.log_ceiling.lower(width, is_named) {
             tracing::info!(chain = self.chain, endpoint = self.host, width, "endpoint limits the range of eth_getLogs");
         }
     }
@@ -145,9 +145,9 @@ impl Endpoint {
         usize::try_from(self.batch_ceiling.get()).unwrap_or(MAX_BATCH).min(self.queue.ceiling())
     }
 
-    /// Records that it refuses batches of more than `calls`, a number that it named or just answered.
+    /// Records that it refuses batches of more than `calls`, of which it just answered one.
     pub fn lower_batch_ceiling(&self, calls: usize) {
-        self.batch_ceiling.lower(calls as u64);
+        self.batch_ceiling.lower(calls as u64, false);
     }
 
     /// Records an answer to a batch of `calls`.

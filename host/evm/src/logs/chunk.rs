@@ -12,10 +12,17 @@ pub struct Chunk<T> {
     pub stop: Option<Stop>,
 }
 
+/// The widest span that an endpoint answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ceiling {
+    pub width: u64,
+    /// Whether the endpoint names it. Otherwise it refused a wider span as too wide, and answered this one.
+    pub is_named: bool,
+}
+
 pub enum Stop {
-    /// The endpoint answers no such query over a wider span: it names this width, or refused a wider span as too wide and
-    /// answered this one.
-    Ceiling(u64),
+    /// The endpoint answers no such query over a wider span.
+    Ceiling(Ceiling),
     /// The remaining blocks must be fetched in parts of this width.
     Narrow(u64),
     Gap(Fault),
@@ -37,7 +44,7 @@ where
                 chunk.found.push(found);
                 chunk.through = Some(span.to);
                 if piece.was_wide {
-                    chunk.stop = Some(Stop::Ceiling(span.width()));
+                    chunk.stop = Some(Stop::Ceiling(Ceiling { width: span.width(), is_named: false }));
                     return chunk;
                 }
                 continue;
@@ -46,7 +53,7 @@ where
         };
         match reaction(&fault, span, log_range, piece.failures) {
             Reaction::Ceiling(width) => {
-                chunk.stop = Some(Stop::Ceiling(width));
+                chunk.stop = Some(Stop::Ceiling(Ceiling { width, is_named: true }));
                 return chunk;
             }
             // A long dense span is faster in several concurrent parts.
@@ -95,7 +102,7 @@ where
         at = chunk.through.map_or(at, |through| through.saturating_add(1));
         match chunk.stop {
             None => {}
-            Some(Stop::Ceiling(narrow) | Stop::Narrow(narrow)) => width = narrow,
+            Some(Stop::Ceiling(Ceiling { width: narrow, .. }) | Stop::Narrow(narrow)) => width = narrow,
             Some(Stop::Gap(fault)) => return Err(fault),
         }
     }

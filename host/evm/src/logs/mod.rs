@@ -14,7 +14,7 @@ use alloy::rpc::types::Log;
 use crate::span::Span;
 use assay_domain::B256;
 
-pub use chunk::{Chunk, Stop, chunk, in_parts};
+pub use chunk::{Ceiling, Chunk, Stop, chunk, in_parts};
 pub use differing::differing;
 pub use query::{LogQuery, Received};
 pub use range::{Reaction, is_unclear, reaction};

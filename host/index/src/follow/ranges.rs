@@ -140,9 +140,9 @@ impl<'a> Ranges<'a> {
             match chunk.stop {
                 None => {}
                 Some(Stop::Gap(fault)) => return Err(fault.into()),
-                Some(Stop::Ceiling(width)) => {
-                    by.client.lower_log_ceiling(width);
-                    self.width = width;
+                Some(Stop::Ceiling(ceiling)) => {
+                    by.client.lower_log_ceiling(ceiling);
+                    self.width = ceiling.width;
                     return Ok(());
                 }
                 Some(Stop::Narrow(width)) => {
