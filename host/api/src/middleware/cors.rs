@@ -131,7 +131,7 @@ mod tests {
     async fn check(origins: &[&str]) {
         let sample = Sample::with_origins(origins).await;
         let (table, router) = (routes(sample.app.clone()).list(), routes(sample.app.clone()).finish());
-        assert!(OPEN.iter().all(|open| table.contains(&("GET", open))), "a path is gone");
+        assert!(OPEN.iter().all(|open| table.contains(&("GET", *open))), "a path is gone");
         for (method, pattern) in table {
             let path = pattern.replace("{kind}", "credit").replace("{*file}", "app.js").replace(['{', '}'], "");
             let is_open = method == "GET" && OPEN.contains(&pattern);
