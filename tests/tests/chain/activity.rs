@@ -197,7 +197,7 @@ fn calls_can_be_saved_instead_of_round_trips() {
             let reader = Reader::of(devnet).ethereum().through(&[&tall.proxy]).with(also).started().await;
             reader.read(devnet.wallet("empty").address).await;
             tall.proxy.take();
-            let read = reader.read(WALLET).await;
+            let read = reader.read_for_a_score(WALLET).await;
             assert_eq!(read.coverage(), Coverage::Complete);
             tall.proxy.take().iter().filter(|call| probed(call).is_some()).count()
         };

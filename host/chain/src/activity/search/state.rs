@@ -218,7 +218,7 @@ impl Search {
     pub(super) fn is_contradictory(&self, top: Point, genesis_accounts: bool) -> bool {
         let nonces = || self.nonces.range(..=top.block).map(|(_, nonce)| *nonce).chain([top.nonce]);
         let at_first = self.nonces.get(&0).is_some_and(|nonce| *nonce > 0);
-        let impossible = if genesis_accounts { self.funded == Some(false) } else { true };
+        let impossible = !genesis_accounts || self.funded == Some(false);
         !nonces().is_sorted() || (at_first && impossible)
     }
 
