@@ -6,6 +6,7 @@ use assay_tests::{
     devnet::actors::address as wallet,
     people::{self, Universal, gateway::Gateway},
     proxy::{Proxy, Reply},
+    service::Service,
 };
 use serde_json::{Value, json};
 
@@ -60,13 +61,6 @@ fn edit(answer: &mut Value, change: impl Fn(&mut Value, &str)) {
     change(&mut answer["error"], &data);
 }
 
-/// A proxy that does this to every revert.
-async fn endpoint(url: &str, form: fn(&mut Value)) -> Proxy {
-    let proxy = Proxy::start(url).await;
-    proxy.rule(move |_| Reply::Edit(form));
-    proxy
-}
-
 #[test]
 fn a_name_off_the_chain_is_read_elsewhere_or_not_at_all_and_never_absent() {
     run(async {
@@ -86,28 +80,32 @@ fn a_name_off_the_chain_is_read_elsewhere_or_not_at_all_and_never_absent() {
         let owner = json!(owner.to_checksum(None));
 
         // By the Universal Resolver, and by the registry with its wildcard resolvers.
-        for by in
-            [format!(", universal_resolver = \"{}\"", universal.resolver), ", universal_resolver = \"none\"".into()]
-        {
-            let ask = async |rpc: &str, name: &str| {
-                let service = world.serve_with(rpc, &by, &outbound);
+        for by in [universal.resolver.to_string(), "none".to_owned()] {
+            let keys = format!(", universal_resolver = \"{by}\"");
+            let (one, other) = (Proxy::start(node).await, Proxy::start(node).await);
+            let endpoints =
+                [one.url.clone(), format!("{}\", \"{}", one.url, other.url), format!("{}\", \"{node}", one.url)];
+            let [alone, both, healthy] = endpoints.map(|rpc| world.serve_with(&rpc, &keys, &outbound));
+            // Each has names of its own, since answers are cached.
+            let ask = async |service: &Service, name: String| {
                 service.keyed().get(&format!("/api/v2/report/address/{name}")).await
             };
-            for (form, change) in WITHOUT {
-                let bare = endpoint(node, change).await;
-                let answer = ask(&bare.url, "x.wild.eth").await;
-                assert_eq!(answer.expect(502)["code"], "name_unreadable", "{form} {by}");
-                let two = format!("{}\", \"{node}", bare.url);
-                assert_eq!(ask(&two, "x.wild.eth").await.ok()["address"], owner, "{form} {by}");
-                let other = endpoint(node, change).await;
-                let answer = ask(&format!("{}\", \"{}", bare.url, other.url), "x.wild.eth").await;
-                assert_eq!(answer.expect(502)["code"], "name_unreadable", "{form} {by}");
+            for (index, (form, change)) in WITHOUT.into_iter().enumerate() {
+                one.rule(move |_| Reply::Edit(change));
+                other.rule(move |_| Reply::Edit(change));
+                let name = || format!("{index}.wild.eth");
+                for service in [&alone, &both] {
+                    let answer = ask(service, name()).await;
+                    assert_eq!(answer.expect(502)["code"], "name_unreadable", "{form} {by}");
+                }
+                assert_eq!(ask(&healthy, name()).await.ok()["address"], owner, "{form} {by}");
             }
-            for (form, change) in ELSEWHERE {
-                let odd = endpoint(node, change).await;
-                assert_eq!(ask(&odd.url, "x.wild.eth").await.ok()["address"], owner, "{form} {by}");
+            for (index, (form, change)) in ELSEWHERE.into_iter().enumerate() {
+                one.rule(move |_| Reply::Edit(change));
+                let answer = ask(&alone, format!("e{index}.wild.eth")).await;
+                assert_eq!(answer.ok()["address"], owner, "{form} {by}");
                 // The resolver refuses this name, with data: it has no address.
-                ask(&odd.url, "x.on.eth").await.expect(404);
+                ask(&alone, format!("e{index}.on.eth")).await.expect(404);
             }
         }
     });
@@ -118,15 +116,20 @@ fn a_plain_resolver_that_reverts_has_no_address_for_a_name() {
     run(async {
         let mut world = World::start().await;
         let resolver = people::stub(&mut world.chain, "RefusingStub", Vec::new()).await.expect("a resolver");
-        world.ens.register(&mut world.chain, "refused.eth", resolver);
-        world.chain.mine().await.expect("a name is registered");
+        for index in 0..WITHOUT.len() {
+            world.ens.register(&mut world.chain, &format!("r{index}.eth"), resolver);
+            world.chain.mine().await.expect("a name is registered");
+        }
         let node = world.chain.url();
-        for (form, change) in WITHOUT {
-            let (one, other) = (endpoint(node, change).await, endpoint(node, change).await);
-            for rpc in [one.url.clone(), format!("{}\", \"{}", one.url, other.url), format!("{}\", \"{node}", one.url)]
-            {
-                let service = world.serve_with(&rpc, ", universal_resolver = \"none\"", "");
-                let answer = service.keyed().get("/api/v2/report/address/refused.eth").await.expect(404);
+        let (one, other) = (Proxy::start(node).await, Proxy::start(node).await);
+        let endpoints =
+            [one.url.clone(), format!("{}\", \"{}", one.url, other.url), format!("{}\", \"{node}", one.url)];
+        let services = endpoints.map(|rpc| world.serve_with(&rpc, ", universal_resolver = \"none\"", ""));
+        for (index, (form, change)) in WITHOUT.into_iter().enumerate() {
+            one.rule(move |_| Reply::Edit(change));
+            other.rule(move |_| Reply::Edit(change));
+            for service in &services {
+                let answer = service.keyed().get(&format!("/api/v2/report/address/r{index}.eth")).await.expect(404);
                 assert_eq!(answer, json!({ "detail": NOT_FOUND }), "{form}");
             }
         }
