@@ -93,8 +93,8 @@ impl Fault {
     }
 }
 
-/// Whether the error of a call reports that the call ran and failed. Code 3 and the data of a revert say so whatever the
-/// words are, but some endpoints also use code 3 for a block that they do not have.
+/// Whether the error of a call reports that the call ran and failed. Code 3 and the data of a revert say so whatever
+/// the words are, but some endpoints also use code 3 for a block that they do not have.
 fn is_of_the_contract(error: &ErrorPayload) -> bool {
     let words = error.message.to_lowercase();
     let data = error.data.as_ref().map(|data| data.get().to_lowercase()).unwrap_or_default();

@@ -48,8 +48,8 @@ pub struct ChainStatusBody {
     prices: Option<PricesBody>,
     /// Null while there is no index of its markets.
     index: Option<IndexBody>,
-    /// What resolves names on this chain: `universal_resolver`, or `registry`, which for ENS is the old one and does not
-    /// know names that moved to ENSv2. Null if no name was resolved here.
+    /// What resolves names on this chain: `universal_resolver`, or `registry`, which for ENS is the old one and does
+    /// not know names that moved to ENSv2. Null if no name was resolved here.
     #[schema(value_type = Option<String>)]
     names: Option<&'static str>,
 }

@@ -151,8 +151,8 @@ fn silent(tokens: &[Address], balances: &[Option<Bytes>]) -> Vec<Address> {
 }
 
 impl Found {
-    /// The contracts that failed to answer for a balance although they have a price. Without a price, a balance is in no
-    /// figure: anybody can send such a token to any wallet.
+    /// The contracts that failed to answer for a balance although they have a price. Without a price, a balance is in
+    /// no figure: anybody can send such a token to any wallet.
     pub(crate) fn unread(&self, prices: &Prices) -> impl Iterator<Item = Address> {
         self.silent.iter().copied().filter(|token| prices.contains_key(&Some(*token)))
     }

@@ -70,8 +70,8 @@ impl Universal {
             tracing::warn!(
                 chain = self.client.chain(),
                 contract = %self.address,
-                "no Universal Resolver at names.registries.universal_resolver; the old registry resolves names, and does \
-                 not know those that moved to ENSv2"
+                "no Universal Resolver at names.registries.universal_resolver; the old registry resolves names, and \
+                 does not know those that moved to ENSv2"
             );
         }
         *self.present.lock().unwrap_or_else(PoisonError::into_inner) = Some((present, Instant::now()));

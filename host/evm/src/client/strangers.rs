@@ -1,7 +1,7 @@
 //! Calls of contracts that strangers chose: tokens that somebody sent to a wallet, pools, oracles of markets that
 //! anybody can create, resolvers of names, accounts that sign. Each call has a limit of gas and of answer size. Their
-//! cost and their failures change nothing for others: not the pace, the health or a learned limit of an endpoint, and no
-//! request that readers share.
+//! cost and their failures change nothing for others: not the pace, the health or a learned limit of an endpoint, and
+//! no request that readers share.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

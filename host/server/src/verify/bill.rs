@@ -30,8 +30,8 @@ struct Prices {
     other: u64,
 }
 
-/// Alchemy: "Compute Unit Costs", Infura: "Credit costs" of Ethereum, Moralis: "RPC Node Compute Units" with the weights
-/// of archive requests for nonces and blocks.
+/// Alchemy: "Compute Unit Costs", Infura: "Credit costs" of Ethereum, Moralis: "RPC Node Compute Units" with the
+/// weights of archive requests for nonces and blocks.
 const PROVIDERS: [Prices; 3] = [
     Prices { provider: "Alchemy", unit: "compute units", nonce: 20, block: 20, logs: 60, call: 26, other: 20 },
     Prices { provider: "Infura", unit: "credits", nonce: 80, block: 80, logs: 255, call: 80, other: 80 },

@@ -53,8 +53,8 @@ pub(super) fn markdown(outcomes: &[Outcome]) -> String {
 }
 
 /// The columns of [`tsv`].
-pub(super) const COLUMNS: &str = "line\tprovider\treaction\tmethod\tsetting\tpasses\tfinal\twrong finals\treads\tcalls\t\
-                                  log queries\trecovered after\tseconds\tfault\tproblems";
+pub(super) const COLUMNS: &str = "line\tprovider\treaction\tmethod\tsetting\tpasses\tfinal\twrong finals\treads\t\
+                                  calls\tlog queries\trecovered after\tseconds\tfault\tproblems";
 
 /// One line for a row in a setting.
 pub(super) fn tsv(outcome: &Outcome) -> String {

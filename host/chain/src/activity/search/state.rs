@@ -45,8 +45,8 @@ pub(crate) struct Search {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dated {
     In(Block),
-    /// Not later than in this block, on the UTC day that begins at its time. Of a transaction less than 90 minutes before
-    /// midnight, or before the chain stood still, it can be the next day.
+    /// Not later than in this block, on the UTC day that begins at its time. Of a transaction less than 90 minutes
+    /// before midnight, or before the chain stood still, it can be the next day.
     On(Block),
     /// After the first block and not later than in the second, if such blocks are known.
     Between(Option<Block>, Option<Block>),
@@ -115,8 +115,8 @@ impl Search {
         (equal, if dated { bracket.ends().into() } else { none() })
     }
 
-    /// The questions by which the day of a bracket is found: `equal` parts until it is as long as some hours usually are,
-    /// then the midnight in it.
+    /// The questions by which the day of a bracket is found: `equal` parts until it is as long as some hours usually
+    /// are, then the midnight in it.
     fn towards_a_day(&self, bracket: Bracket, equal: BTreeSet<u64>, width: Width) -> (BTreeSet<u64>, BTreeSet<u64>) {
         let Some(usual) = self.usual_seconds(bracket) else {
             // The time of a second block tells how fast the chain is.

@@ -257,7 +257,9 @@ proptest! {
     }
 
     #[test]
-    fn a_low_chain_is_searched_to_the_block((head, sent) in (1u64..1_000).prop_flat_map(|head| (Just(head), sent(head)))) {
+    fn a_low_chain_is_searched_to_the_block(
+        (head, sent) in (1u64..1_000).prop_flat_map(|head| (Just(head), sent(head)))
+    ) {
         let node = Node::new(head, sent);
         let mut search = Search::default();
         let spent = node.search_by(BALANCED, &mut search);
@@ -268,7 +270,8 @@ proptest! {
     #[test]
     fn answers_for_another_block_are_contradictory(sent in sent(HEIGHT), balanced in any::<bool>()) {
         let plan = if balanced { BALANCED } else { WIDE };
-        let (honest, ignoring) = (Node::new(HEIGHT, sent.clone()), Node { ignores_blocks: true, ..Node::new(HEIGHT, sent) });
+        let honest = Node::new(HEIGHT, sent.clone());
+        let ignoring = Node { ignores_blocks: true, ..Node::new(HEIGHT, sent) };
         for (node, is_contradictory) in [(honest, false), (ignoring, true)] {
             let mut search = Search::default();
             node.search_by(plan, &mut search);
