@@ -13,7 +13,8 @@ pub fn display_text(text: &str, most: usize) -> String {
             space = length > 0;
             continue;
         }
-        if is_hidden(c) || (is_joining(c) && !(joins(last, c) && !space)) {
+        let is_stray = is_joining(c) && (space || !joins(last, c));
+        if is_hidden(c) || is_stray {
             continue;
         }
         if length + usize::from(space) >= most {

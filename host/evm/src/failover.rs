@@ -29,6 +29,7 @@ use crate::{
     endpoint::{Answer, Endpoint, EndpointStatus, Failed, Http, Rank, method_of},
     fault::Fault,
     single_flight::SingleFlight,
+    span::Span,
 };
 use assay_trace::TRACE;
 use endpoint_order::{Attempt, attempts};
@@ -39,8 +40,8 @@ const BACKOFF: Duration = Duration::from_millis(100);
 const MAX_BACKOFF: Duration = Duration::from_secs(3);
 /// Behind a load balancer, a node that does not know a block yet learns it within a moment, or never.
 const UNKNOWN_BLOCK_RETRIES: u32 = 2;
-/// The same for log queries to the last endpoint: one of several nodes behind it may be some blocks behind the others.
-const LOGS_RETRIES: u32 = 5;
+/// The same for the last endpoint, whose nodes may be some blocks behind each other.
+const LAST_RETRIES: u32 = 4;
 /// The code of a method that the endpoint does not have.
 const METHOD_NOT_FOUND: i64 = -32601;
 
@@ -141,16 +142,12 @@ impl Failover {
         Ok(self.send_after(packet, None).await?.1)
     }
 
-    /// Like [`send`](Self::send), to endpoints that have block `through`; also returns the index of the one that
-    /// answered. For blocks that it does not have yet, an endpoint answers with no logs.
-    pub async fn send_after<A: Answer>(
-        &self,
-        packet: RequestPacket,
-        through: Option<u64>,
-    ) -> Result<(usize, A), Fault> {
+    /// Like [`send`](Self::send), for logs of `span` from endpoints that have its blocks: for blocks that it does not
+    /// have yet, an endpoint answers with no logs. Also returns the index of the one that answered.
+    pub async fn send_after<A: Answer>(&self, packet: RequestPacket, span: Option<Span>) -> Result<(usize, A), Fault> {
         let started = Instant::now();
         let method = method_of(&packet).to_owned();
-        let span = tracing::info_span!(
+        let trace = tracing::info_span!(
             target: TRACE,
             "rpc",
             otel.name = method,
@@ -162,7 +159,7 @@ impl Failover {
             assay.outcome = Empty,
             server.address = Empty,
         );
-        let answer = self.ask_in_turn::<A>(&packet, through).instrument(span.clone()).await;
+        let answer = self.ask_in_turn::<A>(&packet, span).instrument(trace.clone()).await;
         let outcome = match &answer {
             Ok((_, answer)) => answer.faults(&packet).first().map_or("ok", |(_, fault)| fault.outcome()),
             Err(fault) => fault.outcome(),
@@ -175,10 +172,10 @@ impl Failover {
             ];
             metrics::counter!("assay_rpc_requests_total", &labels).increment(1);
         }
-        span.record("assay.outcome", outcome);
-        span.record("server.address", self.current().map(Endpoint::host));
+        trace.record("assay.outcome", outcome);
+        trace.record("server.address", self.current().map(Endpoint::host));
         if answer.is_err() {
-            span.record("otel.status_code", "ERROR");
+            trace.record("otel.status_code", "ERROR");
         }
         let labels = [("chain", self.inner.chain.clone()), ("method", method)];
         metrics::histogram!("assay_rpc_request_duration_seconds", &labels).record(started.elapsed());
@@ -187,7 +184,7 @@ impl Failover {
 
     /// Sends `packet` to the endpoints in order until one gives a final answer. An error that is not known is repeated
     /// once if no endpoint answers better.
-    async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, through: Option<u64>) -> Result<(usize, A), Fault> {
+    async fn ask_in_turn<A: Answer>(&self, packet: &RequestPacket, span: Option<Span>) -> Result<(usize, A), Fault> {
         let (attempts, mut last) = self.attempts();
         // The answer that another endpoint might improve on, used if none does.
         let mut lesser: Option<Lesser<'_, A>> = None;
@@ -196,8 +193,8 @@ impl Failover {
             if attempt.rests && lesser.as_ref().is_some_and(|lesser| !lesser.is_refused()) {
                 break;
             }
-            if let Some(block) = through
-                && let Err(fault) = self.check_reach(attempt, block).await
+            if let Some(Span { to, .. }) = span
+                && let Err(fault) = self.check_reach(attempt, to).await
             {
                 last = fault;
                 continue;
@@ -210,7 +207,7 @@ impl Failover {
                 }
                 answer => answer.inspect_err(|_| self.set_current(attempt.index))?,
             };
-            let found = Lesser::of(attempt, answer, packet);
+            let found = Lesser::of(attempt, answer, packet, span);
             if found.faults.is_empty() {
                 refusals.iter().for_each(|refusal: &Refusal<'_>| refusal.record());
                 self.set_current(attempt.index);
@@ -225,7 +222,7 @@ impl Failover {
         if lesser.is_worth_repeating() && !self.without_current {
             tokio::time::sleep(wait(0)).await;
             if let Ok(again) = self.ask_recorded::<A>(lesser.attempt, packet).await {
-                lesser = Lesser::of(lesser.attempt, again, packet);
+                lesser = Lesser::of(lesser.attempt, again, packet, span);
             }
         }
         self.set_current(lesser.attempt.index);
@@ -268,12 +265,12 @@ impl Failover {
 
     async fn ask<A: Answer>(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
         let Attempt { endpoint, patience, .. } = *attempt;
-        let (retries, unknown_block_retries) = if attempt.is_last && is_of_logs(packet) {
-            (attempt.retries.max(LOGS_RETRIES), LOGS_RETRIES)
-        } else {
-            (attempt.retries, UNKNOWN_BLOCK_RETRIES)
+        let most = |fault: &Fault| match fault {
+            Fault::UnknownBlock if attempt.is_last && attempt.retries > 0 => LAST_RETRIES,
+            Fault::UnknownBlock => attempt.retries.min(UNKNOWN_BLOCK_RETRIES),
+            _ => attempt.retries,
         };
-        let mut attempt = 0;
+        let mut tries = 0;
         loop {
             let answer = match endpoint.check_chain().await {
                 Ok(()) => endpoint.post::<A>(packet, self.rank, patience).await,
@@ -284,12 +281,11 @@ impl Failover {
                 Err(fault) => Some(fault.clone()),
             };
             let Some(fault) = fault else { return answer };
-            let unknown = fault == Fault::UnknownBlock;
-            if attempt >= retries || !fault.is_worth_a_retry() || (unknown && attempt >= unknown_block_retries) {
-                return if unknown { answer } else { Err(fault) };
+            if tries >= most(&fault) || !fault.is_worth_a_retry() {
+                return if fault == Fault::UnknownBlock { answer } else { Err(fault) };
             }
-            tokio::time::sleep(wait(attempt)).await;
-            attempt += 1;
+            tokio::time::sleep(wait(tries)).await;
+            tries += 1;
         }
     }
 }
@@ -302,9 +298,9 @@ struct Lesser<'a, A> {
 }
 
 impl<'a, A: Answer> Lesser<'a, A> {
-    fn of(attempt: &'a Attempt<'a>, answer: A, packet: &RequestPacket) -> Self {
+    fn of(attempt: &'a Attempt<'a>, answer: A, packet: &RequestPacket, span: Option<Span>) -> Self {
         let mut faults = answer.faults(packet);
-        faults.retain(|(_, fault)| fault.is_lesser());
+        faults.retain(|(_, fault)| fault.is_lesser() || is_of_no_use(fault, span));
         Self { attempt, answer, faults }
     }
 
@@ -328,11 +324,22 @@ impl<'a, A: Answer> Lesser<'a, A> {
                 && method != "eth_estimateGas"
                 && match fault {
                     Fault::Refused { code, .. } => *code != METHOD_NOT_FOUND,
+                    Fault::TooDense { .. } => method != "eth_getLogs",
                     fault => matches!(fault, Fault::Denied(_)),
                 }
         };
         let (_, fault) = self.faults.iter().find(is_of_the_endpoint)?;
         Some(Refusal { endpoint: self.attempt.endpoint, fault: fault.clone(), began })
+    }
+}
+
+/// Whether a limit does not say which smaller request is answered. An endpoint may answer so whatever it is asked.
+fn is_of_no_use(fault: &Fault, span: Option<Span>) -> bool {
+    match (fault, span) {
+        (Fault::TooWide { limit }, Some(span)) => limit.is_none_or(|limit| limit >= span.width()),
+        (Fault::TooDense { suggested }, Some(span)) => suggested.is_none_or(|part| !part.begins(span)),
+        (Fault::TooDense { .. }, None) => true,
+        _ => false,
     }
 }
 
@@ -351,7 +358,7 @@ impl Refusal<'_> {
 }
 
 fn is_for_next_endpoint(packet: &RequestPacket, fault: &Fault) -> bool {
-    (fault.is_no_answer() || matches!(fault, Fault::Refused { .. })) && !is_heavy(packet, fault)
+    (fault.is_no_answer() || fault.is_lesser()) && !is_heavy(packet, fault)
 }
 
 /// Whether a lighter query might not time out; the reader then asks the same endpoint for less.

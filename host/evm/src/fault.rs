@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use crate::span::Span;
 
-pub use crate::wording::Rejection;
-
 /// Why a read failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -63,6 +61,20 @@ pub enum Fault {
     /// The answer does not have the form that the request requires.
     #[error("endpoint answered wrongly: {0}")]
     Malformed(String),
+}
+
+/// What a node says about a transaction that it did not add to its pool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rejection {
+    /// The node already has it.
+    Known,
+    /// A transaction with this nonce is on chain.
+    NonceUsed,
+    /// It pays too little to replace the one with the same nonce.
+    ReplacementUnderpriced,
+    /// It pays less than the node or the next block requires.
+    Underpriced,
+    InsufficientFunds,
 }
 
 impl Fault {

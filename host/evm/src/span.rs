@@ -17,6 +17,11 @@ impl Span {
         (self.from..=self.to).contains(&block)
     }
 
+    /// Whether it is the beginning of `whole`, and not all of it.
+    pub fn begins(self, whole: Self) -> bool {
+        self.from == whole.from && self.to < whole.to
+    }
+
     /// The first `width` blocks, and the rest, if any.
     pub fn cut(self, width: u64) -> (Self, Option<Self>) {
         let width = width.max(1);

@@ -15,9 +15,8 @@ use alloy::{
 
 use crate::{call::revert_data, fault::Fault};
 use assay_domain::display_text;
+use sending::rejection;
 use words::Sign;
-
-pub use sending::Rejection;
 
 /// The method of a request that has several calls.
 pub(crate) const BATCH: &str = "batch";
@@ -62,7 +61,7 @@ impl Fault {
         let data = error.data.as_ref().filter(|_| asked != Asked::Call);
         let data = data.map(|data| data.get()).filter(|data| data.len() <= MAX_DATA).unwrap_or_default();
         let text = format!("{} {data}", error.message).to_lowercase();
-        if let Some(why) = Rejection::of(&text).filter(|_| asked == Asked::Send) {
+        if let Some(why) = rejection(&text).filter(|_| asked == Asked::Send) {
             return Self::Rejected { why, message: short(&error.message) };
         }
         meaning(asked, Sign::of(error.code, &text), error.code, &error.message)
@@ -168,7 +167,5 @@ fn short(message: &str) -> String {
 
 #[cfg(test)]
 mod providers;
-#[cfg(test)]
-mod table;
 #[cfg(test)]
 mod tests;

@@ -15,16 +15,12 @@ use alloy::primitives::I256;
 use crate::{
     asset::Asset,
     progress::Side,
-    sums::{Flow, signed},
+    sums::{Flow, rounding, signed},
 };
 use assay_domain::U256;
 
 /// One, in the unit of Aave's indexes.
 pub(super) const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0, 0]);
-/// Each move is rounded to a scaled balance and back, an error of less than this many of the smallest units.
-const ROUNDING: u64 = 2;
-/// Allows for rounding of the position itself, and for dust of the same size from gateways and vaults.
-const SLACK: u64 = 10;
 const YEAR: f64 = 365.25 * 86_400.0;
 /// The year to which the markets' rates refer.
 const YEAR_OF_RATES: f64 = 365.0 * 86_400.0;
@@ -149,11 +145,6 @@ impl Balance {
             (self.amount < least).then_some(Difference::Missing)
         }
     }
-}
-
-/// How far rounding takes a sum of so many moves from the balance.
-pub(super) fn rounding(moves: u64) -> u64 {
-    moves.saturating_mul(ROUNDING).saturating_add(SLACK)
 }
 
 /// `growth` times `amount`, rounded away from zero to a billionth.

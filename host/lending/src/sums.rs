@@ -10,10 +10,14 @@ use alloy::{
 
 use crate::{
     asset::Asset,
-    balance::rounding,
     progress::{FlowRecord, Side},
 };
 use assay_domain::{Address, B256};
+
+/// Each move is rounded to a scaled balance and back, an error of less than this many of the smallest units.
+const ROUNDING: u64 = 2;
+/// Allows for rounding of the position itself, and for dust of the same size from gateways and vaults.
+const SLACK: u64 = 10;
 
 /// An amount that moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -155,6 +159,11 @@ pub(super) fn address_at(log: &Log, topic: usize) -> Option<Address> {
 /// Converts to a signed number. No token has an amount too large for it.
 pub(super) fn signed(amount: U256) -> I256 {
     I256::try_from(amount).unwrap_or(I256::MAX)
+}
+
+/// How far rounding takes a sum of so many moves from the balance.
+pub(super) fn rounding(moves: u64) -> u64 {
+    moves.saturating_mul(ROUNDING).saturating_add(SLACK)
 }
 
 #[cfg(test)]

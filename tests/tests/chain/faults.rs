@@ -55,7 +55,9 @@ fn limits_in_any_wording_are_learned_once() {
             let first = refused.load(Ordering::Relaxed);
             assert!(first <= 3 + 4 * 8, "{first} refusals: {wording}");
             reader.read(devnet.wallet("whale").address).await;
-            assert_eq!(refused.load(Ordering::Relaxed), first, "{wording}");
+            // A limit that the words do not name is tried again after some answers: at most four ranges at once.
+            let more = refused.load(Ordering::Relaxed) - first;
+            assert!(more <= if wording.chars().any(|c| c.is_ascii_digit()) { 0 } else { 4 * 3 }, "{more}: {wording}");
         }
     });
 }

@@ -12,8 +12,12 @@ use super::{
     facts::Facts,
     search::{Dated, End, Goal, Hopeless, Job, Known, Method, Point, Scout, Search, Searches, Start},
 };
+use crate::reason;
 use assay_domain::{Activity, Address, ChainId, Part, Seen, Unread};
-use assay_evm::client::{Answers, Block, Client};
+use assay_evm::{
+    client::{Answers, Block, Client},
+    fault::Fault,
+};
 use assay_lending::Rest;
 use assay_store::Store;
 
@@ -72,8 +76,8 @@ impl Sent {
 
 impl NodeActivity {
     /// Of an endpoint that failed.
-    pub(crate) fn failed() -> Self {
-        unread("the endpoint failed; ask again shortly")
+    pub(crate) fn failed(fault: &Fault) -> Self {
+        unread(&reason::of(fault))
     }
 
     /// Of an endpoint that takes too long.
@@ -115,7 +119,7 @@ impl ActivityReader {
             Ok(Ok(facts)) => facts,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.searches.chain(), %fault, "activity cannot be read");
-                return (NodeActivity::failed(), None);
+                return (NodeActivity::failed(&fault), None);
             }
             Err(_) => {
                 let rest = job.map(|job| job.outcome.map(drop).boxed());

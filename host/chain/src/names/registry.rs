@@ -14,7 +14,7 @@ use moka::future::Cache;
 use super::{
     NameSource, Unanswered,
     offchain::{self, Outcome},
-    universal::Universal,
+    universal::{Universal, addrCall},
 };
 use crate::config::RegistryConfig;
 use assay_domain::{Address, Name};
@@ -27,7 +27,6 @@ use assay_evm::{
 sol! {
     function resolver(bytes32 node) external view returns (address resolver);
     function supportsInterface(bytes4 id) external view returns (bool supported);
-    function addr(bytes32 node) external view returns (address owner);
     function name(bytes32 node) external view returns (string name);
     function resolve(bytes name, bytes data) external view returns (bytes answer);
 }
@@ -170,7 +169,8 @@ impl Registry {
         }
         let call = supportsInterfaceCall { id: FixedBytes(resolveCall::SELECTOR) };
         let answer = self.client.stranger_attempt(resolver, &call.abi_encode().into(), head.hash).await?;
-        let wildcard = answer.is_ok_and(|answer| supportsInterfaceCall::abi_decode_returns(&answer).unwrap_or(false));
+        let wildcard =
+            answer.is_ok_and(|answer| supportsInterfaceCall::abi_decode_returns_validate(&answer).unwrap_or(false));
         self.wildcards.insert(resolver, wildcard).await;
         Ok(wildcard)
     }

@@ -17,7 +17,6 @@ use serde_json::{Value, json};
 use super::{
     Unanswered,
     offchain::{self, Outcome, is_final},
-    registry::addrCall,
 };
 use assay_domain::{Address, Name};
 use assay_evm::{client::Client, fault::Fault, guarded::Guarded};
@@ -26,6 +25,9 @@ use assay_evm::{client::Client, fault::Fault, guarded::Guarded};
 const LOOK_AGAIN: Duration = Duration::from_secs(600);
 
 sol! {
+    /// Of a resolver.
+    function addr(bytes32 node) external view returns (address owner);
+
     /// The errors of the Universal Resolver and of the batch gateways that it uses (ENSIP-21).
     #[derive(Debug)]
     interface Errors {

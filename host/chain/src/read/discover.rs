@@ -5,7 +5,10 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Chain, plan::Plan, rounds::Terms};
+use super::{
+    Chain,
+    plan::{Plan, Terms},
+};
 use crate::{
     activity::{Histories, Listed, records::ActivityProgress},
     holdings::{Finder, Found},

@@ -21,7 +21,7 @@ impl Chain {
             Ok(Ok(head)) => self.dates(wallet, head, deadline).await,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.config.id, %fault, "the block of a snapshot cannot be read");
-                NodeActivity::failed()
+                NodeActivity::failed(&fault)
             }
             Err(_) => NodeActivity::late(),
         };

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use futures::{FutureExt, future::BoxFuture};
+use futures::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
 
 use super::Stored;
 use crate::activity::{self, AnchorCheck};
@@ -12,7 +15,10 @@ use assay_evm::{
     client::{Answers, Block, Client, ask_block, block_from},
     fault::Fault,
 };
-use assay_lending::Jobs;
+use assay_lending::{AllTerms, Jobs};
+
+/// The terms of all markets, read once for those that need them.
+pub(super) type Terms = Shared<BoxFuture<'static, Result<AllTerms, Fault>>>;
 
 /// The shared batch. The first reader that needs an answer sends it.
 pub(super) struct Plan {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use futures::{
     FutureExt,
-    future::{BoxFuture, Shared, join_all},
+    future::{Shared, join_all},
 };
 use tokio::{
     sync::oneshot,
@@ -16,7 +16,7 @@ use super::{
     Chain, Stored,
     discover::{self, Discovered},
     parts,
-    plan::Plan,
+    plan::{Plan, Terms},
 };
 use crate::{
     activity::{NodeActivity, Question},
@@ -29,8 +29,6 @@ use assay_lending::{AllPasts, AllSums, AllTerms, Hinted, History, Rest, wallet_h
 
 /// An answer, unless the time was up first.
 type Timed<T> = Result<Result<T, Fault>, Elapsed>;
-/// The terms of all markets, read once for those that need them.
-pub(super) type Terms = Shared<BoxFuture<'static, Result<AllTerms, Fault>>>;
 
 /// The answers that come side by side.
 pub(super) struct Answered {

@@ -1,7 +1,7 @@
 //! What a snapshot of one chain lacks, in words. Asks nothing.
 
 use super::discover::Discovered;
-use crate::{activity::Scope, prices::Quotes};
+use crate::{activity::Scope, prices::Quotes, reason};
 use assay_domain::{Address, Coverage, Part, PoolHistory, Position, TokenBalance, Unread};
 use assay_evm::fault::Fault;
 use assay_lending::Market;
@@ -11,32 +11,12 @@ pub(super) fn coverage(unread: &[Unread]) -> Coverage {
     if unread.iter().any(|unread| unread.part.is_scored()) { Coverage::Partial } else { Coverage::Complete }
 }
 
-/// Everything, because of `fault`, the answer of the endpoint that was asked last. The others failed too, perhaps for
-/// other reasons. The reason names no endpoint.
+/// Everything, because of `fault`, the answer of the endpoint that was asked last.
 pub(super) fn failed(fault: &Fault) -> Unread {
-    let reason: &str = match fault {
-        Fault::Unreachable(_) | Fault::TimedOut(_) => return Unread::chain(),
-        Fault::Denied(_) => "the last endpoint asked denies access; correct its URL or credential in chains.rpc",
-        Fault::WrongChain { .. } => "the last endpoint asked serves another chain; correct chains.rpc",
-        Fault::RateLimited { .. } | Fault::TooManyCalls { .. } => {
-            "the last endpoint asked limits the rate of requests; try again later"
-        }
-        Fault::NoReceipt => "the last endpoint asked does not keep the receipts of old blocks",
-        Fault::NoState => "the last endpoint asked does not keep the state of that block; an archive node does",
-        Fault::UnknownBlock => "the last endpoint asked does not know the block; try again later",
-        Fault::NoHistory => {
-            "the last endpoint asked has pruned its old history; add one with full history to chains.rpc"
-        }
-        Fault::TooWide { .. } | Fault::TooDense { .. } | Fault::Unscoped => {
-            "the last endpoint asked refused the request; the log says why"
-        }
-        Fault::Slow { message } => &format!("the last endpoint asked gave up: {message}"),
-        Fault::Refused { message, .. } | Fault::Reverted { message } | Fault::Rejected { message, .. } => {
-            &format!("the last endpoint asked refused the request: {message}")
-        }
-        Fault::Malformed(_) => "the answer of the last endpoint asked cannot be read; try again later",
-    };
-    Unread::new(Part::Chain, reason)
+    match fault {
+        Fault::Unreachable(_) | Fault::TimedOut(_) => Unread::chain(),
+        fault => Unread::new(Part::Chain, reason::of(fault)),
+    }
 }
 
 /// Everything, if the deadline passed first.

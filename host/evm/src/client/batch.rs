@@ -19,21 +19,20 @@ impl Client {
     pub async fn batch(&self, asks: Vec<Ask>) -> Result<Vec<Result<Value, Fault>>, Fault> {
         let mut answers = Vec::with_capacity(asks.len());
         let mut rest = asks.as_slice();
-        // The size of the next batch, and whether a larger one was just refused for its size.
-        let (mut most, mut is_smaller) = (usize::MAX, false);
+        // The size of the next batch, and the endpoint that just refused a larger one for its size.
+        let (mut most, mut refused_by) = (usize::MAX, None);
         while !rest.is_empty() {
             let ceiling = self.transport.current().map_or(1, Endpoint::batch_ceiling).min(most);
             let (part, after) = rest.split_at(ceiling.min(rest.len()));
             match self.batch_once(part).await {
                 Ok(found) => {
-                    self.learn(part.len(), is_smaller);
+                    self.learn(part.len(), refused_by.take());
                     answers.extend(found);
-                    is_smaller = false;
                 }
                 // Some endpoints accept fewer calls per batch, some only one, and not every refusal names the reason.
                 Err(Fault::TooManyCalls { most: fewer }) if part.len() > 1 => {
                     most = fewer.filter(|fewer| *fewer < part.len()).unwrap_or(part.len() / 2).max(1);
-                    is_smaller = true;
+                    refused_by = self.endpoint();
                     continue;
                 }
                 Err(Fault::Refused { .. } | Fault::TooDense { .. }) if part.len() > 1 => {
@@ -47,14 +46,14 @@ impl Client {
         Ok(answers)
     }
 
-    /// Records that the endpoint answered a batch of `calls`; `is_smaller` if it just refused a larger one. Endpoints
-    /// that give a second opinion have limits of their own.
-    fn learn(&self, calls: usize, is_smaller: bool) {
+    /// Records that the current endpoint answered a batch of `calls`, after `refused_by` refused a larger one. Endpoints
+    /// that give a second opinion have their own limits.
+    fn learn(&self, calls: usize, refused_by: Option<String>) {
         let Some(endpoint) = self.transport.current().filter(|_| !self.transport.is_of_others()) else { return };
-        if is_smaller {
-            endpoint.lower_batch_ceiling(calls);
-        } else {
-            endpoint.answered_batch(calls);
+        match refused_by {
+            None => endpoint.answered_batch(calls),
+            Some(host) if host == endpoint.host() => endpoint.lower_batch_ceiling(calls),
+            Some(_) => {}
         }
     }
 

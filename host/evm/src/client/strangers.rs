@@ -254,7 +254,8 @@ fn outcome(call: &Bounded, answer: Result<Value, Fault>) -> Result<Outcome, Faul
             Ok(if data.len() > call.most.into() { Outcome::TooLong } else { Outcome::Returned(data) })
         }
         Err(Fault::Reverted { .. }) => Ok(Outcome::Reverted(Bytes::new())),
-        Err(Fault::TooDense { .. }) => Ok(Outcome::TooLong),
+        // In words that are not known, at each endpoint: of this contract, as others are answered.
+        Err(Fault::TooDense { .. } | Fault::Refused { .. }) => Ok(Outcome::TooLong),
         Err(fault) => Err(fault),
     }
 }

@@ -31,8 +31,7 @@ pub fn reaction(fault: &Fault, span: Span, fallback: u64, failures: u32) -> Reac
             None => Reaction::Split(half.min(fallback).max(1)),
         },
         Fault::TooDense { suggested } => {
-            let fits = |s: &Span| s.from == span.from && s.to < span.to;
-            Reaction::Split(suggested.filter(fits).map_or(half, Span::width))
+            Reaction::Split(suggested.filter(|part| part.begins(span)).map_or(half, Span::width))
         }
         Fault::Slow { .. } => Reaction::Split(half),
         fault if is_unclear(fault) && failures < FAILURES => Reaction::Split((span.width() / 8).max(1)),

@@ -1,18 +1,6 @@
 //! Why a node rejects a transaction. Each node software has its own words; unknown ones leave the outcome unknown.
 
-/// What a node says about a transaction that it did not add to its pool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rejection {
-    /// The node already has it.
-    Known,
-    /// A transaction with this nonce is on chain.
-    NonceUsed,
-    /// It pays too little to replace the one with the same nonce.
-    ReplacementUnderpriced,
-    /// It pays less than the node or the next block requires.
-    Underpriced,
-    InsufficientFunds,
-}
+use crate::fault::Rejection;
 
 /// In this order: the words of a replacement contain those of a low price.
 const TABLE: [(Rejection, &[&str]); 5] = [
@@ -100,11 +88,9 @@ const TABLE: [(Rejection, &[&str]); 5] = [
     ),
 ];
 
-impl Rejection {
-    /// The rejection in `text`, in lower case; `None` for unknown words. "nonce too high" is none of these: the
-    /// transaction may become valid.
-    pub(super) fn of(text: &str) -> Option<Self> {
-        let says = |(_, phrases): &&(Self, &[&str])| phrases.iter().any(|phrase| text.contains(phrase));
-        TABLE.iter().find(says).map(|(why, _)| *why)
-    }
+/// The rejection in `text`, in lower case; `None` for unknown words. "nonce too high" is none of these: the transaction
+/// may become valid.
+pub(super) fn rejection(text: &str) -> Option<Rejection> {
+    let says = |(_, phrases): &&(Rejection, &[&str])| phrases.iter().any(|phrase| text.contains(phrase));
+    TABLE.iter().find(says).map(|(why, _)| *why)
 }

@@ -1,9 +1,11 @@
 //! Messages that nodes and providers send, and the faults that they mean.
 
+mod table;
+
 use std::time::Duration;
 
 use super::*;
-use crate::span::Span;
+use crate::{fault::Rejection, span::Span};
 
 /// The fault of an error in an answer to a log query.
 fn of_logs(code: i64, message: &str) -> Fault {

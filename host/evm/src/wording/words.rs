@@ -249,6 +249,7 @@ const FAILED: &[&str] = &[
     "vm exception",
     "out of gas",
     "outofgas",
+    "oog",
     "gas required exceeds",
     "invalid opcode",
     "opcodenotfound",
@@ -281,7 +282,8 @@ const FAILED: &[&str] = &[
 
 /// Whether the words report a call that ran and failed.
 pub(super) fn has_failed(text: &str) -> bool {
-    says(text, FAILED)
+    // The other errors of this name are of the node's database.
+    says(text, FAILED) || (text.contains("evm error") && !text.contains("database"))
 }
 
 fn says(text: &str, phrases: &[&str]) -> bool {

@@ -149,7 +149,8 @@ fn only_the_tokens_of_a_market_are_the_position_in_it() {
             // The aToken and both debt tokens are the position; the borrowed dollars are a token.
             let mut found: Vec<_> = read.tokens.iter().filter_map(|held| held.contract).collect();
             let mut expected = vec![wrapped, lying, market.usdc.asset];
-            (found.sort(), expected.sort());
+            found.sort();
+            expected.sort();
             assert_eq!(found, expected, "{lists:?}");
         }
 
@@ -247,7 +248,7 @@ fn a_contract_that_answers_nothing_is_asked_three_times() {
         let reader = scene.reader().through(&[&proxy]).with(by_logs).started().await;
         for _ in 0..6 {
             let read = reader.read(WALLET).await;
-            assert_eq!(of(chain(&*read, CHAIN), coin).unwrap().balance_text(), "5000000000000000000");
+            assert_eq!(of(chain(&read, CHAIN), coin).unwrap().balance_text(), "5000000000000000000");
         }
         assert_eq!(ASKED.load(Ordering::Relaxed), 3);
     });

@@ -36,6 +36,9 @@ const BUDGET: Duration = Duration::from_secs(20);
 /// Wallets in one batch.
 const TOGETHER: usize = 3;
 
+/// The snapshots of several wallets, and what each cost.
+type Reads = Vec<(Arc<Snapshot>, Cost)>;
+
 pub(super) struct Bench<'a> {
     devnet: &'a Devnet,
     scene: Scene,
@@ -43,7 +46,7 @@ pub(super) struct Bench<'a> {
     /// The first is read through the disturbance, the others after it.
     wallets: Vec<Address>,
     /// Undisturbed snapshots and costs, by setting and by whether a contract fails.
-    undisturbed: BTreeMap<(Setting, bool), Vec<(Arc<Snapshot>, Cost)>>,
+    undisturbed: BTreeMap<(Setting, bool), Reads>,
 }
 
 /// A reader, and the proxies before its endpoints.

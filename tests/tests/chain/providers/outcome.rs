@@ -97,6 +97,11 @@ impl Outcome {
         self.wrong_finals.is_empty() && self.problems.is_empty()
     }
 
+    /// Whether only the provider's words say why. The history of a market does not have them.
+    fn is_unknown(&self) -> bool {
+        self.fault.starts_with("Refused") && self.row.method != "eth_getLogs"
+    }
+
     /// Whether something is wrong in this way.
     pub(super) fn is(&self, wrong: Wrong) -> bool {
         self.problems.iter().any(|(kind, _)| *kind == wrong)
@@ -123,14 +128,19 @@ impl Outcome {
         match (unread, is_true) {
             (false, false) => self.problems.push((Wrong::Incomplete, unread_parts(read))),
             (true, true) => self.problems.push((Wrong::Invented, String::new())),
-            (true, false) if !self.quotes(read) => {
+            (true, false) if self.is_unknown() && !self.quotes(read) => {
                 self.problems.push((Wrong::Unquoted, unread_parts(read)));
             }
             _ => {}
         }
         let (calls, most) = (self.cost.all(), DEARER * undisturbed.all());
         // A limit of the range also takes a query for each part.
-        let dearer = if self.row.reaction == Reaction::Shorter { DEARER + PARTS } else { DEARER };
+        let dearer = match self.row.reaction {
+            Reaction::Shorter => DEARER + PARTS,
+            // Nothing is answered; each query is retried, with pauses.
+            Reaction::Elsewhere if unread => 4 * DEARER,
+            _ => DEARER,
+        };
         let (logs, most_logs) = (self.cost.all_logs(), dearer * undisturbed.all_logs().max(2));
         if calls > most || logs > most_logs {
             let what = format!("{calls} calls and {logs} log queries instead of {most} and {most_logs} at most");

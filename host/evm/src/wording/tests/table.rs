@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use alloy::rpc::json_rpc::ErrorPayload;
 use serde_json::{Value, json};
 
-use super::Rejection;
-use super::providers::{Form, Reaction, Row, rows};
 use crate::{
-    fault::Fault,
+    fault::{Fault, Rejection},
     logs::{self, reaction},
     span::Span,
+    wording::providers::{Form, Reaction, Row, rows},
 };
 
 /// The methods to which a row's answer may be given.
