@@ -192,8 +192,8 @@ mod tests {
         file.write_all(toml.as_bytes()).unwrap();
         let text = summary(&assay::config::load(Some(file.path())).unwrap());
         for part in [
-            "from the file: rpc, markets; shipped with assay: name, finality, max_head_age, multicall, sequencer, \
-             native, tokens, pair_factories, slugs\n",
+            "from the file: rpc, markets; shipped with assay: name, finality, max_head_age, genesis_accounts, \
+             multicall, sequencer, native, tokens, pair_factories, slugs\n",
             "from the file alone",
         ] {
             assert!(text.contains(part), "{text}");

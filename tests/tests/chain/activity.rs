@@ -180,7 +180,9 @@ fn a_cold_wallet_costs_five_round_trips_and_a_warm_one_two() {
             let again = reader.read(WALLET).await;
             assert_eq!((Tall::dates(&again.chains[0]), again.coverage()), (tall.right(), Coverage::Complete));
             let calls = tall.proxy.take();
-            assert!(calls.iter().all(|call| probed(call).is_none()), "{calls:?}");
+            // A first round for another wallet may still be under way.
+            let own = |call: &&Call| call.params[0].as_str().is_some_and(|wallet| wallet.parse() == Ok(WALLET));
+            assert!(calls.iter().filter(own).all(|call| probed(call).is_none()), "{calls:?}");
         }
     });
 }

@@ -85,7 +85,10 @@ impl World {
                 "[[chains]]\nid = {id}\nname = \"{name}\"\nrpc = [\"{rpc}\"]\nfinality = 16\nmax_head_age = \
                  0\nmulticall = \"none\""
             );
-            let _ = writeln!(toml, "native = {{ symbol = \"ETH\" }}\nsequencer = \"none\"\ntokens = []\nmarkets = []");
+            let _ = writeln!(
+                toml,
+                "native = {{ symbol = \"ETH\" }}\nsequencer = \"none\"\ntokens = []\npair_factories = []\nmarkets = []"
+            );
         }
         let _ = writeln!(toml, "[reading.rpc]\nretries = 0\n[names]\nregistries = [");
         let (ens, basenames) = (self.ens.registry, self.basenames.registry);

@@ -46,7 +46,7 @@ impl Client {
         Ok(answers)
     }
 
-    /// Records that the current endpoint answered a batch of `calls`, after `refused_by` refused a larger one. Endpoints
+    /// Records that the current endpoint answered a batch of `calls` after `refused_by` refused a larger one. Endpoints
     /// that give a second opinion have their own limits.
     fn learn(&self, calls: usize, refused_by: Option<String>) {
         let Some(endpoint) = self.transport.current().filter(|_| !self.transport.is_of_others()) else { return };

@@ -7,7 +7,7 @@ use assay_tests::proxy::{Refusal, brothers};
 use futures::{StreamExt, stream};
 
 use super::bench::Bench;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Wrong};
 use super::scene::refusal;
 use super::table::{Form, Reaction, Row, rows};
 use super::with;
@@ -49,7 +49,8 @@ fn what_no_provider_says_yet_makes_no_wrong_final_and_is_asked_elsewhere() {
         let wrong: Vec<String> = met
             .iter()
             .filter(|(_, outcome)| {
-                !outcome.wrong_finals.is_empty() || (outcome.setting == Setting::Two && !outcome.passes())
+                let is_incomplete = outcome.setting == Setting::Two && outcome.is(Wrong::Incomplete);
+                !outcome.wrong_finals.is_empty() || is_incomplete
             })
             .map(|(refusal, outcome)| {
                 let said = (&outcome.wrong_finals, &outcome.problems);

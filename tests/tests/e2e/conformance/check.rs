@@ -43,6 +43,8 @@ fn wrong(document: &Document, request: &Request, answer: &Answer) -> Option<Stri
         let allowed = answer.headers.get("allow").and_then(|allow| allow.to_str().ok()).unwrap_or_default();
         let complete = methods.iter().all(|method| allowed.contains(method));
         return match status {
+            // Of a preflight of another site, which no page describes.
+            204 if request.method == "OPTIONS" && complete => None,
             405 if complete => body(&document.error, "application/json", answer),
             // A body above the limit is refused before any other check.
             413 if request.body.is_some() => body(&document.error, "application/json", answer),
