@@ -20,6 +20,7 @@ use assay_domain::Address;
 use assay_evm::{
     call,
     client::{Block, Client, PROOF_GAS},
+    fault::Fault,
     guarded::{Barred, Guarded},
 };
 
@@ -62,7 +63,12 @@ pub(super) async fn call(
         Err(error) => error,
     };
     match error {
-        CcipReadError::Transport(error) => Ok(Outcome::Reverted(call::revert(error)?)),
+        CcipReadError::Transport(error) => match call::revert(error) {
+            Ok(data) => Ok(Outcome::Reverted(data)),
+            // No contract that resolves names needs so long an answer.
+            Err(Fault::TooDense { .. }) => Ok(Outcome::Refused),
+            Err(fault) => Err(fault.into()),
+        },
         CcipReadError::Gateway(error) if error.status.is_some_and(is_final) => Ok(Outcome::Refused),
         CcipReadError::Gateway(error) => Err(Unanswered(error.message)),
         // A revert of a contract that `to` called: its gateway must not answer for `to`.

@@ -22,8 +22,8 @@ fn say(server: &Redis, command: &str) {
     assert_eq!(said.trim(), "OK", "{command}");
 }
 
-/// The store reports every kind of write as refused, still reads, and recovers once `end` was said. `codes` are what the
-/// server may say.
+/// The store reports every kind of write as refused, still reads, and recovers once `end` was said. `codes` are what
+/// the server may say.
 async fn refuses(store: &Store, server: &Redis, (codes, begin, end): (&[&str], Commands<'_>, Commands<'_>)) {
     begin.iter().for_each(|command| say(server, command));
     let refused = |error: StoreError| {
