@@ -9,7 +9,7 @@ use assay_tests::devnet::{Devnet, Wallet};
 use assay_tests::proxy::{Call, Proxy, Reply};
 use serde_json::json;
 
-use super::activity::{Tall, WALLET, number, probed, uncached};
+use super::activity::{PRIMER, Tall, WALLET, number, probed, uncached};
 use super::wallets::same_activity;
 use super::{Reader, with};
 
@@ -33,7 +33,7 @@ async fn reader(devnet: &Devnet, tall: &Tall, change: fn(&mut Config)) -> Reader
     };
     let reader = Reader::of(devnet).ethereum().through(&[&tall.proxy]).with(also).started().await;
     // The head is known then, and what all wallets share.
-    reader.read(devnet.wallet("empty").address).await;
+    reader.read(PRIMER).await;
     tall.proxy.take();
     reader
 }
