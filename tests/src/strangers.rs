@@ -75,8 +75,8 @@ impl Strangers {
         code.map(Self).ok_or_else(|| Error::Unknown("the stub of a stranger".to_owned()))
     }
 
-    /// Queues a contract that does `deed` in the functions `at`, at once if it is `armed`. It says that it is a share
-    /// of a pool of `pool`, of which the first is also what it resolves to.
+    /// Queues the deployment of a contract that misbehaves as `deed` in the functions `at`, immediately if `armed`. It
+    /// claims to be a share of a pool of the two tokens `pool`; the first one is also the address that it resolves to.
     pub fn create(&self, chain: &mut Small, deed: &Deed, at: &[&str], pool: [Address; 2], armed: bool) -> Address {
         let selectors: Vec<FixedBytes<4>> = at.iter().map(|function| selector(function)).collect();
         let arguments = (U256::from(deed.number), deed.words.clone(), selectors, pool[0], pool[1], armed);

@@ -222,7 +222,7 @@ impl Client {
         let request = self.rpc.make_request("eth_getLogs", (query.filter(span),));
         let request = request.serialize().map_err(|error| Fault::Malformed(error.to_string()))?;
         // Boxed, which keeps each waiting read small: thousands wait at once.
-        let sent = self.transport.send_after::<Response<Vec<Received>>>(request.into(), Some(span));
+        let sent = self.transport.send_with_index::<Response<Vec<Received>>>(request.into(), Some(span));
         let (index, answer) = Box::pin(sent).await?;
         match answer.payload {
             ResponsePayload::Success(logs) => {

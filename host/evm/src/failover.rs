@@ -139,12 +139,16 @@ impl Failover {
     /// # Errors
     /// [`Fault`] if none does. An error in the answer is an answer.
     pub async fn send<A: Answer>(&self, packet: RequestPacket) -> Result<A, Fault> {
-        Ok(self.send_after(packet, None).await?.1)
+        Ok(self.send_with_index(packet, None).await?.1)
     }
 
     /// Like [`send`](Self::send), for logs of `span` from endpoints that have its blocks: for blocks that it does not
     /// have yet, an endpoint answers with no logs. Also returns the index of the one that answered.
-    pub async fn send_after<A: Answer>(&self, packet: RequestPacket, span: Option<Span>) -> Result<(usize, A), Fault> {
+    pub async fn send_with_index<A: Answer>(
+        &self,
+        packet: RequestPacket,
+        span: Option<Span>,
+    ) -> Result<(usize, A), Fault> {
         let started = Instant::now();
         let method = method_of(&packet).to_owned();
         let trace = tracing::info_span!(

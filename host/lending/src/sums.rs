@@ -161,7 +161,7 @@ pub(super) fn signed(amount: U256) -> I256 {
     I256::try_from(amount).unwrap_or(I256::MAX)
 }
 
-/// How far rounding takes a sum of so many moves from the balance.
+/// Maximum rounding error of a sum of `moves` moves.
 pub(super) fn rounding(moves: u64) -> u64 {
     moves.saturating_mul(ROUNDING).saturating_add(SLACK)
 }

@@ -127,7 +127,7 @@ mod tests {
         response.headers().get_all("vary").iter().any(|value| value.to_str().unwrap().contains("origin"))
     }
 
-    /// Every row, its preflight and its answer, which is an error for most of them.
+    /// Requests every route and its preflight. Most routes answer with an error.
     async fn check(origins: &[&str]) {
         let sample = Sample::with_origins(origins).await;
         let (table, router) = (routes(sample.app.clone()).list(), routes(sample.app.clone()).finish());

@@ -159,7 +159,7 @@ impl ActivityReader {
             };
             let joined = job.joined;
             let (learned, open, rest) = ended(job, deadline).await;
-            // An earlier read's job may have searched for an earlier transaction, or only for the day.
+            // The job of an earlier read may search for an earlier transaction, or only to the day.
             if !joined || rest.is_some() || learned.is_over(top, goal) || !matches!(open, Open::Searched) {
                 return (learned, open, rest);
             }

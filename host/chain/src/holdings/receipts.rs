@@ -1,4 +1,4 @@
-//! The tokens by which lending markets record deposits and debts. They are part of a position, and no holding.
+//! The tokens by which lending markets record deposits and debts. They are part of a position, not a holding.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use assay_evm::{
 use assay_lending::AllTerms;
 
 sol! {
-    /// Of an aToken or a debt token, and of contracts that wrap one.
+    /// Implemented by aTokens and debt tokens, and by contracts that wrap one.
     function POOL() external view returns (address pool);
 }
 

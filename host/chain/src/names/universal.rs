@@ -124,7 +124,7 @@ fn has_no_address(data: &Bytes) -> Result<(), Unanswered> {
     match E::abi_decode(data) {
         // Nobody has set a resolver for the name or a parent, or not a contract.
         Ok(E::ResolverNotFound(_) | E::ResolverNotContract(_)) => Ok(()),
-        // The resolver does not know addresses, or reverts: it has none for this name.
+        // The resolver does not support addresses, or it reverted: the name has no address.
         Ok(E::UnsupportedResolverProfile(_) | E::ResolverError(_)) => Ok(()),
         // The name has no wire format, which no name with an address lacks; the other is an error of reverse lookups.
         Ok(E::DNSDecodingFailed(_) | E::ReverseAddressMismatch(_)) => Ok(()),

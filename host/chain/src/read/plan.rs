@@ -17,7 +17,7 @@ use assay_evm::{
 };
 use assay_lending::{AllTerms, Jobs};
 
-/// The terms of all markets, read once for those that need them.
+/// The terms of all markets, read once and shared.
 pub(super) type Terms = Shared<BoxFuture<'static, Result<AllTerms, Fault>>>;
 
 /// The shared batch. The first reader that needs an answer sends it.

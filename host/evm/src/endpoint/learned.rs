@@ -3,12 +3,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Answers at the limit, after which twice as much is tried; doubled after every attempt that is refused. The second is
-/// for a limit that the endpoint names, and the maximum.
+/// Answers at the limit before twice as much is tried; doubled after every refused attempt. A limit that the endpoint
+/// names starts at the maximum.
 const ANSWERS: u32 = 8;
 const MAX_ANSWERS: u32 = 1_024;
 
-/// At most `most` of something, and whether that is known from the endpoint.
+/// The limit: `unlimited`, until the endpoint reveals a lower one.
 pub struct Learned {
     /// Without a limit of the endpoint.
     unlimited: u64,

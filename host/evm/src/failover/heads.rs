@@ -186,7 +186,7 @@ impl Failover {
     }
 
     async fn ask_head(&self) -> Result<Block, Fault> {
-        let (index, answer) = self.send_after(latest()?, None).await?;
+        let (index, answer) = self.send_with_index(latest()?, None).await?;
         self.saw(index, answer)
     }
 

@@ -139,11 +139,20 @@ fn a_revert_is_a_revert_whatever_reason_the_contract_chooses() {
             assert!(matches!(fault, Fault::Reverted { .. }), "{code} {message}: {fault:?}");
         }
     }
-    for message in ["out of gas", "EVM error: InvalidFEOpcode", "invalid opcode: INVALID", "stack underflow (0 <=> 1)"]
-    {
+    for message in [
+        "out of gas",
+        "EVM error MemoryOOG",
+        "EVM error: InvalidFEOpcode",
+        "invalid opcode: INVALID",
+        "stack underflow (0 <=> 1)",
+    ] {
         assert!(matches!(of("eth_call", -32000, message, None), Fault::Reverted { .. }), "{message}");
     }
     assert_eq!(of("eth_call", 3, "Unknown block", None), Fault::UnknownBlock);
+    // The letters of a failure, but not one of the contract.
+    for message in ["see https://cloud.google.com/status", "EVM error: database is closed", "the node is rebooting"] {
+        assert!(matches!(of("eth_call", -32000, message, None), Fault::Refused { .. }), "{message}");
+    }
 }
 
 #[test]

@@ -155,7 +155,7 @@ impl Asset {
     /// [`PaymentError`].
     pub async fn simulate(&self, call: &Bytes) -> Result<Result<(), String>, PaymentError> {
         let head = self.client.head().await?;
-        // The asset asks a payer that is a contract whether it signed.
+        // If the payer is a contract, the asset calls it to check the signature.
         let answer = self.client.stranger_attempt(self.contract, call, head.hash).await?;
         Ok(answer.map(drop).map_err(|data| Revert::abi_decode(&data).map(|revert| revert.reason).unwrap_or_default()))
     }

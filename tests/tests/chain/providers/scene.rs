@@ -22,7 +22,7 @@ const LATE: u64 = 3;
 pub(super) struct Scene {
     head: u64,
     hash: String,
-    /// A contract whose calls fail, in rows about a contract.
+    /// The contract whose calls fail in rows about contracts.
     pub(super) contract: Address,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct Scouted {
     pub search: Search,
 }
 
-/// How many nonces one round asks `client` for, if it is to spare what `spare` says.
+/// Nonces per round that `client` is asked for under `spare`.
 pub(super) fn width(client: &Client, spare: Spare) -> Width {
     match (spare, client.call_rate()) {
         (Spare::Calls, _) => Width::HALVING,
