@@ -29,7 +29,6 @@ use std::{
 use moka::future::Cache;
 use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
-use tokio_util::task::TaskTracker;
 
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
@@ -43,6 +42,7 @@ use price_class::Costs;
 use rate::{Counted, Rates};
 
 use assay_store::{Key, Store, StoreError, Take, Withdrawal};
+use assay_tasks::Tracker;
 
 /// SHA-256 of a key's text.
 type KeyHash = [u8; 32];
@@ -83,7 +83,7 @@ pub struct Access {
     rates: Rates,
     store: Store,
     /// Tasks that take or refund units.
-    pending: TaskTracker,
+    pending: Tracker,
 }
 
 impl Access {
@@ -103,7 +103,7 @@ impl Access {
             address_rate: NonZeroU32::new(config.address_rate),
             rates: Rates::new(store.clone()),
             store,
-            pending: TaskTracker::new(),
+            pending: Tracker::new(),
         }
     }
 

@@ -6,10 +6,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio_util::task::TaskTracker;
-
 use super::AccessError;
 use assay_store::{Key, Store};
+use assay_tasks::Tracker;
 
 /// [`commit`](Self::commit) spends the units; a drop refunds them.
 #[must_use = "a dropped reservation refunds its units"]
@@ -42,7 +41,7 @@ struct Taken {
     meter: Key<u64>,
     units: u64,
     left: u64,
-    pending: TaskTracker,
+    pending: Tracker,
 }
 
 impl Reservation {
@@ -50,7 +49,7 @@ impl Reservation {
         Self { taken: None }
     }
 
-    pub(super) fn metered(store: Store, meter: Key<u64>, units: u64, left: u64, pending: TaskTracker) -> Self {
+    pub(super) fn metered(store: Store, meter: Key<u64>, units: u64, left: u64, pending: Tracker) -> Self {
         Self { taken: Some(Taken { store, meter, units, left, pending }) }
     }
 
@@ -72,13 +71,10 @@ impl Drop for Reservation {
             tracing::error!(?meter, units, "a reservation ended outside the runtime; its units stay spent");
             return;
         };
-        pending.spawn_on(
-            async move {
-                if let Err(error) = store.refund(&meter, units).await {
-                    tracing::error!(?meter, units, %error, "units were not given back");
-                }
-            },
-            &runtime,
-        );
+        pending.spawn_on(&runtime, "refund", async move {
+            if let Err(error) = store.refund(&meter, units).await {
+                tracing::error!(?meter, units, %error, "units were not given back");
+            }
+        });
     }
 }

@@ -59,7 +59,7 @@ pub(crate) struct Component(Vec<u8>);
 
 /// Completes a change of models even if the client disconnects: a change that is stored must also take effect.
 async fn to_its_end<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> Result<T, ApiError> {
-    tokio::spawn(change.in_current_span()).await.map_err(|panic| ApiError::internal("rollout", panic))
+    assay_tasks::spawn("change", change.in_current_span()).await.map_err(|panic| ApiError::internal("rollout", panic))
 }
 
 /// Adds a component to the shelf.

@@ -30,7 +30,7 @@ pub(crate) struct BackupBody {
     security(("key" = [])),
 )]
 pub(crate) async fn make(State(app): State<App>) -> Result<(StatusCode, Json<BackupBody>), ApiError> {
-    let making = tokio::spawn(async move {
+    let making = assay_tasks::spawn("backup", async move {
         let _turn = app.backups.turn.try_lock().map_err(|_| BackupError::Busy)?;
         let name = format!("assay-{}.redb", Utc::now().format("%Y%m%dT%H%M%S%.3fZ"));
         app.store.back_up(&app.backups.folder.join(name)).await

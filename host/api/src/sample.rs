@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde::de::DeserializeOwned;
-use tokio_util::task::TaskTracker;
 
 use crate::{App, Components, Contradictions, Services, Settings};
 use assay_access::Access;
@@ -12,7 +11,7 @@ use assay_chain::Chains;
 use assay_registry::Registry;
 use assay_scoring::{Scoring, cards::Cards, config, history::History, outcomes::Outcomes, rollout::Rollout};
 use assay_store::Store;
-use assay_tasks::Tasks;
+use assay_tasks::{Tasks, Tracker};
 use assay_telemetry::Metrics;
 
 /// The defaults, as a server has them.
@@ -77,7 +76,7 @@ async fn services(store: Store, registry: Arc<Registry>, shelf: &std::path::Path
         outbound: section("outbound"),
         snapshots: scoring.snapshots(),
     };
-    let chains = Chains::connect(&reads, &store, &TaskTracker::new(), &tasks.spawner().stopping());
+    let chains = Chains::connect(&reads, &store, &Tracker::new(), &tasks.spawner().stopping());
     let rollout = Rollout::open(registry.clone(), store.clone(), &scoring, &section("promotion")).await.unwrap();
     let cards = Arc::new(Cards::new(shelf));
     let scoring = Scoring::new(registry, chains.clone(), rollout.clone(), &scoring);

@@ -21,12 +21,13 @@ use tokio::{
     sync::Semaphore,
 };
 use tokio_io_timeout::TimeoutStream;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use self::peers::Peers;
 use super::ApiError;
 use crate::config::{self, Network};
+use assay_tasks::Tracker;
 
 /// The address of the peer of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -71,7 +72,7 @@ impl From<&config::Http> for Bounds {
 /// When the listener cannot be used.
 pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel: CancellationToken) -> io::Result<()> {
     let router = router.layer(middleware::from_fn_with_state(bounds.head, bound_head));
-    let connections = TaskTracker::new();
+    let connections = Tracker::new();
     let kill = CancellationToken::new();
     let room = Arc::new(Semaphore::new(bounds.connections));
     let peers = Peers::new(bounds.address, bounds.proxies.clone());
@@ -86,7 +87,7 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel
             continue;
         };
         let (router, bounds, cancel, kill) = (router.clone(), bounds.clone(), cancel.clone(), kill.clone());
-        connections.spawn(async move {
+        connections.spawn("connection", async move {
             let _open = Open::new();
             tokio::select! {
                 () = converse(stream, peer, router, &bounds, cancel) => {}
@@ -99,7 +100,7 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel
     connections.close();
     if tokio::time::timeout(bounds.drain, connections.wait()).await.is_err() {
         tracing::warn!(
-            connections = connections.len(),
+            connections = connections.running(),
             "stopped with requests in flight: they took longer than http.drain_timeout_ms"
         );
         kill.cancel();
@@ -233,7 +234,7 @@ mod tests {
         };
         let router = Router::new().route("/", get(handler)).route("/much", get(async || vec![0_u8; MUCH]));
         let cancel = CancellationToken::new();
-        let serving = tokio::spawn(serve(listener, router, bounds, cancel.clone()));
+        let serving = assay_tasks::spawn("listener", serve(listener, router, bounds, cancel.clone()));
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(b"GET / HTTP/1.1\r\nhost: assay\r\n\r\n").await.unwrap();
         inside.recv().await.unwrap();

@@ -16,7 +16,6 @@ mod lifetime;
 mod names;
 pub mod prices;
 mod read;
-mod reason;
 mod snapshots;
 
 pub use assay_index::follow::IndexState;

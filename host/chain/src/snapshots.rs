@@ -11,7 +11,7 @@ use std::{
 use futures::future::{join_all, try_join_all};
 use moka::future::Cache;
 use tokio::sync::{oneshot, watch};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
@@ -37,6 +37,7 @@ use assay_index::{
 };
 use assay_lending::Rest;
 use assay_store::Store;
+use assay_tasks::Tracker;
 use assay_trace::TRACE;
 use late::{Late, Patience};
 
@@ -67,7 +68,7 @@ struct Inner {
     past: Option<u64>,
     index: Arc<LazyIndex>,
     clock: Arc<Clock>,
-    tasks: TaskTracker,
+    tasks: Tracker,
     stop: CancellationToken,
 }
 
@@ -101,7 +102,7 @@ pub struct Settings {
 impl Chains {
     /// Sets the chains up without a request, and so cannot fail. Tasks on `tasks` ask each chain for its head until
     /// `stop`.
-    pub fn connect(settings: &Settings, store: &Store, tasks: &TaskTracker, stop: &CancellationToken) -> Self {
+    pub fn connect(settings: &Settings, store: &Store, tasks: &Tracker, stop: &CancellationToken) -> Self {
         let Settings { reading, snapshots, .. } = settings;
         let mut configs: Vec<_> = settings.chains.iter().collect();
         configs.sort_by_key(|chain| chain.id);
@@ -120,7 +121,7 @@ impl Chains {
         };
         let chains: Vec<_> = configs.into_iter().map(|chain| Arc::new(Chain::new(chain, &setup))).collect();
         for chain in &chains {
-            tasks.spawn(watch(chain.clone(), stop.clone(), setup.follows));
+            tasks.spawn("chain", watch(chain.clone(), stop.clone(), setup.follows));
         }
         let names = Names::new(&settings.names, &Guarded::new(&settings.outbound), |id| client(&chains, id));
         let clients = chains.iter().map(|chain| (chain.id(), chain.client().clone()));
@@ -238,7 +239,7 @@ impl Chains {
         if self.batch.is_none() && !names.is_cached(name) {
             for chain in self.inner.chains.clone() {
                 let stop = self.inner.stop.clone();
-                self.inner.tasks.spawn(async move { stop.run_until_cancelled(chain.ask_ahead()).await });
+                self.inner.tasks.spawn("head", async move { stop.run_until_cancelled(chain.ask_ahead()).await });
             }
         }
         names.resolve(name).await
@@ -276,7 +277,7 @@ impl Chains {
             // On a task: a caller that leaves must not end the read for the others.
             let span = assay_trace::adopt(tracing::info_span!(target: TRACE, parent: None, "read address"));
             let (reader, batch) = (inner.clone(), self.batch.clone());
-            let task = inner.tasks.spawn(async move { reader.read(wallet, batch).await }.instrument(span));
+            let task = inner.tasks.spawn("read", async move { reader.read(wallet, batch).await }.instrument(span));
             let inner = inner.clone();
             let outcome = async move { task.await.unwrap_or_else(|_| Arc::new(inner.failed(wallet))) };
             (outcome, Patience::ToTheEnd)
@@ -284,7 +285,7 @@ impl Chains {
         if !read.joined {
             // Keeps the read listed while it runs, also after all callers have left.
             let (inner, outcome) = (inner.clone(), read.outcome.clone());
-            inner.tasks.clone().spawn(async move {
+            inner.tasks.clone().spawn("read", async move {
                 let snapshot = outcome.await;
                 if inner.is_late(&snapshot) {
                     inner.complete(snapshot).await;
@@ -351,7 +352,7 @@ impl Inner {
             return;
         }
         let (cache, stop, sharing) = (self.cache.clone(), self.stop.clone(), batch.map(|batch| batch.sharing()));
-        self.tasks.spawn(async move {
+        self.tasks.spawn("late read", async move {
             let _sharing = sharing;
             stop.run_until_cancelled(join_all(rests)).await;
             cache.invalidate(&wallet).await;

@@ -132,7 +132,7 @@ fn bind_error(address: SocketAddr, error: &io::Error) -> String {
 fn stop_on_signal(cancel: CancellationToken) -> io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::spawn(async move {
+    assay_tasks::spawn("signals", async move {
         let mut next = async || {
             tokio::select! {
                 _ = terminate.recv() => {}

@@ -145,6 +145,8 @@ pub struct PoolHistory {
     pub first_event_at: Option<Time>,
     pub last_event_at: Option<Time>,
     pub last_liquidation_at: Option<Time>,
+    /// Why the last read ended before the head; `None` if it did not.
+    pub stopped: Option<String>,
     /// Why the events do not explain the position, without a full stop.
     pub remark: Option<String>,
     /// Single events and their dollars.
@@ -174,8 +176,9 @@ impl PoolHistory {
     /// The missing part of the history, unless it is complete.
     pub(crate) fn unread(&self) -> Option<Unread> {
         let missing = Unread::history(self.protocol, self.market_address, self.coverage, self.synced_to_block)?;
-        let remark = self.remark.clone().filter(|_| self.coverage == Coverage::Partial);
-        Some(Unread { reason: remark.unwrap_or(missing.reason), ..missing })
+        let remark = self.remark.as_ref().filter(|_| self.coverage == Coverage::Partial);
+        let reason = remark.or(self.stopped.as_ref()).cloned().unwrap_or(missing.reason);
+        Some(Unread { reason, ..missing })
     }
 }
 

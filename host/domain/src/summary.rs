@@ -173,6 +173,7 @@ mod tests {
             first_event_at: None,
             last_event_at: None,
             last_liquidation_at: None,
+            stopped: None,
             remark: None,
             events: PoolEvents::UNREAD,
             position: None,

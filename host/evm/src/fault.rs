@@ -119,6 +119,34 @@ impl Fault {
         )
     }
 
+    /// Why something is unread, in words for the caller, which name no endpoint. The fault is that of the endpoint that
+    /// was asked last; the others failed too, perhaps for other reasons.
+    pub fn reason(&self) -> String {
+        let reason: &str = match self {
+            Self::Unreachable(_) | Self::TimedOut(_) => "no endpoint answers; try again later",
+            Self::Denied(_) => "the last endpoint asked denies access; correct its URL or credential in chains.rpc",
+            Self::WrongChain { .. } => "the last endpoint asked serves another chain; correct chains.rpc",
+            Self::RateLimited { .. } | Self::TooManyCalls { .. } => {
+                "the last endpoint asked limits the rate of requests; try again later"
+            }
+            Self::NoReceipt => "the last endpoint asked does not keep the receipts of old blocks",
+            Self::NoState => "the last endpoint asked does not keep the state of that block; an archive node does",
+            Self::NoHistory => {
+                "the last endpoint asked has pruned its old history; add one with full history to chains.rpc"
+            }
+            Self::UnknownBlock => "the last endpoint asked does not know the block; try again later",
+            Self::TooWide { .. } | Self::TooDense { .. } | Self::Unscoped => {
+                "the last endpoint asked refused the request; the log says why"
+            }
+            Self::Slow { message } => return format!("the last endpoint asked gave up: {message}"),
+            Self::Refused { message, .. } | Self::Reverted { message } | Self::Rejected { message, .. } => {
+                return format!("the last endpoint asked refused the request: {message}");
+            }
+            Self::Malformed(_) => "the answer of the last endpoint asked cannot be read; try again later",
+        };
+        reason.to_owned()
+    }
+
     /// The short name in metrics.
     pub fn outcome(&self) -> &'static str {
         match self {

@@ -25,7 +25,7 @@ impl Reader {
     pub(super) async fn save(&self, wallet: Address, records: &[Option<Settled>], batch: Result<Batch, StoreError>) {
         self.recent.0.insert(wallet, records.into()).await;
         let (store, chain) = (self.store.clone(), self.chain);
-        self.tasks.spawn(async move {
+        self.tasks.spawn("checkpoint", async move {
             let commit = async { store.commit(batch?).await };
             match commit.await {
                 Ok(_) => {

@@ -15,7 +15,7 @@ use tokio::{
     task::AbortHandle,
     time::{Instant, timeout_at},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
@@ -36,6 +36,7 @@ use assay_evm::{
     Block,
     single_flight::{Outcome, SingleFlight},
 };
+use assay_tasks::Tracker;
 use assay_trace::TRACE;
 
 /// Maximum number of reads per chain that run without a caller. Settled history is saved, so a read that is refused
@@ -88,7 +89,7 @@ pub struct Jobs {
     doubts: Doubts,
     /// Parts of positions that wallets once had, one entry per market.
     parts: Cache<Address, Arc<[BTreeSet<B256>]>>,
-    tasks: TaskTracker,
+    tasks: Tracker,
     stop: CancellationToken,
 }
 
@@ -121,7 +122,7 @@ impl Drop for BackgroundPermit {
 }
 
 impl Jobs {
-    pub fn new(reader: Reader, tasks: TaskTracker, stop: CancellationToken) -> Self {
+    pub fn new(reader: Reader, tasks: Tracker, stop: CancellationToken) -> Self {
         let background = Arc::new(Semaphore::new(BACKGROUND));
         let (reader, doubts) = (Arc::new(reader), Doubts::default());
         let parts = Cache::builder().max_capacity(CACHED).build();
@@ -216,14 +217,14 @@ impl Jobs {
         let work = self.running.join(wallet, || self.start(start));
         if !work.joined {
             // The read continues without its callers.
-            self.tasks.spawn(work.outcome.clone());
+            self.tasks.spawn("lending history", work.outcome.clone());
         }
         let (progress, rest) = match timeout_at(deadline, work.outcome.clone()).await {
             Ok(progress) => (progress, None),
             Err(_) => (Progress::Running, self.leave_running(work.outcome, &work.state)),
         };
         let ledger = work.state.view.borrow().clone();
-        let (pools, sums) = (ledger.pools(self.reader.chain, &self.reader.markets, progress), ledger.sums());
+        let (pools, sums) = (ledger.pools(self.reader.chain, &self.reader.markets, &progress), ledger.sums());
         self.remember(wallet, &sums).await;
         History { pools, sums, pasts: ledger.pasts(), rest }
     }
@@ -236,7 +237,7 @@ impl Jobs {
             tracing::info_span!(target: TRACE, parent: None, "read lending history", assay.chain = reader.chain),
         );
         let read = async move { stop.run_until_cancelled(read_to_the_head(&reader, start, &view)).await };
-        let task = self.tasks.spawn(read.instrument(span));
+        let task = self.tasks.spawn("lending history", read.instrument(span));
         let job = Job { view: receiver, abort: task.abort_handle(), permit: OnceLock::new() };
         // After a cancellation or a panic, the parts read so far count, and the read is not finished.
         let outcome = async move { task.await.ok().flatten().unwrap_or(Progress::Running) };

@@ -56,14 +56,14 @@ pub(super) struct Followed {
 }
 
 /// How far a read of the history has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Through the head.
     Done,
     /// Not yet at the head.
     Running,
-    /// Ended at a span that could not be read.
-    Stopped,
+    /// Ended at a span that could not be read, for this reason.
+    Stopped(String),
 }
 
 impl Ledger {
@@ -119,7 +119,7 @@ impl Ledger {
     }
 
     /// The histories in the form of the domain.
-    pub(super) fn pools(&self, chain: ChainId, markets: &[Market], progress: Progress) -> Vec<PoolHistory> {
+    pub(super) fn pools(&self, chain: ChainId, markets: &[Market], progress: &Progress) -> Vec<PoolHistory> {
         markets.iter().zip(&self.entries).map(|(market, entry)| entry.pool(chain, market, progress)).collect()
     }
 
@@ -154,8 +154,10 @@ impl Entry {
         self.settled_sums.as_ref().map(net).unwrap_or_default().saturating_add(net(&self.tail_sums))
     }
 
-    fn pool(&self, chain: ChainId, market: &Market, progress: Progress) -> PoolHistory {
-        let progress = if self.left_out { Progress::Stopped } else { progress };
+    fn pool(&self, chain: ChainId, market: &Market, progress: &Progress) -> PoolHistory {
+        let left_out = Progress::Stopped("its parts could not be read; try again later".to_owned());
+        let progress = if self.left_out { &left_out } else { progress };
+        let stopped = if let Progress::Stopped(reason) = progress { Some(reason.clone()) } else { None };
         let all = self.settled.plus(self.tail);
         let mut remark = self.unexplained.map(Unexplained::as_str);
         let coverage = match (progress, self.through) {
@@ -176,8 +178,8 @@ impl Entry {
             }
             (Progress::Done, Some(_)) => Coverage::Complete,
             (Progress::Running, _) if !self.read_before => Coverage::Pending,
-            (Progress::Stopped, None) => return failed_pool(chain, &market.config),
-            (Progress::Running | Progress::Stopped, _) => Coverage::Partial,
+            (Progress::Stopped(_), None) => return PoolHistory { stopped, ..failed_pool(chain, &market.config) },
+            (Progress::Running | Progress::Stopped(_), _) => Coverage::Partial,
         };
         PoolHistory {
             coverage,
@@ -186,6 +188,7 @@ impl Entry {
             first_event_at: all.first,
             last_event_at: all.last,
             last_liquidation_at: all.last_liquidation,
+            stopped,
             remark: remark.map(str::to_owned),
             ..failed_pool(chain, &market.config)
         }
@@ -206,6 +209,7 @@ pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
         first_event_at: None,
         last_event_at: None,
         last_liquidation_at: None,
+        stopped: None,
         remark: None,
         events: PoolEvents::UNREAD,
         position: market.protocol.has_details().then_some(PositionFeatures::UNREAD),
@@ -218,7 +222,7 @@ mod tests {
     use crate::protocol::EventKind;
     use assay_domain::{B256, Protocol};
 
-    fn pool(settled: Option<u64>, through: Option<u64>, progress: Progress) -> PoolHistory {
+    fn pool(settled: Option<u64>, through: Option<u64>, progress: &Progress) -> PoolHistory {
         let config = MarketConfig {
             protocol: Protocol::LenderAV3,
             market: None,
@@ -251,18 +255,21 @@ mod tests {
     #[test]
     fn coverage_tells_how_far_reading_came() {
         let summary = |pool: PoolHistory| (pool.coverage, pool.synced_to_block, pool.counts.repay);
-        assert_eq!(summary(pool(Some(50), Some(99), Progress::Done)), (Coverage::Complete, Some(99), Some(1)));
-        assert_eq!(summary(pool(None, None, Progress::Running)), (Coverage::Pending, None, Some(0)));
-        assert_eq!(summary(pool(None, Some(40), Progress::Running)), (Coverage::Pending, Some(40), Some(0)));
-        assert_eq!(summary(pool(Some(50), None, Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
-        assert_eq!(summary(pool(None, Some(40), Progress::Stopped)), (Coverage::Partial, Some(40), Some(0)));
-        assert_eq!(summary(pool(None, None, Progress::Stopped)), (Coverage::Failed, None, None));
-        assert_eq!(summary(pool(None, None, Progress::Done)), (Coverage::Partial, None, Some(0)));
+        assert_eq!(summary(pool(Some(50), Some(99), &Progress::Done)), (Coverage::Complete, Some(99), Some(1)));
+        assert_eq!(summary(pool(None, None, &Progress::Running)), (Coverage::Pending, None, Some(0)));
+        assert_eq!(summary(pool(None, Some(40), &Progress::Running)), (Coverage::Pending, Some(40), Some(0)));
+        assert_eq!(summary(pool(Some(50), None, &Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
+        assert_eq!(
+            summary(pool(None, Some(40), &Progress::Stopped("no".into()))),
+            (Coverage::Partial, Some(40), Some(0))
+        );
+        assert_eq!(summary(pool(None, None, &Progress::Stopped("no".into()))), (Coverage::Failed, None, None));
+        assert_eq!(summary(pool(None, None, &Progress::Done)), (Coverage::Partial, None, Some(0)));
     }
 
     #[test]
     fn settled_history_and_tail_are_one_history() {
-        let pool = pool(Some(50), Some(99), Progress::Done);
+        let pool = pool(Some(50), Some(99), &Progress::Done);
         assert_eq!((pool.counts.repay, pool.counts.borrow), (Some(1), Some(1)));
         assert!(pool.first_event_at < pool.last_event_at);
     }

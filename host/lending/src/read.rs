@@ -68,7 +68,7 @@ pub(super) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
         Ok((stale, settled_to)) => (reader.forget(wallet, records, &stale).await, settled_to, whole, None),
         Err(fault) => {
             tracing::warn!(chain = reader.chain, %fault, "lending history cannot be continued");
-            return Progress::Stopped;
+            return Progress::Stopped(fault.reason());
         }
     };
     let first = reader.whole_range(&plan, &records, &doubted, settled_to, first).await;
@@ -117,7 +117,7 @@ async fn run(
         Ok(()) => Progress::Done,
         Err(fault) => {
             tracing::warn!(chain, %fault, "lending history has a gap");
-            Progress::Stopped
+            Progress::Stopped(fault.reason())
         }
     }
 }

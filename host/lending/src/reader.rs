@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use moka::future::Cache;
-use tokio_util::task::TaskTracker;
 
 use crate::{indexed::Index, market::Market, named::WholeRange, records::Settled};
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Client, config::LogLimits};
 use assay_store::Store;
+use assay_tasks::Tracker;
 
 /// The dependencies of a read, shared by all reads of a chain.
 pub struct Reader {
@@ -18,7 +18,7 @@ pub struct Reader {
     pub markets: Arc<[Market]>,
     pub store: Store,
     /// Tasks that write. They must end before the store is closed.
-    pub tasks: TaskTracker,
+    pub tasks: Tracker,
     pub logs: LogLimits,
     pub finality: u64,
     /// An index in which histories can begin.

@@ -12,8 +12,9 @@ use assay_chain::{
 };
 use assay_domain::{Address, ChainId, Coverage, Snapshot, Subject};
 use assay_store::Store;
+use assay_tasks::Tracker;
 use chrono::{DateTime, NaiveDate};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 /// Time between two checks of a history that is being read.
 const POLL: Duration = Duration::from_millis(250);
@@ -21,14 +22,14 @@ const POLL: Duration = Duration::from_millis(250);
 /// The chains that are read, and the tasks that read them.
 pub struct ChainReader {
     chains: Chains,
-    tasks: TaskTracker,
+    tasks: Tracker,
     stop: CancellationToken,
 }
 
 impl ChainReader {
     /// Of now, or of a moment in the past.
     pub fn start(settings: &Settings, store: &Store, past: Option<u64>) -> Self {
-        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (tasks, stop) = (Tracker::new(), CancellationToken::new());
         let snapshots = Snapshots { past, ..settings.snapshots };
         let chains = Chains::connect(&Settings { snapshots, ..settings.clone() }, store, &tasks, &stop);
         Self { chains, tasks, stop }

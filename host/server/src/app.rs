@@ -8,7 +8,7 @@ use std::{
 };
 
 use tokio::net::TcpListener;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{self, Config},
@@ -37,7 +37,7 @@ use assay_submissions::{
     reputation::{Appraiser, Client, Notices, OnChain, Reputation, SubmissionFactory},
     x402::{Local, X402},
 };
-use assay_tasks::{Spawner, Tasks};
+use assay_tasks::{Spawner, Tasks, Tracker};
 use assay_telemetry::{Metrics, UPKEEP};
 
 /// Timeout of background work when the server stops.
@@ -66,7 +66,7 @@ pub struct Assembled {
     pub http: assay_api::App,
     /// The background tasks; dropping this ends them.
     tasks: Tasks,
-    readers: TaskTracker,
+    readers: Tracker,
     access: Access,
 }
 
@@ -93,7 +93,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let models = &config.models;
     sources::take(&models.sources, &models.shelf, models.largest_component(), &tasks.spawner()).await;
     let registry = open_registry(config, &store).await?;
-    let readers = TaskTracker::new();
+    let readers = Tracker::new();
     let chains = Chains::connect(&config.reads(), &store, &readers, &tasks.spawner().stopping());
     let rollout = Rollout::open(registry.clone(), store.clone(), &config.scoring, &config.promotion).await?;
     rollout.start(&tasks.spawner());

@@ -73,7 +73,7 @@ impl Backend {
             Self::Embedded(embedded) => {
                 let Withdrawal { counter, amount, limit } = withdrawal;
                 let (embedded, counter) = (embedded.clone(), counter.clone());
-                tokio::spawn(async move { tell(embedded.take(&counter, amount, limit).await) });
+                assay_tasks::spawn("units", async move { tell(embedded.take(&counter, amount, limit).await) });
             }
             Self::Redis(redis) => redis.take(withdrawal, tell),
         }

@@ -1,14 +1,69 @@
-//! Background tasks, each with a name and an owner: no task outlives [`Tasks`], and every panic is logged and counted.
+//! Background tasks, each with a name: every panic is logged and counted. Tasks of [`Tasks`] end with it; a [`Tracker`]
+//! waits for its tasks; [`spawn`] is for work that neither its caller nor an owner ends.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
-use std::{any::Any, future::Future, panic::AssertUnwindSafe, time::Duration};
+use std::{
+    any::Any,
+    future::Future,
+    panic::{AssertUnwindSafe, resume_unwind},
+    time::Duration,
+};
 
 use futures::FutureExt;
+use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::{
     sync::{CancellationToken, DropGuard},
-    task::TaskTracker,
+    task::{TaskTracker, task_tracker::TaskTrackerToken},
 };
+
+/// Starts `task` in the current runtime. Only its end or the runtime's ends it.
+pub fn spawn<T: Send + 'static>(name: &'static str, task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    tokio::spawn(reported(name, task))
+}
+
+/// Tasks that somebody waits for. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Tracker(TaskTracker);
+
+impl Tracker {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Starts `task` in the current runtime.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.0.spawn(reported(name, task))
+    }
+
+    /// Starts `task` in `runtime`.
+    pub fn spawn_on(&self, runtime: &Handle, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.spawn_on(reported(name, task), runtime);
+    }
+
+    pub fn running(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Counts as a task as long as it is held.
+    pub fn token(&self) -> TaskTrackerToken {
+        self.0.token()
+    }
+
+    /// Lets [`wait`](Self::wait) return once all tasks have ended.
+    pub fn close(&self) {
+        self.0.close();
+    }
+
+    /// Waits until it is closed and all tasks have ended.
+    pub async fn wait(&self) {
+        self.0.wait().await;
+    }
+}
 
 /// The owner of tasks. Dropping it aborts every task at its next `await`; [`Tasks::shutdown`] lets them finish.
 pub struct Tasks {
@@ -68,12 +123,7 @@ impl Spawner {
             tokio::select! {
                 biased;
                 () = abort.cancelled() => tracing::warn!(task = name, "aborted"),
-                ended = AssertUnwindSafe(task).catch_unwind() => {
-                    if let Err(panic) = ended {
-                        metrics::counter!("assay_task_panics_total", "task" => name).increment(1);
-                        tracing::error!(task = name, panic = message(&*panic), "a background task panicked");
-                    }
-                }
+                () = reported(name, task) => {}
             }
         });
     }
@@ -84,6 +134,18 @@ impl Spawner {
     }
 }
 
+/// `task`, whose panic is logged and counted before it goes on to whoever joins the task.
+async fn reported<T>(name: &'static str, task: impl Future<Output = T>) -> T {
+    match AssertUnwindSafe(task).catch_unwind().await {
+        Ok(ended) => ended,
+        Err(panic) => {
+            metrics::counter!("assay_task_panics_total", "task" => name).increment(1);
+            tracing::error!(task = name, panic = message(&*panic), "a background task panicked");
+            resume_unwind(panic)
+        }
+    }
+}
+
 fn message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a message")
@@ -91,7 +153,7 @@ fn message(panic: &(dyn Any + Send)) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use std::future::pending;
+    use std::{fs, future::pending, path::Path};
 
     use tokio::sync::oneshot;
 
@@ -146,6 +208,34 @@ mod tests {
         tasks.spawner().spawn("sound", async move { done.send(1).unwrap() });
         assert_eq!(finished.await, Ok(1));
         assert!(tasks.shutdown(LONG).await);
+    }
+
+    #[tokio::test]
+    async fn a_panic_reaches_who_joins_the_task() {
+        let joined = Tracker::new().spawn("broken", async { panic!("on purpose") });
+        assert!(joined.await.is_err_and(|error| error.is_panic()));
+    }
+
+    /// A panic of a task that was started in another way is neither logged nor counted.
+    #[test]
+    fn every_task_of_the_host_has_a_name() {
+        let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("..")];
+        let mut seen = 0;
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                let is_test = path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs");
+                if path.is_dir() && !is_test && !path.ends_with("tasks") {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|end| end == "rs") && !is_test {
+                    let text = fs::read_to_string(&path).unwrap();
+                    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+                    let unnamed = ["tokio::spawn", "task::spawn(", "TaskTracker", "JoinSet"];
+                    seen += 1;
+                    assert!(!unnamed.iter().any(|word| code.contains(word)), "{}", path.display());
+                }
+            }
+        }
+        assert!(seen > 300, "{seen} files");
     }
 
     #[tokio::test]

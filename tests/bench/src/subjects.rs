@@ -126,6 +126,7 @@ fn pool(chain_id: ChainId, index: u8) -> PoolHistory {
         first_event_at: Some(time_from_unix(NOW - 3 * YEAR)),
         last_event_at: Some(time_from_unix(NOW - 9 * 86_400)),
         last_liquidation_at: None,
+        stopped: None,
         remark: None,
         events: PoolEvents::UNREAD,
         position: None,

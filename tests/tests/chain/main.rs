@@ -31,6 +31,7 @@ use assay_chain::Chains;
 use assay_domain::Secret;
 use assay_domain::{Address, ChainSnapshot, PoolHistory, Snapshot};
 use assay_store::{OpenError, Store};
+use assay_tasks::Tracker;
 use assay_tests::devnet::Devnet;
 use assay_tests::proxy::Proxy;
 use assay_tests::until::PATIENCE;
@@ -38,7 +39,6 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::{Mutex, OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 /// The tests share their devnets and so one runtime: connections belong to the runtime that made them.
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
@@ -134,7 +134,7 @@ impl Reader {
 
     async fn start(&mut self) {
         let store = self.store().await;
-        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (tasks, stop) = (Tracker::new(), CancellationToken::new());
         let chains = Chains::connect(&self.config.reads(), &store, &tasks, &stop);
         self.running = Some(Running { chains, stop });
     }

@@ -10,7 +10,7 @@ use tokio::{
     sync::{Semaphore, watch},
     time::{Instant, timeout_at},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
@@ -28,6 +28,7 @@ use assay_evm::{
 };
 use assay_lending::Rest;
 use assay_store::Store;
+use assay_tasks::Tracker;
 use assay_trace::TRACE;
 
 /// Jobs of one chain that run at once. Explorers allow so few calls that more would only wait for each other.
@@ -46,7 +47,7 @@ pub(crate) enum Source {
 pub(crate) struct Histories {
     reader: Arc<Reader>,
     jobs: SingleFlight<Address, (), watch::Receiver<Listed>>,
-    tasks: TaskTracker,
+    tasks: Tracker,
     stop: CancellationToken,
 }
 
@@ -67,7 +68,7 @@ impl Histories {
         source: Source,
         store: Store,
         finality: u64,
-        tasks: TaskTracker,
+        tasks: Tracker,
         stop: CancellationToken,
     ) -> Self {
         let reader = Reader { chain, source, store, finality, permits: Semaphore::new(MAX_RUNNING) };
@@ -127,11 +128,11 @@ impl Histories {
             let read = async move {
                 stop.run_until_cancelled(reader.read(wallet, anchor, head, &view)).await;
             };
-            (self.tasks.spawn(read.instrument(span)).map(drop), receiver)
+            (self.tasks.spawn("transactions", read.instrument(span)).map(drop), receiver)
         })?;
         if !job.joined {
             // Keeps the job listed while it runs, also after all callers have left.
-            self.tasks.spawn(job.outcome.clone());
+            self.tasks.spawn("transactions", job.outcome.clone());
         }
         Some(job)
     }

@@ -6,13 +6,12 @@ use tokio::{
     sync::oneshot,
     time::{Instant, timeout_at},
 };
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     facts::Facts,
     search::{Dated, End, Goal, Hopeless, Job, Known, Method, Point, Scout, Search, Searches, Start},
 };
-use crate::reason;
 use assay_domain::{Activity, Address, ChainId, Part, Seen, Unread};
 use assay_evm::{
     client::{Answers, Block, Client},
@@ -20,6 +19,7 @@ use assay_evm::{
 };
 use assay_lending::Rest;
 use assay_store::Store;
+use assay_tasks::Tracker;
 
 /// Seconds between two blocks within which a transaction gets an estimated date.
 const DAY: u64 = 86_400;
@@ -77,7 +77,7 @@ impl Sent {
 impl NodeActivity {
     /// Of an endpoint that failed.
     pub(crate) fn failed(fault: &Fault) -> Self {
-        unread(&reason::of(fault))
+        unread(&fault.reason())
     }
 
     /// Of an endpoint that takes too long.
@@ -92,7 +92,7 @@ impl ActivityReader {
         client: Client,
         store: Store,
         method: Method,
-        tasks: TaskTracker,
+        tasks: Tracker,
         stop: CancellationToken,
     ) -> Self {
         Self { searches: Searches::new(chain, client, store, method, tasks, stop) }

@@ -8,11 +8,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
-use tokio_util::task::TaskTracker;
 
 use assay_domain::{B256, ChainId};
 use assay_evm::client::{Block, Client};
 use assay_store::{Family, Key, Store};
+use assay_tasks::Tracker;
 
 /// The number of the early block. The first one is the same on chains that are started again with the same state.
 const EARLY: u64 = 1;
@@ -56,7 +56,7 @@ impl From<BlockRecord> for Block {
 pub(super) struct Seen {
     chain: ChainId,
     store: Store,
-    tasks: TaskTracker,
+    tasks: Tracker,
     loaded: OnceCell<()>,
     written: Mutex<Option<Instant>>,
     /// Held by one write at a time: an earlier one that ends last would lose the early block.
@@ -64,7 +64,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    pub(super) fn new(chain: ChainId, store: Store, tasks: TaskTracker) -> Self {
+    pub(super) fn new(chain: ChainId, store: Store, tasks: Tracker) -> Self {
         Self { chain, store, tasks, loaded: OnceCell::new(), written: Mutex::default(), writing: Arc::default() }
     }
 
@@ -91,7 +91,7 @@ impl Seen {
             *written = Some(Instant::now());
         }
         let (chain, client, store, writing) = (self.chain, client.clone(), self.store.clone(), self.writing.clone());
-        self.tasks.spawn(async move {
+        self.tasks.spawn("newest block", async move {
             let _turn = writing.lock().await;
             let Some(newest) = client.newest() else { return };
             let record = HeadsRecord { newest: newest.into(), early: client.early().map(BlockRecord::from) };

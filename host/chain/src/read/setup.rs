@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use super::{clock::Clock, discover::Discovery};
 use crate::{
@@ -16,6 +16,7 @@ use assay_evm::{client::Client, endpoint::Http};
 use assay_index::follow::{Budget, Indexer, LazyIndex, State};
 use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, WholeRange};
 use assay_store::Store;
+use assay_tasks::Tracker;
 
 /// What every chain is set up with.
 pub(crate) struct Setup<'a> {
@@ -27,7 +28,7 @@ pub(crate) struct Setup<'a> {
     /// The index of all chains.
     pub index: Arc<LazyIndex>,
     pub store: &'a Store,
-    pub tasks: &'a TaskTracker,
+    pub tasks: &'a Tracker,
     pub stop: &'a CancellationToken,
     /// Whether the chains are read at their heads. If not, an index does not follow them.
     pub follows: bool,
@@ -100,7 +101,7 @@ impl Setup<'_> {
             state: state.clone(),
         };
         let stop = self.stop.clone();
-        self.tasks.spawn(async move { stop.run_until_cancelled(Arc::new(indexer).run()).await });
+        self.tasks.spawn("index", async move { stop.run_until_cancelled(Arc::new(indexer).run()).await });
         Jobs::new(reader, self.tasks.clone(), self.stop.clone())
     }
 }

@@ -1,7 +1,7 @@
 //! What a snapshot of one chain lacks, in words. Asks nothing.
 
 use super::discover::Discovered;
-use crate::{activity::Scope, prices::Quotes, reason};
+use crate::{activity::Scope, prices::Quotes};
 use assay_domain::{Address, Coverage, Part, PoolHistory, Position, TokenBalance, Unread};
 use assay_evm::fault::Fault;
 use assay_lending::Market;
@@ -15,7 +15,7 @@ pub(super) fn coverage(unread: &[Unread]) -> Coverage {
 pub(super) fn failed(fault: &Fault) -> Unread {
     match fault {
         Fault::Unreachable(_) | Fault::TimedOut(_) => Unread::chain(),
-        fault => Unread::new(Part::Chain, reason::of(fault)),
+        fault => Unread::new(Part::Chain, fault.reason()),
     }
 }
 

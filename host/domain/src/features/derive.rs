@@ -121,6 +121,7 @@ mod tests {
             first_event_at: Some(time_from_unix(first)),
             last_event_at: None,
             last_liquidation_at: None,
+            stopped: None,
             remark: None,
             events: PoolEvents::UNREAD,
             position: None,

@@ -209,7 +209,7 @@ impl Failover {
         let this = self.clone();
         let work = self.inner.comparison.join((), || (async move { this.compare().await }, ()));
         if !work.joined {
-            tokio::spawn(work.outcome.clone());
+            assay_tasks::spawn("heads", work.outcome.clone());
         }
         is_first.then_some(work.outcome)
     }

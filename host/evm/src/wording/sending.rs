@@ -1,5 +1,6 @@
 //! Why a node rejects a transaction. Each node software has its own words; unknown ones leave the outcome unknown.
 
+use super::words::says;
 use crate::fault::Rejection;
 
 /// In this order: the words of a replacement contain those of a low price.
@@ -91,6 +92,5 @@ const TABLE: [(Rejection, &[&str]); 5] = [
 /// The rejection in `text`, in lower case; `None` for unknown words. "nonce too high" is none of these: the transaction
 /// may become valid.
 pub(super) fn rejection(text: &str) -> Option<Rejection> {
-    let says = |(_, phrases): &&(Rejection, &[&str])| phrases.iter().any(|phrase| text.contains(phrase));
-    TABLE.iter().find(says).map(|(why, _)| *why)
+    TABLE.iter().find(|(_, phrases)| says(text, phrases)).map(|(why, _)| *why)
 }

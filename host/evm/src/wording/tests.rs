@@ -156,6 +156,19 @@ fn a_revert_is_a_revert_whatever_reason_the_contract_chooses() {
 }
 
 #[test]
+fn a_phrase_within_another_word_says_nothing() {
+    for message in ["it hiccups now", "unpruned node", "the integration timed out: forage limit", "separate limits"] {
+        assert!(matches!(of("eth_getBalance", -32000, message, None), Fault::Refused { .. }), "{message}");
+    }
+    for message in ["unknown transaction type", "nonunderpriced", "unreplaced by better transaction"] {
+        assert!(matches!(of("eth_sendRawTransaction", -32000, message, None), Fault::Refused { .. }), "{message}");
+    }
+    for message in ["ExecutionReverted", "ProviderError(ExecutionReverted: no)", "(revert)", "'revert'"] {
+        assert!(matches!(of("eth_call", -32000, message, None), Fault::Reverted { .. }), "{message}");
+    }
+}
+
+#[test]
 fn a_call_never_denies_access() {
     assert!(matches!(of("eth_call", -32000, "unauthorized", None), Fault::Refused { .. }));
     assert!(matches!(of("eth_getBalance", -32000, "unauthorized", None), Fault::Denied(_)));

@@ -241,10 +241,11 @@ const CALLS: &[&str] = &["batch", "calls in", "request body too large", "request
 const CALLS_AFTER: &[&str] =
     &["limit of ", "limited to ", "limit is ", "limit ", "maximum ", "max ", "at most ", "exceeds "];
 
-/// Words by which nodes report a call that ran and failed. The first three mean that the contract reverted; the others
+/// Words by which nodes report a call that ran and failed. The first four mean that the contract reverted; the others
 /// that it ran out of gas, or ran into an instruction that fails.
 const FAILED: &[&str] = &[
     "revert",
+    "executionrevert",
     "vm execution error",
     "vm exception",
     "out of gas",
@@ -287,11 +288,14 @@ const FAILED: &[&str] = &[
 /// Whether the words report a call that ran and failed.
 pub(super) fn has_failed(text: &str) -> bool {
     // The other errors of this name are of the node's database.
-    says(text, FAILED) || (text.contains("evm error") && !text.contains("database"))
+    says(text, FAILED) || (says(text, &["evm error"]) && !text.contains("database"))
 }
 
-fn says(text: &str, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| text.contains(phrase))
+/// Whether `text` has one of `phrases` at the beginning of a word: "unknown transaction" does not say "known
+/// transaction". A phrase may end within a word, so that "throttl" is also in "throttled".
+pub(super) fn says(text: &str, phrases: &[&str]) -> bool {
+    let begins_a_word = |at| !text.get(..at).unwrap_or_default().ends_with(char::is_alphanumeric);
+    phrases.iter().any(|phrase| text.match_indices(phrase).any(|(at, _)| begins_a_word(at)))
 }
 
 impl Sign {
@@ -308,7 +312,7 @@ impl Sign {
         if says(text, YET) {
             return Self::Ahead;
         }
-        if code == 4444 || says(text, PRUNED) || (text.contains("state ") && text.contains("not available")) {
+        if code == 4444 || says(text, PRUNED) || (says(text, &["state "]) && text.contains("not available")) {
             return Self::Pruned;
         }
         if says(text, AHEAD) {
@@ -318,7 +322,7 @@ impl Sign {
             return Self::Large { suggested: suggested(text) };
         }
         // A batch may be limited in its rate, too.
-        if text.contains("batch") && !text.contains("rate") {
+        if says(text, &["batch"]) && !says(text, &["rate"]) {
             return Self::Calls { most: calls(text) };
         }
         if says(text, RATE) {
@@ -329,7 +333,7 @@ impl Sign {
         }
         let named = |phrase: &&str| number(text.split_once(*phrase)?.1).filter(|limit| *limit > 0);
         let limit = WIDTH_AFTER.iter().find_map(named);
-        if says(text, WIDE) || (limit.is_some() && (text.contains("range") || text.contains("block"))) {
+        if says(text, WIDE) || (limit.is_some() && says(text, &["range", "block"])) {
             return Self::Wide { limit };
         }
         if says(text, CALLS) {

@@ -121,7 +121,7 @@ impl<'a> Ranges<'a> {
         // A task of its own for each range: they use all cores.
         let read = |span| {
             let (by, scan) = (by.clone(), scan.clone());
-            AbortOnDropHandle::new(tokio::spawn(async move {
+            AbortOnDropHandle::new(assay_tasks::spawn("index range", async move {
                 chunk(span, by.logs.range, |span| by.fetch(&scan, span, follows)).await
             }))
         };

@@ -13,6 +13,7 @@ use std::{
 };
 
 use assay_domain::Digest;
+use futures::future::join_all;
 use sha2::{Digest as _, Sha256};
 
 pub use client::{Client, Login, Pulled};
@@ -79,7 +80,7 @@ pub async fn take(sources: &[Reference], shelf: &Path, most: u64, spawner: &Spaw
         Ok(client) => Arc::new(client),
         Err(error) => return tracing::error!(%error, "models.sources: nothing is pulled"),
     };
-    let mut first = tokio::task::JoinSet::new();
+    let mut first = Vec::new();
     for source in sources {
         let (client, source, shelf) = (client.clone(), source.clone(), shelf.to_owned());
         let (sender, receiver) = tokio::sync::oneshot::channel();
@@ -91,9 +92,9 @@ pub async fn take(sources: &[Reference], shelf: &Path, most: u64, spawner: &Spaw
                 () = stopping.cancelled() => {}
             }
         });
-        first.spawn(async move { receiver.await.is_ok() });
+        first.push(receiver);
     }
-    let _ = tokio::time::timeout(START, async { while first.join_next().await.is_some() {} }).await;
+    let _ = tokio::time::timeout(START, join_all(first)).await;
 }
 
 /// Pulls one component until it is there, or never can be. `tried` hears of the first outcome.

@@ -54,7 +54,7 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
             waiting.insert(key.clone(), vec![caller]);
         }
         let turn = Turn { waiting: self.0.clone(), key, is_over: false };
-        tokio::spawn(turn.run(ask));
+        assay_tasks::spawn("store requests", turn.run(ask));
     }
 }
 

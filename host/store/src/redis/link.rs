@@ -226,7 +226,7 @@ impl Link {
             if self.refusals().since().is_none() {
                 tracing::warn!(reason = why, "the connection to the store broke");
             }
-            tokio::spawn(reconnect(Arc::downgrade(&self.inner)));
+            assay_tasks::spawn("store connection", reconnect(Arc::downgrade(&self.inner)));
         }
     }
 }

@@ -103,7 +103,7 @@ impl Redis {
         let (naming, scripts, pause) = (Naming::new(&config.prefix), Scripts::new(), Pause::default());
         let (takes, counts, metered) = (Gather::default(), Gather::default(), Gather::default());
         let inner = Arc::new(RedisState { link, naming, scripts, pause, takes, counts, metered, replicas });
-        tokio::spawn(watch::watch(Arc::downgrade(&inner)));
+        assay_tasks::spawn("store watch", watch::watch(Arc::downgrade(&inner)));
         Ok(Self { inner })
     }
 
@@ -227,7 +227,7 @@ impl Redis {
         R: Send + 'static,
         F: Future<Output = Result<R, StoreError>> + Send + 'static,
     {
-        tokio::spawn(work(self.clone())).await.unwrap_or_else(|panic| Err(failed(panic)))
+        assay_tasks::spawn("store write", work(self.clone())).await.unwrap_or_else(|panic| Err(failed(panic)))
     }
 
     async fn write(&self, steps: Steps) -> Result<WriteOutcome, StoreError> {
@@ -308,7 +308,7 @@ impl Redis {
     /// Refunds, in the background, the units that an unanswered write may have taken.
     fn undo(&self, id: Uuid, counter: String, amount: u64) {
         let this = self.clone();
-        tokio::spawn(async move {
+        assay_tasks::spawn("store refund", async move {
             let keys = [this.inner.naming.write(&id.simple().to_string()), counter];
             let undone = this.inner.scripts.undo.run(&this.inner.link, REFUND_TIMEOUT, &keys, |command| {
                 command.arg(steps::life(REMEMBERED)).arg(amount);

@@ -17,11 +17,11 @@ use alloy::primitives::Address;
 use assay_chain::Chains;
 use assay_domain::{ChainSnapshot, PoolHistory, Position, Snapshot};
 use assay_store::Store;
+use assay_tasks::Tracker;
 use assay_tests::devnet::Error;
 use assay_tests::lenders::Small;
 use assay_tests::lenders::config::Setup;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use super::Reader;
 
@@ -43,7 +43,7 @@ async fn read_after(reader: &Reader, (block, time): (u64, u64), wallets: &[Addre
     let store = Store::open(&config.store).await.unwrap();
     let mut settings = config.reads();
     settings.snapshots.past = Some(time + 1);
-    let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+    let (tasks, stop) = (Tracker::new(), CancellationToken::new());
     let chains = Chains::connect(&settings, &store, &tasks, &stop);
     assert_eq!(chains.go_back().await.unwrap()[0].block.number, block);
     let mut read = Vec::new();

@@ -97,9 +97,9 @@ impl Outcome {
         self.wrong_finals.is_empty() && self.problems.is_empty()
     }
 
-    /// Whether only the provider's words say why. The history of a market does not have them.
+    /// Whether only the provider's words say why.
     fn is_unknown(&self) -> bool {
-        self.fault.starts_with("Refused") && self.row.method != "eth_getLogs"
+        self.fault.starts_with("Refused")
     }
 
     /// Whether something is wrong in this way.

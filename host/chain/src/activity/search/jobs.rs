@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use futures::FutureExt;
 use moka::future::Cache;
 use tokio::sync::watch;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
@@ -26,6 +26,7 @@ use assay_evm::{
     single_flight::{SingleFlight, Work},
 };
 use assay_store::Store;
+use assay_tasks::Tracker;
 use assay_trace::TRACE;
 
 /// Jobs of one chain at one time: several batches of a hundred wallets, which share their rounds of questions. Each job
@@ -85,7 +86,7 @@ pub(crate) struct Start {
 pub(crate) struct Searches {
     searcher: Arc<Searcher>,
     jobs: SingleFlight<Address, End, watch::Receiver<Search>>,
-    tasks: TaskTracker,
+    tasks: Tracker,
     stop: CancellationToken,
 }
 
@@ -113,7 +114,7 @@ impl Searches {
         client: Client,
         store: Store,
         method: Method,
-        tasks: TaskTracker,
+        tasks: Tracker,
         stop: CancellationToken,
     ) -> Self {
         let known = Cache::builder().max_capacity(CACHE_ENTRIES).build();
@@ -142,7 +143,7 @@ impl Searches {
         let scout = async move {
             stop.run_until_cancelled(questions::scout(&client, wallet, top, spare)).await.and_then(Result::ok)
         };
-        (spare != Spare::Calls).then(|| self.tasks.spawn(scout))
+        (spare != Spare::Calls).then(|| self.tasks.spawn("search", scout))
     }
 
     /// The running search for a wallet, or a new one; `None` if too many run.
@@ -153,12 +154,13 @@ impl Searches {
             let span = assay_trace::adopt(
                 tracing::info_span!(target: TRACE, parent: None, "search transactions", assay.chain = searcher.chain),
             );
-            let task = self.tasks.spawn(async move { searcher.run(start, &view, &stop).await }.instrument(span));
+            let task =
+                self.tasks.spawn("search", async move { searcher.run(start, &view, &stop).await }.instrument(span));
             (task.map(|end| end.unwrap_or(End::Broken)), receiver)
         })?;
         if !job.joined {
             // Keeps the job listed while it runs, also after all callers have left.
-            self.tasks.spawn(job.outcome.clone());
+            self.tasks.spawn("search", job.outcome.clone());
         }
         Some(job)
     }

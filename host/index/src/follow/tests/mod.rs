@@ -7,7 +7,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use futures::FutureExt;
 use tempfile::TempDir;
 use tokio::{task::JoinHandle, time::timeout};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use super::{Budget, Indexer, LazyIndex, State};
 use crate::{
@@ -23,6 +23,7 @@ use assay_evm::{
 };
 use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, config::MarketConfig, hints};
 use assay_store::{Store, config::Store as StoreConfig};
+use assay_tasks::Tracker;
 use node::{Chain, Node, POOL, wallet};
 
 const FINALITY: u64 = 16;
@@ -96,14 +97,14 @@ impl Running {
             client: client.clone(),
             markets: markets.clone(),
             store: Store::open(&config).await.unwrap(),
-            tasks: TaskTracker::new(),
+            tasks: Tracker::new(),
             logs: LIMITS,
             finality: FINALITY,
             index: indexed.then(|| self.state.clone() as Arc<dyn assay_lending::Index>),
             whole: None,
             recent: Recent::default(),
         };
-        let jobs = Jobs::new(reader, TaskTracker::new(), CancellationToken::new());
+        let jobs = Jobs::new(reader, Tracker::new(), CancellationToken::new());
         let (head, stored) = (client.head().await.unwrap(), jobs.stored(wallet).await);
         let terms = TermsCache::default().current(&client, &markets, head).await.unwrap();
         let hints = std::future::ready(hints(&markets, Some(&terms))).boxed();
