@@ -2,20 +2,32 @@
 //! one needs one of the few permits for large answers, and beyond that size one for the largest. A caller waits for a
 //! permit within the timeout of its request. A holder of one of the largest waits for no other, which rules out
 //! deadlock.
+//!
+//! No endpoint keeps the permits from the others: it has at most half of each size, and none longer than an answer
+//! takes at [`FLOOR`].
 
 use std::{
     mem,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit},
+    time::Instant,
+};
 
 /// Maximum size of an answer that needs no permit: all but long histories.
 const SMALL: usize = 128 << 10;
+/// Bytes per second below which an answer does not keep a permit.
+const FLOOR: usize = 256 << 10;
+/// How long an answer with a permit may be below [`FLOOR`] at first.
+const GRACE: Duration = Duration::from_secs(2);
 
 /// Permits for answers of one size.
 struct Class {
     size: usize,
+    permits: usize,
     free: Semaphore,
     /// The buffers of earlier answers, at most `kept`. The kernel clears each page of new memory, which takes longer
     /// than parsing for a long history.
@@ -25,7 +37,7 @@ struct Class {
 
 impl Class {
     const fn new(size: usize, permits: usize, kept: usize) -> Self {
-        Self { size, free: Semaphore::const_new(permits), spare: Mutex::new(Vec::new()), kept }
+        Self { size, permits, free: Semaphore::const_new(permits), spare: Mutex::new(Vec::new()), kept }
     }
 
     fn spare(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
@@ -43,31 +55,67 @@ impl Class {
 /// of the largest are kept. A larger answer must be requested in parts; one of 20,000 logs is within the limit.
 static CLASSES: [Class; 2] = [Class::new(4 << 20, 4, 0), Class::new(24 << 20, 2, 2)];
 
+/// The share of one endpoint in the permits of each class: half of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Share([Arc<Semaphore>; CLASSES.len()]);
+
+impl Default for Share {
+    fn default() -> Self {
+        Self(CLASSES.each_ref().map(|class| Arc::new(Semaphore::new((class.permits / 2).max(1)))))
+    }
+}
+
+/// The right to keep an answer of a class in memory.
+struct Permit {
+    _of_share: OwnedSemaphorePermit,
+    _of_class: SemaphorePermit<'static>,
+}
+
 /// An answer that is being received.
-#[derive(Default)]
 pub(crate) struct Intake {
     bytes: Vec<u8>,
-    permits: Vec<SemaphorePermit<'static>>,
-    /// The maximum of an answer that gets no permit.
-    bound: Option<usize>,
+    /// `None` for an answer that gets no permit, and so no more than [`bound`](Self::bound).
+    share: Option<Share>,
+    bound: usize,
+    permits: Vec<Permit>,
+    /// When it had its first permit, and how many bytes were received then.
+    began: Option<(Instant, usize)>,
 }
 
 impl Intake {
+    /// For an answer of any endpoint with this share.
+    pub(crate) fn of(share: &Share) -> Self {
+        let mut intake = Self::within(usize::MAX);
+        intake.share = Some(share.clone());
+        intake
+    }
+
     /// For an answer of at most `bound` bytes, which needs no permit: it never waits for others, nor they for it.
     pub(crate) fn within(bound: usize) -> Self {
-        Self { bytes: Vec::new(), permits: Vec::new(), bound: Some(bound) }
+        Self { bytes: Vec::new(), share: None, bound, permits: Vec::new(), began: None }
+    }
+
+    /// When the next part must be there; `None` while no permit is held.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        let (since, before) = self.began?;
+        let received = self.bytes.len().saturating_sub(before);
+        Some(since + GRACE + Duration::from_millis((received.saturating_mul(1_000) / FLOOR) as u64))
     }
 
     /// Appends the next part of the answer, once it has the permit for its size. Returns `false` if the answer exceeds
     /// the largest size.
     pub(crate) async fn take(&mut self, part: &[u8]) -> bool {
         let size = self.bytes.len().saturating_add(part.len());
-        if self.bound.is_some_and(|bound| size > bound) {
+        if size > self.bound {
             return false;
         }
-        while self.bound.is_none() && size > self.room() {
-            let Some(class) = CLASSES.get(self.permits.len()) else { return false };
-            let Ok(permit) = class.free.acquire().await else { return false };
+        while let Some(Share(shares)) = self.share.as_ref().filter(|_| size > self.room()) {
+            let next = self.permits.len();
+            let (Some(class), Some(share)) = (CLASSES.get(next), shares.get(next)) else { return false };
+            let Ok(of_share) = share.clone().acquire_owned().await else { return false };
+            let Ok(of_class) = class.free.acquire().await else { return false };
+            let permit = Permit { _of_share: of_share, _of_class: of_class };
+            self.began.get_or_insert((Instant::now(), self.bytes.len()));
             // Allocated at once: a buffer that grows in steps exists twice at each step. Unwritten pages use no memory.
             let mut larger = class.buffer();
             larger.extend_from_slice(&self.bytes);
@@ -113,8 +161,7 @@ impl Drop for Intake {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
+    use futures::FutureExt;
     use tokio::time::timeout;
 
     use super::*;
@@ -126,12 +173,25 @@ mod tests {
         assert!(!intake.take(b" ").await);
     }
 
+    // One test, for the permits belong to the process.
     #[tokio::test]
     async fn few_are_large_at_once_and_none_is_larger_than_that() {
         let part = vec![b' '; 1 << 20];
+        let slow = Share::default();
+        let mut held = Vec::new();
+        for _ in 0..2 {
+            let mut intake = Intake::of(&slow);
+            assert!(intake.deadline().is_none(), "nothing hurries a small answer");
+            assert!(intake.take(&part).await);
+            assert!(intake.deadline().is_some_and(|deadline| deadline > Instant::now() + Duration::from_secs(4)));
+            held.push(intake);
+        }
+        assert!(Intake::of(&slow).take(&part).now_or_never().is_none(), "a third of one endpoint");
+        assert!(Intake::of(&Share::default()).take(&part).now_or_never().is_some(), "the first of another");
+        drop(held);
         let mut largest = Vec::new();
         for _ in 0..2 {
-            let mut intake = Intake::default();
+            let mut intake = Intake::of(&Share::default());
             for _ in 0..24 {
                 assert!(intake.take(&part).await);
             }
@@ -139,12 +199,12 @@ mod tests {
             assert_eq!(intake.bytes(), part.repeat(24));
             largest.push(intake);
         }
-        let mut third = Intake::default();
+        let mut third = Intake::of(&Share::default());
         for _ in 0..4 {
             assert!(third.take(&part).await);
         }
         assert!(timeout(Duration::from_millis(20), third.take(&part)).await.is_err(), "a third of the largest");
-        let mut small = Intake::default();
+        let mut small = Intake::of(&Share::default());
         assert!(small.take(&part[..1 << 10]).await, "small ones need no place");
         drop(largest.pop());
         assert!(third.take(&part).await);

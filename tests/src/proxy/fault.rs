@@ -17,6 +17,10 @@ pub enum Fault {
     Page,
     /// An endless response.
     Endless,
+    /// A response that stops after its first 256 KiB.
+    Stalled,
+    /// The whole response after 256 KiB of spaces.
+    Padded,
     /// A redirect to another server, without TLS.
     Redirect,
     /// The id of another request.
@@ -54,7 +58,7 @@ impl Fault {
                 });
             }
             Self::Backwards => answers.reverse(),
-            Self::Half | Self::Reset | Self::Page | Self::Endless | Self::Redirect => {}
+            Self::Half | Self::Reset | Self::Page | Self::Endless | Self::Stalled | Self::Padded | Self::Redirect => {}
             _ => answers
                 .iter_mut()
                 .filter_map(|answer| answer["result"].as_array_mut())
@@ -117,6 +121,11 @@ impl Fault {
                 let more = stream::repeat(Bytes::from_static(&[b'0'; 1 << 16]));
                 (kind, Body::from_stream(start.chain(more).map(Ok::<_, std::io::Error>))).into_response()
             }
+            Self::Stalled => {
+                let start = stream::iter([Bytes::from(" ".repeat(256 << 10))]);
+                (kind, Body::from_stream(start.chain(stream::pending()).map(Ok::<_, std::io::Error>))).into_response()
+            }
+            Self::Padded => (kind, " ".repeat(256 << 10) + &body).into_response(),
             Self::Redirect => {
                 let mut headers = HeaderMap::new();
                 headers.insert(header::LOCATION, HeaderValue::from_static("http://127.0.0.1:9/elsewhere"));

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use alloy::rpc::json_rpc::RequestPacket;
 use http::{HeaderMap, StatusCode};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Answer, Endpoint};
 use crate::{fault::Fault, intake::Intake, wording::BATCH};
@@ -56,7 +56,7 @@ impl Endpoint {
             .get(http::header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
-        while let Some(chunk) = response.chunk().await.map_err(lost)? {
+        while let Some(chunk) = soon_enough(answer.deadline(), response.chunk()).await?.map_err(lost)? {
             if !answer.take(&chunk).await {
                 return Err(Fault::TooDense { suggested: None });
             }
@@ -119,6 +119,13 @@ pub(super) fn refused(
         Ok(answer) => answer.faults(packet).into_iter().find_map(|(_, fault)| limited(fault)),
         Err(fault) => limited(fault.clone()),
     }
+}
+
+/// The next part of an answer, if it is there by `deadline`.
+async fn soon_enough<T>(deadline: Option<Instant>, part: impl Future<Output = T>) -> Result<T, Fault> {
+    let Some(deadline) = deadline else { return Ok(part.await) };
+    let slow = || Fault::Slow { message: "a large answer came too slowly".into() };
+    timeout_at(deadline, part).await.map_err(|_| slow())
 }
 
 /// The innermost cause of an error; the outer layers of a connection error repeat it.

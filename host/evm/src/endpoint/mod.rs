@@ -22,7 +22,13 @@ use metrics::Gauge;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::{config::RpcLimits, fault::Fault, intake::Intake, logs::Ceiling, redact::Redact};
+use crate::{
+    config::RpcLimits,
+    fault::Fault,
+    intake::{Intake, Share},
+    logs::Ceiling,
+    redact::Redact,
+};
 use assay_domain::ChainId;
 use exchange::refused;
 use health::Health;
@@ -75,6 +81,7 @@ pub struct Endpoint {
     /// Requests that wait for a permit or for the rate limit.
     waiting: Gauge,
     permits: Permits,
+    share: Share,
     queue: Queue,
     health: Health,
     /// Number of its answers to any request.
@@ -104,6 +111,7 @@ impl Endpoint {
             traceparent: limits.traceparent,
             waiting: metrics::gauge!("assay_rpc_requests_waiting", "chain" => chain.to_string()),
             permits: Permits::new(limits.concurrency),
+            share: Share::default(),
             queue: Queue::new(Some(limits.per_second).filter(|bound| *bound > 0), pace),
             health: Health::default(),
             answered: AtomicU64::new(0),
@@ -220,7 +228,7 @@ impl Endpoint {
         let method = method_of(packet);
         let longest =
             if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT.max(self.timeout / 4)) } else { self.timeout };
-        let intake = if rank == Rank::Stranger { Intake::within(STRANGERS_ANSWER) } else { Intake::default() };
+        let intake = if rank == Rank::Stranger { Intake::within(STRANGERS_ANSWER) } else { Intake::of(&self.share) };
         let exchange = self.exchange::<A>(client, body, method, intake);
         let answer = self.within_timeout(longest, exchange).await.map_err(Fault::TimedOut)??;
         answer.belongs_to(packet)?;

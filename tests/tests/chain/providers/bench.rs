@@ -34,7 +34,7 @@ const RESTING: (usize, Duration) = (200, Duration::from_millis(50));
 /// The longest read.
 const BUDGET: Duration = Duration::from_secs(20);
 /// Wallets in one batch.
-const TOGETHER: usize = 3;
+pub(super) const TOGETHER: usize = 3;
 
 /// The snapshots of several wallets, and what each cost.
 type Reads = Vec<(Arc<Snapshot>, Cost)>;
@@ -215,7 +215,7 @@ impl<'a> Bench<'a> {
         let index_cost =
             if setting == Setting::Index { self.undisturbed[&(Setting::One, is_contract)][0].1 } else { *cost };
         outcome.judge(is_true, &read, index_cost.max(*cost));
-        if recovery && !is_contract {
+        if recovery && !is_contract && !outcome.is_named_limit() {
             self.recover(&met, setting, &mut outcome).await;
         }
         outcome

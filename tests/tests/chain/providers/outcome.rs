@@ -8,6 +8,7 @@ use assay_tests::proxy::{Call, Proxy};
 use super::super::hidden::{falsehood, is_final};
 use super::super::index::log_queries;
 use super::Setting;
+use super::bench::TOGETHER;
 use super::table::{Reaction, Row};
 
 /// A disturbed read may cost so many times an undisturbed one.
@@ -97,6 +98,12 @@ impl Outcome {
         self.wrong_finals.is_empty() && self.problems.is_empty()
     }
 
+    /// Whether the provider named the limit. Such a limit is kept for 1,024 answers, which takes more wallets than the
+    /// bench has; that it is tried again is a test of the limit itself.
+    pub(super) fn is_named_limit(&self) -> bool {
+        self.fault.contains("limit: Some")
+    }
+
     /// Whether only the provider's words say why.
     fn is_unknown(&self) -> bool {
         self.fault.starts_with("Refused")
@@ -141,7 +148,9 @@ impl Outcome {
             Reaction::Elsewhere if unread => 4 * DEARER,
             _ => DEARER,
         };
-        let (logs, most_logs) = (self.cost.all_logs(), dearer * undisturbed.all_logs().max(2));
+        // Once a query that wallets share is refused, each asks for itself.
+        let wallets = if self.setting == Setting::Batch { TOGETHER } else { 1 };
+        let (logs, most_logs) = (self.cost.all_logs(), wallets * dearer * undisturbed.all_logs().max(2));
         if calls > most || logs > most_logs {
             let what = format!("{calls} calls and {logs} log queries instead of {most} and {most_logs} at most");
             self.problems.push((Wrong::Dear, what));
