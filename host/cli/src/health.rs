@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use clap::Args;
 
-use super::{ConfigFile, Failure};
+use super::{ConfigFile, Failure, remote};
 
 /// Timeout of the request.
 const TIMEOUT: Duration = Duration::from_secs(3);
@@ -31,7 +31,7 @@ pub fn run(health: &Health) -> Result<(), Failure> {
         let client = reqwest::Client::builder().timeout(TIMEOUT).no_proxy().build().map_err(Failure::cannot)?;
         let answer = client.get(format!("http://{address}/readyz")).send().await.map_err(no_answer)?;
         let ready = answer.status().is_success();
-        let body = answer.text().await.map_err(no_answer)?;
+        let body = String::from_utf8_lossy(&remote::body(answer).await?).into_owned();
         if ready { super::print(body) } else { Err(Failure::no(body)) }
     })
 }

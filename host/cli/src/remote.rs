@@ -7,6 +7,7 @@ use std::{
 
 use assay_domain::{Scope, Secret};
 use clap::Args;
+use http_body_util::{BodyExt, Limited};
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use url::{Host, Url};
@@ -16,6 +17,8 @@ use assay::config::Config;
 
 /// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum size of an answer, in bytes.
+const MAX_ANSWER: usize = 64 << 20;
 /// Longest wait for the check of an upload: the compiler of a large model has the lowest priority.
 const CHECKED: Duration = Duration::from_secs(600);
 /// Between two questions. The server holds each for seconds.
@@ -136,10 +139,20 @@ impl Remote {
                 |error: reqwest::Error| Failure::cannot(format!("no server answers there: {}", error.without_url()));
             let answer = request.send().await.map_err(no_answer)?;
             let status = answer.status();
-            let body = if status == StatusCode::NO_CONTENT { Ok(Value::Null) } else { answer.json().await };
-            Ok((status, body.map_err(no_answer)?))
+            let body = body(answer).await?;
+            let read = if status == StatusCode::NO_CONTENT { Ok(Value::Null) } else { serde_json::from_slice(&body) };
+            Ok((status, read.map_err(|_| Failure::cannot(format!("the answer is not JSON ({status})")))?))
         })
     }
+}
+
+/// The body of a server's answer, which may be another server than the user believes.
+///
+/// # Errors
+/// If it is cut off, or longer than any answer of this server.
+pub(super) async fn body(answer: reqwest::Response) -> Result<Vec<u8>, Failure> {
+    let body = Limited::new(reqwest::Body::from(answer), MAX_ANSWER).collect().await;
+    Ok(body.map_err(|error| Failure::cannot(format!("the answer cannot be read: {error}")))?.to_bytes().to_vec())
 }
 
 fn successful(status: StatusCode, body: Value) -> Result<Value, Failure> {

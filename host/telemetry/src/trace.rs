@@ -12,6 +12,7 @@ use std::{
 
 use assay_trace::TRACE;
 use http::{HeaderMap, Request, Response, StatusCode};
+use http_body_util::{BodyExt, Limited};
 use opentelemetry::{propagation::TextMapPropagator, trace::TracerProvider};
 use opentelemetry_http::{Bytes, HeaderExtractor, HttpClient, HttpError};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
@@ -26,6 +27,8 @@ use tracing_opentelemetry::OpenTelemetrySpanExt;
 
 /// Timeout of sending one batch, and of sending the last one when the server stops.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum size of an answer of the collector, in bytes. It has a few words at most.
+const MAX_ANSWER: usize = 64 << 10;
 
 /// The collector of traces.
 #[derive(Debug, Clone)]
@@ -120,7 +123,7 @@ struct Sender {
 
 impl Sender {
     /// Counts a batch. Logs once that the collector refuses batches, and once that it accepts them again.
-    fn note(&self, outcome: &Result<Response<Bytes>, reqwest::Error>) {
+    fn note(&self, outcome: &Result<Response<Bytes>, HttpError>) {
         let (label, why) = match outcome {
             Ok(response) if response.status().is_success() => ("ok", None),
             Ok(response) => ("refused", Some(format!("HTTP status {}", response.status()))),
@@ -149,16 +152,48 @@ impl HttpClient for Sender {
             let request = reqwest::Request::try_from(request)?;
             let http = self.http.clone();
             let sent = self.runtime.spawn(async move {
-                let answer = http.execute(request).await?;
+                // The URL may hold a credential.
+                let answer = http.execute(request).await.map_err(reqwest::Error::without_url)?;
                 let status = answer.status();
-                let mut response = Response::new(answer.bytes().await?);
+                let body = Limited::new(reqwest::Body::from(answer), MAX_ANSWER).collect().await?;
+                let mut response = Response::new(body.to_bytes());
                 *response.status_mut() = status;
                 Ok(response)
             });
-            // The URL may hold a credential.
-            let outcome = sent.await?.map_err(reqwest::Error::without_url);
+            let outcome = sent.await?;
             self.note(&outcome);
-            Ok(outcome?)
+            outcome
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpListener,
+        thread,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_collector_whose_answer_does_not_end_is_left() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1/traces", listener.local_addr().unwrap());
+        let sent = thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 1_024]).unwrap();
+            let head = b"HTTP/1.1 200 OK\r\ncontent-type: application/x-protobuf\r\n\r\n";
+            let (mut sent, part) = (stream.write(head).unwrap(), [0; 1 << 16]);
+            while let Ok(size) = stream.write(&part) {
+                sent += size;
+            }
+            sent
+        });
+        let sender =
+            Sender { http: reqwest::Client::new(), runtime: Handle::current(), failing: AtomicBool::new(false) };
+        assert!(sender.send_bytes(Request::post(url).body(Bytes::new()).unwrap()).await.is_err());
+        assert!(sent.join().unwrap() < 64 << 20, "more than what both systems buffer");
     }
 }

@@ -14,6 +14,8 @@ use super::{
 
 /// Largest manifest.
 const LARGEST_MANIFEST: u64 = 1 << 20;
+/// Maximum size of an error or a token, in bytes.
+const MAX_WORDS: u64 = 64 << 10;
 /// Limits of one request: until a registry answers, and between two parts of an answer.
 const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(30);
@@ -130,19 +132,7 @@ impl Client {
     /// The body of an answer of at most `most` bytes.
     async fn get(&self, place: &Reference, path: &str, most: u64) -> Result<Vec<u8>, SourceError> {
         let request = self.http.get(self.url(place, path)?).header(header::ACCEPT, MANIFEST);
-        let mut answer = self.send(place, request).await?;
-        let mut bytes = Vec::new();
-        loop {
-            match answer.chunk().await {
-                Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
-                Ok(None) => return Ok(bytes),
-                Err(error) if bytes.is_empty() => return Err(SourceError::away(error)),
-                Err(_) => return Err(SourceError::Cut { read: bytes.len() as u64, size: most }),
-            }
-            if bytes.len() as u64 > most {
-                return Err(SourceError::Longer { most });
-            }
-        }
+        body(self.send(place, request).await?, most).await
     }
 
     /// A successful answer. A registry that wants a login gets it.
@@ -161,7 +151,8 @@ impl Client {
             StatusCode::NOT_FOUND => Err(SourceError::Missing),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(SourceError::Denied),
             status => {
-                let said: Value = answer.json().await.unwrap_or_default();
+                let said = body(answer, MAX_WORDS).await.unwrap_or_default();
+                let said: Value = serde_json::from_slice(&said).unwrap_or_default();
                 let why = said.pointer("/errors/0/message").and_then(Value::as_str).unwrap_or_default();
                 Err(SourceError::Status { status: status.as_u16(), why: why.chars().take(200).collect() })
             }
@@ -204,9 +195,25 @@ impl Client {
         if !answer.status().is_success() {
             return Err(SourceError::Denied);
         }
-        let answer: Value = answer.json().await.map_err(SourceError::away)?;
+        let answer: Value = serde_json::from_slice(&body(answer, MAX_WORDS).await?).map_err(|_| SourceError::Denied)?;
         let token = ["token", "access_token"].into_iter().find_map(|name| answer.get(name)?.as_str());
         Ok(request.bearer_auth(token.ok_or(SourceError::Denied)?))
+    }
+}
+
+/// The body of `answer`, of at most `most` bytes.
+async fn body(mut answer: Response, most: u64) -> Result<Vec<u8>, SourceError> {
+    let mut bytes = Vec::new();
+    loop {
+        match answer.chunk().await {
+            Ok(Some(chunk)) => bytes.extend_from_slice(&chunk),
+            Ok(None) => return Ok(bytes),
+            Err(error) if bytes.is_empty() => return Err(SourceError::away(error)),
+            Err(_) => return Err(SourceError::Cut { read: bytes.len() as u64, size: most }),
+        }
+        if bytes.len() as u64 > most {
+            return Err(SourceError::Longer { most });
+        }
     }
 }
 

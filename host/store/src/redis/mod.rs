@@ -245,7 +245,7 @@ impl Redis {
         let answer = self.replicated(steps, patience).await?;
         metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
         let (outcome, number, rate) = parse::<(String, String, String)>(answer)?;
-        let count = number.parse().unwrap_or_default();
+        let count = if number.is_empty() { 0 } else { number.parse().map_err(failed)? };
         match outcome.as_str() {
             "done" => Ok((WriteOutcome::Done(count), rate)),
             "refused" => Ok((WriteOutcome::Refused(count), rate)),

@@ -35,7 +35,8 @@ end
 local function counter(key)
   local found = redis.call('GET', key)
   if not found then return 0 end
-  return string.match(found, '^%d+$') and tonumber(found)
+  local number = string.match(found, '^%d+$') and tonumber(found)
+  return number and number <= MOST and number
 end
 
 local function lease(key)

@@ -2,6 +2,8 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
+use serde_json::value::RawValue;
+
 use super::*;
 use crate::{Batch, Revision, StoreError};
 
@@ -118,16 +120,18 @@ async fn a_family_is_read_in_pages() {
 #[tokio::test]
 async fn a_damaged_record_is_named_and_harms_no_other() {
     for store in each().await {
-        let damaged: Key<String> = Key::retyped(&number("damaged"));
-        store.put(&damaged, &"no number".to_owned()).await.unwrap();
         let named = |error: StoreError| error.to_string().contains("units/damaged");
-        assert!(named(store.get(&number("damaged")).await.unwrap_err()));
-        let (bad, good) = (number("damaged"), number("good"));
-        let (bad, good) = tokio::join!(store.take(&bad, 1, 9), store.take(&good, 1, 9));
-        assert!(named(bad.unwrap_err()));
-        assert!(good.is_ok());
-        let mixed = Batch::new().put(&number("other"), &1).unwrap().refund(&number("damaged"), 1);
-        assert!(named(store.commit(mixed).await.unwrap_err()));
-        assert_eq!(store.get(&number("other")).await.unwrap(), None);
+        for damage in ["\"no number\"", "100000000000000000000000", "-1", "1.5", "1e3", "[]", "null"] {
+            let record: Box<RawValue> = serde_json::from_str(damage).unwrap();
+            store.put(&Key::retyped(&number("damaged")), &record).await.unwrap();
+            assert!(named(store.get(&number("damaged")).await.unwrap_err()), "{damage}");
+            let (bad, good) = (number("damaged"), number("good"));
+            let (bad, good) = tokio::join!(store.take(&bad, 1, 99), store.take(&good, 1, 99));
+            assert!(named(bad.unwrap_err()), "{damage}");
+            assert!(good.is_ok());
+            let mixed = Batch::new().put(&number("other"), &1).unwrap().refund(&number("damaged"), 1);
+            assert!(named(store.commit(mixed).await.unwrap_err()), "{damage}");
+            assert_eq!(store.get(&number("other")).await.unwrap(), None);
+        }
     }
 }
