@@ -5,6 +5,11 @@ use std::borrow::Cow;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use assay_domain::display_text;
+
+/// Maximum length of the name of an unknown field, in characters.
+const SHOWN: usize = 100;
+
 /// One error in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(example = json!({
@@ -47,6 +52,13 @@ impl Violation {
 
     pub fn missing(place: Location, field: &'static str) -> Self {
         Self::new("missing", place, Some(field), "Field required")
+    }
+
+    /// A field that is given more than once, where one would be ignored.
+    pub(crate) fn duplicate(place: Location, field: &str) -> Self {
+        let mut violation = Self::new("duplicate", place, None, "Field given more than once");
+        violation.loc.push(Cow::Owned(display_text(field, SHOWN)));
+        violation
     }
 
     pub(crate) fn not_a_bool(place: Location, field: &'static str) -> Self {

@@ -5,6 +5,7 @@ use crate::{
     declaration::{Claims, Declaration, File, Text},
     language::Expression,
 };
+use assay_domain::is_plain;
 
 /// The most characters of a title, a label or a name.
 pub(crate) const LABEL: usize = 80;
@@ -56,12 +57,15 @@ fn template(file: &File, text: &Text) -> Result<Vec<u8>, Fault> {
     Ok(out)
 }
 
-/// Refuses an empty text, and one of more than `most` characters.
+/// Refuses an empty text, one of more than `most` characters, and one with characters that are not seen.
 ///
 /// # Errors
-/// The length, at the line of the text.
+/// The length or the kind of character, at the line of the text.
 pub(crate) fn long(file: &File, text: &Text, most: usize) -> Result<(), Fault> {
     let count = text.get_ref().chars().count();
     let message = format!("it has {count} characters; 1 to {most} are possible");
+    if !is_plain(text.get_ref()) {
+        return Err(file.fault(text, "it has characters that are not seen, or hide others"));
+    }
     if (1..=most).contains(&count) { Ok(()) } else { Err(file.fault(text, message)) }
 }

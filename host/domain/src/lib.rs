@@ -53,7 +53,7 @@ pub use snapshot::{Activity, ChainSnapshot, Seen, Snapshot};
 pub use subject::Subject;
 pub use summary::{ChainSummary, OffChain, SeenOn, Summary};
 pub use tag::{Tag, UnknownTag};
-pub use text::{display_text, has_hidden};
+pub use text::{display_text, has_hidden, is_plain};
 pub use unread::{Part, Unread, UnreadByChain};
 
 pub use alloy::primitives::{Address, B256, U256, address};

@@ -31,6 +31,12 @@ pub fn display_text(text: &str, most: usize) -> String {
     shown
 }
 
+/// Whether `text`, apart from its spaces, is shown as it is: it has no character that [`display_text`] removes.
+pub fn is_plain(text: &str) -> bool {
+    let dark = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    text.is_ascii() || dark(&display_text(text, usize::MAX)) == dark(text)
+}
+
 /// Whether `text` has a character that [`display_text`] removes or replaces.
 pub fn has_hidden(text: &str) -> bool {
     text.chars().any(|c| c.is_whitespace() || is_hidden(c) || is_joining(c))
@@ -99,6 +105,16 @@ mod tests {
             ("👩 \u{200d}USDC", "👩 USDC"),
         ] {
             assert_eq!(display_text(text, 50), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn plain_text_has_nothing_that_is_not_seen() {
+        for text in ["Credit 1.4", "Crédit  1.4", "नमस्ते\u{200d} 👩\u{200d}💻", "信用"] {
+            assert!(is_plain(text), "{text:?}");
+        }
+        for text in ["Cre\u{200b}dit", "\u{202e}tiderC", "Credit\u{200d}", "\u{feff}Credit", "Credit\u{e0041}"] {
+            assert!(!is_plain(text), "{text:?}");
         }
     }
 

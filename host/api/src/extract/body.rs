@@ -1,7 +1,7 @@
 //! Request bodies: read up to a size limit, and JSON objects that are read field by field, so that a response names
 //! every wrong field.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, fmt, time::Duration};
 
 use axum::{
     body::{Body, Bytes},
@@ -9,6 +9,7 @@ use axum::{
     http::header,
 };
 use futures::StreamExt;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -55,6 +56,36 @@ impl FromRequest<App> for JsonObject {
     }
 }
 
+/// The names of the fields that an object has more than once, of which a parser keeps one.
+#[derive(Default)]
+struct Fields {
+    twice: BTreeSet<String>,
+}
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Names;
+        impl<'de> Visitor<'de> for Names {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let (mut once, mut fields) = (BTreeSet::new(), Fields::default());
+                while let Some((name, _)) = map.next_entry::<String, IgnoredAny>()? {
+                    if !once.insert(name.clone()) {
+                        fields.twice.insert(name);
+                    }
+                }
+                Ok(fields)
+            }
+        }
+        deserializer.deserialize_map(Names)
+    }
+}
+
 impl JsonObject {
     fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
         let refuse = |violation| Err(ApiError::invalid(vec![violation]));
@@ -62,7 +93,11 @@ impl JsonObject {
             return Ok(Self { fields: Map::new(), violations: Vec::new() });
         }
         match serde_json::from_slice(bytes) {
-            Ok(Value::Object(fields)) => Ok(Self { fields, violations: Vec::new() }),
+            Ok(Value::Object(fields)) => {
+                let given: Fields = serde_json::from_slice(bytes).unwrap_or_default();
+                let duplicate = |field: &String| Violation::duplicate(Location::Body, field);
+                Ok(Self { fields, violations: given.twice.iter().take(NAMED).map(duplicate).collect() })
+            }
             Ok(_) => refuse(Violation::not_an_object()),
             Err(error) => refuse(Violation::not_json(&error)),
         }
@@ -124,7 +159,7 @@ impl JsonObject {
     }
 
     /// Adds a violation of `field`.
-    pub(crate) fn refuse(&mut self, field: &'static str, why: impl std::fmt::Display) {
+    pub(crate) fn refuse(&mut self, field: &'static str, why: impl fmt::Display) {
         self.violations.push(Violation::refused(Location::Body, field, why));
     }
 
@@ -134,7 +169,7 @@ impl JsonObject {
     }
 
     /// A required text that `T` parses.
-    pub(crate) fn required<T: std::str::FromStr<Err: std::fmt::Display>>(&mut self, field: &'static str) -> Option<T> {
+    pub(crate) fn required<T: std::str::FromStr<Err: fmt::Display>>(&mut self, field: &'static str) -> Option<T> {
         let violation = match self.fields.get(field) {
             None => Violation::missing(Location::Body, field),
             Some(Value::String(text)) => match text.parse() {
@@ -148,7 +183,7 @@ impl JsonObject {
     }
 
     /// An optional list of texts that `T` parses. Items after the first `most` are ignored.
-    pub(crate) fn list<T: std::str::FromStr<Err: std::fmt::Display>>(
+    pub(crate) fn list<T: std::str::FromStr<Err: fmt::Display>>(
         &mut self,
         field: &'static str,
         most: usize,
@@ -162,10 +197,7 @@ impl JsonObject {
     }
 
     /// A required list of texts that `T` parses.
-    pub(crate) fn required_list<T: std::str::FromStr<Err: std::fmt::Display>>(
-        &mut self,
-        field: &'static str,
-    ) -> Vec<T> {
+    pub(crate) fn required_list<T: std::str::FromStr<Err: fmt::Display>>(&mut self, field: &'static str) -> Vec<T> {
         let mut values = Vec::new();
         match self.fields.get(field) {
             None => self.violations.push(Violation::missing(Location::Body, field)),
@@ -309,6 +341,8 @@ mod tests {
         let nested = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
         let long = format!(r#"{{"total_asset_usd":1{}}}"#, "0".repeat(500));
         for (body, kind) in [
+            (r#"{"total_asset_usd":1,"total_asset_usd":2}"#, "duplicate"),
+            (r#"{"other":1,"total_asset_usd":2,"\u006fther":3}"#, "duplicate"),
             (r#"{"total_asset_usd":-1}"#, "greater_than_equal"),
             (r#"{"total_asset_usd":"5"}"#, "float_type"),
             (r#"{"total_asset_usd":true}"#, "float_type"),

@@ -6,9 +6,11 @@ use axum::{
     extract::FromRequestParts,
     http::{header, request::Parts},
 };
-use url::form_urlencoded;
 
-use super::parameter::{limited, optional, parameters};
+use super::{
+    parameter::{limited, optional, parameters},
+    query::single,
+};
 use crate::{
     ApiError, App,
     validation::{Location, Violation},
@@ -36,7 +38,7 @@ impl FromRequestParts<App> for Notice {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let wait = wait(parts.uri.query().unwrap_or_default())?;
+        let wait = single(parts, "wait")?.map_or(Ok(0), |text| wait(&text))?;
         let mut accepted = parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         if accepted.any(|list| list.split(',').any(is_event_stream)) {
             return Ok(Self::Each);
@@ -49,9 +51,7 @@ fn is_event_stream(item: &str) -> bool {
     item.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
 }
 
-fn wait(query: &str) -> Result<u64, ApiError> {
-    let given = form_urlencoded::parse(query.as_bytes()).filter(|(name, _)| name == "wait").last();
-    let Some((_, text)) = given else { return Ok(0) };
+fn wait(text: &str) -> Result<u64, ApiError> {
     let refused = |violation| Err(ApiError::invalid(vec![violation]));
     match text.parse::<i128>() {
         Ok(seconds) => match u64::try_from(seconds) {
@@ -68,11 +68,11 @@ mod tests {
 
     #[test]
     fn the_wait_is_a_whole_number_of_seconds_up_to_a_minute() {
-        for (query, expected) in [("", 0), ("wait=0", 0), ("wait=30", 30), ("wait=9&wait=60", 60), ("other=7", 0)] {
-            assert_eq!(wait(query).unwrap(), expected, "{query}");
+        for (text, expected) in [("0", 0), ("30", 30), ("60", 60)] {
+            assert_eq!(wait(text).unwrap(), expected, "{text}");
         }
-        for query in ["wait=61", "wait=-1", "wait=", "wait=1.5", "wait=soon", "wait=99999999999999999999"] {
-            assert!(wait(query).is_err(), "{query}");
+        for text in ["61", "-1", "", "1.5", "soon", "99999999999999999999"] {
+            assert!(wait(text).is_err(), "{text}");
         }
     }
 }

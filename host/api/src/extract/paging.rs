@@ -3,7 +3,10 @@
 use axum::{extract::FromRequestParts, http::request::Parts};
 use url::form_urlencoded;
 
-use super::parameter::{in_query, limited, optional, parameters};
+use super::{
+    parameter::{in_query, limited, optional, parameters},
+    query::single,
+};
 use crate::{
     ApiError, App,
     validation::{Location, Violation},
@@ -52,7 +55,7 @@ impl FromRequestParts<App> for Found {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        Ok(Self(last(parts.uri.query().unwrap_or_default(), "q").unwrap_or_default().trim().to_owned()))
+        Ok(Self(single(parts, "q")?.unwrap_or_default().trim().to_owned()))
     }
 }
 
@@ -68,16 +71,24 @@ impl FromRequestParts<App> for SearchQuery {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        match last(parts.uri.query().unwrap_or_default(), "q") {
+        match single(parts, "q")? {
             None => Err(ApiError::invalid(vec![Violation::missing(Location::Query, "q")])),
             Some(q) if q.is_empty() => Err(ApiError::invalid(vec![Violation::empty(Location::Query, "q")])),
-            Some(q) => Ok(Self(q)),
+            Some(q) => Ok(Self(q.into_owned())),
         }
     }
 }
 
 fn paging(query: &str) -> Result<Paging, ApiError> {
-    let (page, limit) = (integer(query, "page"), integer(query, "limit"));
+    let values = |name| form_urlencoded::parse(query.as_bytes()).filter(move |(key, _)| key == name);
+    if values("page").nth(1).is_some() {
+        return Err(ApiError::page_out_of_range());
+    }
+    if values("limit").nth(1).is_some() {
+        return Err(ApiError::limit_out_of_range());
+    }
+    let integer = |name| values(name).next().map(|(_, text)| integer(&text, name)).transpose();
+    let (page, limit) = (integer("page"), integer("limit"));
     let violations: Vec<Violation> =
         [&page, &limit].into_iter().filter_map(|read| read.as_ref().err().cloned()).collect();
     let (Ok(page), Ok(limit)) = (page, limit) else { return Err(ApiError::invalid(violations)) };
@@ -95,18 +106,13 @@ fn paging(query: &str) -> Result<Paging, ApiError> {
 }
 
 /// The integer parameter `name`. A number outside the range of the type becomes the largest or smallest one.
-fn integer(query: &str, name: &'static str) -> Result<Option<i128>, Violation> {
-    let Some(text) = last(query, name) else { return Ok(None) };
-    let digits = text.strip_prefix(['-', '+']).unwrap_or(&text);
+fn integer(text: &str, name: &'static str) -> Result<i128, Violation> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return Err(Violation::not_an_integer(Location::Query, name));
     }
     let beyond = if text.starts_with('-') { i128::MIN } else { i128::MAX };
-    Ok(Some(text.parse().unwrap_or(beyond)))
-}
-
-fn last(query: &str, name: &str) -> Option<String> {
-    form_urlencoded::parse(query.as_bytes()).filter(|(key, _)| key == name).last().map(|(_, value)| value.into_owned())
+    Ok(text.parse().unwrap_or(beyond))
 }
 
 #[cfg(test)]
@@ -117,13 +123,12 @@ mod tests {
     fn pages_and_their_bounds() {
         let read =
             |query: &str| paging(query).map(|paging| (paging.page, paging.limit)).map_err(|error| format!("{error:?}"));
-        assert_eq!(
-            (read(""), read("page=3&limit=100&q=x"), read("page=1&page=2")),
-            (Ok((1, 20)), Ok((3, 100)), Ok((2, 20)))
-        );
+        assert_eq!((read(""), read("page=3&limit=100&q=x")), (Ok((1, 20)), Ok((3, 100))));
         assert_eq!(read(&format!("page={MOST_PAGE}")), Ok((MOST_PAGE, 20)));
         for (query, why) in [
             ("page=0", "Page must be >= 1"),
+            ("page=1&page=2", "Page must be >= 1"),
+            ("limit=20&page=1&limit=20", "Limit must be between 1 and 100"),
             ("page=-7&limit=0", "Page must be >= 1"),
             ("limit=0", "Limit must be between 1 and 100"),
             ("limit=101", "Limit must be between 1 and 100"),

@@ -27,7 +27,7 @@ impl FromRequestParts<App> for IncludeFactors {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let Some(text) = values(parts, "include_factors").last() else { return Ok(Self(false)) };
+        let Some(text) = single(parts, "include_factors")? else { return Ok(Self(false)) };
         match text.to_ascii_lowercase().as_str() {
             "true" | "1" | "yes" | "on" | "t" | "y" => Ok(Self(true)),
             "false" | "0" | "no" | "off" | "f" | "n" => Ok(Self(false)),
@@ -86,7 +86,7 @@ impl FromRequestParts<App> for Asked {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let Some(text) = values(parts, "model_version").last() else { return Ok(Self(None)) };
+        let Some(text) = single(parts, "model_version")? else { return Ok(Self(None)) };
         text.parse().map(|version| Self(Some(version))).map_err(|why: String| refused("model_version", why))
     }
 }
@@ -104,7 +104,7 @@ impl FromRequestParts<App> for AskedTag {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let Some(text) = values(parts, "tag").last() else { return Ok(Self(None)) };
+        let Some(text) = single(parts, "tag")? else { return Ok(Self(None)) };
         text.parse().map(|tag| Self(Some(tag))).map_err(|why: UnknownTag| refused("tag", why))
     }
 }
@@ -157,7 +157,7 @@ impl FromRequestParts<App> for Window {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let Some(text) = values(parts, "window").last() else { return Ok(Self(None)) };
+        let Some(text) = single(parts, "window")? else { return Ok(Self(None)) };
         let hours = match text.split_at_checked(text.len().saturating_sub(1)) {
             Some((number, "h")) => number.parse().ok(),
             Some((number, "d")) => number.parse::<u64>().ok().and_then(|days| days.checked_mul(24)),
@@ -189,9 +189,8 @@ impl FromRequestParts<App> for Moments {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let last = |name: &'static str| values(parts, name).last();
         let read = |name: &'static str| {
-            let text = last(name);
+            let text = single(parts, name)?;
             text.map(|text| moment(&text).map_err(|why| refused(name, why))).transpose()
         };
         let newest = chrono::Utc::now().timestamp().unsigned_abs().saturating_sub(SETTLED);
@@ -204,7 +203,7 @@ impl FromRequestParts<App> for Moments {
         if from > to {
             return Err(refused("from", "after `to`"));
         }
-        let every = match last("every") {
+        let every = match single(parts, "every")? {
             None => 30,
             Some(text) => {
                 let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
@@ -229,7 +228,7 @@ impl FromRequestParts<App> for AsOf {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &App) -> Result<Self, ApiError> {
-        let text = values(parts, "as_of").last();
+        let text = single(parts, "as_of")?;
         text.map(|text| moment(&text).map_err(|why| refused("as_of", why))).transpose().map(Self)
     }
 }
@@ -277,6 +276,18 @@ fn list<T: PartialEq>(
         }
     }
     if found.is_empty() { Err(ApiError::no_valid_address()) } else { Ok((found, skipped)) }
+}
+
+/// The value of a parameter that is given at most once.
+///
+/// # Errors
+/// 422 if it is given more than once.
+pub(super) fn single<'a>(parts: &'a Parts, name: &'static str) -> Result<Option<Cow<'a, str>>, ApiError> {
+    let mut given = values(parts, name);
+    match (given.next(), given.next()) {
+        (_, Some(_)) => Err(ApiError::invalid(vec![Violation::duplicate(Location::Query, name)])),
+        (text, None) => Ok(text),
+    }
 }
 
 fn values<'a>(parts: &'a Parts, name: &'a str) -> impl Iterator<Item = Cow<'a, str>> {

@@ -5,7 +5,7 @@ mod sandbox;
 use super::abi::raw;
 use crate::{Refusal, ScoreError};
 use assay_domain::{
-    Assessment, Claims, Decile, Factor, ModelInfo, ModelKind, Range, Rate, RiskAssessment, Score, Words,
+    Assessment, Claims, Decile, Factor, ModelInfo, ModelKind, Range, Rate, RiskAssessment, Score, Words, is_plain,
 };
 
 pub(crate) use sandbox::{behaviour, portfolio, report, scenarios};
@@ -171,6 +171,7 @@ fn check_text(field: &str, text: &str, most: usize) -> Checked<()> {
         0 => nonsense(format!("an empty {field}")),
         _ if length > most => Err(ScoreError::TextTooLong { field: field.to_owned(), length, most }),
         _ if text.bytes().any(|b| b.is_ascii_control()) => nonsense(format!("control characters in a {field}")),
+        _ if !is_plain(text) => nonsense(format!("characters in a {field} that are not seen, or hide others")),
         _ => Ok(()),
     }
 }
@@ -181,4 +182,19 @@ fn count(field: &str, length: usize, most: usize) -> Checked<()> {
 
 fn nonsense<T>(what: String) -> Checked<T> {
     Err(ScoreError::OutOfRange(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_looks_like_another_is_refused() {
+        for text in ["Credit 1.4", "Crédit", "信用", "👩\u{200d}💻"] {
+            assert_eq!(check_text("title", text, NAME), Ok(()), "{text:?}");
+        }
+        for text in ["", "Credit\n", "\u{202e}tiderC", "Cre\u{200b}dit", "Credit\u{feff}", "Credit\u{2066}"] {
+            assert!(matches!(check_text("title", text, NAME), Err(ScoreError::OutOfRange(_))), "{text:?}");
+        }
+    }
 }
