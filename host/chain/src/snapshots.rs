@@ -198,9 +198,7 @@ impl Chains {
         let read = self.join(wallet);
         metrics::counter!("assay_snapshots_total", "source" => if read.joined { "shared" } else { "read" })
             .increment(1);
-        if read.state == Patience::Budget
-            && let Some(late) = self.inner.late.snapshot(wallet).await
-        {
+        if let Patience::Budget(late) = read.state {
             let outcome = tokio::time::timeout(self.inner.budget, read.outcome).await;
             return Read { cached: outcome.is_err(), snapshot: outcome.unwrap_or(late) };
         }

@@ -142,13 +142,18 @@ impl History {
         Ok(self.inner.store.get(&order(owner, wallet, moments)).await?.is_some())
     }
 
-    /// Records that `owner` has paid for these moments.
+    /// Records that `owner` pays for these moments. `false` if an equal request has paid meanwhile.
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn paid(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<(), StoreError> {
-        let batch = Batch::new().put_expiring(&order(owner, wallet, moments), &true, DAY)?;
-        self.inner.store.commit(batch).await.map(drop)
+    pub async fn pay(&self, owner: &str, wallet: Address, moments: &[u64]) -> Result<bool, StoreError> {
+        let order = order(owner, wallet, moments);
+        let before = self.inner.store.read(&order).await?;
+        if before.value.is_some() {
+            return Ok(false);
+        }
+        let batch = Batch::new().put_expiring(&order, &true, DAY)?.if_unchanged(&order, before.revision);
+        self.inner.store.commit(batch).await
     }
 
     /// Reads `moments` in the background, unless a reading of the wallet is under way.

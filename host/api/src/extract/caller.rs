@@ -97,6 +97,19 @@ impl Caller {
         subjects: usize,
         work: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
+        self.pay_each_if(app, subjects, async { Ok((work.await?, true)) }).await
+    }
+
+    /// As [`pay_each`](Self::pay_each), for work that finds out whether it is paid.
+    ///
+    /// # Errors
+    /// As [`pay`](Self::pay).
+    pub(crate) async fn pay_each_if<T>(
+        &self,
+        app: &App,
+        subjects: usize,
+        work: impl Future<Output = Result<(T, bool), ApiError>>,
+    ) -> Result<T, ApiError> {
         let units = app.access.cost(self.price).saturating_mul(subjects as u64);
         let reserved = match self.prepaid.as_ref().and_then(|prepaid| prepaid.take(units)) {
             Some(reserved) => reserved,
@@ -110,14 +123,14 @@ impl Caller {
         let left = reservation.left();
         let begun = Begun { reservation: Some(reservation), bill: self.bill.clone() };
         let response = work.await;
-        let failed = response.as_ref().is_err_and(ApiError::is_server_error);
-        begun.end(failed);
-        if failed {
+        let is_free = response.as_ref().map_or_else(ApiError::is_server_error, |(_, is_paid)| !is_paid);
+        begun.end(is_free);
+        if is_free {
             self.bill.record(0, left.map(|left| left.saturating_add(units)));
         } else {
             self.bill.record(units, left);
         }
-        response
+        response.map(|(done, _)| done)
     }
 }
 

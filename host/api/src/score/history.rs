@@ -47,10 +47,10 @@ pub(crate) async fn history(
         // If the payment cannot be recorded, the units are given back, because the next request pays again.
         let recorded = async {
             let known = known().await?;
-            app.history.paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)?;
-            Ok(known)
+            let pays = app.history.pay(caller.owner(), wallet, &moments).await.map_err(ApiError::store)?;
+            Ok((known, pays))
         };
-        caller.pay_each(&app, moments.len(), recorded).await?
+        caller.pay_each_if(&app, moments.len(), recorded).await?
     };
     let mut body = HistoryBody::new(wallet, &model.reference().version);
     for (moment, past) in moments.iter().zip(known) {

@@ -3,44 +3,32 @@
 
 use std::{sync::Arc, time::Duration};
 
-use moka::future::Cache;
 use tokio::sync::Semaphore;
 
 use super::Inner;
-use assay_domain::{Address, Snapshot};
+use assay_domain::Snapshot;
 
 /// Time for a read that nobody waits for.
 const COMPLETION: Duration = Duration::from_secs(600);
-/// Wallets whose last snapshots are kept meanwhile.
-const KEPT: u64 = 1_000;
+
+/// Wallets that wait for their turn. One more is read anew for its next caller.
+const WAITING: usize = 1_000;
 
 /// How long callers wait for a read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) enum Patience {
     /// To its end, which is the deadline.
     ToTheEnd,
-    /// For the budget. The read goes on after that.
-    Budget,
+    /// For the budget. Then they get this snapshot, which ended late, and the read goes on.
+    Budget(Arc<Snapshot>),
 }
 
-pub(super) struct Late {
-    /// Whose turn it is.
-    turn: Arc<Semaphore>,
-    /// The snapshots that ended late.
-    snapshots: Cache<Address, Arc<Snapshot>>,
-}
+/// Whose turn it is.
+pub(super) struct Late(Arc<Semaphore>);
 
 impl Default for Late {
     fn default() -> Self {
-        let snapshots = Cache::builder().max_capacity(KEPT).time_to_live(2 * COMPLETION).build();
-        Self { turn: Arc::new(Semaphore::new(1)), snapshots }
-    }
-}
-
-impl Late {
-    /// The snapshot of `wallet` that ended late.
-    pub(super) async fn snapshot(&self, wallet: Address) -> Option<Arc<Snapshot>> {
-        self.snapshots.get(&wallet).await
+        Self(Arc::new(Semaphore::new(1)))
     }
 }
 
@@ -53,18 +41,16 @@ impl Inner {
     /// Reads the wallet of `snapshot`, which ended late, to the end once it is its turn. Later callers join that read:
     /// reads that all begin anew at a slow endpoint would never end.
     pub(super) async fn complete(self: Arc<Self>, snapshot: Arc<Snapshot>) {
-        let wallet = snapshot.address;
-        self.late.snapshots.insert(wallet, snapshot).await;
-        let (this, stop) = (self.clone(), self.stop.clone());
-        let work = self.reads.join(wallet, || {
+        let (wallet, this, stop) = (snapshot.address, self.clone(), self.stop.clone());
+        let work = self.reads.join_within(WAITING, wallet, || {
             let failed = Arc::new(this.failed(wallet));
             let read = async move {
-                let _turn = this.late.turn.clone().acquire_owned().await;
+                let _turn = this.late.0.clone().acquire_owned().await;
                 this.read_within(COMPLETION, wallet, None).await
             };
-            (async move { stop.run_until_cancelled(read).await.unwrap_or(failed) }, Patience::Budget)
+            (async move { stop.run_until_cancelled(read).await.unwrap_or(failed) }, Patience::Budget(snapshot))
         });
-        if !work.joined {
+        if let Some(work) = work.filter(|work| !work.joined) {
             metrics::counter!("assay_reads_completed_total").increment(1);
             work.outcome.await;
         }
