@@ -101,6 +101,24 @@ fn a_folder_with_nothing_in_it_becomes_a_server_that_answers() {
 }
 
 #[test]
+fn an_endpoint_that_answers_with_the_present_is_named() {
+    run(async {
+        let node = node("0x00000000000000000000000000000000000000cc").await;
+        let proxy = Proxy::start(node.url()).await;
+        proxy.rule(|call| match (call.method.as_str(), call.params.as_array()) {
+            ("eth_call" | "eth_getBalance" | "eth_getTransactionCount", Some(params)) => {
+                Reply::Instead(json!([params.first(), "latest"]))
+            }
+            _ => Reply::Pass,
+        });
+        let folder = TempDir::new().expect("a folder");
+        let (code, out, err) = init(folder.path(), &rpc(1, &proxy.url)).await;
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        assert!(out.contains("head 200, the present in place of old state"), "{out}");
+    });
+}
+
+#[test]
 fn nothing_is_written_for_endpoints_that_cannot_be_used() {
     run(async {
         let node = node("0x00000000000000000000000000000000000000bb").await;

@@ -1,14 +1,14 @@
 //! What an endpoint can do for its chain: how far back it keeps state, and over how many blocks it answers logs.
 
-use std::fmt;
+use std::{fmt, str::FromStr};
 
 use futures::future::join_all;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::index::queries;
 use crate::config::Config;
 use assay_chain::config::ChainConfig;
-use assay_domain::{Address, B256, ChainId, Protocol, Secret};
+use assay_domain::{Address, B256, ChainId, Protocol, Secret, U256};
 use assay_evm::{
     client::{Block, Client, hex},
     config::Endpoints,
@@ -55,6 +55,8 @@ pub enum Depth {
     Blocks(u64),
     /// Not even 100 blocks.
     Recent,
+    /// The endpoint answers with the present, whatever block it is asked about.
+    Ignored,
     /// The endpoint did not say.
     Unknown,
 }
@@ -85,6 +87,9 @@ impl fmt::Display for Depth {
             Self::All => f.write_str("old state kept"),
             Self::Blocks(blocks) => write!(f, "state of the last {blocks} blocks kept"),
             Self::Recent => f.write_str("no old state kept"),
+            Self::Ignored => f.write_str(
+                "the present in place of old state, so first and last transactions stay unread; add another endpoint",
+            ),
             Self::Unknown => f.write_str("depth of state unknown"),
         }
     }
@@ -161,7 +166,25 @@ async fn depth(client: &Client, history: Span) -> Depth {
     let Ok(answers) = client.batch(asks).await else { return Depth::Unknown };
     let pruned = answers.iter().all(|answer| matches!(answer, Err(Fault::NoState)));
     let kept = depths.into_iter().zip(answers).find_map(|(depth, answer)| answer.ok().map(|_| depth));
-    kept.unwrap_or(if pruned { Depth::Recent } else { Depth::Unknown })
+    let old = match kept {
+        Some(Depth::All) => Some(history.from),
+        Some(Depth::Blocks(depth)) => below(depth),
+        _ => None,
+    };
+    match old {
+        Some(old) if ignores_blocks(client, old, history.to).await => Depth::Ignored,
+        _ => kept.unwrap_or(if pruned { Depth::Recent } else { Depth::Unknown }),
+    }
+}
+
+/// Whether the block number that a call sees at block `old` is not below the one that it sees at `new`.
+async fn ignores_blocks(client: &Client, old: u64, new: u64) -> bool {
+    // NUMBER PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN, run as creation code.
+    let call = |block| ("eth_call", json!([{ "data": "0x4360005260206000f3" }, hex(block)]));
+    let Ok(answers) = client.batch([call(old), call(new)].into()).await else { return false };
+    let seen = |answer: Result<Value, Fault>| U256::from_str(answer.ok()?.as_str()?).ok();
+    let mut seen = answers.into_iter().map(seen);
+    matches!((seen.next().flatten(), seen.next().flatten()), (Some(old), Some(new)) if old >= new && old > U256::ZERO)
 }
 
 /// Asks for logs of one contract that match nothing: over the whole `history`, then over fewer blocks.
