@@ -115,6 +115,11 @@ fn an_endpoint_that_answers_with_the_present_is_named() {
         let (code, out, err) = init(folder.path(), &rpc(1, &proxy.url)).await;
         assert_eq!(code, Some(0), "{out}\n{err}");
         assert!(out.contains("head 200, the present in place of old state"), "{out}");
+        let mut check = Command::new(binary());
+        check.args(["check-config", "--live"]).current_dir(folder.path());
+        let done = tokio::task::spawn_blocking(move || check.output()).await.expect("no panic").expect("assay runs");
+        let said = [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(!done.status.success() && said.contains(": answers with the present, whatever block"), "{said}");
     });
 }
 

@@ -33,6 +33,9 @@ use claim::{Claim, claims, identity_services, registries};
 pub use survey::{Depth, LogQueries, LogRange, Survey, survey};
 pub(crate) use watch::watch;
 
+const IGNORES: &str = "answers with the present, whatever block it is asked about, so first and last transactions stay \
+                       unread; replace it in chains.rpc";
+
 /// One contradiction between the configuration and the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -66,13 +69,21 @@ pub async fn verify(
     };
     let heads = join_all(chain.rpc.iter().map(async |rpc| {
         let client = direct(vec![rpc.clone()]);
-        (rpc, client.endpoint().unwrap_or_default(), client.head().await)
+        let head = client.head().await;
+        let ignores = match &head {
+            Ok(head) => survey::ignores_blocks(&client, survey::history(chain, *head)).await,
+            Err(_) => false,
+        };
+        (rpc, client.endpoint().unwrap_or_default(), head, ignores)
     }));
     let (mut found, mut good, mut newest) = (Vec::new(), Vec::new(), None);
-    for (rpc, host, head) in heads.await {
+    for (rpc, host, head, ignores) in heads.await {
         match head {
             Ok(head) => {
                 progress(format!("{host} answers, head {}", head.number));
+                if ignores {
+                    found.push(finding(chain, format!("endpoint {host}"), IGNORES.to_owned()));
+                }
                 good.push(rpc.clone());
                 // Calls go to the first endpoint first, so it must know the block.
                 newest = newest.or(Some(head));

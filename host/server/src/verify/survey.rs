@@ -125,8 +125,7 @@ pub async fn survey(config: &Config) -> Vec<Result<Survey, String>> {
 }
 
 async fn of(chain: &ChainConfig, client: &Client, host: String, head: Block) -> Survey {
-    let first = chain.markets.iter().map(|market| market.from_block).min().filter(|first| *first <= head.number);
-    let history = Span { from: first.unwrap_or(1).min(head.number), to: head.number };
+    let history = history(chain, head);
     let state = depth(client, history).await;
     let logs = log_range(chain, client, history).await;
     let range = match logs {
@@ -139,6 +138,12 @@ async fn of(chain: &ChainConfig, client: &Client, host: String, head: Block) -> 
         index: queries(chain, history.width(), range),
     });
     Survey { chain: chain.id, host, head: head.number, state, logs, queries }
+}
+
+/// The blocks since the first market, or all.
+pub(super) fn history(chain: &ChainConfig, head: Block) -> Span {
+    let first = chain.markets.iter().map(|market| market.from_block).min().filter(|first| *first <= head.number);
+    Span { from: first.unwrap_or(1).min(head.number), to: head.number }
 }
 
 /// The log queries of a wallet for each range: one for each topic that can name it, over all markets together, and one
@@ -172,19 +177,19 @@ async fn depth(client: &Client, history: Span) -> Depth {
         _ => None,
     };
     match old {
-        Some(old) if ignores_blocks(client, old, history.to).await => Depth::Ignored,
+        Some(from) if ignores_blocks(client, Span { from, ..history }).await => Depth::Ignored,
         _ => kept.unwrap_or(if pruned { Depth::Recent } else { Depth::Unknown }),
     }
 }
 
-/// Whether the block number that a call sees at block `old` is not below the one that it sees at `new`.
-async fn ignores_blocks(client: &Client, old: u64, new: u64) -> bool {
+/// Whether the block number that a call sees at the first block of `span` is not below the one at the last.
+pub(super) async fn ignores_blocks(client: &Client, span: Span) -> bool {
     // NUMBER PUSH1 0 MSTORE PUSH1 32 PUSH1 0 RETURN, run as creation code.
     let call = |block| ("eth_call", json!([{ "data": "0x4360005260206000f3" }, hex(block)]));
-    let Ok(answers) = client.batch([call(old), call(new)].into()).await else { return false };
+    let Ok(answers) = client.batch([call(span.from), call(span.to)].into()).await else { return false };
     let seen = |answer: Result<Value, Fault>| U256::from_str(answer.ok()?.as_str()?).ok();
     let mut seen = answers.into_iter().map(seen);
-    matches!((seen.next().flatten(), seen.next().flatten()), (Some(old), Some(new)) if old >= new && old > U256::ZERO)
+    matches!((seen.next().flatten(), seen.next().flatten()), (Some(old), Some(new)) if old >= new && span.width() > 1)
 }
 
 /// Asks for logs of one contract that match nothing: over the whole `history`, then over fewer blocks.
