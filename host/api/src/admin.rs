@@ -26,6 +26,7 @@ pub(crate) struct VersionText(String);
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({ "version": "1.1", "why": "a week in the shadow without a failure" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct OneVersion {
     version: VersionText,
     /// For the audit log.
@@ -37,6 +38,7 @@ pub(crate) struct OneVersion {
 #[derive(Deserialize, ToSchema)]
 #[schema(as = RollBack, example = json!({ "why": "complaints about the new one" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Reason {
     /// For the audit log.
     why: Option<String>,
@@ -45,6 +47,7 @@ pub(crate) struct Reason {
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({ "versions": ["1.0"] }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SeveralVersions {
     versions: Vec<VersionText>,
     /// For the audit log.

@@ -24,6 +24,7 @@ const MOST_SCOPES: usize = 100;
 #[derive(Deserialize, ToSchema)]
 #[schema(as = NewKey, example = json!({ "name": "lender", "scopes": ["read"], "units": 10000, "rate": 60 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct NewKeyBody {
     /// Names the key in logs and usage; no other key may have it.
     #[schema(pattern = "^[._-]*[A-Za-z0-9][A-Za-z0-9._-]*$", max_length = 64)]

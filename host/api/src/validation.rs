@@ -1,6 +1,6 @@
 //! The violations of a request: the location, a type for machines, and a message.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet};
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,6 +9,8 @@ use assay_domain::display_text;
 
 /// Maximum length of the name of an unknown field, in characters.
 const SHOWN: usize = 100;
+/// The likeness, 0 to 1, from which on a known field may be the one that is meant.
+const NEAR: f64 = 0.85;
 
 /// One error in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
@@ -52,6 +54,19 @@ impl Violation {
 
     pub fn missing(place: Location, field: &'static str) -> Self {
         Self::new("missing", place, Some(field), "Field required")
+    }
+
+    /// A field that a body does not have, and the one that may be meant, or all that it has.
+    pub(crate) fn unknown(name: &str, known: &BTreeSet<&'static str>) -> Self {
+        let near = known.iter().map(|known| (strsim::jaro_winkler(name, known), *known));
+        let nearest = near.filter(|(likeness, _)| *likeness > NEAR).max_by(|one, other| one.0.total_cmp(&other.0));
+        let msg = match nearest {
+            Some((_, known)) => format!("Unknown field; did you mean {known}?"),
+            None => format!("Unknown field; there are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+        };
+        let mut violation = Self::new("extra_forbidden", Location::Body, None, msg);
+        violation.loc.push(Cow::Owned(display_text(name, SHOWN)));
+        violation
     }
 
     /// A field that is given more than once, where one would be ignored.

@@ -157,6 +157,8 @@ async fn no_key_is_minted_from_a_request_that_is_wrong() {
         (json!({ "name": "x", "units": "10" }), "units"),
         (json!({ "name": "x", "rate": 4_294_967_296_u64 }), "rate"),
         (json!({ "name": "x", "rate": 0.5 }), "rate"),
+        (json!({ "name": "x", "limit": 100 }), "limit"),
+        (json!({ "name": "x", "unit": 100 }), "unit"),
     ] {
         let refused = api.post("/api/v2/admin/keys", &body).await.expect(422);
         assert_eq!(refused["detail"][0]["loc"], json!(["body", place]), "{body}: {refused}");

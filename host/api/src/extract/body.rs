@@ -45,6 +45,8 @@ impl FromRequest<App> for Upload {
 /// A JSON object. An empty body counts as `{}`. The content type is ignored.
 pub(crate) struct JsonObject {
     fields: Map<String, Value>,
+    /// The fields that were asked for. At the end, each other one is a violation.
+    known: BTreeSet<&'static str>,
     violations: Vec<Violation>,
 }
 
@@ -90,22 +92,33 @@ impl JsonObject {
     fn parse(bytes: &[u8]) -> Result<Self, ApiError> {
         let refuse = |violation| Err(ApiError::invalid(vec![violation]));
         if bytes.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Self { fields: Map::new(), violations: Vec::new() });
+            return Ok(Self { fields: Map::new(), known: BTreeSet::new(), violations: Vec::new() });
         }
         match serde_json::from_slice(bytes) {
             Ok(Value::Object(fields)) => {
                 let given: Fields = serde_json::from_slice(bytes).unwrap_or_default();
                 let duplicate = |field: &String| Violation::duplicate(Location::Body, field);
-                Ok(Self { fields, violations: given.twice.iter().take(NAMED).map(duplicate).collect() })
+                let violations = given.twice.iter().take(NAMED).map(duplicate).collect();
+                Ok(Self { fields, known: BTreeSet::new(), violations })
             }
             Ok(_) => refuse(Violation::not_an_object()),
             Err(error) => refuse(Violation::not_json(&error)),
         }
     }
 
+    fn field(&mut self, name: &'static str) -> Option<&Value> {
+        self.known.insert(name);
+        self.fields.get(name)
+    }
+
+    /// Accepts fields that other bodies of the API contract have, and that this one ignores.
+    pub(crate) fn ignore(&mut self, fields: &[&'static str]) {
+        self.known.extend(fields);
+    }
+
     /// An optional amount: finite and not negative.
     pub(crate) fn amount(&mut self, field: &'static str) -> Option<f64> {
-        let violation = match self.fields.get(field)? {
+        let violation = match self.field(field)? {
             Value::Null => return None,
             Value::Number(number) => match number.as_f64() {
                 Some(value) if !value.is_finite() => Violation::not_finite(field),
@@ -121,7 +134,7 @@ impl JsonObject {
 
     /// An optional count: whole, not negative, at most [`MOST`].
     pub(crate) fn count(&mut self, field: &'static str) -> Option<u64> {
-        let violation = match self.fields.get(field)? {
+        let violation = match self.field(field)? {
             Value::Null => return None,
             Value::Number(number) => match (number.as_u64(), number.as_f64()) {
                 (Some(value), _) if value <= MOST => return Some(value),
@@ -138,7 +151,7 @@ impl JsonObject {
 
     /// An optional text. An empty text counts as absent.
     pub(crate) fn text(&mut self, field: &'static str) -> Option<String> {
-        match self.fields.get(field)? {
+        match self.field(field)? {
             Value::Null => return None,
             Value::String(text) => return Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
             _ => self.violations.push(Violation::not_a_string(field)),
@@ -148,7 +161,7 @@ impl JsonObject {
 
     /// An optional flag, false by default.
     pub(crate) fn flag(&mut self, field: &'static str) -> bool {
-        match self.fields.get(field) {
+        match self.field(field) {
             None | Some(Value::Null) => false,
             Some(Value::Bool(flag)) => *flag,
             Some(_) => {
@@ -170,7 +183,7 @@ impl JsonObject {
 
     /// A required text that `T` parses.
     pub(crate) fn required<T: std::str::FromStr<Err: fmt::Display>>(&mut self, field: &'static str) -> Option<T> {
-        let violation = match self.fields.get(field) {
+        let violation = match self.field(field) {
             None => Violation::missing(Location::Body, field),
             Some(Value::String(text)) => match text.parse() {
                 Ok(value) => return Some(value),
@@ -188,6 +201,7 @@ impl JsonObject {
         field: &'static str,
         most: usize,
     ) -> Option<Vec<T>> {
+        self.known.insert(field);
         match self.fields.get_mut(field)? {
             Value::Null => return None,
             Value::Array(items) => items.truncate(most),
@@ -199,6 +213,7 @@ impl JsonObject {
     /// A required list of texts that `T` parses.
     pub(crate) fn required_list<T: std::str::FromStr<Err: fmt::Display>>(&mut self, field: &'static str) -> Vec<T> {
         let mut values = Vec::new();
+        self.known.insert(field);
         match self.fields.get(field) {
             None => self.violations.push(Violation::missing(Location::Body, field)),
             Some(Value::Array(items)) => {
@@ -219,8 +234,11 @@ impl JsonObject {
     }
 
     /// # Errors
-    /// 422 with every violation of the fields read.
-    pub(crate) fn finish(self) -> Result<(), ApiError> {
+    /// 422 with every violation of the fields read, and every field that was not.
+    pub(crate) fn finish(mut self) -> Result<(), ApiError> {
+        let unknown = self.fields.keys().filter(|name| !self.known.contains(name.as_str()));
+        let unknown = unknown.map(|name| Violation::unknown(name, &self.known));
+        self.violations.extend(unknown.take(NAMED).collect::<Vec<_>>());
         if self.violations.is_empty() { Ok(()) } else { Err(ApiError::invalid(self.violations)) }
     }
 }
@@ -295,7 +313,7 @@ mod tests {
 
     #[test]
     fn absent_amounts_are_absent() {
-        for body in ["", " \n", "{}", r#"{"total_asset_usd":null}"#, r#"{"other":1}"#] {
+        for body in ["", " \n", "{}", r#"{"total_asset_usd":null}"#] {
             assert_eq!(amount(body), Ok(None), "{body}");
         }
         assert_eq!(amount(r#"{"total_asset_usd":50000}"#), Ok(Some(50_000.0)));
@@ -341,6 +359,8 @@ mod tests {
         let nested = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
         let long = format!(r#"{{"total_asset_usd":1{}}}"#, "0".repeat(500));
         for (body, kind) in [
+            (r#"{"total_assets_usd":1}"#, "did you mean total_asset_usd?"),
+            (r#"{"other":1}"#, "there are total_asset_usd"),
             (r#"{"total_asset_usd":1,"total_asset_usd":2}"#, "duplicate"),
             (r#"{"other":1,"total_asset_usd":2,"\u006fther":3}"#, "duplicate"),
             (r#"{"total_asset_usd":-1}"#, "greater_than_equal"),

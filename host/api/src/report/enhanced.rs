@@ -19,6 +19,7 @@ use assay_wire::EnhancedBody;
     "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120
 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct OffChainReport {
     /// Name of the source, as the caller describes it.
     #[schema(pattern = r"\S")]

@@ -43,6 +43,7 @@ const MOST_TAGS: usize = 100;
     "address": "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045", "tags": ["creditScore", "sybilRisk"]
 }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct SubmissionBodyIn {
     /// Ethereum address to score for this agent.
     #[schema(pattern = "^0x[0-9a-fA-F]{40}$")]

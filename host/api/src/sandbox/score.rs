@@ -6,7 +6,7 @@ use crate::{
     ApiError, App,
     extract::{AddressList, AddressPath, JsonObject},
     responses,
-    score::OffChain,
+    score::{OffChain, assets},
 };
 use assay_scoring::{ScoringError, blocking};
 use assay_wire::{MeanBody, ScoreBody, ScoresBody, SkippedBody};
@@ -44,11 +44,9 @@ pub(crate) async fn get(
 pub(crate) async fn post(
     State(app): State<App>,
     AddressPath(address): AddressPath,
-    mut body: JsonObject,
+    body: JsonObject,
 ) -> Result<Json<ScoreBody>, ApiError> {
-    let assets = body.amount("total_asset_usd").unwrap_or(0.0);
-    body.finish()?;
-    Ok(Json(ScoreBody::mock(address, app.sandbox().boosted(address, assets)?)))
+    Ok(Json(ScoreBody::mock(address, app.sandbox().boosted(address, assets(body)?)?)))
 }
 
 /// One mock score for several addresses: the mean of their scores. Invalid addresses are skipped.

@@ -87,14 +87,21 @@ pub(crate) async fn post(
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,
     Asked(version): Asked,
-    mut body: JsonObject,
+    body: JsonObject,
 ) -> Result<Response, ApiError> {
-    let assets = body.amount("total_asset_usd").unwrap_or(0.0);
-    body.finish()?;
+    let assets = assets(body)?;
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
     let scored = app.charged(&caller, 1, app.source.score(&subject, Some(assets), ask)).await?;
     let answer = fresh::once(Json(app.explained(&scored, factors).await));
     Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
+}
+
+/// The assets in a body of [`OffChain`]. The other fields of the report's body are ignored.
+pub(crate) fn assets(mut body: JsonObject) -> Result<f64, ApiError> {
+    let assets = body.amount("total_asset_usd").unwrap_or(0.0);
+    body.ignore(&["name", "total_collateral_usd", "total_debt_usd", "count_transactions", "count_transfers"]);
+    body.finish()?;
+    Ok(assets)
 }
 
 impl AppState {
