@@ -189,7 +189,9 @@ async fn param<T>(parts: &mut Parts, app: &App, name: &str, read: impl FnOnce(&s
 fn integer(text: &str) -> Option<Option<ChainId>> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let whole = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    whole.then(|| text.parse().ok())
+    // "01" is no name of chain 1.
+    let is_plain = digits.len() == 1 || !digits.starts_with('0');
+    whole.then(|| text.parse().ok().filter(|_| is_plain))
 }
 
 #[cfg(test)]
@@ -199,7 +201,8 @@ mod tests {
     #[test]
     fn integers_and_what_is_none() {
         assert_eq!(integer("1"), Some(Some(1)));
-        assert_eq!(integer("-1"), Some(None));
+        assert_eq!(integer("0"), Some(Some(0)));
+        assert_eq!((integer("-1"), integer("01"), integer("00")), (Some(None), Some(None), Some(None)));
         assert_eq!(integer(&"9".repeat(40)), Some(None));
         for text in ["", "-", "+1", "1.0", "0x1", "one", "1 ", "１"] {
             assert_eq!(integer(text), None, "{text:?}");

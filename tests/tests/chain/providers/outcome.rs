@@ -46,7 +46,8 @@ impl Cost {
         self.logs.iter().sum()
     }
 
-    /// Whether it is about an undisturbed cost, or less. A width that grows again may take one query more at its last step.
+    /// Whether it is about an undisturbed cost, or less. A width that grows again may take one query more at its last
+    /// step.
     pub(super) fn is_about(self, undisturbed: Self) -> bool {
         self.all_logs() <= undisturbed.all_logs() + 1 && self.all() <= undisturbed.all() + undisturbed.all() / 4 + 5
     }
