@@ -8,9 +8,10 @@ mod addresses;
 mod dns;
 
 use std::{
+    collections::HashMap,
     error::Error as _,
     net::IpAddr,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::{Duration, Instant},
 };
 
@@ -42,6 +43,9 @@ struct Inner {
     timeout: Duration,
     max_bytes: usize,
     permits: Semaphore,
+    concurrency: usize,
+    /// The share of each host that is asked, by its name.
+    shares: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
 /// Hosts and ports that the operator allows.
@@ -93,6 +97,21 @@ impl Barred {
     }
 }
 
+impl Inner {
+    /// The requests to the host of `url` that may run at once: half of all, so that a host that answers slowly keeps
+    /// nobody from another.
+    fn share(&self, url: &str) -> Arc<Semaphore> {
+        let host = Url::parse(url).ok().and_then(|url| Some(url.host_str()?.to_owned())).unwrap_or_default();
+        let mut shares = self.shares.lock().unwrap_or_else(PoisonError::into_inner);
+        shares.retain(|_, share| share.strong_count() > 0);
+        shares.get(&host).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let share = Arc::new(Semaphore::new((self.concurrency / 2).max(1)));
+            shares.insert(host, Arc::downgrade(&share));
+            share
+        })
+    }
+}
+
 impl Guarded {
     pub fn new(limits: &Outbound) -> Self {
         let allowed = Arc::new(Allowed::new(&limits.allow));
@@ -104,6 +123,8 @@ impl Guarded {
             timeout: limits.timeout,
             max_bytes: limits.max_bytes,
             permits: Semaphore::new(limits.concurrency),
+            concurrency: limits.concurrency,
+            shares: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -126,6 +147,8 @@ impl Guarded {
 
     async fn bounded(&self, url: &str, body: Option<&Value>) -> Result<Vec<u8>, Barred> {
         let whole = async {
+            let share = self.inner.share(url);
+            let Ok(_of_share) = share.acquire().await else { return Err(Barred::Unreachable) };
             let Ok(_permit) = self.inner.permits.acquire().await else { return Err(Barred::Unreachable) };
             self.follow(url, body).await
         };

@@ -10,6 +10,7 @@ use std::{
     thread,
 };
 
+use futures::future::join_all;
 use serde_json::json;
 
 use super::*;
@@ -103,6 +104,25 @@ async fn what_is_refused_is_never_connected_to() {
     for url in [format!("http://127.0.0.1:{port}/"), "https://localhost:8443/".into(), "http://localhost:1/".into()] {
         assert!(matches!(named.get(&url).await, Err(Barred::Refused(_))), "{url}");
     }
+}
+
+#[tokio::test]
+async fn a_host_that_answers_nothing_keeps_nobody_from_another() {
+    let (port, connected) = server(|_| ok("here"));
+    let client = client(&[local(port), format!("localhost:{port}")]);
+    let url = format!("http://127.0.0.1:{port}/silent");
+    let silent = join_all((0..8).map(|_| client.get(&url)));
+    let other = async {
+        while connected.load(Ordering::SeqCst) < 2 {
+            tokio::task::yield_now().await;
+        }
+        client.get(&format!("http://localhost:{port}/")).await
+    };
+    tokio::select! {
+        answer = other => assert_eq!(answer, Ok(b"here".to_vec())),
+        _ = silent => panic!("all permits were of one host"),
+    }
+    assert_eq!(connected.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
