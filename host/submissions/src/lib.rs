@@ -10,6 +10,8 @@
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+#[cfg(test)]
+mod adversary;
 pub mod config;
 pub mod feedback;
 pub mod gas;

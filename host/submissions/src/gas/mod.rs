@@ -41,6 +41,13 @@ pub struct Spent {
     pub blamed: Usd,
 }
 
+impl Spent {
+    /// What of the loss counts against the budgets, if the payer's payments brought `credit` more than gas has used.
+    pub(crate) fn uncovered(&self, credit: Usd) -> Usd {
+        self.lost.minus(credit.minus(self.cost.minus(self.lost)))
+    }
+}
+
 /// The book of the account. Cheap to clone.
 #[derive(Clone)]
 pub struct GasBook {
@@ -133,10 +140,9 @@ impl GasBook {
             return Ok(batch);
         }
         let credited = Usd(self.store.get(&credit(&risk.payer)).await?.unwrap_or_default());
-        let covered = credited.minus(spent.cost.minus(spent.lost));
         let mut batch = batch.refund(&credit(&risk.payer), spent.cost.0);
         let (now, period) = (Utc::now(), self.limits.period);
-        let lost = spent.lost.minus(covered);
+        let lost = spent.uncovered(credited);
         if lost == Usd::ZERO {
             return Ok(batch);
         }

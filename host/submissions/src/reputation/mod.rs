@@ -22,8 +22,8 @@ pub mod records;
 mod request;
 #[cfg(test)]
 pub(crate) mod sample;
-mod set_aside;
-mod step;
+pub(crate) mod set_aside;
+pub(crate) mod step;
 mod submit;
 mod worker;
 

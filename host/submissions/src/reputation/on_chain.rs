@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     feedback::{Feedback, FeedbackRegistry, Subject, give_call, registry_reason},
-    gas::{Admission, Ledger, NativePrice, Party, Risk},
+    gas::{Admission, Ledger, NativePrice, Risk},
     x402::{Local, records::PaymentRecord},
 };
 use assay_outbox::{

@@ -82,7 +82,7 @@ fn set_aside(registries: Registries, agent: u64) -> Key<SetAsideRecord> {
 /// The gas of the transactions that ended with some events, and the last one that the owner of the agent can have made
 /// revert.
 #[derive(Debug, Default)]
-pub(super) struct Ends {
+pub(crate) struct Ends {
     spent: Vec<(LandedRecord, Outcome)>,
 }
 
@@ -95,7 +95,7 @@ enum Outcome {
 }
 
 impl Ends {
-    pub(super) fn add(&mut self, event: &Event) {
+    pub(crate) fn add(&mut self, event: &Event) {
         let end = match *event {
             Event::Landed { landed, .. } => (landed, Outcome::Given),
             Event::NonceSpent { by: SpentBy::Revert(landed), .. } => (landed, Outcome::Reverted),
@@ -111,7 +111,7 @@ impl Ends {
         self.spent.iter().rev().find(|(_, outcome)| *outcome == Outcome::Reverted).map(|(landed, _)| *landed)
     }
 
-    fn gas(&self, price: NativePrice) -> Spent {
+    pub(crate) fn gas(&self, price: NativePrice) -> Spent {
         self.spent.iter().fold(Spent::default(), |sum, (landed, outcome)| {
             let cost = price.usd(landed.cost.into());
             let part = |counts: bool| if counts { cost } else { Usd::ZERO };
@@ -132,7 +132,7 @@ impl SubmissionRecord {
     }
 
     /// The feedback of one tag, which can cost `most`.
-    pub(super) fn risk(&self, most: Usd) -> Risk {
+    pub(crate) fn risk(&self, most: Usd) -> Risk {
         let owner = self.start.and_then(|start| start.owner).map(Party::owner);
         Risk { class: Class::Feedback, payer: Party::from(&self.payer), owner, network: None, most }
     }

@@ -71,7 +71,7 @@ pub enum SpentBy {
 }
 
 /// The record after `event`; `None` if it stays the same, or its stage does not allow the event.
-pub(super) fn step(
+pub(crate) fn step(
     record: &SubmissionRecord,
     event: Event,
     now: Time,

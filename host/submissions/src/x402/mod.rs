@@ -11,7 +11,7 @@ mod claim;
 mod header;
 mod ledger;
 mod local;
-mod queue;
+pub(crate) mod queue;
 mod reason;
 pub mod records;
 mod remote;

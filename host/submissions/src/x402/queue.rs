@@ -18,7 +18,7 @@ const SOON: Duration = Duration::from_secs(5);
 
 /// `open` in the order of their turns: payers with a transaction first; then by what the network and the payer lost or
 /// have at risk, least first; then one payment of each payer, the second of each, and so on; then the oldest.
-pub(super) fn in_turns(open: Vec<PaymentRecord>, ledger: &Ledger) -> Vec<PaymentRecord> {
+pub(crate) fn in_turns(open: Vec<PaymentRecord>, ledger: &Ledger) -> Vec<PaymentRecord> {
     let mut of_payer = HashMap::<Address, usize>::new();
     let mut turns: Vec<_> = open
         .into_iter()

@@ -125,19 +125,8 @@ impl<'a, 'r> Transfers<'a, 'r> {
         }
         self.tries -= 1;
         let standing = self.asset.standing(&record.authorization).await.map_err(chain)?;
-        if !record.holds(standing.time.max(unix_now()), reason::SIGNING_MARGIN) {
-            let detail = "The signature expired before the transfer was sent; sign a new one";
-            record.refused(Refused::new(reason::VALID_BEFORE, detail));
-            return Ok(Step::default());
-        }
-        // A payer that signs for more than its balance must not cost us gas for reverted transfers.
         let promised = self.promised.get(&record.id.from).copied().unwrap_or_default();
-        if !promised.is_zero() && standing.balance < promised.saturating_add(record.authorization.value) {
-            return Ok(Step::default());
-        }
-        record.by_contract = standing.has_code;
-        if record.by_contract && !self.x402.inner.contract_signatures {
-            record.refused(signature_refused(record.id.from));
+        if !record.may_begin(&standing, promised, unix_now(), self.x402.inner.contract_signatures) {
             return Ok(Step::default());
         }
         let market = self.round.view().market;
@@ -263,7 +252,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
 
 impl Spent {
     /// The gas of a transfer. One that moved no money is a loss that its payer can have caused.
-    pub(super) fn of_transfer(ended: Ended, price: NativePrice) -> Self {
+    pub(crate) fn of_transfer(ended: Ended, price: NativePrice) -> Self {
         let cost = |landed: assay_outbox::nonce::LandedRecord| price.usd(landed.cost.into());
         match ended {
             Ended::Succeeded(landed) => Self { cost: cost(landed), ..Self::default() },
@@ -278,7 +267,7 @@ impl Spent {
 
 impl PaymentRecord {
     /// Whether the signature holds for `margin` seconds from `now`.
-    pub(super) fn holds(&self, now: u64, margin: u64) -> bool {
+    pub(crate) fn holds(&self, now: u64, margin: u64) -> bool {
         self.authorization.valid_before > U256::from(now.saturating_add(margin))
     }
 
@@ -287,8 +276,25 @@ impl PaymentRecord {
         self.authorization.valid_before < U256::from(now.saturating_sub(skew))
     }
 
+    /// Whether its transfer may be signed in the state of `standing`; it is refused if it never can be. `promised` is the
+    /// sum of the payer's transfers in flight.
+    pub(crate) fn may_begin(&mut self, standing: &Standing, promised: U256, now: u64, contracts_may_pay: bool) -> bool {
+        self.by_contract = standing.has_code;
+        if !self.holds(standing.time.max(now), reason::SIGNING_MARGIN) {
+            let detail = "The signature expired before the transfer was sent; sign a new one";
+            self.refused(Refused::new(reason::VALID_BEFORE, detail));
+            false
+        } else if self.by_contract && !contracts_may_pay {
+            self.refused(signature_refused(self.id.from));
+            false
+        } else {
+            // A payer that signs for more than its balance must not cost gas for reverted transfers.
+            promised.is_zero() || standing.balance >= promised.saturating_add(self.authorization.value)
+        }
+    }
+
     /// Whether the signed transfer would still succeed after the block of `standing`.
-    pub(super) fn is_payable(&self, standing: &Standing, now: u64) -> bool {
+    pub(crate) fn is_payable(&self, standing: &Standing, now: u64) -> bool {
         !standing.used
             && standing.balance >= self.authorization.value
             && standing.has_code == self.by_contract
@@ -298,7 +304,7 @@ impl PaymentRecord {
     /// Settles or refuses it by what became of the authorization, once its nonce has `ended`, if it had one. A transfer
     /// by anybody is the payment if the payment was stored before the block of the transfer: `pay_to` belongs to one
     /// store. `false` if the outcome is not known.
-    pub(super) fn concluded(&mut self, usage: AuthorizationUse, ended: Option<Ended>, now: u64) -> bool {
+    pub(crate) fn concluded(&mut self, usage: AuthorizationUse, ended: Option<Ended>, now: u64) -> bool {
         match usage {
             AuthorizationUse::Unknown => return false,
             AuthorizationUse::Paid { transaction, block } if self.is_paid_by(transaction, block) => {
