@@ -184,9 +184,8 @@ impl Ports {
         Self {
             source: Arc::new(scoring.clone()),
             agents: agents(config, chains, store, tasks).unwrap_or_else(Agents::none),
-            reputation: registry.and_then(|(registry, gas)| {
-                reputation(config, registry, gas, appraiser, store, x402.as_ref())
-            }),
+            reputation: registry
+                .and_then(|(registry, gas)| reputation(config, registry, gas, appraiser, store, x402.as_ref())),
             x402,
             refused_payments: None,
             access: Access::new(&config.access, store.clone()),
@@ -215,13 +214,7 @@ fn feedback_registry(config: &Config, chains: &Chains) -> Option<FeedbackRegistr
 }
 
 /// Payment by call, which pays for submissions and so needs them configured.
-fn x402(
-    config: &Config,
-    chains: &Chains,
-    store: &Store,
-    registry: &FeedbackRegistry,
-    gas: &GasBook,
-) -> Option<X402> {
+fn x402(config: &Config, chains: &Chains, store: &Store, registry: &FeedbackRegistry, gas: &GasBook) -> Option<X402> {
     let factory = SubmissionFactory::new(store.clone(), Client::of(registry));
     let confirmations = config.reputation.as_ref()?.confirmations;
     X402::new(&config.access.x402, chains, store.clone(), confirmations, gas.clone(), factory)
@@ -241,7 +234,8 @@ fn reputation(
     let outbox = Outbox::new(registry.sender().clone(), reputation.rules());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local = local.map(|x402| Local::new(x402.clone(), outbox.clone()));
-    let effects = OnChain { appraiser, ipfs: Ipfs::new(ipfs)?, registry, outbox, gas: gas.clone(), payments: local.clone() };
+    let effects =
+        OnChain { appraiser, ipfs: Ipfs::new(ipfs)?, registry, outbox, gas: gas.clone(), payments: local.clone() };
     Some(Reputation::new(reputation.into(), store.clone(), gas, effects, local))
 }
 

@@ -47,12 +47,8 @@ const LIMITS: Limits = Limits {
 const PRICE: NativePrice = NativePrice(1_000.0);
 const SOLD_FOR: u64 = 100_000;
 const CONFIRMATIONS: u64 = 2;
-const RULES: Rules = Rules {
-    ceiling: 1_000_000_000,
-    replace_after: Duration::from_secs(6),
-    resend_after: Duration::ZERO,
-    most: 12,
-};
+const RULES: Rules =
+    Rules { ceiling: 1_000_000_000, replace_after: Duration::from_secs(6), resend_after: Duration::ZERO, most: 12 };
 const CANCELLATION_GAS: u64 = 21_000;
 const GIVE_UP_AFTER: Duration = Duration::from_secs(400);
 const PAYERS: u64 = 4;
@@ -424,8 +420,7 @@ impl World {
 
     /// Stores a payment with what follows from it, in one write.
     fn save(&mut self, at: usize, record: PaymentRecord, spent: Spent) {
-        let was_settled =
-            matches!(&self.payments[at], Some(PaymentRecord { state: PaymentState::Settled { .. }, .. }));
+        let was_settled = matches!(&self.payments[at], Some(PaymentRecord { state: PaymentState::Settled { .. }, .. }));
         let risk = record.risk(spent.cost);
         match record.state {
             PaymentState::Settled { .. } if !was_settled => {

@@ -64,7 +64,8 @@ impl FromRequestParts<App> for Payer {
             let missing = |version: Version| format!("{} header is required", version.request_header());
             return Err(ApiError::payment_required(x402.terms().demand(item, &resource, missing, detail)));
         };
-        let payment = x402.read(version, text, network).map_err(|malformed| ApiError::bad_payment(malformed.to_string()))?;
+        let payment =
+            x402.read(version, text, network).map_err(|malformed| ApiError::bad_payment(malformed.to_string()))?;
         Ok(Self::Payment(Box::new(Offered { payment, item, resource })))
     }
 }

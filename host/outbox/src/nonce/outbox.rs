@@ -15,7 +15,9 @@ use super::{
     records::{NonceRecord, SignedRecord, cost},
     state_of,
 };
-use crate::sender::{AccountView, CANCELLATION_GAS, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus};
+use crate::sender::{
+    AccountView, CANCELLATION_GAS, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus,
+};
 use assay_domain::{Address, B256, Time};
 
 /// How long this process remembers that it sent a transaction.

@@ -26,7 +26,10 @@ const BELOW: u64 = 256;
 pub enum AuthorizationUse {
     Unused,
     /// This transaction made the authorized transfer, in this block.
-    Paid { transaction: B256, block: u64 },
+    Paid {
+        transaction: B256,
+        block: u64,
+    },
     /// The nonce was cancelled, or used by another authorization of the payer.
     Elsewhere,
     /// It was used, and the node's logs do not show how.

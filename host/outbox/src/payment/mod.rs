@@ -175,12 +175,7 @@ impl Asset {
         self.payer_state_at(head, payer, nonces).await
     }
 
-    async fn payer_state_at(
-        &self,
-        head: Block,
-        payer: Address,
-        nonces: &[B256],
-    ) -> Result<PayerState, PaymentError> {
+    async fn payer_state_at(&self, head: Block, payer: Address, nonces: &[B256]) -> Result<PayerState, PaymentError> {
         let mut calls = vec![Call::new(self.contract, &balanceOfCall { account: payer })];
         let state = |nonce: &B256| authorizationStateCall { authorizer: payer, nonce: *nonce };
         calls.extend(nonces.iter().map(|nonce| Call::new(self.contract, &state(nonce))));

@@ -64,12 +64,7 @@ impl Sender {
         let (head, settled) = self.head_and_settled().await?;
         let account = self.address();
         let count = |block: Value| ("eth_getTransactionCount", json!([account, block]));
-        let asks = vec![
-            count(pinned(head.hash)),
-            count(pinned(settled.hash)),
-            count(json!("pending")),
-            ask_fees(),
-        ];
+        let asks = vec![count(pinned(head.hash)), count(pinned(settled.hash)), count(json!("pending")), ask_fees()];
         let mut answers = self.client.batch(asks).await?.into_iter();
         let mut next = || answers.next().unwrap_or_else(|| Err(Fault::Malformed("an answer is missing".into())));
         let (used_nonce, settled_nonce) = (quantity(next()?)?, quantity(next()?)?);

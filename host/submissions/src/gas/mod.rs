@@ -101,7 +101,10 @@ impl GasBook {
                 .zip(of_parties)
                 .map(|(party, record)| (party.clone(), left(record, self.limits.party)))
                 .collect(),
-            credit: parties.into_iter().zip(credits.into_iter().map(|credit| Usd(credit.unwrap_or_default()))).collect(),
+            credit: parties
+                .into_iter()
+                .zip(credits.into_iter().map(|credit| Usd(credit.unwrap_or_default())))
+                .collect(),
         };
         let mut ledger = Ledger::new(self.limits, standings);
         in_flight.iter().for_each(|risk| ledger.add(risk));
@@ -152,7 +155,8 @@ impl GasBook {
         let parties = parties.map(|party| (loss(party.as_str()), self.limits.party, blamed));
         for (key, limit, lost) in std::iter::once(class).chain(parties) {
             let record = self.store.get(&key).await?.unwrap_or(LossRecord::none(now));
-            batch = batch.put_expiring(&key, &record.plus(lost, limit, period, now), self.kept(limit, &record, lost))?;
+            batch =
+                batch.put_expiring(&key, &record.plus(lost, limit, period, now), self.kept(limit, &record, lost))?;
         }
         tracing::warn!(class = risk.class.as_str(), payer = risk.payer.as_str(), %lost,
             "gas of a transaction that brought nothing");

@@ -61,9 +61,8 @@ impl<'a> Look<'a> {
             }
         };
         let price = gas.native_price().await;
-        let of_payments = payments
-            .iter()
-            .filter_map(|payment| Some(payment.risk(price.usd(payment.slot.as_ref()?.most_cost()))));
+        let of_payments =
+            payments.iter().filter_map(|payment| Some(payment.risk(price.usd(payment.slot.as_ref()?.most_cost()))));
         let of_feedback = records.iter().flat_map(move |record| {
             let slots = nonces(std::slice::from_ref(record));
             slots.map(move |slot| record.risk(price.usd(slot.most_cost())))

@@ -40,7 +40,7 @@ pub enum Barred {
     )]
     Owner { owner: Address, until: Time },
     #[error(
-        "Reverted feedback of this caller cost more gas than this server pays for. Submit again after {}",
+        "Transactions for this caller were reverted and cost more gas than this server pays for. Submit again after {}",
         minute(.until)
     )]
     Payer { until: Time },
@@ -183,5 +183,37 @@ impl Reputation {
         }
         let spent = ends.gas(self.inner.gas.native_price().await);
         self.inner.gas.spent(batch, &record.risk(spent.cost), spent).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reputation::{
+        document::{self, Beside},
+        records::{Stage, Start},
+        sample,
+    };
+    use assay_outbox::nonce::NonceRecord;
+
+    #[tokio::test]
+    async fn two_losses_in_one_round_count_twice() {
+        let (reputation, _folder) = sample::reputation().await;
+        let lease = reputation.inner.store.acquire("work", "test", SET_ASIDE).await.unwrap().unwrap();
+        let mut feedback = document::feedback(&sample::pending(), &sample::scores(), &Beside::default()).unwrap();
+        for (nonce, feedback) in (0..).zip(&mut feedback) {
+            feedback.slot = Some(NonceRecord { nonce, signed: Vec::new() });
+        }
+        let start = Some(Start { block: 1, given: 0, owner: Some(Address::with_last_byte(9)) });
+        let record = SubmissionRecord { stage: Stage::Submitting, feedback, start, ..sample::pending() };
+        // Each costs 4,000 millionths of a dollar.
+        let landed = LandedRecord { hash: B256::repeat_byte(1), block: 5, gas_used: 6, cost: 1_000_000_000_000 };
+        let reverts = record.tags.iter().zip(0..).take(2);
+        let reverts = reverts.map(|(tag, nonce)| Event::NonceSpent { tag: *tag, nonce, by: SpentBy::Revert(landed) });
+        reputation.advance_all(&lease, &record, reverts.collect()).await.unwrap().unwrap();
+        let ledger = reputation.inner.gas.ledger(&[], record.parties()).await.unwrap();
+        let lost =
+            [ledger.lost_in(Class::Feedback)].into_iter().chain(record.parties().map(|party| ledger.debt(&party)));
+        assert!(lost.into_iter().all(|lost| lost > Usd(4_500)), "{ledger:?}");
     }
 }

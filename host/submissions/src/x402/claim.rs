@@ -196,7 +196,6 @@ impl X402 {
         }
         self.inner.changed.send_replace(());
     }
-
 }
 
 /// How long another payment for the same request finds this one: as long as its signature holds.

@@ -4,8 +4,7 @@
 use chrono::Utc;
 
 use super::{
-    PayError, Payment, Refused, Version, X402,
-    reason,
+    PayError, Payment, Refused, Version, X402, reason,
     records::PurchaseRecord,
     terms::{SCHEME, Terms},
 };

@@ -57,7 +57,7 @@ async fn honest_median(api: &Caller, from: usize) -> f64 {
 async fn attack(x402: &str) -> (u64, usize) {
     let till = Till::start().await;
     let config = till.config(till.world.chain.url(), x402);
-    let service = Service::start(&with_gas(&config, "contracts_usd = 0.2, party_usd = 0.06"));
+    let service = Service::start(&with_gas(&config, "contracts_usd = 0.2, party_usd = 0.04"));
     let api = service.anonymous();
     let keyed = service.keyed();
     let undisturbed = honest_median(&keyed, 200).await;
