@@ -38,6 +38,13 @@ pub(super) struct Look<'a> {
     price: NativePrice,
 }
 
+/// Why feedback is not signed.
+enum Withheld {
+    /// It waits for this.
+    Now(String),
+    Declined(String),
+}
+
 /// The result of one step about a tag: the chain's failure inside, the loss of lease or store outside.
 type Step = Result<Result<(), SenderError>, Lost>;
 
@@ -160,11 +167,11 @@ impl Look<'_> {
                     self.advance(record, Event::Signed { tag: feedback.tag, nonce, signed }).await?;
                     return self.send(record, feedback, &slot).await;
                 }
-                Err(Event::Waits(what)) => {
-                    *turn = what;
+                Err(Withheld::Now(what)) => {
+                    *turn = Some(what);
                     return Ok(Ok(()));
                 }
-                Err(event) => event,
+                Err(Withheld::Declined(what)) => Event::Declined(what),
             },
             Ok(Err(Unopened::Full)) => {
                 let most = self.outbox.rules().most;
@@ -178,10 +185,10 @@ impl Look<'_> {
         self.advance(record, event).await.map(Ok)
     }
 
-    /// The feedback of `quote`, if the ledger admits it now; otherwise what follows.
-    fn admission(&self, record: &SubmissionRecord, quote: &Quote) -> Result<Risk, Event> {
+    /// The feedback of `quote`, if the ledger admits it now.
+    fn admission(&self, record: &SubmissionRecord, quote: &Quote) -> Result<Risk, Withheld> {
         let risk = record.risk(self.price.usd(quote.most_cost()));
-        let waits = |what: String| Err(Event::Waits(Some(what)));
+        let waits = |what: String| Err(Withheld::Now(what));
         match self.ledger.admit(&risk) {
             Admission::Granted => Ok(risk),
             Admission::Busy => waits("Other feedback of the same caller or owner is under way".to_owned()),
@@ -190,7 +197,7 @@ impl Look<'_> {
             ),
             Admission::Spent(party, wait) => {
                 let owner = record.start.and_then(|start| start.owner);
-                Err(Event::Declined(Barred::by(&party, owner, Utc::now() + wait).to_string()))
+                Err(Withheld::Declined(Barred::by(&party, owner, Utc::now() + wait).to_string()))
             }
             Admission::Dear(limit) => waits(format!(
                 "The gas of one feedback can cost more than the budget of {limit}; the operator can raise \

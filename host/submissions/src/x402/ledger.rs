@@ -45,10 +45,10 @@ pub enum PayError {
     Queued { place: usize, wait: Duration },
     /// Nothing was taken.
     #[error(
-        "Gas for this request costs {cost} at the moment, more than the {brings} that it is sold for. The payment was \
-         not taken; present it again when gas costs less, or use an API key"
+        "Gas for this request can cost {cost} at the moment, and this server pays {limit} at most. The payment was not \
+         taken; present it again when gas costs less, or use an API key"
     )]
-    Dear { cost: Usd, brings: Usd },
+    Dear { cost: Usd, limit: Usd },
     /// It could not be checked; nothing was done.
     #[error("{0}")]
     Unavailable(String),
@@ -108,7 +108,7 @@ impl X402 {
                 }
                 Found::Claimed(record) => {
                     if Instant::now() >= deadline {
-                        return Err(self.why_open(&record, purchase).await?);
+                        return Err(self.why_open(&record).await?);
                     }
                 }
                 Found::Free(Some(PaymentRecord { state: PaymentState::Refused { reason, detail }, .. })) if waited => {
@@ -128,10 +128,10 @@ impl X402 {
     }
 
     /// Why `record` is still open.
-    async fn why_open(&self, record: &PaymentRecord, purchase: &PurchaseRecord) -> Result<PayError, PayError> {
+    async fn why_open(&self, record: &PaymentRecord) -> Result<PayError, PayError> {
         match record.waits.filter(|_| record.slot.is_none()) {
             Some(Waits::Turn { most }) => Ok(self.queued(&record.id, record.class(), most).await?),
-            Some(Waits::Price) => Ok(self.check_price(purchase).await.err().unwrap_or(PayError::Pending)),
+            Some(Waits::Price { cost, limit }) => Ok(PayError::Dear { cost, limit }),
             None => Ok(PayError::Pending),
         }
     }

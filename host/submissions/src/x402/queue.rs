@@ -54,12 +54,7 @@ impl X402 {
     }
 
     /// The gas that the sale of `purchase` costs at `gas_price` wei, if it is more than the sale brings.
-    pub(super) fn loss_of_sale(
-        &self,
-        purchase: &PurchaseRecord,
-        gas_price: u64,
-        native: NativePrice,
-    ) -> Option<(Usd, Usd)> {
+    pub(super) fn loss_of_sale(&self, purchase: &PurchaseRecord, gas_price: u64, native: NativePrice) -> Option<Waits> {
         let transfer = if self.is_local() { TRANSFER_GAS } else { 0 };
         let feedback = match &purchase.order {
             Purchased::Submission { tags, .. } => FEEDBACK_GAS.saturating_mul(tags.len() as u64),
@@ -68,7 +63,7 @@ impl X402 {
         let gas = u128::from(transfer.saturating_add(feedback));
         let cost = native.usd(gas.saturating_mul(u128::from(gas_price)));
         let brings = Usd::of_token(self.terms().amount(purchase.item()), self.terms().decimals);
-        (cost > brings).then_some((cost, brings))
+        (cost > brings).then_some(Waits::Price { cost, limit: brings })
     }
 
     /// Refuses a sale that costs more gas than it brings.
@@ -79,8 +74,8 @@ impl X402 {
         let Some(asset) = &self.inner.asset else { return Ok(()) };
         let gas_price = asset.gas_price().await?;
         match self.loss_of_sale(purchase, gas_price, self.inner.gas.native_price().await) {
-            Some((cost, brings)) => Err(PayError::Dear { cost, brings }),
-            None => Ok(()),
+            Some(Waits::Price { cost, limit }) => Err(PayError::Dear { cost, limit }),
+            _ => Ok(()),
         }
     }
 }

@@ -95,8 +95,8 @@ pub struct PaymentRecord {
 pub enum Waits {
     /// The budget of the class has no room for a transaction that can cost this much. It is signed in its turn.
     Turn { most: Usd },
-    /// Gas costs more than the payment brings.
-    Price,
+    /// Gas can cost more than the sale brings, or than the whole budget.
+    Price { cost: Usd, limit: Usd },
 }
 
 /// The state of a payment.

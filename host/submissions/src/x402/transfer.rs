@@ -131,9 +131,9 @@ impl<'a, 'r> Transfers<'a, 'r> {
         }
         let market = self.round.view().market;
         if let Some(purchase) = &record.purchase
-            && self.x402.loss_of_sale(purchase, market.price(), self.price).is_some()
+            && let Some(loss) = self.x402.loss_of_sale(purchase, market.price(), self.price)
         {
-            record.waits = Some(Waits::Price);
+            record.waits_for(loss);
             return Ok(Step::default());
         }
         let quote = match self.round.quote(self.call(record)).await? {
@@ -165,7 +165,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
                 return Ok(Step::default());
             }
             Admission::Dear(limit) => {
-                record.waits = Some(Waits::Price);
+                record.waits_for(Waits::Price { cost: risk.most, limit });
                 let what = format!(
                     "the gas of one transfer can cost more than the budget of {limit}; raise reputation.gas.{}_usd, or \
                      set access.x402.facilitator",
@@ -266,6 +266,14 @@ impl Spent {
 }
 
 impl PaymentRecord {
+    /// The first amounts are kept while it waits for the same, to write it once.
+    fn waits_for(&mut self, what: Waits) {
+        let known = self.waits.as_ref().map(std::mem::discriminant);
+        if known != Some(std::mem::discriminant(&what)) {
+            self.waits = Some(what);
+        }
+    }
+
     /// Whether the signature holds for `margin` seconds from `now`.
     pub(crate) fn holds(&self, now: u64, margin: u64) -> bool {
         self.authorization.valid_before > U256::from(now.saturating_add(margin))
@@ -276,8 +284,8 @@ impl PaymentRecord {
         self.authorization.valid_before < U256::from(now.saturating_sub(skew))
     }
 
-    /// Whether its transfer may be signed in the state of `standing`; it is refused if it never can be. `promised` is the
-    /// sum of the payer's transfers in flight.
+    /// Whether its transfer may be signed in the state of `standing`; it is refused if it never can be. `promised` is
+    /// the sum of the payer's transfers in flight.
     pub(crate) fn may_begin(&mut self, standing: &Standing, promised: U256, now: u64, contracts_may_pay: bool) -> bool {
         self.by_contract = standing.has_code;
         if !self.holds(standing.time.max(now), reason::SIGNING_MARGIN) {

@@ -115,7 +115,7 @@ fn a_payer_that_paid_before_costs_what_it_paid_and_the_budget_at_most() {
     run(async {
         let till = Till::start().await;
         let proxy = Proxy::start(till.world.chain.url()).await;
-        let config = with_gas(&till.config(&proxy.url, "settle_ms = 29_000"), "accounts_usd = 0.03");
+        let config = with_gas(&till.config(&proxy.url, "settle_ms = 29_000"), "accounts_usd = 0.035");
         // Gas at three times the price of the other tests: eight reverted transfers cost more than one payment brings.
         let service = Service::start(&config.replace("native_usd = 100_000.0", "native_usd = 300_000.0"));
         let api = service.anonymous();
@@ -135,10 +135,10 @@ fn a_payer_that_paid_before_costs_what_it_paid_and_the_budget_at_most() {
         let lost = 3.0 * dollars(gas);
         println!(
             "a payer that paid $0.1 for an item before: the operator loses ${lost:.4} for {gas} gas in {count} \
-             reverted transactions of 8, of a budget of $0.03"
+             reverted transactions of 8, of a budget of $0.035"
         );
         assert!(answers.iter().all(|answer| answer.status == 402), "{:?}", answers.iter().map(|a| a.status));
-        assert!(count > 0 && lost <= 0.1 + 0.03, "{gas} gas in {count}");
+        assert!(count > 0 && lost <= 0.1 + 0.035, "{gas} gas in {count}");
     });
 }
 
