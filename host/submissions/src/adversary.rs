@@ -1,6 +1,6 @@
-//! Payments and feedback against an adversary that acts between any two steps of the worker, and ends the process there.
-//! It changes the code, the balance, the nonces and the approvals of any account, copies transfers out of the pool,
-//! moves the price of gas, and chooses what is in each block and in which order.
+//! Payments and feedback against an adversary that acts between any two steps of the worker, and ends the process
+//! there. It changes the code, the balance, the nonces and the approvals of any account, copies transfers out of the
+//! pool, moves the price of gas, and chooses what is in each block and in which order.
 //!
 //! The chain is a model. What decides is the code that runs in production: the ledger, the states of payments and
 //! submissions, and the moves of nonces. `ASSAY_SOAK=1` runs 100,000 schedules.

@@ -162,8 +162,8 @@ fn owners_who_make_feedback_revert_pay_for_every_attempt_and_hold_up_nobody() {
         let (gas, count) = reverted(&world).await;
         println!(
             "reverted feedback in {:?}: the attacker spends {spent} units, the operator ${:.4} for {gas} gas in \
-             {count} reverted transactions; refused {refusals:?}; an honest submission takes {undisturbed:.1} s undisturbed and \
-             {meanwhile:.1} s meanwhile",
+             {count} reverted transactions; refused {refusals:?}; an honest submission takes \
+             {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile",
             length(),
             dollars(gas)
         );
@@ -227,8 +227,8 @@ fn accounts_that_are_emptied_cost_the_budget_at_most_and_hold_up_nobody() {
         let (gas, count) = reverted(&till.world).await;
         println!(
             "emptied accounts in {:?}: {payers} of them paid, the operator loses ${:.4} for {gas} gas in {count} \
-             reverted transactions; refused {refusals:?}; an honest paid submission takes {undisturbed:.1} s undisturbed and \
-             {meanwhile:.1} s meanwhile",
+             reverted transactions; refused {refusals:?}; an honest paid submission takes \
+             {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile",
             length(),
             dollars(gas)
         );

@@ -23,8 +23,8 @@ pub(super) use abuse::{trap, trapped};
 
 pub(super) const PATH: &str = "/api/v2/agents/1/reputation";
 
-/// A host's configuration with these keys in `[reputation.gas]`. A unit of gas costs a tenth of a millionth of a dollar,
-/// so that a transfer can cost about a cent.
+/// A host's configuration with these keys in `[reputation.gas]`. A unit of gas costs a tenth of a millionth of a
+/// dollar, so that a transfer can cost about a cent.
 pub(super) fn with_gas(config: &str, gas: &str) -> String {
     let plain = "gas = { native_usd = 1.0 }";
     assert!(config.contains(plain), "{config}");
