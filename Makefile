@@ -41,18 +41,21 @@ test-fast: ## Test one crate of host/ and those that depend on it, without the t
 		&& $(CARGO) test $$dependants
 
 # The parts of `make soak`, each under 20 minutes on two cores: filters of the end-to-end tests.
-SOAK_money    := reputation::once reputation::outage reputation::mixed reputation::fees reputation::notices x402::abuse
+SOAK_money    := reputation::once reputation::outage reputation::mixed reputation::fees reputation::notices x402::abuse x402::gas
 SOAK_fleet    := fleet::
 SOAK_models   := many swap::small authors::
 SOAK_reading  := economy:: past:: console::a_server
 SOAK_overload := limits::overload
-PARTS         := money fleet models reading overload faults providers scripts sentinel cluster
+PARTS         := schedules money fleet models reading overload faults providers scripts sentinel cluster
 PART          ?= $(PARTS)
 
 soak: ## Run the long tests: dozens of kills, outages, overload, 500 models, sentinels, a cluster; PART=money runs a part
 	@.ci/setup test
 	$(CARGO) test --workspace --no-run
 	@for part in $(PART); do $(MAKE) --no-print-directory soak-$$part || exit 1; done
+
+soak-schedules:
+	ASSAY_SOAK=1 $(CARGO) test --workspace --lib -- adversary:: --nocapture
 
 soak-scripts:
 	ASSAY_SOAK=1 $(CARGO) test --workspace --test trained --test scripts -- --nocapture

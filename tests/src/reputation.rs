@@ -159,7 +159,8 @@ impl World {
         let key = self.signer.to_bytes();
         let _ = writeln!(
             toml,
-            "[reputation]\nsigner = \"{key}\"\nconfirmations = 1\npoll_ms = 50\nreplace_after_ms = 1500\n{reputation}"
+            "[reputation]\nsigner = \"{key}\"\nconfirmations = 1\npoll_ms = 50\nreplace_after_ms = 1500\n\
+             gas = {{ native_usd = 1.0 }}\n{reputation}"
         );
         toml
     }

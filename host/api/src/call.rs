@@ -1,9 +1,12 @@
 //! An admitted call, shared by middleware and extractors, and its cost as response headers: `Assay-Units-Cost`, and
 //! `Assay-Units-Left` for a metered key.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering::Relaxed},
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
@@ -23,6 +26,8 @@ pub(crate) struct Call {
     pub prepaid: Option<Prepaid>,
     pub bill: Bill,
     pub body: BodyLimit,
+    /// The network of the client; `None` for operations, whose clients are not told apart.
+    pub network: Option<IpAddr>,
 }
 
 impl Call {

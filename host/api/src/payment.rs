@@ -8,6 +8,8 @@ use assay_submissions::x402::{PayError, Refused, X402};
 
 /// `Retry-After` while a payment is being settled, in seconds.
 const RETRY_PENDING: u64 = 5;
+/// `Retry-After` while gas costs more than a sale brings, in seconds.
+const RETRY_DEAR: u64 = 60;
 /// `Retry-After` when a chain or a facilitator does not answer, in seconds.
 const RETRY_UNAVAILABLE: u64 = 10;
 
@@ -20,9 +22,13 @@ impl Offered {
                 ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_pending", PayError::Pending.to_string())
                     .retry_after(RETRY_PENDING)
             }
-            PayError::Paused { until } => {
-                ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_paused", error.to_string())
-                    .retry_after(seconds_until(until))
+            PayError::Queued { wait, .. } => {
+                ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "settlement_queued", error.to_string())
+                    .retry_after(wait.as_secs().max(1))
+            }
+            PayError::Dear { .. } => {
+                ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "gas_above_price", error.to_string())
+                    .retry_after(RETRY_DEAR)
             }
             PayError::Unavailable(why) => {
                 tracing::warn!(why, "a payment could not be checked");

@@ -248,6 +248,11 @@ impl Chains {
         client(&self.inner.chains, id)
     }
 
+    /// The dollar price of the native currency of a chain, by its feed; `None` if no feed gives one now.
+    pub async fn native_price(&self, id: ChainId) -> Option<f64> {
+        self.inner.chains.iter().find(|chain| chain.id() == id)?.native_price().await
+    }
+
     /// The last known health of each chain, by ascending id.
     pub fn status(&self) -> Vec<ChainStatus> {
         self.inner.chains.iter().map(|chain| chain.status()).collect()

@@ -19,9 +19,10 @@ use assay_scoring::{IDENTITY_SCHEME, ScoringError, attestation::Stated};
 use assay_store::{Lease, Lost, Store};
 use assay_submissions::{
     feedback::{Registries, Subject, registry_reason},
+    gas::GasBook,
     ipfs::IpfsError,
     reputation::{
-        Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, by_registry, not_done,
+        Client, Effects, Event, NoAppraisal, Reputation, Settings, by_registry, not_done,
         records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, Start, SubmissionRecord},
     },
     x402::records::PaymentRecord,
@@ -60,11 +61,11 @@ pub fn submissions(store: Store, registry: Arc<Registry>, agents: Agents) -> Rep
         coverage_wait: Duration::ZERO,
         give_up_after: GIVE_UP_AFTER,
         endpoint: String::new(),
-        limits: Limits { payer: u64::MAX, all: u64::MAX },
         usual_seconds: 5,
         lifetime: Some(LIFETIME),
     };
-    Reputation::new(settings, store, Scripted { registry, agents }, None)
+    let gas = GasBook::new(&Default::default(), store.clone(), None);
+    Reputation::new(settings, store, gas, Scripted { registry, agents }, None)
 }
 
 struct Scripted {
@@ -186,7 +187,7 @@ fn sent(record: &SubmissionRecord, feedback: &FeedbackRecord) -> Event {
 
 fn landed(record: &SubmissionRecord, feedback: &FeedbackRecord, block: u64) -> Event {
     let hash = hash(record, feedback);
-    let landed = LandedRecord { hash, block, gas_used: GAS + u64::from(hash.0[0]) * 16 };
+    let landed = LandedRecord { hash, block, gas_used: GAS + u64::from(hash.0[0]) * 16, cost: 0 };
     Event::Landed { tag: feedback.tag, landed }
 }
 

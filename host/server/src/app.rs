@@ -33,6 +33,7 @@ use assay_scoring::{
 use assay_store::{Store, StoreError};
 use assay_submissions::{
     feedback::{FeedbackRegistry, Registries},
+    gas::GasBook,
     ipfs::Ipfs,
     reputation::{Appraiser, Client, Notices, OnChain, Reputation, SubmissionFactory},
     x402::{Local, X402},
@@ -174,12 +175,17 @@ impl Ports {
         tasks: &Spawner,
     ) -> Self {
         let registry = feedback_registry(config, chains);
-        let x402 = registry.as_ref().and_then(|registry| x402(config, chains, store, registry));
+        let gas = config.reputation.as_ref().zip(config.agents.as_ref()).map(|(reputation, agents)| {
+            GasBook::new(&reputation.gas, store.clone(), Some((chains.clone(), agents.chain)))
+        });
+        let registry = registry.zip(gas);
+        let x402 = registry.as_ref().and_then(|(registry, gas)| x402(config, chains, store, registry, gas));
         let appraiser = |config: &config::Reputation| Appraiser::new(scoring.clone(), config, attestor);
         Self {
             source: Arc::new(scoring.clone()),
             agents: agents(config, chains, store, tasks).unwrap_or_else(Agents::none),
-            reputation: registry.and_then(|registry| reputation(config, registry, appraiser, store, x402.as_ref())),
+            reputation: registry
+                .and_then(|(registry, gas)| reputation(config, registry, gas, appraiser, store, x402.as_ref())),
             x402,
             refused_payments: None,
             access: Access::new(&config.access, store.clone()),
@@ -208,15 +214,17 @@ fn feedback_registry(config: &Config, chains: &Chains) -> Option<FeedbackRegistr
 }
 
 /// Payment by call, which pays for submissions and so needs them configured.
-fn x402(config: &Config, chains: &Chains, store: &Store, registry: &FeedbackRegistry) -> Option<X402> {
+fn x402(config: &Config, chains: &Chains, store: &Store, registry: &FeedbackRegistry, gas: &GasBook) -> Option<X402> {
     let factory = SubmissionFactory::new(store.clone(), Client::of(registry));
-    X402::new(&config.access.x402, chains, store.clone(), config.reputation.as_ref()?.confirmations, factory)
+    let confirmations = config.reputation.as_ref()?.confirmations;
+    X402::new(&config.access.x402, chains, store.clone(), confirmations, gas.clone(), factory)
 }
 
 /// Submissions, where everything they need is configured.
 fn reputation(
     config: &Config,
     registry: FeedbackRegistry,
+    gas: GasBook,
     appraiser: impl FnOnce(&config::Reputation) -> Option<Appraiser>,
     store: &Store,
     x402: Option<&X402>,
@@ -226,8 +234,9 @@ fn reputation(
     let outbox = Outbox::new(registry.sender().clone(), reputation.rules());
     let local = x402.filter(|_| config.access.x402.is_local());
     let local = local.map(|x402| Local::new(x402.clone(), outbox.clone()));
-    let effects = OnChain { appraiser, ipfs: Ipfs::new(ipfs)?, registry, outbox, payments: local.clone() };
-    Some(Reputation::new(reputation.into(), store.clone(), effects, local))
+    let effects =
+        OnChain { appraiser, ipfs: Ipfs::new(ipfs)?, registry, outbox, gas: gas.clone(), payments: local.clone() };
+    Some(Reputation::new(reputation.into(), store.clone(), gas, effects, local))
 }
 
 /// Serves on `listener` until `cancel`, and then completes the requests in flight.

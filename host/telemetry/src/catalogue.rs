@@ -157,6 +157,8 @@ const GAUGES: &[(&str, Unit, &str)] = &[
     ("assay_submissions_open", Unit::Count, "Submissions that have not ended, by status"),
     ("assay_submissions_waited_for", Unit::Count, "Clients waiting for the next state of a submission"),
     ("assay_submissions_oldest_seconds", Unit::Seconds, "Age of the oldest submission that has not ended"),
+    ("assay_gas_at_risk_dollars", Unit::Count, "Budget that transactions in flight can cost at most, by purpose"),
+    ("assay_gas_lost_dollars", Unit::Count, "Budget that reverted or cancelled transactions used, not yet returned"),
     ("assay_payments_open", Unit::Count, "x402 payments that are not on the chain yet"),
 ];
 

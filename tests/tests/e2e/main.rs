@@ -68,15 +68,6 @@ fn run(test: impl Future<Output = ()>) {
 /// An address where nobody listens. No test gets this port; a free port could belong to another test a moment later.
 const NOWHERE: &str = "http://127.0.0.1:1";
 
-/// Waits for the next hour if this one is about to end. The budget of reverted gas begins anew with each hour.
-async fn early_in_the_hour() {
-    let now = std::time::UNIX_EPOCH.elapsed().expect("a clock after 1970").as_secs();
-    let left = 3_600 - now % 3_600;
-    if left < 120 {
-        tokio::time::sleep(std::time::Duration::from_secs(left)).await;
-    }
-}
-
 /// The two chains that all tests here read and no test changes.
 async fn devnet() -> &'static Devnet {
     static DEVNET: OnceCell<Devnet> = OnceCell::const_new();

@@ -23,8 +23,7 @@ use assay_tests::{
 use serde_json::{Value, json};
 
 pub(super) use assay_tests::{reputation::subject, until::PATIENCE};
-use faults::cancelled;
-pub(super) use faults::{foreign, nonce, waiting};
+pub(super) use faults::{cancelled, foreign, nonce, waiting};
 pub(super) use reverted::{ahead, registerCall, reverted, setApprovalForAllCall};
 
 /// Submits for agent 1 and returns the path of the status.

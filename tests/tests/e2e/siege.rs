@@ -21,10 +21,9 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::{
-    early_in_the_hour,
     reputation::{ahead, confirmed, ended, registerCall, reverted, setApprovalForAllCall, subject},
     run,
-    x402::{PATH, pay, pay_until_settled},
+    x402::{PATH, dollars, pay, pay_until_settled, with_gas},
 };
 
 const ATTACKER: &str = "assay_siege_attacker";
@@ -80,7 +79,7 @@ async fn besieged<T>(mut honest: impl AsyncFnMut(usize) -> f64, attack: impl Fut
 }
 
 /// Waits until the server's call of `to` with `first` as its first argument is in the pool, or until the siege ends.
-async fn in_the_pool(world: &World, to: Address, first: B256, end: Instant) -> bool {
+pub(crate) async fn in_the_pool(world: &World, to: Address, first: B256, end: Instant) -> bool {
     let first = first.to_string();
     let account = world.signer.address().to_string();
     let waits = |pool: &Value| {
@@ -145,7 +144,8 @@ fn owners_who_make_feedback_revert_pay_for_every_attempt_and_hold_up_nobody() {
             "[[access.keys]]\nname = \"siege\"\nkey = \"{ATTACKER}\"\nscopes = [\"read\", \"submit\"]\n\
              units = {UNITS}\n"
         );
-        let service = Service::start(&(world.config(world.chain.url(), "") + &key));
+        let gas = "feedback_usd = 0.2, party_usd = 0.1";
+        let service = Service::start(&(with_gas(&world.config(world.chain.url(), ""), gas) + &key));
         let (attacker, honest) = (service.with_key(ATTACKER), service.keyed());
         let attack = async {
             let (mut spent, mut refusals, end) = (0, Refusals::default(), Instant::now() + length());
@@ -161,13 +161,14 @@ fn owners_who_make_feedback_revert_pay_for_every_attempt_and_hold_up_nobody() {
             besieged(async |n| submission(&honest, n).await, attack).await;
         let (gas, count) = reverted(&world).await;
         println!(
-            "reverted feedback in {:?}: the attacker spends {spent} units, the operator {gas} gas in {count} reverted \
-             transactions; refused {refusals:?}; an honest submission takes {undisturbed:.1} s undisturbed and \
-             {meanwhile:.1} s meanwhile",
-            length()
+            "reverted feedback in {:?}: the attacker spends {spent} units, the operator ${:.4} for {gas} gas in \
+             {count} reverted transactions; refused {refusals:?}; an honest submission takes \
+             {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile",
+            length(),
+            dollars(gas)
         );
         assert!(spent <= UNITS && count as u64 <= spent / COST * TAGS, "{count} for {spent} units");
-        assert!(count > 0 && gas <= 500_000 + 300_000, "a payer costs what it may, and what was under way: {gas}");
+        assert!(count > 0 && dollars(gas) <= 0.2, "the budget: {gas}");
     });
 }
 
@@ -198,11 +199,11 @@ async fn pay_and_empty(till: &Till, api: &Caller, n: usize, end: Instant) -> Vec
 }
 
 #[test]
-fn accounts_that_are_emptied_cost_what_an_hour_may_cost_and_hold_up_nobody() {
+fn accounts_that_are_emptied_cost_the_budget_at_most_and_hold_up_nobody() {
     run(async {
-        early_in_the_hour().await;
         let till = Till::start().await;
-        let service = Service::start(&till.config(till.world.chain.url(), "settle_ms = 2_000"));
+        let config = till.config(till.world.chain.url(), "settle_ms = 2_000");
+        let service = Service::start(&with_gas(&config, "accounts_usd = 0.1"));
         let api = service.anonymous();
         let honest = async |n: usize| {
             let started = Instant::now();
@@ -225,12 +226,14 @@ fn accounts_that_are_emptied_cost_what_an_hour_may_cost_and_hold_up_nobody() {
         let (undisturbed, meanwhile, (payers, refusals)) = besieged(honest, attack).await;
         let (gas, count) = reverted(&till.world).await;
         println!(
-            "emptied accounts in {:?}: {payers} of them paid before, the operator spends {gas} gas in {count} reverted \
-             transactions; refused {refusals:?}; an honest paid submission takes {undisturbed:.1} s undisturbed and \
-             {meanwhile:.1} s meanwhile",
-            length()
+            "emptied accounts in {:?}: {payers} of them paid, the operator loses ${:.4} for {gas} gas in {count} \
+             reverted transactions; refused {refusals:?}; an honest paid submission takes \
+             {undisturbed:.1} s undisturbed and {meanwhile:.1} s meanwhile",
+            length(),
+            dollars(gas)
         );
-        // An account that has paid once has the limit of a payer, beside that of the hour.
-        assert!(count > 0 && gas <= 1_000_000 + 100_000 + payers * 500_000, "{gas} with {payers} that paid");
+        let returned = 0.1 * length().as_secs_f64() / 3_600.0;
+        let most = 0.1 + returned + payers as f64 * 0.1;
+        assert!(count > 0 && dollars(gas) <= most, "{gas} with {payers} that paid");
     });
 }

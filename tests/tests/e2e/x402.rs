@@ -6,6 +6,7 @@ mod checked;
 mod clients;
 mod drained;
 mod facilitated;
+mod gas;
 mod leaving;
 mod once;
 mod refusals;
@@ -21,6 +22,19 @@ use serde_json::{Value, json};
 pub(super) use abuse::{trap, trapped};
 
 pub(super) const PATH: &str = "/api/v2/agents/1/reputation";
+
+/// A host's configuration with these keys in `[reputation.gas]`. A unit of gas costs a tenth of a millionth of a
+/// dollar, so that a transfer can cost about a cent.
+pub(super) fn with_gas(config: &str, gas: &str) -> String {
+    let plain = "gas = { native_usd = 1.0 }";
+    assert!(config.contains(plain), "{config}");
+    config.replace(plain, &format!("gas = {{ native_usd = 100_000.0, {gas} }}"))
+}
+
+/// Dollars for `gas` units of gas, as [`with_gas`] prices them.
+pub(super) fn dollars(gas: u64) -> f64 {
+    gas as f64 / 1e7
+}
 
 /// Makes submission `n` with a payment of version 1.
 pub(super) async fn pay(api: &Caller, header: &str, n: usize) -> Answer {
@@ -50,7 +64,8 @@ pub(super) async fn pay_until_settled(api: &Caller, header: &str, n: usize) -> A
         if answer.status != 503 {
             return answer;
         }
-        assert_eq!(answer.json()["code"], "settlement_pending", "{}", answer.text);
+        let code = answer.json()["code"].clone();
+        assert!(code == "settlement_pending" || code == "settlement_queued", "{}", answer.text);
         assert!(answer.headers.contains_key("retry-after"));
     }
 }

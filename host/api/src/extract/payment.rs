@@ -43,6 +43,7 @@ impl FromRequestParts<App> for Payer {
         if error != AccessError::MissingOrInvalid {
             return Err(error.into());
         }
+        let network = parts.extensions.get::<Call>().and_then(|call| call.network);
         let item = match parts.extensions.get::<Call>().and_then(|call| call.price) {
             Some(PriceClass::Attestation) => Item::Statement,
             _ => Item::Submission,
@@ -63,7 +64,8 @@ impl FromRequestParts<App> for Payer {
             let missing = |version: Version| format!("{} header is required", version.request_header());
             return Err(ApiError::payment_required(x402.terms().demand(item, &resource, missing, detail)));
         };
-        let payment = x402.read(version, text).map_err(|malformed| ApiError::bad_payment(malformed.to_string()))?;
+        let payment =
+            x402.read(version, text, network).map_err(|malformed| ApiError::bad_payment(malformed.to_string()))?;
         Ok(Self::Payment(Box::new(Offered { payment, item, resource })))
     }
 }

@@ -2,7 +2,7 @@
 //! address, the limit of concurrent requests, the size of its body, its key and scope. All but the last also apply to
 //! paths that are no route. A refusal comes before any work.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use axum::{
     extract::{Request, State},
@@ -18,7 +18,7 @@ use crate::{
     extract::check_declared,
     route::{Admission, Route},
 };
-use assay_access::{AccessError, Admitted, Caller, PriceClass};
+use assay_access::{AccessError, Admitted, Caller, PriceClass, neighbourhood};
 
 /// Longest wait for the rest of a discarded body.
 const DISCARD: Duration = Duration::from_secs(10);
@@ -28,7 +28,7 @@ const DISCARD: Duration = Duration::from_secs(10);
 pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Request, next: Next) -> Response {
     if route.admission == Admission::Operation {
         let nobody = Admitted { caller: Err(AccessError::MissingOrInvalid), counted: None, prepaid: None };
-        return enter(&app, route, nobody, request, next).await;
+        return enter(&app, route, (nobody, None), request, next).await;
     }
     let key = request.headers().get(header::AUTHORIZATION);
     let price = route.single_price();
@@ -36,7 +36,9 @@ pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Req
     // statements: it needs their evidence.
     let is_guest = key.is_none() && app.x402.is_some() && route.admission.admits_guests();
     let key = key.and_then(|value| value.to_str().ok());
-    let mut admitted = app.access.admit(key, origin(&request, &app.proxies), price).await;
+    let address = origin(&request, &app.proxies);
+    let network = Some(neighbourhood(address));
+    let mut admitted = app.access.admit(key, address, price).await;
     if is_guest {
         admitted.caller = Ok(Caller::guest().into());
     }
@@ -44,7 +46,7 @@ pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Req
     let mut response = if let Some(refusal) = counted.and_then(rate_refusal::refusal) {
         refusal.into_response()
     } else if let Ok(_permit) = app.request_permits.try_acquire() {
-        enter(&app, route, admitted, request, next).await
+        enter(&app, route, (admitted, network), request, next).await
     } else {
         metrics::counter!("assay_http_refused_total", "reason" => "busy").increment(1);
         ApiError::busy().into_response()
@@ -57,7 +59,13 @@ pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Req
 
 /// Responds with 413 to a declared length beyond the limit of the route; the extractors apply the same limit to a body
 /// without a declared length.
-async fn enter(app: &App, route: Route, admitted: Admitted, request: Request, next: Next) -> Response {
+async fn enter(
+    app: &App,
+    route: Route,
+    (admitted, network): (Admitted, Option<IpAddr>),
+    request: Request,
+    next: Next,
+) -> Response {
     let body = route.body.limit(&app.limits);
     let mut request = match tokio::time::timeout(DISCARD, check_declared(request, body)).await {
         Ok(Ok(request)) => request,
@@ -66,7 +74,8 @@ async fn enter(app: &App, route: Route, admitted: Admitted, request: Request, ne
     };
     let bill = Bill::default();
     let Admitted { caller, prepaid, .. } = admitted;
-    request.extensions_mut().insert(Call { caller, price: route.price(), prepaid, bill: bill.clone(), body });
+    let call = Call { caller, price: route.price(), prepaid, bill: bill.clone(), body, network };
+    request.extensions_mut().insert(call);
     let mut response = next.run(request).await;
     bill.add_headers(response.headers_mut());
     response

@@ -201,7 +201,6 @@ fn refuse_barred(barred: &Barred) -> ApiError {
             ApiError::coded(StatusCode::UNPROCESSABLE_ENTITY, "agent_set_aside", barred.to_string())
         }
         Barred::Payer { .. } => ApiError::exceeded("reverted-gas", "feedback_reverted", barred.to_string()),
-        Barred::All { .. } => ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "feedback_paused", barred.to_string()),
     };
     error.retry_after(seconds_until(barred.until()))
 }

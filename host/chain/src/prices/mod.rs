@@ -129,6 +129,8 @@ pub(super) struct PriceReader {
     sources: Sources,
     lifetime: Duration,
     latest: Mutex<Option<Latest>>,
+    /// The last read of [`native`](Self::native), which asks no oracle.
+    native: Mutex<Option<(Instant, Option<f64>)>>,
     /// Status of the latest read; a read in progress does not lock it.
     status: std::sync::Mutex<Option<PriceStatus>>,
     external: Arc<External>,
@@ -141,6 +143,7 @@ impl PriceReader {
             sources: Sources::new(chain),
             lifetime: external.lifetime(),
             latest: Mutex::default(),
+            native: Mutex::default(),
             status: std::sync::Mutex::default(),
             external: external.clone(),
         }
@@ -166,6 +169,29 @@ impl PriceReader {
             Arc::new(self.sources.unread())
         });
         self.completed(&on_chain, quotes).await
+    }
+
+    /// The dollar price of the native currency by its feed, no older than the refresh interval; `None` if it has no
+    /// feed, or the feed has no fresh price.
+    pub(super) async fn native(&self, client: &Client) -> Option<f64> {
+        let mut native = self.native.lock().await;
+        if let Some((at, price)) = *native
+            && at.elapsed() < self.lifetime
+        {
+            return price;
+        }
+        let read = async {
+            let head = client.head().await?;
+            self.sources.native().read(client, &[], &[], head, head.time).await
+        };
+        let read: Result<OnChain, Fault> = read.await;
+        let price = read.map(|on_chain| on_chain.prices.get(&None).map(|price| price.usd));
+        let price = price.unwrap_or_else(|fault| {
+            tracing::warn!(chain = self.chain, %fault, "the feed of the native currency cannot be read");
+            None
+        });
+        *native = Some((Instant::now(), price));
+        price
     }
 
     /// Dollar prices of tokens discovered in a wallet, only from the external APIs. Never fails: if no API is

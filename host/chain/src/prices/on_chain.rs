@@ -58,6 +58,12 @@ impl Sources {
         }
     }
 
+    /// Only the source of the native currency.
+    pub(super) fn native(&self) -> Self {
+        let assets = self.assets.iter().filter(|(asset, _)| asset.is_none()).copied().collect();
+        Self { chain: self.chain, wrapped: None, assets, sequencer: self.sequencer }
+    }
+
     /// Reads the prices of the configured assets and of `quotes` in the state after block `at`. Rounds are dated
     /// against `now`.
     ///

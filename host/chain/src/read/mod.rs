@@ -127,6 +127,11 @@ impl Chain {
         &self.client
     }
 
+    /// The dollar price of the native currency, by its feed.
+    pub(super) async fn native_price(&self) -> Option<f64> {
+        self.prices.native(&self.client).await
+    }
+
     /// A place among the reads of state at one time; `None` if the server stops.
     pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
         self.permits.clone().acquire_many_owned(permits_of_one(self.client.rate())).await.ok()

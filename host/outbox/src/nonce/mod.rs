@@ -14,7 +14,7 @@ use std::{collections::HashMap, time::Duration};
 use crate::sender::{AccountView, FeeMarket, Offer, SendOutcome, TransactionStatus};
 use assay_domain::{B256, Time};
 
-pub use outbox::{Next, Outbox, Round, TransactionCall, Unopened};
+pub use outbox::{Next, Outbox, Quote, Round, TransactionCall, Unopened};
 pub use records::{LandedRecord, NonceRecord, SignedRecord};
 
 /// The limits of the account's transactions.
@@ -77,8 +77,8 @@ pub struct Seen {
 pub fn state_of(slot: &NonceRecord, view: &AccountView, statuses: &HashMap<B256, TransactionStatus>) -> NonceState {
     let status = |hash: &B256| statuses.get(hash).copied().unwrap_or(TransactionStatus::Unknown);
     for signed in &slot.signed {
-        if let TransactionStatus::Mined { block, gas_used, succeeded, settled } = status(&signed.hash) {
-            let landed = LandedRecord { hash: signed.hash, block, gas_used };
+        if let TransactionStatus::Mined { block, gas_used, cost, succeeded, settled } = status(&signed.hash) {
+            let landed = LandedRecord { hash: signed.hash, block, gas_used, cost };
             return match (settled, signed.cancels, succeeded) {
                 (false, ..) => NonceState::Unsettled,
                 (true, true, _) => NonceState::Ended(Ended::Cancelled(landed)),

@@ -12,10 +12,12 @@ use chrono::Utc;
 
 use super::{
     Ended, Move, NonceState, Rules, Seen, next_move,
-    records::{NonceRecord, SignedRecord},
+    records::{NonceRecord, SignedRecord, cost},
     state_of,
 };
-use crate::sender::{AccountView, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus};
+use crate::sender::{
+    AccountView, CANCELLATION_GAS, Offer, SendOutcome, Sender, SenderError, Signed, TransactionStatus,
+};
 use assay_domain::{Address, B256, Time};
 
 /// How long this process remembers that it sent a transaction.
@@ -49,6 +51,21 @@ pub struct TransactionCall {
     pub data: Bytes,
     /// Maximum gas that it may take.
     pub most_gas: u64,
+}
+
+/// A call with the gas and the fee that it needs now, not signed yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Quote {
+    call: TransactionCall,
+    gas: u64,
+    offer: Offer,
+}
+
+impl Quote {
+    /// Maximum wei that the transaction can cost.
+    pub fn most_cost(&self) -> u128 {
+        cost(self.gas, self.offer.max_fee)
+    }
 }
 
 /// Why no transaction was signed for a call.
@@ -161,26 +178,38 @@ impl Round<'_> {
         self.outbox.rules.most.saturating_sub(self.held.len())
     }
 
-    /// Signs the first transaction of a free nonce. The caller stores it, then sends it.
+    /// The gas and the fee that `call` needs in the state after the newest block.
     ///
     /// # Errors
     /// [`SenderError`].
-    pub async fn open(&mut self, call: &TransactionCall) -> Result<Result<NonceRecord, Unopened>, SenderError> {
+    pub async fn quote(&self, call: TransactionCall) -> Result<Result<Quote, Unopened>, SenderError> {
         if self.free() == 0 {
             return Ok(Err(Unopened::Full));
         }
-        let sender = &self.outbox.sender;
-        let gas = match sender.estimate_gas(call.to, &call.data).await? {
+        let gas = match self.outbox.sender.estimate_gas(call.to, &call.data).await? {
             Err(reason) => return Ok(Err(Unopened::Reverts(reason))),
             Ok(gas) if gas > call.most_gas => return Ok(Err(Unopened::Costly(gas))),
             Ok(gas) => gas,
         };
         let offer = self.view.market.offer(self.outbox.rules.ceiling).ok_or(SenderError::Dear)?;
+        Ok(Ok(Quote { call, gas, offer }))
+    }
+
+    /// Signs the first transaction of a free nonce. The caller stores it, then sends it.
+    ///
+    /// # Errors
+    /// [`SenderError::Unsigned`].
+    pub fn sign(&mut self, Quote { call, gas, offer }: Quote) -> Result<NonceRecord, SenderError> {
         let next = self.view.next_nonce;
         let nonce = (next..).find(|nonce| !self.held.contains(nonce)).unwrap_or(next);
-        let signed = sender.sign_call(nonce, gas, offer, call.to, call.data.clone())?;
+        let signed = self.outbox.sender.sign_call(nonce, gas, offer, call.to, call.data)?;
         self.held.insert(nonce);
-        Ok(Ok(NonceRecord { nonce, signed: vec![record(signed, offer, false)] }))
+        Ok(NonceRecord { nonce, signed: vec![record(signed, offer, false)] })
+    }
+
+    /// Whether no transaction of `slot` is mined yet.
+    pub fn is_waiting(&self, slot: &NonceRecord) -> bool {
+        matches!(state_of(slot, &self.view, &self.statuses), NonceState::Waiting { .. })
     }
 
     /// Whether the account of this round signed the transactions of `slot`.
@@ -189,11 +218,17 @@ impl Round<'_> {
     }
 
     /// What follows for `slot`, whose transactions make `call`; with `None` an empty transaction is to take the nonce.
-    /// The transactions of another account can only be waited for.
+    /// A replacement that could cost more than `most_cost` wei is not signed. The transactions of another account can
+    /// only be waited for.
     ///
     /// # Errors
     /// [`SenderError`].
-    pub async fn follow(&self, slot: &NonceRecord, call: Option<&TransactionCall>) -> Result<Next, SenderError> {
+    pub async fn follow(
+        &self,
+        slot: &NonceRecord,
+        call: Option<&TransactionCall>,
+        most_cost: u128,
+    ) -> Result<Next, SenderError> {
         let state = state_of(slot, &self.view, &self.statuses);
         if !self.is_own(slot) {
             return Ok(match state {
@@ -211,7 +246,9 @@ impl Round<'_> {
         let first = slot.nonce == self.view.used_nonce;
         let seen = Seen { held, first, answer: sent.map(|(_, answer)| answer) };
         match next_move(slot, seen, call.is_none(), self.view.market, &self.outbox.rules, Utc::now()) {
-            Some(Move::Sign(offer)) => Ok(Next::Store(self.replaced(slot, call, offer).await?)),
+            Some(Move::Sign(offer)) => {
+                Ok(self.replaced(slot, call, offer, most_cost).await?.map_or(Next::Wait, Next::Store))
+            }
             Some(Move::Send) if sent.is_none_or(|(at, _)| at.elapsed() >= self.outbox.rules.resend_after) => {
                 Ok(Next::Send)
             }
@@ -223,18 +260,23 @@ impl Round<'_> {
         }
     }
 
-    /// `slot` with one more transaction. A call that would be reverted now is cancelled.
+    /// `slot` with one more transaction; `None` if that could cost more than `most_cost`. A call that would be reverted
+    /// now is cancelled.
     async fn replaced(
         &self,
         slot: &NonceRecord,
         call: Option<&TransactionCall>,
         offer: Offer,
-    ) -> Result<NonceRecord, SenderError> {
+        most_cost: u128,
+    ) -> Result<Option<NonceRecord>, SenderError> {
         let (sender, nonce) = (&self.outbox.sender, slot.nonce);
         let gas = match call {
             Some(call) => sender.estimate_gas(call.to, &call.data).await?.ok().filter(|gas| *gas <= call.most_gas),
             None => None,
         };
+        if cost(gas.unwrap_or(CANCELLATION_GAS), offer.max_fee) > most_cost {
+            return Ok(None);
+        }
         let (signed, cancels) = match call.zip(gas) {
             Some((call, gas)) => (sender.sign_call(nonce, gas, offer, call.to, call.data.clone())?, false),
             None => (sender.sign_cancellation(nonce, offer)?, true),
@@ -243,7 +285,7 @@ impl Round<'_> {
         tracing::info!(nonce, max_fee = offer.max_fee, cancels, "replaced a waiting transaction");
         let mut slot = slot.clone();
         slot.signed.push(record(signed, offer, cancels));
-        Ok(slot)
+        Ok(Some(slot))
     }
 }
 

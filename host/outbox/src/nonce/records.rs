@@ -39,6 +39,9 @@ pub struct LandedRecord {
     pub hash: B256,
     pub block: u64,
     pub gas_used: u64,
+    /// Wei that the account paid for it; 0 in older records.
+    #[serde(default)]
+    pub cost: u64,
 }
 
 impl NonceRecord {
@@ -51,9 +54,14 @@ impl NonceRecord {
     /// estimate. A call that the contract refuses uses a part of the limit.
     pub fn ran_out_of_gas(&self, landed: &LandedRecord) -> bool {
         let signed = self.signed.iter().find(|signed| signed.hash == landed.hash);
-        let limit = signed.and_then(|signed| TxEnvelope::decode_2718(&mut signed.raw.as_ref()).ok());
         // A call through a proxy reserves one 64th of the gas for the proxy.
-        limit.map(|transaction| transaction.gas_limit()).is_some_and(|limit| landed.gas_used >= limit - limit / 20)
+        signed.and_then(SignedRecord::gas_limit).is_some_and(|limit| landed.gas_used >= limit - limit / 20)
+    }
+
+    /// Maximum wei that the nonce can cost: its transactions' gas limits at their highest fees. One of them is mined.
+    pub fn most_cost(&self) -> u128 {
+        let cost = |signed: &SignedRecord| cost(signed.gas_limit().unwrap_or_default(), signed.max_fee);
+        self.signed.iter().map(cost).max().unwrap_or_default()
     }
 
     /// The account that signed the transactions, and the chain that they are for; `None` if they cannot be read.
@@ -73,7 +81,17 @@ impl NonceRecord {
     }
 }
 
+/// Wei for `gas` units of gas at `fee`.
+pub(super) fn cost(gas: u64, fee: u64) -> u128 {
+    u128::from(gas).saturating_mul(u128::from(fee))
+}
+
 impl SignedRecord {
+    /// The gas that the transaction may take; `None` if it cannot be read.
+    fn gas_limit(&self) -> Option<u64> {
+        TxEnvelope::decode_2718(&mut self.raw.as_ref()).ok().map(|transaction| transaction.gas_limit())
+    }
+
     pub(super) fn offer(&self) -> Offer {
         Offer { max_fee: self.max_fee, priority_fee: self.priority_fee }
     }

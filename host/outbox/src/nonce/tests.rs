@@ -72,8 +72,8 @@ fn a_nonce_stands_as_its_transactions_and_the_account_say() {
         state_of(&slot, &view(settled, used), &statuses)
     };
     use TransactionStatus::{Mined, Missing, Pooled, Unknown};
-    let mined = |succeeded, settled| Mined { block: 5, gas_used: 6, succeeded, settled };
-    let landed = |n| LandedRecord { hash: B256::repeat_byte(n), block: 5, gas_used: 6 };
+    let mined = |succeeded, settled| Mined { block: 5, gas_used: 6, cost: 7, succeeded, settled };
+    let landed = |n| LandedRecord { hash: B256::repeat_byte(n), block: 5, gas_used: 6, cost: 7 };
     for (first, second, settled, used, wanted) in [
         (Missing, Missing, 7, 7, NonceState::Waiting { held: false }),
         (Missing, Pooled, 7, 7, NonceState::Waiting { held: true }),

@@ -25,8 +25,11 @@ const BELOW: u64 = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthorizationUse {
     Unused,
-    /// This transaction made the authorized transfer.
-    Paid(B256),
+    /// This transaction made the authorized transfer, in this block.
+    Paid {
+        transaction: B256,
+        block: u64,
+    },
     /// The nonce was cancelled, or used by another authorization of the payer.
     Elsewhere,
     /// It was used, and the node's logs do not show how.
@@ -103,7 +106,8 @@ impl Asset {
         authorization: &Authorization,
         used: &Log,
     ) -> Result<AuthorizationUse, PaymentError> {
-        let Some((transaction, index)) = used.transaction_hash.zip(used.log_index) else {
+        let place = used.transaction_hash.zip(used.log_index).zip(used.block_number);
+        let Some(((transaction, index), block)) = place else {
             return Ok(AuthorizationUse::Unknown);
         };
         let answer = self.client.batch(vec![Receipt::ask(transaction)]).await?.into_iter().next();
@@ -118,7 +122,7 @@ impl Asset {
         let Authorization { from, to, value, .. } = *authorization;
         Ok(match transfer {
             Some(transfer) if (transfer.from, transfer.to, transfer.value) == (from, to, value) => {
-                AuthorizationUse::Paid(transaction)
+                AuthorizationUse::Paid { transaction, block }
             }
             _ => AuthorizationUse::Elsewhere,
         })

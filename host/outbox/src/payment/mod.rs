@@ -11,7 +11,7 @@ use alloy::{
 };
 use serde_json::json;
 
-use crate::sender::BlockRef;
+use crate::sender::{BlockRef, FeeMarket};
 use abi::Asset::{
     DOMAIN_SEPARATORCall, authorizationStateCall, balanceOfCall, decimalsCall, isValidSignatureCall,
     transferWithAuthorization_0Call, transferWithAuthorization_1Call,
@@ -43,6 +43,19 @@ pub struct AuthorizationState {
     pub balance: U256,
     /// The nonce is used or cancelled.
     pub used: bool,
+}
+
+/// What decides whether the transfer of an authorization succeeds, after the newest block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Unix time of that block, in seconds.
+    pub time: u64,
+    /// The payer's balance.
+    pub balance: U256,
+    /// The nonce is used or cancelled.
+    pub used: bool,
+    /// The payer has code, its own or delegated (EIP-7702).
+    pub has_code: bool,
 }
 
 /// The state of a payer after the newest block.
@@ -133,12 +146,36 @@ impl Asset {
         Ok(AuthorizationState { block, balance, used: used.first().copied().unwrap_or_default() })
     }
 
+    /// What decides whether the transfer of `authorization` succeeds.
+    ///
+    /// # Errors
+    /// [`PaymentError`].
+    pub async fn standing(&self, authorization: &Authorization) -> Result<Standing, PaymentError> {
+        let Authorization { from, nonce, .. } = *authorization;
+        let head = self.client.head().await?;
+        let PayerState { balance, used, .. } = self.payer_state_at(head, from, &[nonce]).await?;
+        let has_code = self.has_code(from).await?;
+        Ok(Standing { time: head.time, balance, used: used.first().copied().unwrap_or_default(), has_code })
+    }
+
+    /// The price of a unit of gas in the next block, in wei.
+    ///
+    /// # Errors
+    /// [`PaymentError`].
+    pub async fn gas_price(&self) -> Result<u64, PaymentError> {
+        Ok(FeeMarket::read(&self.client).await?.price())
+    }
+
     /// The state of `payer` after the newest block, with the use of `nonces`.
     ///
     /// # Errors
     /// [`PaymentError`].
     pub async fn payer_state(&self, payer: Address, nonces: &[B256]) -> Result<PayerState, PaymentError> {
         let head = self.client.head().await?;
+        self.payer_state_at(head, payer, nonces).await
+    }
+
+    async fn payer_state_at(&self, head: Block, payer: Address, nonces: &[B256]) -> Result<PayerState, PaymentError> {
         let mut calls = vec![Call::new(self.contract, &balanceOfCall { account: payer })];
         let state = |nonce: &B256| authorizationStateCall { authorizer: payer, nonce: *nonce };
         calls.extend(nonces.iter().map(|nonce| Call::new(self.contract, &state(nonce))));

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{FeeMarket, Sender, SenderError};
 use assay_domain::{B256, U256};
 use assay_evm::{
-    client::{Block, hex, pinned, quantity},
+    client::{Ask, Block, Client, hex, pinned, quantity},
     fault::Fault,
 };
 
@@ -64,24 +64,35 @@ impl Sender {
         let (head, settled) = self.head_and_settled().await?;
         let account = self.address();
         let count = |block: Value| ("eth_getTransactionCount", json!([account, block]));
-        let asks = vec![
-            count(pinned(head.hash)),
-            count(pinned(settled.hash)),
-            count(json!("pending")),
-            ("eth_feeHistory", json!([hex(5), "latest", [50.0]])),
-        ];
+        let asks = vec![count(pinned(head.hash)), count(pinned(settled.hash)), count(json!("pending")), ask_fees()];
         let mut answers = self.client.batch(asks).await?.into_iter();
         let mut next = || answers.next().unwrap_or_else(|| Err(Fault::Malformed("an answer is missing".into())));
         let (used_nonce, settled_nonce) = (quantity(next()?)?, quantity(next()?)?);
         let (pending, fees) = (quantity(next()?)?, next()?);
-        let market = market(&fees).ok_or_else(|| Fault::Malformed("eth_feeHistory".into()))?;
+        let market = market(&fees)?;
         let (head, settled, next_nonce) = (head.into(), settled.into(), pending.max(used_nonce));
         Ok(AccountView { head, settled, used_nonce, settled_nonce, next_nonce, market })
     }
 }
 
+impl FeeMarket {
+    /// The fees of recent blocks.
+    pub(crate) async fn read(client: &Client) -> Result<Self, Fault> {
+        let answer = client.batch(vec![ask_fees()]).await?.into_iter().next();
+        market(&answer.unwrap_or_else(|| Err(Fault::Malformed("an answer is missing".into())))?)
+    }
+}
+
+fn ask_fees() -> Ask {
+    ("eth_feeHistory", json!([hex(5), "latest", [50.0]]))
+}
+
+fn market(fees: &Value) -> Result<FeeMarket, Fault> {
+    parsed(fees).ok_or_else(|| Fault::Malformed("eth_feeHistory".into()))
+}
+
 /// The base fee of the next block, which is the last one in the answer, and the median of the tips.
-fn market(fees: &Value) -> Option<FeeMarket> {
+fn parsed(fees: &Value) -> Option<FeeMarket> {
     let wei = |value: &Value| {
         serde_json::from_value::<U256>(value.clone()).ok().map(|fee| u64::try_from(fee).unwrap_or(u64::MAX))
     };
@@ -99,9 +110,9 @@ mod tests {
     #[test]
     fn the_market_is_the_next_base_fee_and_the_median_tip() {
         let fees = json!({ "baseFeePerGas": ["0x1", "0x2", "0x3"], "reward": [["0x9"], ["0x1"], ["0x5"]] });
-        assert_eq!(market(&fees), Some(FeeMarket { base: 3, tip: 5 }));
-        assert_eq!(market(&json!({ "baseFeePerGas": ["0x3"], "reward": null })), Some(FeeMarket { base: 3, tip: 0 }));
-        assert_eq!(market(&json!({ "baseFeePerGas": [] })), None);
-        assert_eq!(market(&json!(null)), None);
+        assert_eq!(parsed(&fees), Some(FeeMarket { base: 3, tip: 5 }));
+        assert_eq!(parsed(&json!({ "baseFeePerGas": ["0x3"], "reward": null })), Some(FeeMarket { base: 3, tip: 0 }));
+        assert_eq!(parsed(&json!({ "baseFeePerGas": [] })), None);
+        assert_eq!(parsed(&json!(null)), None);
     }
 }

@@ -29,6 +29,11 @@ impl FeeMarket {
         (max_fee > self.base).then(|| Offer { max_fee, priority_fee: tip.min(max_fee) })
     }
 
+    /// What a unit of gas costs in the next block.
+    pub fn price(self) -> u64 {
+        self.base.saturating_add(self.tip.max(LEAST_TIP))
+    }
+
     /// Whether a transaction with `offer` is mined at this price: after the base fee, its tip is at least the usual
     /// one.
     pub fn is_met_by(self, offer: Offer) -> bool {

@@ -24,6 +24,7 @@ use assay_evm::{
 pub use account::{AccountView, BlockRef};
 pub use error::SenderError;
 pub use fees::{FeeMarket, Offer};
+pub(crate) use sign::CANCELLATION_GAS;
 pub use sign::Signed;
 pub use status::TransactionStatus;
 

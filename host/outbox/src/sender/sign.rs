@@ -10,8 +10,8 @@ use alloy::{
 use super::{Offer, Sender, SenderError};
 use assay_domain::{Address, B256};
 
-/// Gas of a plain transfer.
-const TRANSFER_GAS: u64 = 21_000;
+/// Gas of an empty transaction.
+pub(crate) const CANCELLATION_GAS: u64 = 21_000;
 
 /// A signed transaction, not yet sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl Sender {
     /// # Errors
     /// [`SenderError::Unsigned`].
     pub fn sign_cancellation(&self, nonce: u64, offer: Offer) -> Result<Signed, SenderError> {
-        self.sign_call(nonce, TRANSFER_GAS, offer, self.address(), Bytes::new())
+        self.sign_call(nonce, CANCELLATION_GAS, offer, self.address(), Bytes::new())
     }
 
     /// Signs a call of `to` with this nonce.

@@ -26,6 +26,8 @@ pub enum TransactionStatus {
     Mined {
         block: u64,
         gas_used: u64,
+        /// Wei that the account paid for it, with a rollup's fee for publishing it.
+        cost: u64,
         /// It was not reverted.
         succeeded: bool,
         /// With enough confirmations.
@@ -46,6 +48,10 @@ struct Receipt {
     block_hash: Option<B256>,
     block_number: Option<U64>,
     gas_used: U256,
+    #[serde(default)]
+    effective_gas_price: U256,
+    #[serde(default)]
+    l1_fee: U256,
     status: Option<U64>,
 }
 
@@ -100,6 +106,7 @@ impl Sender {
                 Some(Ok(known)) if *known == Some(*hash) => TransactionStatus::Mined {
                     block: *block,
                     gas_used: u64::try_from(receipt.gas_used).unwrap_or(u64::MAX),
+                    cost: receipt.cost(),
                     succeeded: receipt.status.is_none_or(|status| status == U64::from(1)),
                     settled: *block <= view.settled.block,
                 },
@@ -108,6 +115,13 @@ impl Sender {
             },
         };
         Ok(receipts.iter().map(status).collect())
+    }
+}
+
+impl Receipt {
+    fn cost(&self) -> u64 {
+        let gas = self.gas_used.saturating_mul(self.effective_gas_price);
+        u64::try_from(gas.saturating_add(self.l1_fee)).unwrap_or(u64::MAX)
     }
 }
 

@@ -11,6 +11,8 @@ use assay_outbox::nonce::Rules;
 use assay_scoring::config::account;
 use serde::Deserialize;
 
+use super::Gas;
+
 /// Looks at the chain before the same transaction is sent again.
 const RESEND: u32 = 5;
 
@@ -35,12 +37,9 @@ pub struct Reputation {
     /// Maximum number of transactions of the account under way at once; payments use half of them at most.
     #[serde(default = "max_transactions")]
     pub max_transactions: usize,
-    /// Gas that reverted feedback may cost in a day, for the agents of one owner or the submissions of one payer.
-    #[serde(default = "payer_reverted_gas")]
-    pub payer_reverted_gas: u64,
-    /// Gas that all reverted feedback may cost in an hour; after it, submissions wait.
-    #[serde(default = "reverted_gas")]
-    pub reverted_gas: u64,
+    /// What the account may lose on transactions that bring nothing.
+    #[serde(default)]
+    pub gas: Gas,
     /// Time between two reads of the chain while transactions are pending.
     #[serde(rename = "poll_ms", default = "poll", deserialize_with = "settings::millis")]
     pub poll: Duration,
@@ -84,6 +83,7 @@ impl Reputation {
         found.add_if(wrong, "give_up_after_ms", "must be 1000 to 604800000 milliseconds, a week");
         let wrong = self.endpoint.len() > 200 || !self.endpoint.bytes().all(|byte| byte.is_ascii_graphic());
         found.add_if(wrong, "endpoint", "must be at most 200 printable letters without spaces");
+        found.section("gas", self.gas.problems());
         found
     }
 
@@ -112,14 +112,6 @@ fn max_fee() -> f64 {
 
 fn max_transactions() -> usize {
     16
-}
-
-fn payer_reverted_gas() -> u64 {
-    500_000
-}
-
-fn reverted_gas() -> u64 {
-    5_000_000
 }
 
 fn poll() -> Duration {

@@ -68,13 +68,6 @@ pub struct X402 {
     pub settle: Duration,
     /// Whether contracts may pay where this server settles. They decide by code whether a transfer succeeds.
     pub contract_signatures: bool,
-    /// Gas that reverted transfers of one payer may cost in a day.
-    pub payer_reverted_gas: u64,
-    /// Gas that reverted transfers of contracts may cost in a day; after it, contracts are refused.
-    pub reverted_gas: u64,
-    /// Gas that reverted transfers of accounts without code may cost in an hour; after it, only accounts that have paid
-    /// here before can pay.
-    pub hourly_reverted_gas: u64,
     /// Timeout of one request to the facilitator.
     #[serde(rename = "facilitator_timeout_ms", deserialize_with = "settings::millis")]
     pub facilitator_timeout: Duration,

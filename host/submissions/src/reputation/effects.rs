@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     feedback::{FeedbackRegistry, Registries, Subject},
+    gas::GasBook,
     ipfs::{Ipfs, IpfsError},
     x402::{Local, records::PaymentRecord},
 };
@@ -72,6 +73,7 @@ pub struct OnChain {
     pub ipfs: Ipfs,
     pub registry: FeedbackRegistry,
     pub outbox: Outbox,
+    pub gas: GasBook,
     /// The payments that the same account settles; `None` if this server settles none.
     pub payments: Option<Local>,
 }

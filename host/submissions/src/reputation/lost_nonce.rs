@@ -41,8 +41,9 @@ impl Look<'_> {
         };
         let statuses = self.outbox.sender().statuses(view, &[ours.transaction]).await?;
         Ok(match statuses.first() {
-            Some(TransactionStatus::Mined { block, gas_used, settled: true, .. }) => {
-                let landed = LandedRecord { hash: ours.transaction, block: *block, gas_used: *gas_used };
+            Some(TransactionStatus::Mined { block, gas_used, cost, settled: true, .. }) => {
+                let (block, gas_used, cost) = (*block, *gas_used, *cost);
+                let landed = LandedRecord { hash: ours.transaction, block, gas_used, cost };
                 Some(Event::Landed { tag, landed })
             }
             _ => None,

@@ -11,7 +11,6 @@ mod document;
 mod effects;
 mod estimate;
 mod factory;
-mod lost_gas;
 mod lost_nonce;
 mod no_new_block;
 mod notices;
@@ -23,7 +22,8 @@ pub mod records;
 mod request;
 #[cfg(test)]
 pub(crate) mod sample;
-mod step;
+pub(crate) mod set_aside;
+pub(crate) mod step;
 mod submit;
 mod worker;
 
@@ -37,6 +37,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::config;
+use crate::gas::GasBook;
 use crate::x402::{
     Local,
     records::{self as payments, PaymentState},
@@ -44,19 +45,19 @@ use crate::x402::{
 use assay_access::records::{self as access, Payer};
 use assay_domain::Tag;
 use assay_store::{Batch, Lease, Lost, Store, StoreError};
-use lost_gas::Loss;
 use records::{Stage, SubmissionRecord};
+use set_aside::Ends;
 use step::step;
 
 pub use appraiser::{Appraiser, NoAppraisal};
 pub use effects::{Client, Effects, OnChain};
 pub use factory::SubmissionFactory;
-pub use lost_gas::{Barred, Limits};
 pub use notices::{Notices, Waiting};
 pub use on_chain::by_registry;
 pub use own::{OwnPage, OwnQuery};
 pub use queue::Queue;
 pub use request::Request;
+pub use set_aside::Barred;
 pub use step::Event;
 pub use step::not_done;
 pub use submit::SubmitError;
@@ -72,6 +73,7 @@ struct ReputationState {
     effects: Box<dyn Effects>,
     /// The payments that the same account settles; `None` if this server settles none.
     payments: Option<Local>,
+    gas: GasBook,
     settings: Settings,
     warnings: Warnings,
     /// Wakes the worker when a submission is accepted.
@@ -88,7 +90,6 @@ pub struct Settings {
     pub give_up_after: Duration,
     /// The endpoint that documents name; empty if none is configured.
     pub endpoint: String,
-    pub limits: Limits,
     /// Expected seconds of a submission before any was confirmed.
     pub usual_seconds: u32,
     /// How long a submission is stored; `None` for ever.
@@ -102,7 +103,6 @@ impl From<&config::Reputation> for Settings {
             coverage_wait: config.coverage_wait,
             give_up_after: config.give_up_after,
             endpoint: config.endpoint.clone(),
-            limits: Limits::new(config),
             usual_seconds: estimate::USUAL,
             lifetime: None,
         }
@@ -110,11 +110,18 @@ impl From<&config::Reputation> for Settings {
 }
 
 impl Reputation {
-    /// `payments` are those that the account of the submissions settles.
-    pub fn new(settings: Settings, store: Store, effects: impl Effects + 'static, payments: Option<Local>) -> Self {
+    /// `payments` are those that the account of the submissions settles; `gas` is the book of that account.
+    pub fn new(
+        settings: Settings,
+        store: Store,
+        gas: GasBook,
+        effects: impl Effects + 'static,
+        payments: Option<Local>,
+    ) -> Self {
         let (warnings, accepted, changed) = (Warnings::default(), Notify::new(), Arc::default());
         let effects = Box::new(effects);
-        Self { inner: Arc::new(ReputationState { store, effects, payments, settings, warnings, accepted, changed }) }
+        let state = ReputationState { store, effects, payments, gas, settings, warnings, accepted, changed };
+        Self { inner: Arc::new(state) }
     }
 
     /// Notified after each step of this process.
@@ -183,16 +190,16 @@ impl Reputation {
         record: &SubmissionRecord,
         events: Vec<Event>,
     ) -> Result<Option<SubmissionRecord>, Lost> {
-        let (mut next, mut losses) = (None::<SubmissionRecord>, Vec::new());
+        let (mut next, mut ends) = (None::<SubmissionRecord>, Ends::default());
         for event in events {
             if let Event::Retry(what) = &event {
                 metrics::counter!("assay_submission_retries_total", "status" => record.stage.as_str()).increment(1);
                 self.warn(record, what);
             }
-            let (loss, before) = (Loss::of(&event), next.as_ref().unwrap_or(record));
-            if let Some(stepped) = step(before, event, chrono::Utc::now(), self.inner.settings.give_up_after) {
+            let before = next.as_ref().unwrap_or(record);
+            if let Some(stepped) = step(before, event.clone(), chrono::Utc::now(), self.inner.settings.give_up_after) {
                 next = Some(stepped);
-                losses.extend(loss);
+                ends.add(&event);
             }
         }
         let Some(next) = next else { return Ok(None) };
@@ -213,9 +220,7 @@ impl Reputation {
             Stage::Failed if !next.charged => batch = self.refund(batch, &next.payer).await?,
             _ => {}
         }
-        for loss in losses {
-            batch = self.count(batch, &next, loss).await?;
-        }
+        batch = self.count(batch, &next, &ends).await?;
         if !self.inner.store.commit(batch).await? {
             return Err(Lost::Lease);
         }

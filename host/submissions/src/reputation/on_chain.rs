@@ -14,11 +14,12 @@ use super::{
     step::SpentBy,
 };
 use crate::{
-    feedback::{Feedback, FeedbackRegistry, give_call, registry_reason},
-    x402::records::PaymentRecord,
+    feedback::{Feedback, FeedbackRegistry, Subject, give_call, registry_reason},
+    gas::{Admission, Ledger, NativePrice, Risk},
+    x402::{Local, records::PaymentRecord},
 };
 use assay_outbox::{
-    nonce::{Ended, Next, NonceRecord, Outbox, Round, TransactionCall, Unopened},
+    nonce::{Ended, Next, NonceRecord, Outbox, Quote, Round, TransactionCall, Unopened},
     sender::SenderError,
 };
 use assay_store::{Lease, Lost};
@@ -33,6 +34,15 @@ pub(super) struct Look<'a> {
     pub(super) outbox: &'a Outbox,
     lease: &'a Lease,
     pub(super) round: Round<'a>,
+    ledger: Ledger,
+    price: NativePrice,
+}
+
+/// Why feedback is not signed.
+enum Withheld {
+    /// It waits for this.
+    Now(String),
+    Declined(String),
 }
 
 /// The result of one step about a tag: the chain's failure inside, the loss of lease or store outside.
@@ -41,10 +51,10 @@ type Step = Result<Result<(), SenderError>, Lost>;
 impl<'a> Look<'a> {
     /// Reads the chain once for all of `records` and `payments`, oldest first, and takes the next step of each.
     pub(super) async fn run(
-        OnChain { registry, outbox, payments: local, .. }: &'a OnChain,
+        OnChain { registry, outbox, gas, payments: local, .. }: &'a OnChain,
         reputation: &'a Reputation,
         lease: &'a Lease,
-        records: Vec<SubmissionRecord>,
+        mut records: Vec<SubmissionRecord>,
         payments: Vec<PaymentRecord>,
     ) -> Result<(), Lost> {
         let of_payments = payments.iter().filter_map(|payment| payment.slot.as_ref());
@@ -57,14 +67,27 @@ impl<'a> Look<'a> {
                 return Ok(());
             }
         };
+        let price = gas.native_price().await;
+        let of_payments =
+            payments.iter().filter_map(|payment| Some(payment.risk(price.usd(payment.slot.as_ref()?.most_cost()))));
+        let of_feedback = records.iter().flat_map(move |record| {
+            let slots = nonces(std::slice::from_ref(record));
+            slots.map(move |slot| record.risk(price.usd(slot.most_cost())))
+        });
+        let in_flight: Vec<_> = of_payments.chain(of_feedback).collect();
+        let waiting = Local::parties(&payments).chain(records.iter().flat_map(SubmissionRecord::parties));
+        let mut ledger = gas.ledger(&in_flight, waiting).await?;
+        ledger.measure();
         // Payments come first, for a client waits for the answer.
         if let Some(local) = local
             && !payments.is_empty()
-            && !local.run(lease, &mut round, payments).await?
+            && !local.run(lease, (&mut round, &mut ledger, price), payments).await?
         {
             return Err(Lost::Lease);
         }
-        let mut look = Look { reputation, registry, outbox, lease, round };
+        // Who lost or has at risk least comes first, then the oldest.
+        records.sort_by_key(|record| record.parties().map(|party| ledger.debt(&party)).max());
+        let mut look = Look { reputation, registry, outbox, lease, round, ledger, price };
         for record in records {
             look.submission(record).await?;
         }
@@ -78,16 +101,14 @@ impl Look<'_> {
         if !self.reputation.is_ours(&record) && !self.is_followed(&mut record).await? {
             return Ok(());
         }
-        let mut paused = None;
         let unsigned = |feedback: &FeedbackRecord| feedback.slot.is_none() && feedback.landed.is_none();
         if record.giving_up.is_none() && self.round.free() > 0 && record.feedback.iter().any(unsigned) {
             let owner = record.start.and_then(|start| start.owner);
-            match self.reputation.barred(record.agent_id, owner, &record.payer).await? {
-                None => {}
-                Some(barred @ Barred::All { .. }) => paused = Some(barred.to_string()),
-                Some(barred) => self.advance(&mut record, Event::Declined(barred.to_string())).await?,
+            if let Some(barred) = self.reputation.barred(record.agent_id, owner, &record.payer).await? {
+                self.advance(&mut record, Event::Declined(barred.to_string())).await?;
             }
         }
+        let mut turn = None;
         let mut obstacle = None;
         for tag in record.tags.clone() {
             if record.stage.is_terminal() {
@@ -97,14 +118,16 @@ impl Look<'_> {
             let Some(feedback) = record.feedback.iter().find(open).cloned() else { continue };
             let done = match &feedback.slot {
                 Some(slot) => self.follow(&mut record, &feedback, slot).await?,
-                None if record.giving_up.is_none() && paused.is_none() => self.begin(&mut record, &feedback).await?,
+                None if record.giving_up.is_none() && turn.is_none() => {
+                    self.begin(&mut record, &feedback, &mut turn).await?
+                }
                 None => Ok(()),
             };
             obstacle = obstacle.or(done.err());
         }
         let event = match obstacle {
             Some(error) => Event::Retry(error.to_string()),
-            None => Event::Waits(paused.or_else(|| silence(&record, self.round.head_since(), Utc::now()))),
+            None => Event::Waits(turn.or_else(|| silence(&record, self.round.head_since(), Utc::now()))),
         };
         self.advance(&mut record, event).await?;
         // The time limit may have passed without any other event.
@@ -123,16 +146,33 @@ impl Look<'_> {
         Ok(is_own)
     }
 
-    /// Signs and sends the first transaction of a nonce.
-    async fn begin(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord) -> Step {
+    /// Signs and sends the first transaction of a nonce. `turn` is set if the budget for gas has no room for it now.
+    async fn begin(
+        &mut self,
+        record: &mut SubmissionRecord,
+        feedback: &FeedbackRecord,
+        turn: &mut Option<String>,
+    ) -> Step {
         let Some(call) = self.call(record, feedback) else { return Ok(Ok(())) };
-        let event = match self.round.open(&call).await {
+        let event = match self.round.quote(call).await {
             Err(error) => return Ok(Err(error)),
-            Ok(Ok(slot)) => {
-                let (nonce, Some(signed)) = (slot.nonce, slot.signed.last().cloned()) else { return Ok(Ok(())) };
-                self.advance(record, Event::Signed { tag: feedback.tag, nonce, signed }).await?;
-                return self.send(record, feedback, &slot).await;
-            }
+            Ok(Ok(quote)) => match self.admission(record, &quote) {
+                Ok(risk) => {
+                    let slot = match self.round.sign(quote) {
+                        Ok(slot) => slot,
+                        Err(error) => return Ok(Err(error)),
+                    };
+                    self.ledger.add(&risk);
+                    let (nonce, Some(signed)) = (slot.nonce, slot.signed.last().cloned()) else { return Ok(Ok(())) };
+                    self.advance(record, Event::Signed { tag: feedback.tag, nonce, signed }).await?;
+                    return self.send(record, feedback, &slot).await;
+                }
+                Err(Withheld::Now(what)) => {
+                    *turn = Some(what);
+                    return Ok(Ok(()));
+                }
+                Err(Withheld::Declined(what)) => Event::Declined(what),
+            },
             Ok(Err(Unopened::Full)) => {
                 let most = self.outbox.rules().most;
                 return Ok(Err(SenderError::Full(most)));
@@ -145,16 +185,49 @@ impl Look<'_> {
         self.advance(record, event).await.map(Ok)
     }
 
+    /// The feedback of `quote`, if the ledger admits it now.
+    fn admission(&self, record: &SubmissionRecord, quote: &Quote) -> Result<Risk, Withheld> {
+        let risk = record.risk(self.price.usd(quote.most_cost()));
+        let waits = |what: String| Err(Withheld::Now(what));
+        match self.ledger.admit(&risk) {
+            Admission::Granted => Ok(risk),
+            Admission::Busy => waits("Other feedback of the same caller or owner is under way".to_owned()),
+            Admission::Turn => waits(
+                "Feedback that was reverted has used the budget for gas; submissions are served in turn".to_owned(),
+            ),
+            Admission::Spent(party, wait) => {
+                let owner = record.start.and_then(|start| start.owner);
+                Err(Withheld::Declined(Barred::by(&party, owner, Utc::now() + wait).to_string()))
+            }
+            Admission::Dear(limit) => waits(format!(
+                "The gas of one feedback can cost more than the budget of {limit}; the operator can raise \
+                 reputation.gas.feedback_usd"
+            )),
+        }
+    }
+
     /// Records the outcome of a nonce, or moves its transaction on.
     async fn follow(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord, slot: &NonceRecord) -> Step {
         let (tag, nonce) = (feedback.tag, slot.nonce);
         let call = self.call(record, feedback).filter(|_| record.giving_up.is_none());
+        // An owner may have approved the account since, or the agent is gone: the waiting feedback would be reverted.
+        let call = match call {
+            Some(call) if self.round.is_waiting(slot) => match self.registry.subject(record.agent_id).await {
+                Ok(Subject::Other(_)) => Some(call),
+                Ok(Subject::Own | Subject::Missing) => None,
+                Err(error) => return Ok(Err(error)),
+            },
+            call => call,
+        };
+        let risk = record.risk(self.price.usd(slot.most_cost()));
+        let most_cost = slot.most_cost().saturating_add(self.price.wei(self.ledger.most(&risk)));
         let spent = |by| Event::NonceSpent { tag, nonce, by };
-        let event = match self.round.follow(slot, call.as_ref()).await {
+        let event = match self.round.follow(slot, call.as_ref(), most_cost).await {
             Err(error) => return Ok(Err(error)),
             Ok(Next::Wait) => return Ok(Ok(())),
             Ok(Next::Send) => return self.send(record, feedback, slot).await,
             Ok(Next::Store(slot)) => {
+                self.ledger.add(&record.risk(self.price.usd(slot.most_cost()).minus(risk.most)));
                 let Some(signed) = slot.signed.last().cloned() else { return Ok(Ok(())) };
                 self.advance(record, Event::Replaced { tag, signed }).await?;
                 return self.send(record, feedback, &slot).await;
@@ -164,7 +237,7 @@ impl Look<'_> {
                 metrics::counter!("assay_gas_reverted_total", "of" => "feedback").increment(landed.gas_used);
                 spent(if slot.ran_out_of_gas(&landed) { SpentBy::OutOfGas(landed) } else { SpentBy::Revert(landed) })
             }
-            Ok(Next::Ended(Ended::Cancelled(_))) => spent(SpentBy::Cancellation),
+            Ok(Next::Ended(Ended::Cancelled(landed))) => spent(SpentBy::Cancellation(landed)),
             Ok(Next::Ended(Ended::NoReceipt)) => match self.without_receipt(record, tag, nonce).await {
                 Err(error) => return Ok(Err(error)),
                 Ok(None) => return Ok(Ok(())),

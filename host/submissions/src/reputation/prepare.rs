@@ -3,7 +3,7 @@
 use chrono::Utc;
 
 use super::{
-    Barred, Client, Event, NoAppraisal, Reputation,
+    Client, Event, NoAppraisal, Reputation,
     document::{self, Beside, Settlement},
     records::{Stage, SubmissionRecord},
 };
@@ -44,7 +44,6 @@ impl Reputation {
     async fn admit(&self, record: &SubmissionRecord) -> Result<Event, StoreError> {
         Ok(match self.barred(record.agent_id, None, &record.payer).await? {
             None => Event::Begun,
-            Some(barred @ Barred::All { .. }) => Event::Retry(barred.to_string()),
             Some(barred) => Event::Declined(barred.to_string()),
         })
     }

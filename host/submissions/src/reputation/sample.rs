@@ -6,11 +6,13 @@ use alloy::primitives::Bytes;
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{
-    Client, Effects, Event, Limits, NoAppraisal, Reputation, Settings, estimate,
+    Client, Effects, Event, NoAppraisal, Reputation, Settings, estimate,
     records::{Coverages, DocumentRecord, ScoresRecord, Stage, SubmissionRecord},
 };
 use crate::{
+    config,
     feedback::{Registries, Subject},
+    gas::GasBook,
     x402::records::{PaymentRecord, PaymentState},
 };
 use assay_access::records::Payer;
@@ -97,9 +99,9 @@ pub fn paid() -> PaymentRecord {
         start: None,
         state: PaymentState::Settled { transaction: B256::repeat_byte(2), bought: None },
         slot: None,
-        most_gas: None,
         by_contract: false,
-        unproven: false,
+        network: None,
+        waits: None,
         reverted: false,
         order: None,
         attempts: 0,
@@ -118,11 +120,11 @@ pub async fn reputation() -> (Reputation, tempfile::TempDir) {
         coverage_wait: Duration::ZERO,
         give_up_after: Duration::from_secs(3_600),
         endpoint: String::new(),
-        limits: Limits { payer: u64::MAX, all: u64::MAX },
         usual_seconds: estimate::USUAL,
         lifetime: None,
     };
-    (Reputation::new(settings, store, Nothing, None), folder)
+    let gas = GasBook::new(&config::Gas::default(), store.clone(), None);
+    (Reputation::new(settings, store, gas, Nothing, None), folder)
 }
 
 /// A stub: every agent has the same owner, and no work is ever done.

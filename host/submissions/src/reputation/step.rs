@@ -60,7 +60,7 @@ pub enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpentBy {
     /// Our own cancelling transaction.
-    Cancellation,
+    Cancellation(LandedRecord),
     /// A transaction that the registry reverted, after the chain had confirmed that it would not: the owner of the
     /// agent can cause that.
     Revert(LandedRecord),
@@ -71,7 +71,7 @@ pub enum SpentBy {
 }
 
 /// The record after `event`; `None` if it stays the same, or its stage does not allow the event.
-pub(super) fn step(
+pub(crate) fn step(
     record: &SubmissionRecord,
     event: Event,
     now: Time,
@@ -134,14 +134,14 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
                 SpentBy::OutOfGas(_) if lost >= MOST_IN_VAIN => {
                     give_up(next, format!("The transactions for {tag} keep running out of gas"));
                 }
-                SpentBy::Cancellation if lost >= MOST_IN_VAIN && next.giving_up.is_none() => {
+                SpentBy::Cancellation(_) if lost >= MOST_IN_VAIN && next.giving_up.is_none() => {
                     next.charged = true;
                     give_up(next, format!("The Reputation Registry keeps refusing the waiting transactions for {tag}"));
                 }
                 SpentBy::Foreign if lost >= MOST_LOST => {
                     give_up(next, "Other transactions keep using the account of this service".to_owned());
                 }
-                SpentBy::OutOfGas(_) | SpentBy::Foreign | SpentBy::Cancellation => {}
+                SpentBy::OutOfGas(_) | SpentBy::Foreign | SpentBy::Cancellation(_) => {}
             }
             Some(())
         }

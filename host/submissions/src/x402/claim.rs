@@ -11,12 +11,11 @@ use super::{
     terms::Item,
     verify::unix_now,
 };
-use assay_domain::{B256, PaymentId};
+use crate::gas::{Spent, Usd};
+use assay_domain::PaymentId;
 use assay_outbox::payment::AuthorizationUse;
 use assay_store::{Batch, Lease, StoreError};
 
-/// How long a payer counts as one that has paid here.
-const PROVEN: Duration = Duration::from_secs(90 * 86_400);
 /// How long another payment for the same request finds a settled one that has bought nothing.
 const UNFETCHED: Duration = Duration::from_secs(86_400);
 
@@ -39,12 +38,17 @@ impl X402 {
         let same = records::payment_for(&id, purchase);
         let sibling = self.inner.store.read(&same).await?;
         let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
+        let reverted = earlier.clone().filter(|earlier| earlier.reverted);
         if !self.arrived_late(earlier, &mut record).await? {
+            // Its transfer was reverted, and anybody could send that transfer again.
+            if let Some(PaymentRecord { state: PaymentState::Refused { reason, detail }, .. }) = reverted {
+                return Err(Refused { tried: true, ..Refused::new(reason, detail) }.into());
+            }
             // Another payment for the same request was claimed after this caller looked. Both would be settled.
             if self.sibling(payment, purchase).await?.is_some() {
                 return Ok(());
             }
-            match self.verify(payment, purchase.item(), resource).await {
+            match self.verify(payment, purchase, resource).await {
                 Ok(start) => record.start = start,
                 // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused
                 // now.
@@ -78,9 +82,9 @@ impl X402 {
             start: None,
             state: PaymentState::Open,
             slot: None,
-            most_gas: None,
             by_contract: false,
-            unproven: false,
+            network: payment.network_address,
+            waits: None,
             reverted: false,
             order: self.inner.facilitator.as_ref().map(|_| OrderRecord {
                 version: payment.version.number(),
@@ -93,22 +97,19 @@ impl X402 {
         }
     }
 
-    /// Settles `record` by the transaction of `earlier`, a refused payment that arrived later, where there is one: the
-    /// facilitator settled it after its error.
+    /// Settles `record` by the transaction of `earlier`, a refused payment that arrived later, if there is one: a
+    /// facilitator settled it after its error, or somebody sent a copy of the transfer.
     async fn arrived_late(&self, earlier: Option<PaymentRecord>, record: &mut PaymentRecord) -> Result<bool, PayError> {
         let start = earlier.and_then(|earlier| earlier.start);
         let (Some(asset), Some(from)) = (&self.inner.asset, start) else { return Ok(false) };
-        if self.is_local() {
-            return Ok(false);
-        }
         let (settled, _) = asset.settled().await?;
         match asset.authorization_use(&record.authorization, from, settled).await? {
-            AuthorizationUse::Paid(transaction) => {
+            AuthorizationUse::Paid { transaction, block } if block > from || !self.is_local() => {
                 record.start = start;
                 record.settled(transaction);
                 Ok(true)
             }
-            AuthorizationUse::Elsewhere => Ok(false),
+            AuthorizationUse::Paid { .. } | AuthorizationUse::Elsewhere => Ok(false),
             // It was used and lacks confirmations: the client must not sign another payment now.
             AuthorizationUse::Unused | AuthorizationUse::Unknown
                 if asset.authorization_state(&record.authorization).await?.used =>
@@ -135,18 +136,13 @@ impl X402 {
         Ok(self.inner.store.get_many(&keys).await?.into_iter().flatten().filter(PaymentRecord::is_open).collect())
     }
 
-    /// Whether the payer of `payment` has paid here, and no transfer of it was reverted since.
-    pub(super) async fn has_paid(&self, payment: &PaymentId) -> Result<bool, StoreError> {
-        Ok(self.inner.store.get(&records::settled_payer(payment)).await?.is_some())
-    }
-
-    /// Saves an open payment with its new state, and with it what it bought and the gas of a reverted transfer; `false`
-    /// when the lease is lost, and the caller must stop.
+    /// Saves an open payment with its new state, and with it what it bought and the gas of a transaction that ended;
+    /// `false` when the lease is lost, and the caller must stop.
     pub(super) async fn save(
         &self,
         lease: &Lease,
         record: &mut PaymentRecord,
-        reverted: Option<u64>,
+        spent: Spent,
     ) -> Result<bool, StoreError> {
         record.updated_at = Utc::now();
         let mut batch = Batch::new().if_leased(lease);
@@ -159,10 +155,16 @@ impl X402 {
                 batch = batch.put_expiring(&records::payment_for(&record.id, purchase), &record.id, UNFETCHED)?;
             }
         }
-        if let Some(gas) = reverted {
-            batch = self.count_reverted(batch, record, gas).await?.remove(&records::settled_payer(&record.id));
-        } else if let PaymentState::Settled { .. } = record.state {
-            batch = batch.put_expiring(&records::settled_payer(&record.id), &record.updated_at, PROVEN)?;
+        let risk = record.risk(spent.cost);
+        batch = match record.state {
+            PaymentState::Settled { .. } => {
+                let brought = Usd::of_token(record.authorization.value, self.terms().decimals);
+                self.inner.gas.earned(batch, &risk.payer, brought, spent.cost)
+            }
+            PaymentState::Open | PaymentState::Refused { .. } => self.inner.gas.spent(batch, &risk, spent).await?,
+        };
+        if !record.is_open() {
+            (record.network, record.waits) = (None, None);
         }
         batch = batch.put(&records::payment(&record.id), record)?;
         if !record.is_open() {
@@ -194,17 +196,6 @@ impl X402 {
         }
         self.inner.changed.send_replace(());
     }
-
-    /// Refuses `record` for a transfer that moved the money and that no transaction of this server made: another server
-    /// with the same `pay_to` may have sold something for it.
-    pub(super) fn refuse_foreign(&self, record: &mut PaymentRecord, transaction: B256) {
-        tracing::warn!(payer = %record.id.from, %transaction, "another account transferred the money of a payment");
-        let detail =
-            format!("The money arrived by transaction {transaction}, which this server did not send; ask its operator");
-        record.refused(Refused::new(super::reason::USED, detail));
-        // It cannot be settled any more.
-        record.reverted = true;
-    }
 }
 
 /// How long another payment for the same request finds this one: as long as its signature holds.
@@ -221,9 +212,10 @@ mod tests {
     use super::*;
     use crate::{
         config,
-        x402::{Fulfilment, Terms, Version, X402State, budget::Budget},
+        gas::GasBook,
+        x402::{Fulfilment, Terms, Version, X402State},
     };
-    use assay_domain::{Address, Authorization, Secret};
+    use assay_domain::{Address, Authorization, B256, Secret};
     use assay_outbox::payment::Facilitator;
     use assay_store::Store;
     use futures::future::BoxFuture;
@@ -259,9 +251,6 @@ mod tests {
             valid: Duration::from_secs(300),
             settle: Duration::from_secs(1),
             contract_signatures: false,
-            payer_reverted_gas: 0,
-            reverted_gas: 0,
-            hourly_reverted_gas: 0,
             facilitator_timeout: Duration::from_secs(1),
         }
     }
@@ -270,14 +259,15 @@ mod tests {
     async fn service() -> (X402, tempfile::TempDir) {
         let (config, folder) = (config(), tempfile::tempdir().unwrap());
         let path = folder.path().join("assay.redb");
+        let store = Store::open(&assay_store::config::Store::embedded(path)).await.unwrap();
         let state = X402State {
             terms: Terms::new(&config).unwrap(),
-            store: Store::open(&assay_store::config::Store::embedded(path)).await.unwrap(),
+            gas: GasBook::new(&config::Gas::default(), store.clone(), None),
+            store,
             asset: None,
             facilitator: Facilitator::new(&config.facilitator, config.facilitator_timeout),
             base_url: None,
             goods: Box::new(Nothing),
-            budget: Budget::new(&config),
             contract_signatures: config.contract_signatures,
             settle_timeout: config.settle,
             claimed: Notify::new(),
@@ -306,6 +296,7 @@ mod tests {
             authorization,
             signature: signature.as_bytes().into(),
             payload: serde_json::Value::Null,
+            network_address: None,
         }
     }
 

@@ -99,6 +99,7 @@ pub(super) fn decode(version: Version, text: &str) -> Result<Payment, Malformed>
         authorization: Authorization { from, to, value, valid_after, valid_before, nonce },
         signature: read.payload.signature,
         payload,
+        network_address: None,
     })
 }
 

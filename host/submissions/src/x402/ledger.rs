@@ -8,9 +8,10 @@ use uuid::Uuid;
 
 use super::{
     Payment, Refused, X402,
-    records::{self, PaymentRecord, PaymentState, PurchaseRecord},
+    records::{self, PaymentRecord, PaymentState, PurchaseRecord, Waits},
 };
-use assay_domain::{B256, PaymentId, Time};
+use crate::gas::Usd;
+use assay_domain::{B256, PaymentId};
 use assay_outbox::payment::PaymentError;
 use assay_store::StoreError;
 
@@ -34,14 +35,20 @@ pub enum PayError {
     /// It may still arrive. The client presents it again.
     #[error("The payment is being settled; present the same payment again, and do not sign another one")]
     Pending,
-    /// Nothing was done.
+    /// It waits for its turn.
     #[error(
-        "Payments of accounts that have not paid here before are paused until {}: reverted transfers cost more gas in \
-         this hour than this server pays for. Present the payment again after that time, pay from an account that has \
-         paid here, or use an API key",
-        .until.format("%F %R UTC")
+        "The payment is number {place} in the queue: transfers that failed on the chain have used this server's budget \
+         for gas, and payments are settled one after another, in at most {} seconds. Present the same payment again, \
+         or a new one if its signature expires before then. An API key does not wait",
+        .wait.as_secs()
     )]
-    Paused { until: Time },
+    Queued { place: usize, wait: Duration },
+    /// Nothing was taken.
+    #[error(
+        "Gas for this request can cost {cost} at the moment, and this server pays {limit} at most. The payment was not \
+         taken; present it again when gas costs less, or use an API key"
+    )]
+    Dear { cost: Usd, limit: Usd },
     /// It could not be checked; nothing was done.
     #[error("{0}")]
     Unavailable(String),
@@ -99,10 +106,12 @@ impl X402 {
                 Found::Claimed(PaymentRecord { id, state: PaymentState::Settled { transaction, bought }, .. }) => {
                     return Ok(Settled { id, transaction, bought });
                 }
-                Found::Claimed(_) => {}
-                Found::Free(Some(PaymentRecord {
-                    state: PaymentState::Refused { reason, detail }, reverted, ..
-                })) if waited || reverted => {
+                Found::Claimed(record) => {
+                    if Instant::now() >= deadline {
+                        return Err(self.why_open(&record).await?);
+                    }
+                }
+                Found::Free(Some(PaymentRecord { state: PaymentState::Refused { reason, detail }, .. })) if waited => {
                     return Err(Refused { tried: true, ..Refused::new(reason, detail) }.into());
                 }
                 Found::Free(_) => {
@@ -113,11 +122,17 @@ impl X402 {
                 }
             }
             waited = true;
-            if Instant::now() >= deadline {
-                return Err(PayError::Pending);
-            }
             // After a timeout or a change, the next read of the record decides.
             let _ = timeout(POLL, changes.changed()).await;
+        }
+    }
+
+    /// Why `record` is still open.
+    async fn why_open(&self, record: &PaymentRecord) -> Result<PayError, PayError> {
+        match record.waits.filter(|_| record.slot.is_none()) {
+            Some(Waits::Turn { most }) => Ok(self.queued(&record.id, record.class(), most).await?),
+            Some(Waits::Price { cost, limit }) => Ok(PayError::Dear { cost, limit }),
+            None => Ok(PayError::Pending),
         }
     }
 

@@ -7,11 +7,11 @@
 //! show whether the payment arrived. The record of a settled payment names what it bought. A submission is written
 //! together with the settlement, whether or not the caller still waits; a statement when the caller fetches it.
 
-mod budget;
 mod claim;
 mod header;
 mod ledger;
 mod local;
+pub(crate) mod queue;
 mod reason;
 pub mod records;
 mod remote;
@@ -20,10 +20,9 @@ mod scripted;
 mod sold;
 mod terms;
 mod transfer;
-mod under_way;
 mod verify;
 
-use std::{sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use alloy::primitives::Bytes;
 use serde::Serialize;
@@ -38,13 +37,12 @@ pub use reason::Refused;
 pub use sold::{Fulfilment, Spent, spend};
 pub use terms::{Demand, DemandBody, Item, Terms};
 
-use crate::config;
+use crate::{config, gas::GasBook};
 use assay_chain::Chains;
 use assay_domain::{Authorization, B256, PaymentId, U256};
 use assay_outbox::payment::{Asset, Facilitator};
 use assay_store::Store;
 use assay_tasks::Spawner;
-use budget::Budget;
 
 /// A version of the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,6 +80,8 @@ pub struct Payment {
     signature: Bytes,
     /// The payload as received, for a facilitator.
     payload: Value,
+    /// The network that it came from.
+    network_address: Option<IpAddr>,
 }
 
 /// The service. Cheap to clone.
@@ -99,7 +99,7 @@ struct X402State {
     facilitator: Option<Facilitator>,
     base_url: Option<Url>,
     goods: Box<dyn Fulfilment>,
-    budget: Budget,
+    gas: GasBook,
     /// Whether contracts may pay where this server settles.
     contract_signatures: bool,
     /// Maximum wait of a request for its payment.
@@ -131,6 +131,7 @@ impl X402 {
         chains: &Chains,
         store: Store,
         confirmations: u64,
+        gas: GasBook,
         goods: impl Fulfilment,
     ) -> Option<Self> {
         let terms = Terms::new(config).filter(|_| config.enabled)?;
@@ -150,7 +151,7 @@ impl X402 {
             facilitator,
             base_url: config.base_url.clone(),
             goods: Box::new(goods),
-            budget: Budget::new(config),
+            gas,
             contract_signatures: config.contract_signatures,
             settle_timeout: config.settle,
             claimed: Notify::new(),
@@ -200,12 +201,12 @@ impl X402 {
         &self.inner.terms
     }
 
-    /// The payment in a header of `version`.
+    /// The payment in a header of `version`, from a client in this network.
     ///
     /// # Errors
     /// [`Malformed`] for any other value.
-    pub fn read(&self, version: Version, header: &str) -> Result<Payment, Malformed> {
-        header::decode(version, header)
+    pub fn read(&self, version: Version, header: &str, network: Option<IpAddr>) -> Result<Payment, Malformed> {
+        Ok(Payment { network_address: network, ..header::decode(version, header)? })
     }
 
     /// The absolute URL of `path`. `host` is the client's own header: it appears only in the response to that client,

@@ -3,10 +3,15 @@
 use std::borrow::Cow;
 
 use super::{Payment, Version, terms::Terms};
-use assay_domain::{Address, Authorization, U256};
+use assay_domain::{Address, Authorization, B256, Time, U256};
 
-/// Seconds that a signature must remain valid: the time of a block and of sending to it.
-pub(super) const MARGIN: u64 = 6;
+/// Seconds that a signature must remain valid when the payment is presented.
+pub(super) const MARGIN: u64 = 20;
+/// Seconds that it must remain valid when its transfer is signed: several blocks, so that no transfer reaches its last
+/// block.
+pub(super) const SIGNING_MARGIN: u64 = 12;
+/// Seconds before the end of the signature at which a waiting transfer is cancelled.
+pub(super) const CANCELLING_MARGIN: u64 = 6;
 
 /// A refused payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,16 +105,25 @@ impl Refused {
         Self::new(SETTLE, "The transfer could not be brought to the chain; present the payment again")
     }
 
+    /// This transaction made the transfer before the payment was presented here.
+    pub(crate) fn paid_before(transaction: B256) -> Self {
+        let detail = format!(
+            "The money arrived by transaction {transaction}, before the payment was presented here; ask the operator"
+        );
+        Self::new(USED, detail)
+    }
+
     /// The payment was used for another request.
     pub fn spent() -> Self {
         Self::new(USED, "The payment was presented for another request before; sign a new one")
     }
 
-    /// The transfers of the payer have cost too much gas today without moving money.
-    pub(crate) fn out_of_gas(payer: Address) -> Self {
+    /// The transfers of the payer cost gas without moving money.
+    pub(crate) fn out_of_gas(payer: Address, until: Time) -> Self {
         let detail = format!(
-            "Transfers of {payer} were reverted on the chain and cost more gas than this server pays for in a day; pay \
-             from another account, or use an API key"
+            "Transfers of {payer} were reverted on the chain and cost more gas than this server pays for; pay after \
+             {}, pay from another account, or use an API key",
+            until.format("%F %R UTC")
         );
         Self::new(STATE, detail)
     }

@@ -1,5 +1,7 @@
 //! The stored payments, from before their settlement. A stored payment is never accepted as a new one.
 
+use std::net::IpAddr;
+
 use alloy::primitives::{Bytes, keccak256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,6 +13,7 @@ use assay_statement::Signed;
 use assay_store::{Family, Key};
 
 use super::terms::Item;
+use crate::gas::{Class, Party, Risk, Usd};
 
 /// The payments with work left. The keys are in order of age.
 pub(crate) const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");
@@ -33,11 +36,6 @@ pub(crate) fn payment_for(
 ) -> Key<PaymentId> {
     let same = keccak256(format!("{:#x}|{:?}", purchase.digest, purchase.retry_key));
     Family::new("payment-for/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{same:#x}"))
-}
-
-/// The time of a payer's latest settled payment; removed by a reverted transfer.
-pub(crate) fn settled_payer(PaymentId { chain, asset, from, .. }: &PaymentId) -> Key<Time> {
-    Family::new("payment-payer/").key(format_args!("{chain}/{asset:#x}/{from:#x}"))
 }
 
 /// The statement that a payment bought; kept as long as it holds.
@@ -66,15 +64,15 @@ pub struct PaymentRecord {
     /// The transactions of our account, all with one nonce, when this server settles it.
     #[serde(default)]
     pub slot: Option<NonceRecord>,
-    /// The gas that each of these transactions may take; absent in older records.
-    #[serde(default)]
-    pub most_gas: Option<u64>,
     /// The payer had code when its transaction was signed, and decides by it whether the transfer succeeds.
     #[serde(default)]
     pub by_contract: bool,
-    /// The payer had not paid here when its transaction was signed; see `settled_payer`.
+    /// The network that it was presented from, until it ends.
     #[serde(default)]
-    pub unproven: bool,
+    pub network: Option<IpAddr>,
+    /// Why it has no transaction yet.
+    #[serde(default)]
+    pub waits: Option<Waits>,
     /// It cannot be presented again: its transfer was reverted on the chain, or somebody else made it.
     #[serde(default)]
     pub reverted: bool,
@@ -89,6 +87,16 @@ pub struct PaymentRecord {
     /// The last problem, in words.
     #[serde(default)]
     pub trouble: Option<String>,
+}
+
+/// What a payment without a transaction waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "for", rename_all = "snake_case")]
+pub enum Waits {
+    /// The budget of the class has no room for a transaction that can cost this much. It is signed in its turn.
+    Turn { most: Usd },
+    /// Gas can cost more than the sale brings, or than the whole budget.
+    Price { cost: Usd, limit: Usd },
 }
 
 /// The state of a payment.
@@ -167,5 +175,15 @@ impl PurchaseRecord {
 impl PaymentRecord {
     pub(crate) fn is_open(&self) -> bool {
         self.state == PaymentState::Open
+    }
+
+    pub(crate) fn class(&self) -> Class {
+        if self.by_contract { Class::Contract } else { Class::Account }
+    }
+
+    /// Its transfer, which can cost `most`.
+    pub(crate) fn risk(&self, most: Usd) -> Risk {
+        let network = self.network.map(Party::network);
+        Risk { class: self.class(), payer: Party::payer(self.id.from), owner: None, network, most }
     }
 }

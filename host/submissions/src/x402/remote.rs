@@ -14,6 +14,7 @@ use super::{
     schedule::Schedule,
     verify::unix_now,
 };
+use crate::gas::Spent;
 use assay_domain::{B256, U256};
 use assay_outbox::payment::{AuthorizationUse, Facilitator, FacilitatorError, PaymentError, Settlement};
 use assay_store::{Lease, Lost, StoreError};
@@ -74,7 +75,7 @@ impl X402 {
             record.attempts = record.attempts.saturating_add(1);
             record.next_at =
                 Utc::now() + BACKOFF.saturating_mul(1 << record.attempts.saturating_sub(1).min(8)).min(MAX_BACKOFF);
-            if !self.save(lease, &mut record, None).await? {
+            if !self.save(lease, &mut record, Spent::default()).await? {
                 return Err(Lost::Lease);
             }
             self.ask(facilitator, &order, &mut record, leave).await;
@@ -84,7 +85,7 @@ impl X402 {
         {
             tracing::warn!(payer = %record.id.from, trouble, "a payment waits");
         }
-        if record != before && !self.save(lease, &mut record, None).await? {
+        if record != before && !self.save(lease, &mut record, Spent::default()).await? {
             return Err(Lost::Lease);
         }
         Ok(())
@@ -100,7 +101,7 @@ impl X402 {
             Ok::<_, PaymentError>((outcome, time, asset.authorization_state(&authorization).await?))
         };
         match read.await {
-            Ok((AuthorizationUse::Paid(transaction), ..)) => record.settled(transaction),
+            Ok((AuthorizationUse::Paid { transaction, .. }, ..)) => record.settled(transaction),
             Ok((AuthorizationUse::Elsewhere, ..)) => record.refused(Refused::used()),
             Ok((AuthorizationUse::Unused, time, standing)) => {
                 let expired = seconds_expired(record).is_some_and(|seconds| seconds > CLOCK_SKEW);

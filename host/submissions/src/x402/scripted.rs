@@ -8,12 +8,11 @@ use uuid::Uuid;
 
 use super::{
     Payment, Refused, X402, X402State,
-    budget::Budget,
     records::PurchaseRecord,
     sold::Fulfilment,
     terms::{Item, Terms},
 };
-use crate::config;
+use crate::{config, gas::GasBook};
 use assay_domain::{Address, PaymentId, U256, address};
 use assay_registry::PaymentRefusal;
 use assay_store::{Batch, Store, StoreError};
@@ -46,7 +45,7 @@ impl X402 {
             facilitator: None,
             base_url: config.base_url.clone(),
             goods: Box::new(Nothing),
-            budget: Budget::new(config),
+            gas: GasBook::new(&Default::default(), store.clone(), None),
             contract_signatures: false,
             settle_timeout: config.settle,
             claimed: Notify::new(),

@@ -1,19 +1,25 @@
 //! The transfer of a payment by the account: its transaction, and what its outcome says. The caller saves the record,
 //! then sends.
 
+use std::collections::HashMap;
+
 use super::{
     Refused, X402, reason,
-    records::PaymentRecord,
-    under_way::{MOST_GAS, Turn, UnderWay},
-    verify::unix_now,
+    records::{PaymentRecord, Waits},
+    verify::{signature_refused, unix_now},
 };
-use assay_domain::signer;
+use crate::gas::{Admission, Class, Ledger, NativePrice, Party, Spent};
+use assay_domain::{Address, U256, signer};
 use assay_outbox::{
-    nonce::{Ended, Next, Round, SignedRecord, TransactionCall, Unopened},
-    payment::{Asset, AuthorizationUse, PaymentError},
+    nonce::{Ended, Next, NonceRecord, Round, SignedRecord, TransactionCall, Unopened},
+    payment::{Asset, AuthorizationUse, PaymentError, Standing},
     sender::SenderError,
 };
 
+/// Maximum gas of the transfer of a payer without code. Circle's takes about 90,000.
+const ACCOUNT_GAS: u64 = 200_000;
+/// Maximum gas of the transfer of a payer with code, which may use any amount.
+const CONTRACT_GAS: u64 = 500_000;
 /// Nonces that other senders may take from a payment.
 const MOST_LOST: u32 = 3;
 /// Payments without a transaction that are looked at in one round.
@@ -25,8 +31,14 @@ const CLOCK_SKEW: u64 = 60;
 #[derive(Default)]
 pub(super) struct Step {
     pub send: Option<SignedRecord>,
-    /// Gas of a transaction that was reverted.
-    pub reverted: Option<u64>,
+    /// Gas of a transaction that ended.
+    pub spent: Spent,
+}
+
+impl Step {
+    fn send(newest: Option<SignedRecord>) -> Self {
+        Self { send: newest, ..Self::default() }
+    }
 }
 
 /// The transfers of one round.
@@ -34,10 +46,15 @@ pub(super) struct Transfers<'a, 'r> {
     x402: &'a X402,
     asset: &'a Asset,
     round: &'a mut Round<'r>,
+    ledger: &'a mut Ledger,
+    price: NativePrice,
     /// Nonces that payments may still take; the rest is kept for submissions.
     left: usize,
     tries: usize,
-    under_way: UnderWay,
+    /// The sum of each payer's transfers in flight.
+    promised: HashMap<Address, U256>,
+    /// The first payment of a class that waits for its turn; those behind it wait too.
+    turns: HashMap<Class, Waits>,
 }
 
 fn chain(error: PaymentError) -> SenderError {
@@ -49,71 +66,123 @@ impl<'a, 'r> Transfers<'a, 'r> {
     pub(super) fn new(
         x402: &'a X402,
         asset: &'a Asset,
-        round: &'a mut Round<'r>,
+        (round, ledger, price): (&'a mut Round<'r>, &'a mut Ledger, NativePrice),
         open: &[PaymentRecord],
         most: usize,
     ) -> Self {
-        let started = open.iter().filter(|record| record.slot.is_some());
+        let mut promised = HashMap::<Address, U256>::new();
+        for record in open.iter().filter(|record| record.slot.is_some()) {
+            let sum = promised.entry(record.id.from).or_default();
+            *sum = sum.saturating_add(record.authorization.value);
+        }
         let own = open.iter().filter_map(|record| record.slot.as_ref()).filter(|slot| round.is_own(slot)).count();
-        let (left, under_way) = (most.div_ceil(2).saturating_sub(own), UnderWay::new(started));
-        Self { x402, asset, round, left, tries: MOST_TRIES, under_way }
+        let left = most.div_ceil(2).saturating_sub(own);
+        Self { x402, asset, round, ledger, price, left, tries: MOST_TRIES, promised, turns: HashMap::new() }
     }
 
     /// Moves `record` to its next state.
     pub(super) async fn step(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
         let Some(slot) = record.slot.clone() else { return self.begin(record).await };
-        let call = self.call(record, record.most_gas.unwrap_or(MOST_GAS));
-        let call = Some(call).filter(|_| !record.is_expired(unix_now(), CLOCK_SKEW));
-        let send = match self.round.follow(&slot, call.as_ref()).await? {
+        let call = self.call(record);
+        let call = if self.is_payable(record, &slot).await? { Some(call) } else { None };
+        let risk = record.risk(self.price.usd(slot.most_cost()));
+        let most_cost = slot.most_cost().saturating_add(self.price.wei(self.ledger.most(&risk)));
+        let send = match self.round.follow(&slot, call.as_ref(), most_cost).await? {
             Next::Wait if !self.round.is_own(&slot) => return self.expired(record).await,
             Next::Wait => None,
             Next::Send => slot.signed.last().cloned(),
             Next::Store(slot) => {
+                let most = self.price.usd(slot.most_cost()).minus(risk.most);
+                self.ledger.add(&record.risk(most));
                 let newest = slot.signed.last().cloned();
                 record.slot = Some(slot);
                 newest
             }
             Next::Ended(ended) => return self.ended(record, ended).await,
         };
-        Ok(Step { send, reverted: None })
+        Ok(Step::send(send))
     }
 
-    /// Signs the first transaction of a nonce, after the chain confirms again that the transfer would succeed.
+    /// Whether the transfer of a waiting nonce would still succeed. A transfer that would not is cancelled.
+    async fn is_payable(&self, record: &PaymentRecord, slot: &NonceRecord) -> Result<bool, SenderError> {
+        if !self.round.is_waiting(slot) {
+            return Ok(!record.is_expired(unix_now(), CLOCK_SKEW));
+        }
+        let standing = self.asset.standing(&record.authorization).await.map_err(chain)?;
+        Ok(record.is_payable(&standing, unix_now()))
+    }
+
+    /// Signs the first transaction of a nonce, after the newest block confirms again that the transfer would succeed.
     async fn begin(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
         if self.left == 0 || self.tries == 0 || self.round.free() == 0 {
             return Ok(Step::default());
         }
-        self.tries -= 1;
-        if record.is_expired(unix_now(), CLOCK_SKEW) {
-            let detail = "The signature expired before the transfer was sent; sign a new one";
-            record.refused(Refused::new(reason::VALID_BEFORE, detail));
+        if let Some(turn) = self.turns.get(&record.class())
+            && !self.ledger.has_credit(&Party::payer(record.id.from))
+        {
+            record.waits = record.waits.or(Some(*turn));
             return Ok(Step::default());
         }
-        let most_gas = match self.under_way.admission(self.x402, self.asset, record).await? {
-            Turn::Now(most_gas) => most_gas,
-            Turn::Later => return Ok(Step::default()),
-            Turn::Never(refused) => {
-                record.refused(refused);
+        self.tries -= 1;
+        let standing = self.asset.standing(&record.authorization).await.map_err(chain)?;
+        let promised = self.promised.get(&record.id.from).copied().unwrap_or_default();
+        if !record.may_begin(&standing, promised, unix_now(), self.x402.inner.contract_signatures) {
+            return Ok(Step::default());
+        }
+        let market = self.round.view().market;
+        if let Some(purchase) = &record.purchase
+            && let Some(loss) = self.x402.loss_of_sale(purchase, market.price(), self.price)
+        {
+            record.waits_for(loss);
+            return Ok(Step::default());
+        }
+        let quote = match self.round.quote(self.call(record)).await? {
+            Ok(quote) => quote,
+            Err(Unopened::Full) => return Ok(Step::default()),
+            Err(Unopened::Costly(gas)) => {
+                let most_gas = most_gas(record);
+                let detail = format!("The transfer would take {gas} gas, and may take {most_gas} at most");
+                record.refused(Refused::new(reason::STATE, detail));
+                return Ok(Step::default());
+            }
+            Err(Unopened::Reverts(words)) => {
+                self.unpayable(record, &words).await?;
                 return Ok(Step::default());
             }
         };
-        match self.round.open(&self.call(record, most_gas)).await? {
-            Ok(slot) => {
-                let newest = slot.signed.last().cloned();
-                self.under_way.add(record);
-                self.left -= 1;
-                // A replacement may take no more: the other transfers under way share what is left.
-                (record.slot, record.most_gas, record.trouble) = (Some(slot), Some(most_gas), None);
-                return Ok(Step { send: newest, reverted: None });
+        let risk = record.risk(self.price.usd(quote.most_cost()));
+        match self.ledger.admit(&risk) {
+            Admission::Granted => {}
+            Admission::Busy => return Ok(Step::default()),
+            Admission::Turn => {
+                let turn = Waits::Turn { most: risk.most };
+                record.waits = Some(turn);
+                self.turns.insert(risk.class, turn);
+                return Ok(Step::default());
             }
-            Err(Unopened::Full) => {}
-            Err(Unopened::Costly(gas)) => {
-                let detail = format!("The transfer would take {gas} gas, and may take {most_gas} at most");
-                record.refused(Refused::new(reason::STATE, detail));
+            Admission::Spent(_, wait) => {
+                record.refused(Refused::out_of_gas(record.id.from, chrono::Utc::now() + wait));
+                return Ok(Step::default());
             }
-            Err(Unopened::Reverts(words)) => self.unpayable(record, &words).await?,
+            Admission::Dear(limit) => {
+                record.waits_for(Waits::Price { cost: risk.most, limit });
+                let what = format!(
+                    "the gas of one transfer can cost more than the budget of {limit}; raise reputation.gas.{}_usd, or \
+                     set access.x402.facilitator",
+                    risk.class.as_str()
+                );
+                record.trouble = Some(what);
+                return Ok(Step::default());
+            }
         }
-        Ok(Step::default())
+        let slot = self.round.sign(quote)?;
+        let newest = slot.signed.last().cloned();
+        self.ledger.add(&risk);
+        let promised = self.promised.entry(record.id.from).or_default();
+        *promised = promised.saturating_add(record.authorization.value);
+        self.left -= 1;
+        (record.slot, record.waits, record.trouble) = (Some(slot), None, None);
+        Ok(Step::send(newest))
     }
 
     /// A transfer that would be reverted now. A used authorization may lack confirmations, or somebody else used it.
@@ -123,11 +192,9 @@ impl<'a, 'r> Transfers<'a, 'r> {
             record.refused(refused);
             return Ok(());
         }
-        match self.usage(record).await? {
-            AuthorizationUse::Paid(transaction) => self.x402.refuse_foreign(record, transaction),
-            AuthorizationUse::Elsewhere => record.refused(Refused::used()),
-            AuthorizationUse::Unused => {}
-            AuthorizationUse::Unknown => return Err(unclear()),
+        let usage = self.usage(record).await?;
+        if usage != AuthorizationUse::Unused && !record.concluded(usage, None, unix_now()) {
+            return Err(unclear());
         }
         Ok(())
     }
@@ -157,44 +224,16 @@ impl<'a, 'r> Transfers<'a, 'r> {
         ended: Ended,
         usage: AuthorizationUse,
     ) -> Result<Step, SenderError> {
-        let ours = record.slot.clone();
-        let is_ours = |hash| ours.as_ref().is_some_and(|slot| slot.has(hash));
-        match usage {
-            AuthorizationUse::Unknown => return Err(unclear()),
-            AuthorizationUse::Paid(transaction) if is_ours(transaction) => record.settled(transaction),
-            AuthorizationUse::Paid(transaction) => self.x402.refuse_foreign(record, transaction),
-            AuthorizationUse::Elsewhere => record.refused(Refused::used()),
-            AuthorizationUse::Unused => self.unpaid(record, ended),
+        if !record.concluded(usage, Some(ended), unix_now()) {
+            return Err(unclear());
         }
         record.slot = None;
-        let reverted = match ended {
-            Ended::Reverted(landed) => {
-                metrics::counter!("assay_gas_reverted_total", "of" => "payment").increment(landed.gas_used);
-                tracing::warn!(payer = %record.id.from, gas = landed.gas_used, hash = %landed.hash,
-                    "the transfer of a payment was reverted");
-                Some(landed.gas_used)
-            }
-            _ => None,
-        };
-        Ok(Step { send: None, reverted })
-    }
-
-    /// No money moved, and the authorization is unused.
-    fn unpaid(&self, record: &mut PaymentRecord, ended: Ended) {
-        record.attempts = record.attempts.saturating_add(1);
-        match ended {
-            Ended::Reverted(_) => {
-                record.refused(Refused::reverted_on_chain());
-                record.reverted = true;
-            }
-            Ended::Cancelled(_) if record.is_expired(unix_now(), CLOCK_SKEW) => {
-                let detail = "The signature expired before the transfer was mined; sign a new one";
-                record.refused(Refused::new(reason::VALID_BEFORE, detail));
-            }
-            _ if record.attempts >= MOST_LOST => record.not_landed(),
-            // The next round begins again, or says why it cannot.
-            _ => {}
+        if let Ended::Reverted(landed) = ended {
+            metrics::counter!("assay_gas_reverted_total", "of" => "payment").increment(landed.gas_used);
+            tracing::warn!(payer = %record.id.from, gas = landed.gas_used, hash = %landed.hash,
+                "the transfer of a payment was reverted");
         }
+        Ok(Step { send: None, spent: Spent::of_transfer(ended, self.price) })
     }
 
     async fn usage(&self, record: &PaymentRecord) -> Result<AuthorizationUse, SenderError> {
@@ -203,12 +242,123 @@ impl<'a, 'r> Transfers<'a, 'r> {
         self.asset.authorization_use(&record.authorization, start, settled).await.map_err(chain)
     }
 
-    fn call(&self, record: &PaymentRecord, most_gas: u64) -> TransactionCall {
+    fn call(&self, record: &PaymentRecord) -> TransactionCall {
         let hash = self.x402.terms().domain.hash(&record.authorization);
         let by_key = signer(hash, &record.signature) == Some(record.authorization.from);
         let data = self.asset.call(&record.authorization, &record.signature, by_key);
-        TransactionCall { to: self.asset.contract(), data, most_gas }
+        TransactionCall { to: self.asset.contract(), data, most_gas: most_gas(record) }
     }
+}
+
+impl Spent {
+    /// The gas of a transfer. One that moved no money is a loss that its payer can have caused.
+    pub(crate) fn of_transfer(ended: Ended, price: NativePrice) -> Self {
+        let cost = |landed: assay_outbox::nonce::LandedRecord| price.usd(landed.cost.into());
+        match ended {
+            Ended::Succeeded(landed) => Self { cost: cost(landed), ..Self::default() },
+            Ended::Reverted(landed) | Ended::Cancelled(landed) => {
+                let cost = cost(landed);
+                Self { cost, lost: cost, blamed: cost }
+            }
+            Ended::NoReceipt => Self::default(),
+        }
+    }
+}
+
+impl PaymentRecord {
+    /// The first amounts are kept while it waits for the same, to write it once.
+    fn waits_for(&mut self, what: Waits) {
+        let known = self.waits.as_ref().map(std::mem::discriminant);
+        if known != Some(std::mem::discriminant(&what)) {
+            self.waits = Some(what);
+        }
+    }
+
+    /// Whether the signature holds for `margin` seconds from `now`.
+    pub(crate) fn holds(&self, now: u64, margin: u64) -> bool {
+        self.authorization.valid_before > U256::from(now.saturating_add(margin))
+    }
+
+    /// Whether the signature has expired by more than the clocks may differ.
+    pub(super) fn is_expired(&self, now: u64, skew: u64) -> bool {
+        self.authorization.valid_before < U256::from(now.saturating_sub(skew))
+    }
+
+    /// Whether its transfer may be signed in the state of `standing`; it is refused if it never can be. `promised` is
+    /// the sum of the payer's transfers in flight.
+    pub(crate) fn may_begin(&mut self, standing: &Standing, promised: U256, now: u64, contracts_may_pay: bool) -> bool {
+        self.by_contract = standing.has_code;
+        if !self.holds(standing.time.max(now), reason::SIGNING_MARGIN) {
+            let detail = "The signature expired before the transfer was sent; sign a new one";
+            self.refused(Refused::new(reason::VALID_BEFORE, detail));
+            false
+        } else if self.by_contract && !contracts_may_pay {
+            self.refused(signature_refused(self.id.from));
+            false
+        } else {
+            // A payer that signs for more than its balance must not cost gas for reverted transfers.
+            promised.is_zero() || standing.balance >= promised.saturating_add(self.authorization.value)
+        }
+    }
+
+    /// Whether the signed transfer would still succeed after the block of `standing`.
+    pub(crate) fn is_payable(&self, standing: &Standing, now: u64) -> bool {
+        !standing.used
+            && standing.balance >= self.authorization.value
+            && standing.has_code == self.by_contract
+            && self.holds(standing.time.max(now), reason::CANCELLING_MARGIN)
+    }
+
+    /// Settles or refuses it by what became of the authorization, once its nonce has `ended`, if it had one. A transfer
+    /// by anybody is the payment if the payment was stored before the block of the transfer: `pay_to` belongs to one
+    /// store. `false` if the outcome is not known.
+    pub(crate) fn concluded(&mut self, usage: AuthorizationUse, ended: Option<Ended>, now: u64) -> bool {
+        match usage {
+            AuthorizationUse::Unknown => return false,
+            AuthorizationUse::Paid { transaction, block } if self.is_paid_by(transaction, block) => {
+                self.settled(transaction);
+            }
+            AuthorizationUse::Paid { transaction, .. } => {
+                self.refused(Refused::paid_before(transaction));
+                self.reverted = true;
+            }
+            AuthorizationUse::Elsewhere => self.refused(Refused::used()),
+            AuthorizationUse::Unused => self.unpaid(ended, now),
+        }
+        true
+    }
+
+    fn is_paid_by(&self, transaction: assay_domain::B256, block: u64) -> bool {
+        let is_ours = self.slot.as_ref().is_some_and(|slot| slot.has(transaction));
+        is_ours || self.start.is_some_and(|start| block > start)
+    }
+
+    /// No money moved, and the authorization is unused.
+    fn unpaid(&mut self, ended: Option<Ended>, now: u64) {
+        self.attempts = self.attempts.saturating_add(1);
+        match ended {
+            Some(Ended::Reverted(_)) => {
+                self.refused(Refused::reverted_on_chain());
+                self.reverted = true;
+            }
+            Some(Ended::Cancelled(_)) if !self.holds(now, reason::SIGNING_MARGIN) => {
+                let detail = "The signature expired before the transfer was mined; sign a new one";
+                self.refused(Refused::new(reason::VALID_BEFORE, detail));
+            }
+            _ if self.attempts >= MOST_LOST => self.not_landed(),
+            // The next round begins again, or says why it cannot.
+            _ => {}
+        }
+    }
+
+    /// Refuses a payment whose transfer did not come to the chain.
+    fn not_landed(&mut self) {
+        self.refused(Refused::not_landed());
+    }
+}
+
+fn most_gas(record: &PaymentRecord) -> u64 {
+    if record.by_contract { CONTRACT_GAS } else { ACCOUNT_GAS }
 }
 
 fn unclear() -> SenderError {

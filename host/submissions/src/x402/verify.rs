@@ -4,11 +4,11 @@
 use chrono::Utc;
 
 use super::{
-    PayError, Payment, Refused, Version, X402,
-    budget::end_of_hour,
-    reason,
-    terms::{Item, SCHEME, Terms},
+    PayError, Payment, Refused, Version, X402, reason,
+    records::PurchaseRecord,
+    terms::{SCHEME, Terms},
 };
+use crate::gas::Party;
 use assay_domain::{Address, Authorization, B256, U256, signer};
 use assay_outbox::payment::{Asset, PaymentError};
 
@@ -68,7 +68,13 @@ impl X402 {
 
     /// Verifies that a new payment can be settled. Returns the block up to which it is unused, if the chain is
     /// configured.
-    pub(super) async fn verify(&self, payment: &Payment, item: Item, resource: &str) -> Result<Option<u64>, PayError> {
+    pub(super) async fn verify(
+        &self,
+        payment: &Payment,
+        purchase: &PurchaseRecord,
+        resource: &str,
+    ) -> Result<Option<u64>, PayError> {
+        let item = purchase.item();
         let by_key = self.signed_by_key(payment);
         // The specification checks the signature before the recipient.
         match (self.check(payment, self.terms().amount(item)), by_key) {
@@ -83,6 +89,7 @@ impl X402 {
         }
         self.check_time(payment)?;
         self.check_payer(payment).await?;
+        self.check_price(purchase).await?;
         let start = match &self.inner.asset {
             Some(asset) => Some(self.ask_asset(asset, payment, by_key).await?),
             None => None,
@@ -97,22 +104,17 @@ impl X402 {
         Ok(start)
     }
 
-    /// If this server pays for the transfer, refuses a payer whose earlier transfers cost too much gas, a new payer
-    /// while the hourly gas limit is reached, and a contract that may not pay.
+    /// If this server pays for the transfer, refuses a payer whose earlier transfers cost too much gas, and a contract
+    /// that may not pay.
     async fn check_payer(&self, payment: &Payment) -> Result<(), PayError> {
         let payer = payment.authorization.from;
         let Some(asset) = self.inner.asset.as_ref().filter(|_| self.is_local()) else { return Ok(()) };
-        let left = self.gas_left(payer).await?;
-        let by_contract = asset.has_code(payer).await?;
-        if left.payer == 0 || (by_contract && left.contracts == 0) {
-            return Err(Refused::out_of_gas(payer).into());
-        }
-        if !by_contract && left.hour == 0 && !self.has_paid(&self.id(payment)).await? {
-            return Err(PayError::Paused { until: end_of_hour(Utc::now()) });
-        }
         // The asset calls the payer's code, even for a signature by a key.
-        if by_contract && !self.inner.contract_signatures {
+        if asset.has_code(payer).await? && !self.inner.contract_signatures {
             return Err(signature_refused(payer).into());
+        }
+        if let Some((_, until)) = self.inner.gas.exhausted(vec![Party::payer(payer)]).await? {
+            return Err(Refused::out_of_gas(payer, until).into());
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ pub(crate) async fn waiting(world: &World, transactions: u64) {
 }
 
 /// Waits until this many pending transactions are empty ones.
-pub(super) async fn cancelled(world: &World, transactions: usize) {
+pub(crate) async fn cancelled(world: &World, transactions: usize) {
     let pool = async || world.rpc("txpool_content", json!([])).await;
     let empty = |pool: &Value| {
         let of_account = pool["pending"].as_object().into_iter().flat_map(|pending| pending.values());

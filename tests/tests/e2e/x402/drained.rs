@@ -6,36 +6,35 @@ use alloy::{
     signers::local::PrivateKeySigner,
 };
 use assay_tests::{
-    payment::{Dollar, PRICE, Till, USDC},
+    payment::{Dollar, Order, PRICE, Till, USDC},
     proxy::Proxy,
-    service::{Answer, Caller, Service},
+    service::{Caller, Service},
     until::until,
 };
 use futures::future::join_all;
 
-use super::{pay, pay_until_settled};
+use super::{pay, pay_until_settled, with_gas};
 use crate::{
-    early_in_the_hour,
-    reputation::{ahead, confirmed, reverted, waiting},
+    reputation::{ahead, reverted, waiting},
     run,
 };
 
 /// A payment of `payer`.
-fn order(till: &Till, payer: &PrivateKeySigner) -> String {
+pub(super) fn order(till: &Till, payer: &PrivateKeySigner) -> Order {
     let mut order = till.order();
     (order.authorization.from, order.signer) = (payer.address(), payer.clone());
-    order.header()
+    order
 }
 
 /// Moves all of the payer's dollars, before any other transaction of the block.
-async fn drain(till: &Till, payer: &PrivateKeySigner) {
+pub(super) async fn drain(till: &Till, payer: &PrivateKeySigner) {
     let value = U256::from(till.balance_of(payer.address()).await);
     let away = Dollar::transferCall { to: Address::repeat_byte(9), value };
     ahead(&till.world, payer.address(), USDC, &away).await;
 }
 
 /// Waits until this many payments are open and the worker has looked at the chain ten times since.
-async fn looked(api: &Caller, proxy: &Proxy, open: usize) {
+pub(super) async fn looked(api: &Caller, proxy: &Proxy, open: usize) {
     let line = format!("assay_payments_open {open}");
     api.until("/metrics", |metrics| metrics.text.lines().any(|found| found == line)).await;
     proxy.take();
@@ -57,7 +56,7 @@ fn an_account_that_has_not_paid_before_loses_one_transfer_at_most() {
         let payer = PrivateKeySigner::random();
         till.mint(payer.address(), 8 * PRICE).await;
         till.world.mining(false).await;
-        let headers: Vec<String> = (0..8).map(|_| order(&till, &payer)).collect();
+        let headers: Vec<String> = (0..8).map(|_| order(&till, &payer).header()).collect();
         let paying = join_all(headers.iter().enumerate().map(|(n, header)| pay_until_settled(&api, header, n)));
         let draining = async {
             looked(&api, &proxy, 8).await;
@@ -83,7 +82,7 @@ fn more_payments_than_the_balance_covers_are_refused_at_once() {
         let payer = PrivateKeySigner::random();
         till.mint(payer.address(), 2 * PRICE).await;
         till.world.mining(false).await;
-        let headers: Vec<String> = (0..3).map(|_| order(&till, &payer)).collect();
+        let headers: Vec<String> = (0..3).map(|_| order(&till, &payer).header()).collect();
         for (n, status) in [(0, 503), (1, 503), (2, 402)] {
             let answer = pay(&api, &headers[n], n).await;
             println!("payment {n} of a balance for two: {} {}", answer.status, answer.text);
@@ -98,69 +97,34 @@ fn more_payments_than_the_balance_covers_are_refused_at_once() {
 }
 
 #[test]
-fn new_accounts_are_paused_when_reverted_transfers_have_cost_enough() {
+fn a_payer_whose_transfers_were_reverted_is_refused_and_others_are_not() {
     run(async {
-        early_in_the_hour().await;
         let till = Till::start().await;
-        let config = till.config(till.world.chain.url(), "settle_ms = 29_000\nhourly_reverted_gas = 60_000");
+        let config = till.config(till.world.chain.url(), "settle_ms = 29_000");
+        let config = with_gas(&config, "party_usd = 0.004");
         let service = Service::start(&config);
-        let api = service.anonymous();
-        // This account pays before the attack.
-        let first = pay_until_settled(&api, &till.order().header(), 0).await.expect(202);
-        confirmed(&api, first["status_url"].as_str().expect("a path")).await;
-        let mut attempts = 0;
-        let refused = loop {
-            let answer = attack(&till, &api, attempts + 1).await;
-            if answer.status == 503 {
-                break answer;
-            }
-            assert_eq!(answer.status, 402, "{}", answer.text);
-            attempts += 1;
-            assert!(attempts < 8, "attempts have no end");
-        };
-        let (gas, count) = reverted(&till.world).await;
-        println!("{attempts} accounts that are emptied: {count} reverted, {gas} gas; then {}", refused.text);
-        assert_eq!(refused.json()["code"], "settlement_paused");
-        assert!(refused.headers.contains_key("retry-after"));
-        assert!(gas < 60_000 + 100_000, "{gas}");
-        // It is remembered by the store, and accounts that have paid here still pay.
-        let service = Service::start_in(service.kill(), &config, &[]);
         let api = service.anonymous();
         let payer = PrivateKeySigner::random();
         till.mint(payer.address(), PRICE).await;
-        let paused = pay(&api, &order(&till, &payer), 40).await;
-        assert_eq!(paused.expect(503)["code"], "settlement_paused");
+        till.world.mining(false).await;
+        let header = order(&till, &payer).header();
+        let paying = pay_until_settled(&api, &header, 1);
+        let draining = async {
+            waiting(&till.world, 1).await;
+            drain(&till, &payer).await;
+            till.world.mining(true).await;
+        };
+        let (answer, ()) = tokio::join!(paying, draining);
+        answer.expect(402);
+        let lost = reverted(&till.world).await;
+        // It is remembered by the store, and accounts that cost nothing still pay.
+        let service = Service::start_in(service.kill(), &config, &[]);
+        let api = service.anonymous();
+        till.mint(payer.address(), PRICE).await;
+        let refused = pay(&api, &order(&till, &payer).header(), 40).await;
+        println!("a payer whose transfer was reverted, {} gas: {}", lost.0, refused.text);
+        assert_eq!(refused.expect(429)["code"], "feedback_reverted");
         pay_until_settled(&api, &till.order().header(), 41).await.expect(202);
-        assert_eq!((till.balance().await, reverted(&till.world).await), (2 * PRICE, (gas, count)));
+        assert_eq!((till.balance().await, reverted(&till.world).await), (PRICE, lost));
     });
-}
-
-/// The answer to the payment of a new account, which is emptied while the transfer waits.
-async fn attack(till: &Till, api: &Caller, n: usize) -> Answer {
-    let payer = PrivateKeySigner::random();
-    till.mint(payer.address(), PRICE).await;
-    let header = order(till, &payer);
-    till.world.mining(false).await;
-    let draining = async {
-        waiting(&till.world, 1).await;
-        drain(till, &payer).await;
-        till.world.mining(true).await;
-        std::future::pending::<Answer>().await
-    };
-    let answer = tokio::select! {
-        answer = pay_until_paused(api, &header, n) => answer,
-        answer = draining => answer,
-    };
-    till.world.mining(true).await;
-    answer
-}
-
-/// As [`pay_until_settled`], until payments are paused.
-async fn pay_until_paused(api: &Caller, header: &str, n: usize) -> Answer {
-    loop {
-        let answer = pay(api, header, n).await;
-        if answer.status != 503 || answer.json()["code"] == "settlement_paused" {
-            return answer;
-        }
-    }
 }

@@ -73,7 +73,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             ),
             (
                 "invalid_exact_evm_payload_authorization_valid_before",
-                "6 more",
+                "20 more",
                 bent(&|order| order.authorization.valid_before = U256::from(now() + 2)).header(),
             ),
             (

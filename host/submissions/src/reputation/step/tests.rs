@@ -29,7 +29,7 @@ fn scored() -> Event {
 }
 
 fn landed() -> LandedRecord {
-    LandedRecord { hash: B256::repeat_byte(1), block: 5, gas_used: 6 }
+    LandedRecord { hash: B256::repeat_byte(1), block: 5, gas_used: 6, cost: 7 }
 }
 
 /// Every event, those about a tag for the first one.
@@ -42,7 +42,7 @@ fn events() -> Vec<Event> {
         Event::Signed { tag, nonce: 3, signed: signed(1, false) },
         Event::Replaced { tag, signed: signed(2, false) },
         Event::Landed { tag, landed: landed() },
-        Event::NonceSpent { tag, nonce: 3, by: SpentBy::Cancellation },
+        Event::NonceSpent { tag, nonce: 3, by: SpentBy::Cancellation(landed()) },
         Event::NonceSpent { tag, nonce: 3, by: SpentBy::Revert(landed()) },
         Event::NonceSpent { tag, nonce: 3, by: SpentBy::Foreign },
         Event::Waits(Some("a free nonce".into())),
@@ -217,7 +217,7 @@ fn a_tag_gets_another_nonce_only_when_the_first_has_come_to_nothing() {
 fn what_may_still_be_mined_is_drained_before_it_fails() {
     let draining = step(&situations().swap_remove(4).1, Event::Tick, after(3600), HOUR).unwrap();
     assert_eq!((draining.stage, draining.giving_up.is_some()), (Stage::Submitting, true));
-    let cancelled = Event::NonceSpent { tag: Tag::CreditScore, nonce: 3, by: SpentBy::Cancellation };
+    let cancelled = Event::NonceSpent { tag: Tag::CreditScore, nonce: 3, by: SpentBy::Cancellation(landed()) };
     let failed = step(&draining, cancelled, after(3700), HOUR).unwrap();
     assert_eq!(failed.stage, Stage::Failed);
     assert!(failed.error.unwrap().ends_with("; the units were given back"));
@@ -255,7 +255,7 @@ fn trouble_backs_off_within_bounds_and_ends() {
 #[test]
 fn a_lack_of_gas_is_tried_again_and_not_for_ever() {
     let tag = Tag::SybilRisk;
-    for by in [SpentBy::OutOfGas(landed()), SpentBy::Cancellation] {
+    for by in [SpentBy::OutOfGas(landed()), SpentBy::Cancellation(landed())] {
         let mut record = situations().swap_remove(3).1;
         for nonce in 0..3 {
             let under_way = step(&record, Event::Signed { tag, nonce, signed: signed(1, false) }, now(), HOUR).unwrap();
@@ -264,7 +264,7 @@ fn a_lack_of_gas_is_tried_again_and_not_for_ever() {
         let error = record.error.unwrap();
         assert!(error.contains("for sybilRisk"), "{error}");
         // The owner of the agent can cause the refusal, and not the lack of gas.
-        assert_eq!(record.charged, by == SpentBy::Cancellation, "{error}");
+        assert_eq!(record.charged, by == SpentBy::Cancellation(landed()), "{error}");
     }
 }
 
