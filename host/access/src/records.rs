@@ -54,7 +54,14 @@ pub struct KeyRecord {
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum Payer {
     /// `meter` names the counter of the key; `limit` is absent for an unmetered key, and no units were taken.
-    Key { meter: String, units: u64, limit: Option<u64> },
+    Key {
+        meter: String,
+        units: u64,
+        /// What of `units` pays for the read of a wallet that cannot be scored.
+        #[serde(default)]
+        read: u64,
+        limit: Option<u64>,
+    },
     /// A settled payment.
     Payment(PaymentId),
 }

@@ -782,7 +782,7 @@ fn submission(n: u8, now: Time) -> SubmissionRecord {
     };
     SubmissionRecord {
         created_at: now,
-        payer: Payer::Key { meter: format!("key {}", n % 3), units: 10, limit: None },
+        payer: Payer::Key { meter: format!("key {}", n % 3), units: 10, read: 1, limit: None },
         stage: Stage::Submitting,
         start: Some(Start { block: 1, given: 0, owner: Some(Address::with_last_byte(n % 2)) }),
         feedback: Tag::ALL.map(feedback).to_vec(),

@@ -71,7 +71,7 @@ impl Caller {
 
     /// The payer of work that continues after the request.
     pub(crate) fn payer(&self, app: &App) -> Payer {
-        self.caller.payer(app.access.cost(self.price))
+        self.caller.payer(app.access.cost(self.price), app.access.cost(PriceClass::Score))
     }
 
     /// Runs `work` and charges the caller. The units are reserved first. Any response spends them, even "not found".

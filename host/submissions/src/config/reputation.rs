@@ -52,6 +52,9 @@ pub struct Reputation {
     /// Time after which a submission fails.
     #[serde(rename = "give_up_after_ms", default = "give_up_after", deserialize_with = "settings::millis")]
     pub give_up_after: Duration,
+    /// Days for which a submission is kept after its last change; 0: for ever.
+    #[serde(default = "keep_days")]
+    pub keep_days: u32,
     /// The endpoint that the feedback names as its source.
     #[serde(default)]
     pub endpoint: String,
@@ -81,6 +84,8 @@ impl Reputation {
         found.add_if(wrong, "max_transactions", "must be 2 to 1000");
         let wrong = !(1_000..=604_800_000).contains(&self.give_up_after.as_millis());
         found.add_if(wrong, "give_up_after_ms", "must be 1000 to 604800000 milliseconds, a week");
+        let wrong = self.keep_days != 0 && !(8..=3_650).contains(&self.keep_days);
+        found.add_if(wrong, "keep_days", "must be 8 to 3650, or 0 to keep submissions for ever");
         let wrong = self.endpoint.len() > 200 || !self.endpoint.bytes().all(|byte| byte.is_ascii_graphic());
         found.add_if(wrong, "endpoint", "must be at most 200 printable letters without spaces");
         found.section("gas", self.gas.problems());
@@ -112,6 +117,10 @@ fn max_fee() -> f64 {
 
 fn max_transactions() -> usize {
     16
+}
+
+fn keep_days() -> u32 {
+    400
 }
 
 fn poll() -> Duration {

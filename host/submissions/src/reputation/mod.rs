@@ -82,6 +82,8 @@ struct ReputationState {
     changed: Arc<Notify>,
 }
 
+const DAY: Duration = Duration::from_secs(86_400);
+
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub poll: Duration,
@@ -92,7 +94,7 @@ pub struct Settings {
     pub endpoint: String,
     /// Expected seconds of a submission before any was confirmed.
     pub usual_seconds: u32,
-    /// How long a submission is stored; `None` for ever.
+    /// How long a submission is stored after its last change; `None` for ever.
     pub lifetime: Option<Duration>,
 }
 
@@ -104,7 +106,7 @@ impl From<&config::Reputation> for Settings {
             give_up_after: config.give_up_after,
             endpoint: config.endpoint.clone(),
             usual_seconds: estimate::USUAL,
-            lifetime: None,
+            lifetime: (config.keep_days > 0).then(|| DAY * config.keep_days),
         }
     }
 }
@@ -217,7 +219,7 @@ impl Reputation {
                 let known = estimate::remembered(known, seconds, next.ahead, self.at_once());
                 batch = batch.put(&records::submission_durations(), &known)?;
             }
-            Stage::Failed if !next.charged => batch = self.refund(batch, &next.payer).await?,
+            Stage::Failed if !next.charged => batch = self.refund(batch, &next).await?,
             _ => {}
         }
         batch = self.count(batch, &next, &ends).await?;
@@ -244,10 +246,13 @@ impl Reputation {
     }
 
     /// Adds the refund of units, or the release of the payment, to `batch`.
-    async fn refund(&self, batch: Batch, payer: &Payer) -> Result<Batch, StoreError> {
-        let id = match payer {
+    async fn refund(&self, batch: Batch, record: &SubmissionRecord) -> Result<Batch, StoreError> {
+        let id = match &record.payer {
             Payer::Key { limit: None, .. } => return Ok(batch),
-            Payer::Key { meter, units, limit: Some(_) } => return Ok(batch.refund(&access::units(meter), *units)),
+            Payer::Key { meter, units, read, limit: Some(_) } => {
+                let spent = if record.was_read { *read } else { 0 };
+                return Ok(batch.refund(&access::units(meter), units.saturating_sub(spent)));
+            }
             Payer::Payment(id) => id,
         };
         let read = self.inner.store.read(&payments::payment(id)).await?;

@@ -67,7 +67,7 @@ impl Reputation {
                     false => Event::Refused(unread(&what)),
                 };
             }
-            Err(NoAppraisal::Never(why)) => return Event::Refused(why),
+            Err(NoAppraisal::Never(why)) => return Event::Unscored(why),
         };
         let settlement = match self.settlement(record).await {
             Ok(settlement) => settlement,

@@ -141,6 +141,9 @@ pub struct SubmissionRecord {
     /// Its units or payment stay spent if it fails: the scores were computed, and the registry refused the feedback.
     #[serde(default)]
     pub charged: bool,
+    /// The units of a read stay spent if it fails: the wallet was read, and cannot be scored.
+    #[serde(default)]
+    pub was_read: bool,
 }
 
 impl SubmissionRecord {

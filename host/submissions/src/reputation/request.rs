@@ -83,6 +83,7 @@ impl Request {
             giving_up: None,
             error: None,
             charged: false,
+            was_read: false,
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn pending() -> SubmissionRecord {
         agent_id: 7,
         address: Address::with_last_byte(0xb1),
         tags: Tag::ALL.to_vec(),
-        payer: Payer::Key { meter: "dev".into(), units: 10, limit: Some(100) },
+        payer: Payer::Key { meter: "dev".into(), units: 10, read: 1, limit: Some(100) },
         chain: 8453,
         identity_registry: Address::with_last_byte(0xa1),
         reputation_registry: Address::with_last_byte(0xa2),
@@ -56,6 +56,7 @@ pub fn pending() -> SubmissionRecord {
         giving_up: None,
         error: None,
         charged: false,
+        was_read: false,
     }
 }
 

@@ -49,6 +49,8 @@ pub enum Event {
     Retry(String),
     /// A step can never succeed.
     Refused(String),
+    /// The wallet was read, and has nothing to submit: it cannot be scored.
+    Unscored(String),
     /// The registry would revert the feedback, or this service gives none for the agent. Scores that were computed are
     /// charged.
     Declined(String),
@@ -164,6 +166,11 @@ fn apply(next: &mut SubmissionRecord, event: Event, now: Time) -> Option<()> {
             give_up(next, what);
             Some(())
         }
+        (_, Event::Unscored(what)) if next.giving_up.is_none() => {
+            next.was_read = true;
+            give_up(next, what);
+            Some(())
+        }
         (_, Event::Declined(what)) if next.giving_up.is_none() => {
             next.charged = next.scores.is_some();
             give_up(next, what);
@@ -211,6 +218,11 @@ fn consequences(record: &SubmissionRecord) -> String {
         .map(|feedback| feedback.tag.as_str())
         .collect();
     let price = match (&record.payer, record.charged) {
+        (Payer::Key { units, read, .. }, false) if record.was_read && *read > 0 => {
+            return format!(
+                "; the read of the wallet costs {read} of the {units} units, and the others were given back"
+            );
+        }
         (Payer::Key { .. }, false) => "the units were given back",
         (Payer::Payment(_), false) => {
             "the payment was kept for you: the same request with the same payment is tried again"

@@ -72,7 +72,7 @@ impl Reputation {
             if let Some(earlier) = self.earlier(&request).await? {
                 return Ok(earlier);
             }
-            if let Payer::Key { meter, units: cost, limit: Some(limit) } = &request.payer {
+            if let Payer::Key { meter, units: cost, limit: Some(limit), .. } = &request.payer {
                 let (cost, limit) = (*cost, *limit);
                 let used = self.inner.store.get(&access::units(meter)).await?.unwrap_or_default();
                 if used.saturating_add(cost) > limit {
@@ -139,7 +139,7 @@ impl Reputation {
     async fn paid(&self, batch: Batch, request: &Request, id: Uuid) -> Result<Batch, SubmitError> {
         let payment = match &request.payer {
             Payer::Key { limit: None, .. } => return Ok(batch),
-            Payer::Key { meter, units, limit: Some(limit) } => {
+            Payer::Key { meter, units, limit: Some(limit), .. } => {
                 return Ok(batch.take(&access::units(meter), *units, *limit));
             }
             Payer::Payment(payment) => payment,

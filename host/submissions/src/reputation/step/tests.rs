@@ -226,6 +226,14 @@ fn what_may_still_be_mined_is_drained_before_it_fails() {
 }
 
 #[test]
+fn a_wallet_that_cannot_be_scored_costs_its_read() {
+    let failed = step(&situations().swap_remove(0).1, Event::Unscored("No activity".into()), now(), HOUR).unwrap();
+    assert_eq!((failed.stage, failed.charged, failed.was_read), (Stage::Failed, false, true));
+    let error = failed.error.unwrap();
+    assert_eq!(error, "No activity; the read of the wallet costs 1 of the 10 units, and the others were given back");
+}
+
+#[test]
 fn all_tags_together_are_a_confirmation_also_when_time_is_up() {
     let mut record = step(&situations().swap_remove(4).1, Event::Tick, after(3600), HOUR).unwrap();
     for feedback in &mut record.feedback {
