@@ -44,9 +44,11 @@ fn describe(seen: &Seen) -> String {
     let owed: f64 = seen.loans.iter().map(|loan| loan.owed).sum();
     if owed <= 0.0 {
         return match seen.is_unread {
-            true => "Not all of your markets could be read, and one of them may hold a debt or a liquidation; ask again \
+            true => {
+                "Not all of your markets could be read, and one of them may hold a debt or a liquidation; ask again \
                      later."
-                .into(),
+                    .into()
+            }
             false => "You owe nothing now, so nothing of yours can be liquidated.".into(),
         };
     }

@@ -43,7 +43,8 @@ fn parts(seen: &Seen) -> [i32; 3] {
     let risk = 1.0 - (1.0 - curve::risk(lost)) * (1.0 - history::risk(seen));
     let placed = TOP - lost;
     let both = TOP - if seen.liquidations > 0 { curve::lost(risk).max(lost) } else { lost };
-    let limited = if both > curve::BORDER { curve::BORDER + (both - curve::BORDER) * carried::kept(seen) } else { both };
+    let limited =
+        if both > curve::BORDER { curve::BORDER + (both - curve::BORDER) * carried::kept(seen) } else { both };
     let [placed, both, limited] = [placed, both, limited].map(whole);
     let full = |possible: u32| i32::try_from(possible).unwrap_or(i32::MAX);
     [full(POSITION) + placed - TOP as i32, full(REPAYMENT) + both - placed, full(CARRIED) + limited - both]

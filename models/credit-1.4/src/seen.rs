@@ -51,13 +51,15 @@ impl Seen {
             let (owed, supplied) = (money(market.borrowed_usd), money(market.supplied_usd));
             match loan(market, owed, supplied) {
                 Some(loan) => seen.loans.push(loan),
-                None => match pools.iter_mut().find(|p| (p.chain_id, p.protocol) == (market.chain_id, &market.protocol)) {
-                    Some(pool) => (pool.owed, pool.supplied) = (pool.owed + owed, pool.supplied + supplied),
-                    None => {
-                        let (chain_id, protocol) = (market.chain_id, market.protocol.as_str());
-                        pools.push(Pool { chain_id, protocol, owed, supplied });
+                None => {
+                    match pools.iter_mut().find(|p| (p.chain_id, p.protocol) == (market.chain_id, &market.protocol)) {
+                        Some(pool) => (pool.owed, pool.supplied) = (pool.owed + owed, pool.supplied + supplied),
+                        None => {
+                            let (chain_id, protocol) = (market.chain_id, market.protocol.as_str());
+                            pools.push(Pool { chain_id, protocol, owed, supplied });
+                        }
                     }
-                },
+                }
             }
         }
         seen.loans.extend(pools.iter().map(|pool| Loan::plain(pool.owed, pool.supplied)));
@@ -120,9 +122,7 @@ fn position(market: &MarketFeatures) -> Option<&Position> {
 
 /// Whether a market may hold a debt or a liquidation that was not read.
 fn hides(market: &MarketFeatures, features: &Features) -> bool {
-    let is_whole = || {
-        features.chains.iter().any(|c| c.chain_id == market.chain_id && c.coverage == Coverage::Complete)
-    };
+    let is_whole = || features.chains.iter().any(|c| c.chain_id == market.chain_id && c.coverage == Coverage::Complete);
     match (market.coverage, &market.position) {
         (Coverage::Failed | Coverage::Pending, _) => true,
         (_, Some(stated)) => stated.coverage == Coverage::Failed,

@@ -1,13 +1,11 @@
 //! What is better for a lender never scores lower: 100,000 pairs of wallets that differ in one thing, in any state of
 //! coverage, and one dollar or day at a time.
 
-mod wallets;
-
+use crate::wallets::{AS_OF, DAY, Draw, Owes as _, PLAIN, drawn, failed, free, market, total};
 use credit_1_4::{
     score,
     types::{Coverage, EventKind, Features, LendingEvent, MarketFeatures},
 };
-use wallets::{AS_OF, DAY, Draw, Owes as _, drawn, failed, free, market, total};
 
 /// Pairs of each of the ten changes.
 const PAIRS: usize = 10_000;
@@ -98,7 +96,7 @@ fn a_doubled_debt_never_raises() {
 fn a_second_risky_loan_never_raises() {
     let add = |draw: &mut Draw, features: &mut Features| {
         let (usd, factor) = (draw.log(1.0, 1e8), draw.log(0.7, 1.25));
-        let mut risky = market("any lender").owes(usd, factor, 0.8, wallets::PLAIN);
+        let mut risky = market("any lender").owes(usd, factor, 0.8, PLAIN);
         (risky.chain_id, risky.first_event) = (draw.of(&[1, 10]), Some(AS_OF));
         of_chain(features, risky.chain_id, risky.borrowed_usd, risky.supplied_usd);
         features.markets.push(risky);
@@ -235,7 +233,7 @@ fn a_dollar_or_a_day_moves_at_most_25_points() {
         let market = &mut after.markets[at];
         if small && market.position.as_ref().is_some_and(|position| position.health_factor.is_some()) {
             let (usd, factor) = (draw.log(0.1, 1_000.0), draw.log(0.7, 30.0));
-            *market = market.clone().owes(usd, factor, 0.8, wallets::PLAIN);
+            *market = market.clone().owes(usd, factor, 0.8, PLAIN);
             total(&mut after);
         }
         let before = after.clone();
