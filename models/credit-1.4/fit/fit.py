@@ -82,7 +82,8 @@ def constants(fitted):
     # A hundredth of a log-odd is a point.
     unread = math.exp((border + 0.01 - fitted.intercept) / fitted.near) / fitted.rules["healthy"]
     return {"intercept": fitted.intercept, "near": fitted.near, "level": level, "recent": recent, "repeated": repeated,
-            "border_odds": round(border, 6), "unread": 361.0, "unread_load": round(unread, 4), "new": round(fitted.rules["new"] / 360, 6)} | rules
+            "border_odds": round(border, 6), "unread": 361.0, "unread_load": round(unread, 4),
+            "new": round(fitted.rules["new"] / 360, 6)} | rules
 
 
 def folds(vaults, borrowers, plan, candidates):

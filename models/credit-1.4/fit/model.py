@@ -34,7 +34,8 @@ def read(path):
                 "within": record.get("within_days", 90), "factor": factor, "owed": market["borrowed_usd"],
                 "supplied": market["supplied_usd"], "load": min(1 / factor, 1.25) if factor else 0.0,
                 "count": count, "days": days, "recency": 30 / (30 + days) if count else 0.0,
-                "age": (record["as_of"] - market["first_event"]) / DAY if counts["borrow"] or counts["repay"] else 0.0, "events": sum(counts.values()),
+                "age": (record["as_of"] - market["first_event"]) / DAY if counts["borrow"] or counts["repay"] else 0.0,
+                "events": sum(counts.values()),
                 "borrowed": market["borrowed_usd"]})
     return pd.DataFrame(rows)
 

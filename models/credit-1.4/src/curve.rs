@@ -1,5 +1,5 @@
-//! The curve between the risk of a liquidation and points: 640 at 5 %, 100 points for a log-odd below it, and a straight
-//! line in log-odds above it, to 1000 at the risk of a position that counts as safe.
+//! The curve between the risk of a liquidation and points: 640 at 5 %, 100 points for a log-odd below it, and a
+//! straight line in log-odds above it, to 1000 at the risk of a position that counts as safe.
 
 use crate::table::{BORDER_ODDS, INTERCEPT};
 

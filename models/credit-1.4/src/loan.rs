@@ -51,8 +51,8 @@ fn spare(supplied: f64, load: f64) -> f64 {
     supplied * (1.0 - SPARE_HEALTH * load).max(0.0)
 }
 
-/// The health factor after debt and deposits of one class have been netted in part: against a deposit of its own class, a
-/// debt comes to a liquidation only if the two prices part. Such a class is stablecoin, native or bitcoin. A position
+/// The health factor after debt and deposits of one class have been netted in part: against a deposit of its own class,
+/// a debt comes to a liquidation only if the two prices part. Such a class is stablecoin, native or bitcoin. A position
 /// below 1 stays as it is.
 fn matched(health_factor: f64, position: &Position) -> f64 {
     let (deposits, debts) = (shares(&position.collateral), shares(&position.debt));

@@ -10,15 +10,16 @@ use crate::{
     words::dollars,
 };
 
-/// The points that the position takes away. A debt that may exist and was not read counts as one at the border of `low`.
+/// The points that the position takes away. A debt that may exist and was not read counts as one at the border of
+/// `low`.
 pub fn lost(seen: &Seen) -> f64 {
     let known = worst(&seen.loans);
     if seen.is_unread { known.max(UNREAD) } else { known }
 }
 
-/// The worst of the debt, each part by its weight: what is owed at this load or a higher one, in proportion below `SMALL`
-/// dollars, and in proportion below the share `1 / MATERIAL` of the deposits that other loans could spare. More debt
-/// anywhere never lowers a weight, which a share of the whole debt would.
+/// The worst of the debt, each part by its weight: what is owed at this load or a higher one, in proportion below
+/// `SMALL` dollars, and in proportion below the share `1 / MATERIAL` of the deposits that other loans could spare. More
+/// debt never lowers a weight; with a share of the whole debt, doubling a safe loan would raise the score.
 fn worst(loans: &[Loan]) -> f64 {
     let mut loans = loans.to_vec();
     loans.sort_by(|one, other| other.load.total_cmp(&one.load));

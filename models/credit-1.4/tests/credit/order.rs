@@ -16,8 +16,8 @@ fn scored(features: &Features) -> Option<u32> {
     score(features).ok().map(|verdict| verdict.score)
 }
 
-/// Draws wallets until `PAIRS` of them have a score before and after `change`, which returns whether it applies. A wallet
-/// without a score compares with nothing.
+/// Draws wallets until `PAIRS` of them have a score before and after `change`, which returns whether it applies. A
+/// wallet without a score compares with nothing.
 fn pairs(seed: u64, mut change: impl FnMut(&mut Draw, &mut Features) -> bool, holds: impl Fn(u32, u32) -> bool) {
     let mut draw = Draw(seed);
     let (mut found, mut violations) = (0, Vec::new());
