@@ -14,6 +14,7 @@ const FILES: &[(&str, &[u8])] = files![
     "credit-1.1.wasm",
     "credit-1.2.wasm",
     "credit-1.3.wasm",
+    "credit-1.4.wasm",
     "enhanced-boost.wasm",
     "enhanced-boost-1.1.wasm",
     "sandbox.wasm",
@@ -22,6 +23,7 @@ const FILES: &[(&str, &[u8])] = files![
     "sybil-1.0.wasm",
     "cards/credit-1.2.toml",
     "cards/credit-1.3.toml",
+    "cards/credit-1.4.toml",
 ];
 
 /// Writes the models to the folder `shelf`. Files that are already there stay.
