@@ -49,8 +49,8 @@ pub struct Init {
     /// on a terminal, the command prompts for endpoints
     #[arg(long = "rpc", value_name = "ID=URL")]
     endpoints: Vec<Endpoint>,
-    /// Credit model that answers. If it is not given on a terminal, the command prompts for it; otherwise the file names
-    /// none, and 1.1 answers
+    /// Credit model that answers. If it is not given on a terminal, the command prompts for it; otherwise the file
+    /// names none, and 1.1 answers
     #[arg(long, value_name = "VERSION", value_parser = CREDIT.map(|(version, _)| version))]
     credit: Option<String>,
     /// File to write

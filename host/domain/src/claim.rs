@@ -11,8 +11,7 @@ const MOST_DAYS: u32 = 3_650;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     pub population: Population,
-    /// The regime in which the rates hold, in words: `if ether does not fall by 30 % within the horizon`. Without one they
-    /// hold in any.
+    /// The regime in which the rates hold, such as `if ether does not fall by 30 % within the horizon`; `None` for all.
     pub condition: Option<String>,
     pub claims: Claims,
 }
