@@ -21,6 +21,8 @@ const FILES: &[(&str, &[u8])] = files![
     "sandbox-1.1.wasm",
     "sandbox-1.2.wasm",
     "sybil-1.0.wasm",
+    "cards/credit-1.0.toml",
+    "cards/credit-1.1.toml",
     "cards/credit-1.2.toml",
     "cards/credit-1.3.toml",
     "cards/credit-1.4.toml",
