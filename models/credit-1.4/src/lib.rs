@@ -4,6 +4,7 @@
 //! [`score`] is the model and [`explain`] its words. The component exports only these, so native tests run the same
 //! code. `card.toml` has the evidence, and `fit` the recipe.
 
+mod balance;
 mod carried;
 mod curve;
 mod decile;

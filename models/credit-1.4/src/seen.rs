@@ -3,7 +3,7 @@
 //! A part that failed can only lower a score. What still stands in it counts against the wallet, never for it.
 
 use crate::{
-    carried,
+    balance,
     loan::{Loan, money},
     table::{ROUNDING, UNDATED_DAYS},
     types::{Coverage, Features, MarketFeatures, Position},
@@ -93,7 +93,7 @@ impl Seen {
         self.borrowed |= borrows > 0 || repays > 0 || money(market.borrowed_usd) > 0.0;
         self.repays = self.repays.saturating_add(repays);
         self.liquidations = self.liquidations.saturating_add(liquidations);
-        self.dollar_days = self.dollar_days.max(carried::dollar_days(market, as_of));
+        self.dollar_days = self.dollar_days.max(balance::dollar_days(market, as_of));
         if liquidations > 0 {
             let days = market.last_liquidation.map_or(UNDATED_DAYS, |at| as_of.saturating_sub(at) as f64 / DAY);
             self.is_dated |= market.last_liquidation.is_some();
