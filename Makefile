@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-.PHONY: help run tour test test-fast soak check bench models fit fuzz deps sbom
+.PHONY: help run tour test test-fast soak check bench models fit refit fuzz deps sbom
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,3 +101,10 @@ fit: ## Fit a new credit model to a folder of data sets or features files: DATA=
 	@$(FIT)/venv/bin/pip install --quiet --disable-pip-version-check -r models/credit-1.3/fit/requirements.txt
 	@$(FIT)/venv/bin/python models/credit-1.3/fit/fit.py $(DATA) $(VERSION)
 	@$(CARGO) fmt --package credit-$(subst .,-,$(VERSION))
+
+refit: ## Fit credit 1.4 again, to the same bytes: DATA=folder of the public data sets
+	@test -n "$(DATA)" || { echo "name the folder: make refit DATA=folder"; exit 2; }
+	@test -x $(FIT)/venv/bin/python || python3 -m venv $(FIT)/venv
+	@$(FIT)/venv/bin/pip install --quiet --disable-pip-version-check -r models/credit-1.3/fit/requirements.txt
+	@$(FIT)/venv/bin/python models/credit-1.4/fit/fit.py $(DATA)
+	@git diff --stat --exit-code -- models/credit-1.4

@@ -21,11 +21,12 @@ use example::Repayments;
 use example_v2::Leverage;
 use sha2::{Digest, Sha256};
 
-const COMPONENTS: [&str; 10] = [
+const COMPONENTS: [&str; 11] = [
     "credit-1.0",
     "credit-1.1",
     "credit-1.2",
     "credit-1.3",
+    "credit-1.4",
     "enhanced-boost-1.1",
     "enhanced-boost",
     "sandbox-1.1",
@@ -191,7 +192,8 @@ fn credit_models_answer_as_native_code_does() {
 #[test]
 fn fitted_models_answer_as_native_code_does() {
     type Native = fn(&v2::Features) -> Result<v2::Verdict, v2::Refusal>;
-    let models: [(&str, Native); 2] = [("1.2", credit_1_2::score), ("1.3", credit_1_3::score)];
+    let models: [(&str, Native); 3] =
+        [("1.2", credit_1_2::score), ("1.3", credit_1_3::score), ("1.4", credit_1_4::score)];
     for folder in folders() {
         let shelf = Shelf::open(&folder);
         for (version, native) in models {

@@ -8,7 +8,7 @@ use assay_chain::NameError;
 use assay_domain::ChainId;
 use assay_registry::{LoadError, RoleError, ScoreError};
 use assay_scoring::{
-    Scoring, ScoringError,
+    NotScored, Scoring, ScoringError,
     history::HistoryError,
     rollout::{MoveError, StageError},
 };
@@ -113,9 +113,7 @@ impl From<ScoreError> for ApiError {
                 Self::coded(StatusCode::SERVICE_UNAVAILABLE, error.code(), capital(&error.to_string()))
                     .retry_after(WHILE)
             }
-            ScoreError::Refused(_) => {
-                Self::coded(StatusCode::NOT_FOUND, error.code(), "Address not found or has no on-chain activity")
-            }
+            ScoreError::Refused(why) => Self::coded(StatusCode::NOT_FOUND, NotScored::CODE, NotScored(why).to_string()),
             // The registry has logged the fault, with the model.
             _ if error.is_fault() => Self::failed(error.code()),
             _ => Self::internal(error.code(), error),

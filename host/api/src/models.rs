@@ -36,7 +36,13 @@ pub(crate) async fn list(State(app): State<App>) -> Result<Json<ModelsBody>, Api
             let exists = status.card.is_some() || cards::path(app.cards.shelf(), info.kind, &info.version).is_file();
             exists.then(|| format!("/api/v2/models/{}/{}/card", info.kind, info.version))
         };
-        listed.into_iter().map(|status| ModelBody::new(carded(&status), status)).collect()
+        // A card that cannot be used claims nothing; the page of the card says why.
+        let claimed = |status: &ModelStatus| {
+            let (info, digest) = (status.info.as_ref()?, status.digest?);
+            cards::claims(app.cards.shelf(), info, digest, status.card.as_deref()).ok()
+        };
+        let body = |status| ModelBody::new(carded(&status), claimed(&status).unwrap_or_default(), status);
+        listed.into_iter().map(body).collect()
     })
     .await;
     Ok(Json(ModelsBody { count: models.len(), models, previous }))

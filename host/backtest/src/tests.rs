@@ -110,9 +110,9 @@ fn claims() -> Vec<Claim> {
         rates: vec![rate(low)],
     };
     vec![
-        Claim { population: Population::Words, claims: claims(90, 0.98) },
-        Claim { population: Population::Owing { usd: 10.0 }, claims: claims(90, 0.98) },
-        Claim { population: Population::Words, claims: claims(30, 0.32) },
+        Claim { population: Population::Words, condition: None, claims: claims(90, 0.98) },
+        Claim { population: Population::Owing { usd: 10.0 }, condition: None, claims: claims(90, 0.98) },
+        Claim { population: Population::Words, condition: None, claims: claims(30, 0.32) },
     ]
 }
 

@@ -14,14 +14,18 @@ const FILES: &[(&str, &[u8])] = files![
     "credit-1.1.wasm",
     "credit-1.2.wasm",
     "credit-1.3.wasm",
+    "credit-1.4.wasm",
     "enhanced-boost.wasm",
     "enhanced-boost-1.1.wasm",
     "sandbox.wasm",
     "sandbox-1.1.wasm",
     "sandbox-1.2.wasm",
     "sybil-1.0.wasm",
+    "cards/credit-1.0.toml",
+    "cards/credit-1.1.toml",
     "cards/credit-1.2.toml",
     "cards/credit-1.3.toml",
+    "cards/credit-1.4.toml",
 ];
 
 /// Writes the models to the folder `shelf`. Files that are already there stay.

@@ -26,6 +26,20 @@ const LOGS: u64 = 4;
 /// The address of the example.
 const EXAMPLE: &str = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045";
 
+/// The credit models to choose from, the one of a configuration that names none first, and what each ranks and claims.
+const CREDIT: [(&str, &str); 2] = [
+    (
+        "1.1",
+        "ranks activity and history, not positions, and claims no rate; about chance on vaults (AUC 0.47). The \
+         contract's version",
+    ),
+    (
+        "1.4",
+        "ranks positions and past liquidations (AUC 0.84 on vaults); claims rates for wallets that owe, if ether does \
+         not fall by 30 %. Recommended for loans; refuses wallets that never lent",
+    ),
+];
+
 /// The endpoints of each chain, best first.
 type Chains = BTreeMap<ChainId, Vec<Secret>>;
 
@@ -35,6 +49,10 @@ pub struct Init {
     /// on a terminal, the command prompts for endpoints
     #[arg(long = "rpc", value_name = "ID=URL")]
     endpoints: Vec<Endpoint>,
+    /// Credit model that answers. If it is not given on a terminal, the command prompts for it; otherwise the file
+    /// names none, and 1.1 answers
+    #[arg(long, value_name = "VERSION", value_parser = CREDIT.map(|(version, _)| version))]
+    credit: Option<String>,
     /// File to write
     #[arg(long, value_name = "FILE", default_value = "assay.toml")]
     config: PathBuf,
@@ -44,20 +62,24 @@ pub struct Init {
 }
 
 pub fn run(init: Init) -> Result<(), Failure> {
-    let Init { endpoints, config: path, force } = init;
+    let Init { endpoints, credit, config: path, force } = init;
     if path.exists() && !force {
         let file = path.display();
         return Err(Failure::cannot(format!(
             "{file} exists already; give --force to replace it, or --config to write another file"
         )));
     }
-    let chains = grouped(if endpoints.is_empty() { asked()? } else { endpoints })?;
+    let (endpoints, credit) = match endpoints.is_empty() {
+        true => asked(credit)?,
+        false => (endpoints, credit),
+    };
+    let (chains, credit) = (grouped(endpoints)?, credit.as_deref());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut draft = tempfile::NamedTempFile::new_in(folder)
         .map_err(|error| Failure::cannot(format!("cannot write to {}: {error}", folder.display())))?;
-    let surveys = ask_endpoints(&loaded(&mut draft, &text(&chains, &[], None))?)?;
+    let surveys = ask_endpoints(&loaded(&mut draft, &text(&chains, &[], None, credit))?)?;
     let range = narrowest(&surveys);
-    let config = loaded(&mut draft, &text(&chains, &surveys, range))?;
+    let config = loaded(&mut draft, &text(&chains, &surveys, range, credit))?;
     let shelf = &config.models.shelf;
     if !shelf.exists() {
         first_party::write(shelf)
@@ -70,21 +92,49 @@ pub fn run(init: Init) -> Result<(), Failure> {
     };
     persisted.map_err(|error| Failure::cannot(format!("cannot write {}: {error}", path.display())))?;
     print(format!("\n{} is written, and the models are in {}.", path.display(), shelf.display()))?;
+    let answers = credit.unwrap_or(CREDIT[0].0);
+    print(format!("Credit {answers} answers; `assay model promote credit VERSION --why REASON` changes that:"))?;
+    print(CREDIT.map(|(version, what)| format!("  {version}  {what}")).join("\n"))?;
     let key = mint(&path)?;
     print(next(&path, &config, key.as_deref()))
 }
 
-/// Asks for endpoints on the terminal.
-fn asked() -> Result<Vec<Endpoint>, Failure> {
+/// Asks for endpoints and, if it is not given, for the credit model on the terminal.
+fn asked(credit: Option<String>) -> Result<(Vec<Endpoint>, Option<String>), Failure> {
     if !io::stdin().is_terminal() {
         return Err(Failure::cannot("give an endpoint for each chain, such as --rpc 1=https://rpc.example"));
     }
     let endpoints = ask(io::stdin().lock(), io::stderr()).map_err(Failure::cannot)?;
     if endpoints.is_empty() {
-        Err(Failure::cannot("no endpoint was given; nothing was written"))
-    } else {
-        Ok(endpoints)
+        return Err(Failure::cannot("no endpoint was given; nothing was written"));
     }
+    match credit {
+        Some(version) => Ok((endpoints, Some(version))),
+        None => Ok((endpoints, choose(io::stdin().lock(), io::stderr()).map_err(Failure::cannot)?)),
+    }
+}
+
+/// The credit model that is chosen; `None` for an empty line.
+fn choose(input: impl BufRead, mut output: impl Write) -> io::Result<Option<String>> {
+    for (version, what) in CREDIT {
+        writeln!(output, "Credit {version} {what}")?;
+    }
+    let versions = CREDIT.map(|(version, _)| version);
+    let prompt = |output: &mut dyn Write| {
+        write!(output, "Credit model, {} (an empty line: {}): ", versions.join(" or "), versions[0])?;
+        output.flush()
+    };
+    prompt(&mut output)?;
+    for line in input.lines() {
+        let line = line?;
+        let typed = line.trim();
+        if typed.is_empty() || versions.contains(&typed) {
+            return Ok(Some(typed.to_owned()).filter(|version| !version.is_empty()));
+        }
+        writeln!(output, "{typed:?} is not one of {}", versions.join(", "))?;
+        prompt(&mut output)?;
+    }
+    Ok(None)
 }
 
 fn ask(input: impl BufRead, mut output: impl Write) -> io::Result<Vec<Endpoint>> {
@@ -195,7 +245,7 @@ fn narrowest(surveys: &[Survey]) -> Option<u64> {
 }
 
 /// The configuration file.
-fn text(chains: &Chains, surveys: &[Survey], log_range: Option<u64>) -> String {
+fn text(chains: &Chains, surveys: &[Survey], log_range: Option<u64>, credit: Option<&str>) -> String {
     let mut text = String::from(
         "# Written by `assay init`. Every other key has its default; `assay check-config` shows the result, and\n\
          # `assay check-config --live` compares it with the chains. A URL or a key may be \"$NAME\": the server reads \
@@ -215,6 +265,13 @@ fn text(chains: &Chains, surveys: &[Survey], log_range: Option<u64>) -> String {
             text,
             "\n# Blocks of one eth_getLogs, because an endpoint below refuses more and does not name its limit.\n\
              [reading]\nlog_range = {range}\n"
+        );
+    }
+    if let Some(version) = credit {
+        let _ = write!(
+            text,
+            "\n# The credit model that answers until another is promoted.\n[models]\nfirst_champions = {{ credit = \
+             \"{version}\" }}\n"
         );
     }
     let mut surveys = surveys.iter();
@@ -285,11 +342,23 @@ mod tests {
     }
 
     #[test]
+    fn a_credit_model_is_chosen_or_left_to_the_contract() {
+        let mut said = Vec::new();
+        let chosen = choose("9.9\n1.4\n".as_bytes(), &mut said).unwrap();
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!(chosen.as_deref(), Some("1.4"));
+        assert!(said.contains("\"9.9\" is not one of 1.1, 1.4"), "{said}");
+        assert_eq!(choose("\n".as_bytes(), io::sink()).unwrap(), None);
+    }
+
+    #[test]
     fn any_url_is_written_as_it_was_given() {
         let url = r#"https://a.example/"quoted"\path"#;
         let chains = Chains::from([(1, vec![Secret::new(url)]), (10, vec![Secret::new("http://b.example")])]);
         let mut draft = tempfile::NamedTempFile::with_suffix(".toml").unwrap();
-        let config = loaded(&mut draft, &text(&chains, &[], Some(500))).unwrap();
+        let config = loaded(&mut draft, &text(&chains, &[], Some(500), Some("1.4"))).unwrap();
+        let champions: Vec<_> = config.models.first_champions.values().map(ToString::to_string).collect();
+        assert_eq!(champions, ["1.4"]);
         let first = config.chains.first().unwrap();
         assert_eq!((first.id, first.rpc.first().unwrap().expose()), (1, url));
         assert_eq!((config.reading.log_range, config.chains.len()), (500, 2));

@@ -11,6 +11,8 @@ const MOST_DAYS: u32 = 3_650;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     pub population: Population,
+    /// The regime in which the rates hold, such as `if ether does not fall by 30 % within the horizon`; `None` for all.
+    pub condition: Option<String>,
     pub claims: Claims,
 }
 
@@ -57,6 +59,12 @@ impl Population {
 }
 
 impl Claim {
+    /// The population in words, with the condition.
+    pub fn holds_for(&self) -> String {
+        let population = &self.claims.population;
+        self.condition.as_ref().map_or_else(|| population.clone(), |condition| format!("{population}, {condition}"))
+    }
+
     /// The rate of a range.
     pub fn rate(&self, range: Range) -> Option<Rate> {
         self.claims.rates.iter().find(|rate| rate.range == range).copied()
@@ -137,7 +145,8 @@ mod tests {
     fn claim(population: Population, words: &str, horizon_days: u32) -> Claim {
         let rate = Rate { range: Range::Low, low: 0.1, estimate: 0.2, high: 0.3 };
         let (outcome, population_words) = ("liquidated".to_owned(), words.to_owned());
-        Claim { population, claims: Claims { outcome, horizon_days, population: population_words, rates: vec![rate] } }
+        let claims = Claims { outcome, horizon_days, population: population_words, rates: vec![rate] };
+        Claim { population, condition: None, claims }
     }
 
     #[test]

@@ -25,7 +25,14 @@ impl Sandbox {
         let unread = asked.condition.change(&mut mock);
         let scored = Arc::new(self.scored_as(asked, self.on_scale(mock.score)?, Vec::new())?);
         let inactive = mock.total_transactions == 0 && mock.tokens.is_empty();
-        Ok(Report { scored, contents: contents(asked.address, mock, unread), inactive, cached: false })
+        let fresh = scored.fresh;
+        Ok(Report {
+            scored: Ok(scored),
+            fresh,
+            contents: contents(asked.address, mock, unread),
+            inactive,
+            cached: false,
+        })
     }
 
     /// The part of the report that concerns one chain.

@@ -137,6 +137,6 @@ fn first(claimed: &Claimed) -> Option<ClaimedRate> {
         per_million: ClaimedRate::per_million(rate.estimate),
         days: claim.claims.horizon_days,
         outcome: claim.claims.outcome.clone(),
-        population: claim.claims.population.clone(),
+        population: claim.holds_for(),
     })
 }

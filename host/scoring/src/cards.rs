@@ -59,6 +59,8 @@ struct Stated {
     /// The population is those who were liquidated, and may have a debt that was not read.
     #[serde(default)]
     debt_unread: bool,
+    /// The regime in which the rates hold, in words.
+    condition: Option<String>,
     outcome: String,
     horizon_days: u32,
     rates: Vec<StatedRate>,
@@ -137,7 +139,10 @@ pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&st
 
 /// What the component states.
 pub fn in_words(info: &ModelInfo) -> Vec<Claim> {
-    info.claims.iter().map(|claims| Claim { population: Population::Words, claims: claims.clone() }).collect()
+    info.claims
+        .iter()
+        .map(|claims| Claim { population: Population::Words, condition: None, claims: claims.clone() })
+        .collect()
 }
 
 /// The card of the shelf or, without one, the `packed` one; `None` if the model has neither.
@@ -198,7 +203,7 @@ impl Stated {
             rates: self.rates.iter().map(rate).collect::<Result<_, String>>()?,
         };
         claims.check()?;
-        Ok(Claim { population, claims })
+        Ok(Claim { population, condition: self.condition.clone(), claims })
     }
 }
 
@@ -288,11 +293,14 @@ fn render(card: &Card, claims: &[Claim], info: &ModelInfo, digest: Digest) -> St
 /// What is claimed, by population and horizon.
 fn claimed(page: &mut String, claims: &[Claim]) {
     let _ = writeln!(page, "## What it claims\n");
-    for Claim { claims, .. } in claims {
+    for claim in claims {
+        let claims = &claim.claims;
         let _ = writeln!(
             page,
             "The share that is {} within {} days, by range. Population: {}. A range without a row has no claim.\n",
-            claims.outcome, claims.horizon_days, claims.population
+            claims.outcome,
+            claims.horizon_days,
+            claim.holds_for()
         );
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
         let row = |rate: &Rate| {
@@ -413,7 +421,7 @@ mod tests {
         let fit: Scorecard = fit.try_deserialize().unwrap();
         let claimed: Vec<_> = claims
             .iter()
-            .flat_map(|Claim { population, claims }| {
+            .flat_map(|Claim { population, claims, .. }| {
                 let name = if *population == Population::Unread { "unread" } else { "position" };
                 let one = move |Rate { range, low, estimate, high }: &Rate| {
                     (name.to_owned(), claims.horizon_days, range.as_str().to_owned(), *low, *estimate, *high)
@@ -429,6 +437,47 @@ mod tests {
             })
             .collect();
         assert_eq!(claimed, measured);
+    }
+
+    /// The rates of the card of 1.4 are measured ones, of the regime that its claims name.
+    #[test]
+    fn a_claim_of_one_regime_is_a_measured_rate_of_it() {
+        #[derive(Deserialize)]
+        struct Evidence {
+            rate: Vec<Measured>,
+        }
+        #[derive(Deserialize)]
+        struct Measured {
+            set: String,
+            days: u32,
+            regime: String,
+            range: String,
+            low: Option<f64>,
+            estimate: f64,
+            high: Option<f64>,
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let shelf = root.join("plugins");
+        let model = assay_registry::standalone(&fs::read(shelf.join("credit-1.4.wasm")).unwrap(), &Default::default());
+        let model = model.unwrap();
+        let text = fs::read_to_string(root.join("models/credit-1.4/evidence.toml")).unwrap();
+        let evidence = Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build().unwrap();
+        let evidence: Evidence = evidence.try_deserialize().unwrap();
+        let claims = claims(&shelf, model.info(), model.digest(), None).unwrap();
+        assert_eq!(claims.len(), 3);
+        for claim in &claims {
+            assert_eq!(claim.condition.as_deref(), Some("if ether does not fall by 30 % within the horizon"));
+            let set = if claim.population == Population::Unread { "again" } else { "vaults" };
+            for rate in &claim.claims.rates {
+                let is_same = |found: &&Measured| {
+                    (&*found.set, found.days, &*found.regime, &*found.range)
+                        == (set, claim.claims.horizon_days, "otherwise", rate.range.as_str())
+                };
+                let found = evidence.rate.iter().find(is_same).unwrap();
+                let measured = (found.low, found.estimate, found.high);
+                assert_eq!(measured, (Some(rate.low), rate.estimate, Some(rate.high)), "{rate:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Why there is no score or report.
 
+use std::fmt;
+
 use assay_chain::NameError;
 use assay_domain::ChainId;
 use assay_registry::{Refusal, RoleError, ScoreError};
@@ -35,8 +37,9 @@ pub enum ScoringError {
     /// The requested version is not in service.
     #[error(transparent)]
     Version(#[from] RoleError),
+    /// The model failed, or refuses an address that has activity.
     #[error(transparent)]
-    Model(ScoreError),
+    Model(#[from] ScoreError),
 }
 
 fn list(chains: &[ChainId]) -> String {
@@ -52,11 +55,29 @@ impl From<NameError> for ScoringError {
     }
 }
 
-impl From<ScoreError> for ScoringError {
-    fn from(error: ScoreError) -> Self {
+/// An address with activity that the model refuses, in words for the caller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotScored(pub Refusal);
+
+impl NotScored {
+    /// Stable: programs may rely on it.
+    pub const CODE: &str = "not_scored";
+
+    /// The refusal that `error` is.
+    pub fn of(error: &ScoringError) -> Option<Self> {
         match error {
-            ScoreError::Refused(Refusal::NoActivity) => Self::NotFound,
-            error => Self::Model(error),
+            ScoringError::Model(ScoreError::Refused(why)) => Some(Self(why.clone())),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for NotScored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("The model does not score this address: ")?;
+        match &self.0 {
+            Refusal::NoActivity => f.write_str("none of its on-chain activity is of a kind that the model judges"),
+            Refusal::Missing(what) => write!(f, "it needs {what}"),
         }
     }
 }

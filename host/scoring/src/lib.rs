@@ -38,7 +38,7 @@ use assay_registry::Registry;
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
-pub use error::ScoringError;
+pub use error::{NotScored, ScoringError};
 pub use report::sum;
 pub use report::{
     ChainReport, Contents, Details, HeldToken, IdentityReport, ProtocolTotal, Report, ReportedEvent, ReportedPool,

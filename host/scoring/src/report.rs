@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Ask, Scoring, ScoringError};
+use super::{Ask, NotScored, Scoring, ScoringError};
 use crate::rollout::Scored;
 use assay_chain::config::ReadOn;
 use assay_domain::{
@@ -19,7 +19,9 @@ use assay_domain::{
 /// A credit report.
 #[derive(Debug, Clone)]
 pub struct Report {
-    pub scored: Arc<Scored>,
+    /// The score; an error if the model refuses the wallet.
+    pub scored: Result<Arc<Scored>, NotScored>,
+    pub fresh: Freshness,
     pub contents: Contents,
     /// Whether the wallet shows no activity on any chain.
     pub inactive: bool,
@@ -133,17 +135,21 @@ pub struct ReportedPosition {
 }
 
 impl Scoring {
-    /// The report of `subject`. An address without activity has a report of zeros and the lowest score.
+    /// The report of `subject`. An address without activity has a report of zeros.
     ///
     /// # Errors
-    /// As [`Scoring::score`], except that an unknown address is not an error.
+    /// As [`Scoring::score`], except that an unknown address and a refusal are not errors.
     pub async fn report(&self, subject: &Subject, by: &str) -> Result<Report, ScoringError> {
         let read = self.read(self.address(subject).await?).await?;
         let ask = Ask { by, version: None, factors: false };
-        let (scored, _) = self.assess(&self.credit(&ask)?, &read.snapshot, &ask).await?;
+        let scored = match self.assess(&self.credit(&ask)?, &read.snapshot, &ask).await {
+            Ok((scored, _)) => Ok(scored),
+            Err(error) => Err(NotScored::of(&error).ok_or(error)?),
+        };
+        let fresh = scored.as_ref().map_or_else(|_| self.freshness(&read.snapshot), |scored| scored.fresh);
         let inactive = !read.snapshot.has_activity() && !read.snapshot.may_have_activity();
         let read = self.chains.exactly(read).await;
-        Ok(Report { scored, contents: Contents::of(&read.snapshot), inactive, cached: read.cached })
+        Ok(Report { scored, fresh, contents: Contents::of(&read.snapshot), inactive, cached: read.cached })
     }
 
     /// The report of `subject` on `chain` only, without a score: a score is over all chains.

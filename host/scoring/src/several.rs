@@ -4,7 +4,7 @@ use std::{future::Future, sync::Arc};
 
 use futures::{StreamExt, stream};
 
-use super::{Ask, Scoring, ScoringError};
+use super::{Ask, NotScored, Scoring, ScoringError};
 use crate::rollout::Scored;
 use assay_domain::{Address, Coverage, Decile, Freshness, ModelRef, Score, Subject, Time};
 use assay_registry::CreditModel;
@@ -109,6 +109,12 @@ impl Scoring {
                         none = ScoringError::NotFound;
                     }
                 }
+                Err(error) if NotScored::of(&error).is_some() => {
+                    skip(SkipReason::NotScored);
+                    if matches!(none, ScoringError::NoneValid | ScoringError::NotFound) {
+                        none = error;
+                    }
+                }
                 Err(error @ (ScoringError::ChainsDown | ScoringError::ChainsMissing(_) | ScoringError::NotYetRead)) => {
                     skip(SkipReason::Unread);
                     none = error;
@@ -162,6 +168,8 @@ pub enum SkipReason {
     Invalid,
     /// The address has no activity on any chain, or the name does not resolve.
     NotFound,
+    /// The model refuses the address, which has activity.
+    NotScored,
     /// It could not be read now.
     Unread,
 }
@@ -178,6 +186,7 @@ impl SkipReason {
         match self {
             Self::Invalid => "invalid",
             Self::NotFound => "not_found",
+            Self::NotScored => NotScored::CODE,
             Self::Unread => "unread",
         }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::{BlockBody, Checksummed, ClaimedRateBody, Moment, RangeName, Version};
-use assay_scoring::rollout::Scored;
+use assay_scoring::{NotScored, rollout::Scored};
 
 /// The score of a wallet at moments in the past, the oldest first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,10 +31,10 @@ pub struct PointBody {
     /// Each chain is read at its last block before this moment.
     #[schema(value_type = String, format = DateTime)]
     as_of: Moment,
-    /// `scored`, `pending`, `inactive` (no activity until then) or `unread`.
+    /// `scored`, `pending`, `inactive` (no activity until then), `not_scored` (the model refuses it) or `unread`.
     #[schema(value_type = String)]
     state: &'static str,
-    /// Why it could not be read. It is tried again after a minute.
+    /// Why it could not be read, which is tried again after a minute, or why the model refuses it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     reason: Option<String>,
@@ -126,6 +126,11 @@ impl PointBody {
 
     pub fn inactive(moment: u64, blocks: Vec<ReadBlock>) -> Self {
         Self { blocks: blocks.into_iter().map(Into::into).collect(), ..Self::new(moment, "inactive") }
+    }
+
+    pub fn not_scored(moment: u64, why: &NotScored, blocks: Vec<ReadBlock>) -> Self {
+        let blocks = blocks.into_iter().map(Into::into).collect();
+        Self { reason: Some(why.to_string()), blocks, ..Self::new(moment, NotScored::CODE) }
     }
 
     pub fn scored(moment: u64, scored: &Scored, claimed: Claimed) -> Self {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::Moment;
-use assay_domain::{Claims, ModelKind, ModelRef, Rate};
+use assay_domain::{Claim, Claims, ModelKind, ModelRef, Rate};
 use assay_registry::{ModelStatus, Price, Registry};
 
 /// One model, or one file that could not be loaded as a model.
@@ -15,7 +15,7 @@ use assay_registry::{ModelStatus, Price, Registry};
     "digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "role": "champion", "state": "ready",
     "reason": null, "file": "credit-1.1.wasm", "loaded_at": "2026-01-15T10:30:00Z", "class": "small",
     "cost": { "lanes": 2, "memory_bytes": 65536, "code_bytes": 278528, "compile_ms": 41, "call_us": 11 },
-    "calls": 1201, "failures": 0, "card": null, "claims": null
+    "calls": 1201, "failures": 0, "card": null, "claims": null, "all_claims": []
 }))]
 pub struct ModelBody {
     /// `credit`, `boost`, `sybil` or `sandbox`; null when the file does not declare it.
@@ -51,8 +51,10 @@ pub struct ModelBody {
     failures: u64,
     /// Path of its model card; null if it has none.
     card: Option<String>,
-    /// The rates that the model claims; null if it claims none.
+    /// The rates that the component itself states; null if it states none.
     claims: Option<ClaimsBody>,
+    /// Every claim of the model's card, one for each population, condition and horizon.
+    all_claims: Vec<ClaimsBody>,
 }
 
 /// The share of wallets to which the outcome happens within the time, by range, as the model itself states it.
@@ -62,6 +64,10 @@ pub(crate) struct ClaimsBody {
     outcome: String,
     horizon_days: u32,
     population: String,
+    /// The regime in which the rates hold; absent if they hold in any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    condition: Option<String>,
     rates: Vec<RateBody>,
 }
 
@@ -137,7 +143,7 @@ pub struct RolesBody {
 }
 
 impl ModelBody {
-    pub fn new(card: Option<String>, status: ModelStatus) -> Self {
+    pub fn new(card: Option<String>, claims: Vec<Claim>, status: ModelStatus) -> Self {
         let info = status.info;
         Self {
             kind: info.as_ref().map(|info| info.kind),
@@ -145,6 +151,7 @@ impl ModelBody {
             title: info.as_ref().map(|info| info.title.clone()),
             authors: info.as_ref().map(|info| info.authors.clone()).unwrap_or_default(),
             claims: info.as_ref().and_then(|info| info.claims.clone()).map(Into::into),
+            all_claims: claims.into_iter().map(Into::into).collect(),
             reads: info.map(|info| info.reads).unwrap_or_default(),
             digest: status.digest.map(|digest| digest.to_string()),
             role: status.role.as_str(),
@@ -164,7 +171,14 @@ impl ModelBody {
 impl From<Claims> for ClaimsBody {
     fn from(claims: Claims) -> Self {
         let Claims { outcome, horizon_days, population, rates } = claims;
-        Self { outcome, horizon_days, population, rates: rates.into_iter().map(Into::into).collect() }
+        let rates = rates.into_iter().map(Into::into).collect();
+        Self { outcome, horizon_days, population, condition: None, rates }
+    }
+}
+
+impl From<Claim> for ClaimsBody {
+    fn from(Claim { condition, claims, .. }: Claim) -> Self {
+        Self { condition, ..claims.into() }
     }
 }
 

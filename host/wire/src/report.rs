@@ -8,9 +8,9 @@ use super::{
     score::{ClaimedRateBody, CoverageName},
     sentences,
 };
-use assay_domain::{ChainId, Claimed, Coverage, EventCounts, EventKind, Nft, PriceSource};
+use assay_domain::{ChainId, Claimed, Coverage, EventCounts, EventKind, Nft, PriceSource, Score};
 use assay_scoring::{
-    Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
+    Contents, Details, HeldToken, NotScored, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
 };
 
 /// A credit report.
@@ -41,9 +41,14 @@ pub struct ReportBody {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ReportScore {
+    /// Null if the model refuses the wallet.
     #[schema(minimum = 300, maximum = 1000)]
-    pub value: u32,
-    pub classification: RangeName,
+    pub value: Option<u32>,
+    pub classification: Option<RangeName>,
+    /// Why the model refuses the wallet; absent with a score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub refused: Option<RefusedBody>,
     /// Rates that the model's card claims for the score's range, one per horizon. Absent if no claimed population
     /// includes the wallet.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,6 +62,21 @@ pub struct ReportScore {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub inactive: Option<bool>,
+}
+
+/// The refusal of a model, with the code and the sentence that the score endpoints answer.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Refused)]
+pub struct RefusedBody {
+    #[schema(value_type = String)]
+    pub code: &'static str,
+    pub reason: String,
+}
+
+impl From<NotScored> for RefusedBody {
+    fn from(why: NotScored) -> Self {
+        Self { code: NotScored::CODE, reason: why.to_string() }
+    }
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -322,14 +342,15 @@ impl Totals {
 impl ReportBody {
     /// `not_covered` are the lending protocols whose history is not read.
     pub fn of(report: Report, claimed: Claimed, not_covered: Vec<String>) -> Self {
-        let Report { scored, contents, inactive, cached } = report;
-        let score = scored.assessment.score;
+        let Report { scored, contents, inactive, cached, .. } = report;
+        let score = scored.as_ref().ok().map(|scored| scored.assessment.score);
         let (claims, no_claim) = ClaimedRateBody::of(claimed);
         Self {
             address: Checksummed(contents.address),
             score: ReportScore {
-                value: score.get(),
-                classification: score.range().into(),
+                value: score.map(Score::get),
+                classification: score.map(|score| score.range().into()),
+                refused: scored.err().map(Into::into),
                 claims,
                 no_claim,
                 inactive: inactive.then_some(true),

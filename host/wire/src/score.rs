@@ -67,8 +67,8 @@ pub struct ScoreBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub provisional: Option<bool>,
-    /// Rates that the model's card claims for the score's range, one per horizon. Present with `include_factors=true`;
-    /// absent if no claimed population includes the wallet.
+    /// Rates that the model's card claims for the score's range, one per horizon; absent if no claimed population
+    /// includes the wallet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub claims: Option<Vec<ClaimedRateBody>>,
@@ -93,6 +93,10 @@ pub struct ClaimedRateBody {
     pub high: f64,
     /// The wallets for which the rate holds.
     pub population: String,
+    /// The regime in which the rate holds; absent if it holds in any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub condition: Option<String>,
 }
 
 /// `complete`, `partial` (not yet current), `pending` (first reading) or `failed`.
@@ -251,9 +255,9 @@ impl From<MeanScore> for MeanBody {
 impl ClaimedRateBody {
     /// The rates, or why there are none.
     pub fn of(claimed: Claimed) -> (Option<Vec<Self>>, Option<String>) {
-        let body = |(Claim { claims, .. }, Rate { low, estimate, high, .. }): (Claim, Rate)| {
+        let body = |(Claim { claims, condition, .. }, Rate { low, estimate, high, .. }): (Claim, Rate)| {
             let Claims { outcome, horizon_days, population, .. } = claims;
-            Self { outcome, horizon_days, estimate, low, high, population }
+            Self { outcome, horizon_days, estimate, low, high, population, condition }
         };
         match claimed {
             Claimed::Nothing => (None, None),
@@ -286,7 +290,7 @@ pub struct SkippedBody {
     /// The item, at most its first 100 characters.
     address: String,
     /// `invalid`: neither an address nor a name; `not_found`: without activity, or a name that does not resolve;
-    /// `unread`: it could not be read now, ask again.
+    /// `not_scored`: the model refuses it; `unread`: it could not be read now, ask again.
     #[schema(value_type = String)]
     reason: &'static str,
 }

@@ -214,7 +214,7 @@ fn what_cannot_be_done_is_said() {
     for (arguments, part) in [
         (
             ["backtest", "--models", "1.0,7.7", "--features", "w.jsonl"],
-            "no credit model 7.7; it has 1.0, 1.1, 1.2, 1.3",
+            "no credit model 7.7; it has 1.0, 1.1, 1.2, 1.3, 1.4",
         ),
         (["backtest", "--models", "7.7", "--features", "w.jsonl"], "no credit model 7.7"),
         (

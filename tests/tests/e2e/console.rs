@@ -67,7 +67,7 @@ fn every_view_is_accessible_light_dark_and_narrow() {
             view("compare", "#/compare", "fieldset label"),
             view("shelf", "#/models/shelf", ".models"),
             view("card", "#/models/card/credit/1.3", ".prose h2"),
-            view("no-card", "#/models/card/credit/1.1", "[role=alert]"),
+            view("no-card", "#/models/card/sybil/1.0", "[role=alert]"),
             view("evidence", "#/models/evidence", "details.raw"),
             view("check", "#/models/check", "#file"),
             view("audit", "#/models/audit", "tbody tr"),

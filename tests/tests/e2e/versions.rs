@@ -42,7 +42,7 @@ fn a_version_answers_where_it_is_asked_for() {
 
         let unknown = api.get(&format!("{path}?model_version=9.9")).await.expect(404);
         assert_eq!(unknown["code"], "unknown_model");
-        assert_eq!(unknown["detail"], "No credit model 9.9 is loaded; loaded are 1.0, 1.1, 1.2, 1.3");
+        assert_eq!(unknown["detail"], "No credit model 9.9 is loaded; loaded are 1.0, 1.1, 1.2, 1.3, 1.4");
         let nonsense = api.get(&format!("{path}?model_version=latest")).await.expect(422);
         assert_eq!(nonsense["detail"][0]["loc"], json!(["query", "model_version"]));
         let sandbox = api.get(&format!("/api/v2/sandbox/score/address/{address}?model_version=1.0")).await.ok();
@@ -85,7 +85,13 @@ fn a_score_says_what_its_model_claims_of_such_a_wallet() {
         assert!(claims[0]["estimate"].as_f64() >= claims[1]["estimate"].as_f64(), "{owes}");
         assert!(claims[0]["population"].as_str().unwrap().starts_with("wallets that owe at least $10"), "{owes}");
         let plain = api.get(&format!("{}?model_version=1.3", path("leveraged"))).await.ok();
-        assert_eq!((&plain["claims"], &plain["score"]), (&Value::Null, &owes["score"]), "nobody asked");
+        assert_eq!((&plain["claims"], &plain["score"]), (&owes["claims"], &owes["score"]));
+        // 1.4 claims by regime, and the list of models has every horizon.
+        let regime = explained("leveraged", "1.4").await;
+        assert_eq!(regime["claims"][0]["condition"], "if ether does not fall by 30 % within the horizon", "{regime}");
+        let listed = models["models"].as_array().unwrap().iter().find(|model| model["version"] == "1.4").unwrap();
+        let days: Vec<_> = listed["all_claims"].as_array().unwrap().iter().map(|one| &one["horizon_days"]).collect();
+        assert_eq!((days, &listed["claims"]), (vec![&json!(90), &json!(30), &json!(90)], &Value::Null));
         let batch = api
             .get(&format!(
                 "/api/v2/score/batch/?address={}&model_version=1.3&include_factors=true",
@@ -111,6 +117,40 @@ fn a_score_says_what_its_model_claims_of_such_a_wallet() {
             .ok();
         let score = &api.get(&report).await.ok()["score"];
         assert_eq!((&score["claims"], &score["value"]), (&owes["claims"], &owes["score"]));
+    });
+}
+
+#[test]
+fn a_wallet_that_a_model_refuses_is_not_scored_and_has_a_report() {
+    run(async {
+        let service = on_devnet(&plugins(), "").await;
+        let api = service.keyed();
+        // It owns tokens and never lent: 1.1 scores it, and 1.4 has nothing to judge.
+        let holder = path("holder");
+        assert_eq!(api.get(&holder).await.ok()["model_version"], "1.1");
+        let refused = api.get(&format!("{holder}?model_version=1.4")).await.expect(404);
+        assert_eq!(refused["code"], "not_scored");
+        let why = refused["detail"].as_str().unwrap().to_owned();
+        assert!(why.starts_with("The model does not score this address: none of its on-chain activity"), "{why}");
+        let nobody = "/api/v2/score/address/0x00000000000000000000000000000000000a11ce?model_version=1.4";
+        let absent = api.get(nobody).await.expect(404);
+        assert_eq!(absent["detail"], "Address not found or has no on-chain activity");
+        assert_ne!(absent["code"], "not_scored");
+        let [address, known] = ["holder", "leveraged"].map(assay_tests::devnet::actors::address);
+        let batch = format!("/api/v2/score/batch/?address={address},{known}&model_version=1.4");
+        let batch = api.get(&batch).await.ok();
+        assert_eq!((&batch["count"], &batch["skipped"][0]["reason"]), (&json!(1), &json!("not_scored")), "{batch}");
+
+        let report = format!("/api/v2/report/address/{address}");
+        assert!(api.get(&report).await.ok()["score"]["value"].is_u64());
+        api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.4", "why": "a test", "force": true }))
+            .await
+            .ok();
+        let answer = api.get(&report).await.ok();
+        let expected =
+            json!({ "value": null, "classification": null, "refused": { "code": "not_scored", "reason": why } });
+        assert_eq!(answer["score"], expected);
+        assert!(answer["assets"]["total_value_usd"].as_f64() > Some(0.0), "{answer}");
     });
 }
 

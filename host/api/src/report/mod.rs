@@ -12,11 +12,13 @@ use super::{
     fresh::{self, Known},
     responses,
 };
+use assay_domain::Claimed;
 use assay_wire::{AggregatedBody, ReportBody};
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///
-/// An address without activity on any chain has a report of zeros; a name that does not resolve has none.
+/// An address without activity on any chain has a report of zeros; a name that does not resolve has none. If the model
+/// refuses the address, `score` has nulls and `refused`.
 #[utoipa::path(
     get, path = "/api/v2/report/address/{address}", tag = "reports", operation_id = "get_report",
     params(SubjectPath),
@@ -34,10 +36,14 @@ pub(crate) async fn get(
     SubjectPath(subject): SubjectPath,
 ) -> Result<Response, ApiError> {
     let report = app.charged(&caller, 1, app.source.report(&subject, caller.name())).await?;
-    let (scored, claimed) = (report.scored.clone(), app.claimed(&report.scored).await);
-    let not_covered = app.not_covered(&report.contents);
-    let answer = known.answer(scored.fresh, &ReportBody::of(report, claimed, not_covered))?;
-    Ok(fresh::identified(answer, [app.rollout.score_id(&scored, caller.owner())]))
+    let claimed = match &report.scored {
+        Ok(scored) => app.claimed(scored).await,
+        Err(_) => Claimed::Nothing,
+    };
+    let id = report.scored.as_ref().ok().and_then(|scored| app.rollout.score_id(scored, caller.owner()));
+    let (fresh, not_covered) = (report.fresh, app.not_covered(&report.contents));
+    let answer = known.answer(fresh, &ReportBody::of(report, claimed, not_covered))?;
+    Ok(fresh::identified(answer, [id]))
 }
 
 /// Totals of several addresses: dollars and counts are added, attestations are merged, and the earliest and the latest

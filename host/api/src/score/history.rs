@@ -7,7 +7,7 @@ use crate::{
     extract::{Asked, Caller, Moments, SubjectPath},
     fresh, responses,
 };
-use assay_scoring::{Ask, ScoringError, history::Past};
+use assay_scoring::{Ask, NotScored, ScoringError, history::Past};
 use assay_wire::{HistoryBody, PointBody};
 
 /// The score at moments in the past, read from endpoints that keep old state.
@@ -60,7 +60,10 @@ pub(crate) async fn history(
             Past::Read(read) => match scoring.past(&model, wallet, &read) {
                 Ok(scored) => PointBody::scored(*moment, &scored, app.claimed(&scored).await),
                 Err(ScoringError::NotFound) => PointBody::inactive(*moment, read.blocks.clone()),
-                Err(error) => return Err(app.refuse(error)),
+                Err(error) => match NotScored::of(&error) {
+                    Some(why) => PointBody::not_scored(*moment, &why, read.blocks.clone()),
+                    None => return Err(app.refuse(error)),
+                },
             },
         };
         body.push(point);

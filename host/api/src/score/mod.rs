@@ -110,9 +110,8 @@ impl AppState {
         self.cards.claimed(self.rollout.registry(), scored).await
     }
 
-    /// The body of a score; with `factors` also what the model claims.
+    /// The body of a score with what the model claims.
     pub async fn explained(&self, scored: &Scored, factors: bool) -> ScoreBody {
-        let body = ScoreBody::scored(scored, factors);
-        if factors { body.claimed(self.claimed(scored).await) } else { body }
+        ScoreBody::scored(scored, factors).claimed(self.claimed(scored).await)
     }
 }

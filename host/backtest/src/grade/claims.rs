@@ -35,13 +35,16 @@ pub struct ClaimedRange {
     pub verdict: ClaimVerdict,
 }
 
+/// Why a claim of one regime is not compared.
+const CONDITION: &str = "the file does not say which records meet the condition of the claim";
+
 /// Every claim of a model. `horizon` is that of the outcomes of the file.
 pub(crate) fn claimed(scored: &Scored<'_>, claims: &[Claim], horizon: Option<u32>) -> Vec<Claimed> {
     claims.iter().map(|claim| compared(scored, claim, horizon)).collect()
 }
 
 fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed {
-    let Claim { population, claims } = claim;
+    let Claim { population, condition, claims } = claim;
     let by_rule = *population != Population::Words;
     let belongs = |row: &&Row| !by_rule || population.contains(&row.standing);
     let own = Scored::of(scored.rows.iter().copied().filter(belongs).collect(), scored.index);
@@ -50,6 +53,7 @@ fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed
         None => Some("the file states no horizon: name it with --horizon".to_owned()),
         Some(days) if days != claims.horizon_days => Some(format!("the outcomes of the file are of {days} days")),
         Some(_) if count == 0 => Some("no record of the file is of this population".to_owned()),
+        Some(_) if condition.is_some() => Some(CONDITION.to_owned()),
         Some(_) => None,
     };
     let bands = if not_compared.is_none() { ranges(&own, &own.once()) } else { Vec::new() };
@@ -63,7 +67,7 @@ fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed
     Claimed {
         outcome: claims.outcome.clone(),
         horizon_days: claims.horizon_days,
-        population: claims.population.clone(),
+        population: claim.holds_for(),
         by_rule,
         not_compared,
         count,
@@ -87,6 +91,9 @@ pub(crate) fn kept(claims: &[Claimed]) -> Option<Kept> {
     let first = claims.first()?;
     let compared: Vec<_> = claims.iter().filter(|claim| claim.not_compared.is_none()).collect();
     if compared.is_empty() {
+        if claims.iter().any(|claim| claim.not_compared.as_deref() == Some(CONDITION)) {
+            return Some(Kept::Unknown(CONDITION.to_owned()));
+        }
         // Records of a population that is claimed, with another horizon.
         let other = claims.iter().find(|claim| claim.count > 0).and_then(|claim| claim.not_compared.clone());
         return Some(match other {

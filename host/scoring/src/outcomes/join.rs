@@ -57,7 +57,7 @@ pub(super) fn realised(scores: &[Observation], claims: &[Claim], known: &Liquida
 fn unclaimed(horizon_days: u32) -> Claim {
     let population = "wallets that owe at least $10".to_owned();
     let claims = Claims { outcome: "liquidated".to_owned(), horizon_days, population, rates: Vec::new() };
-    Claim { population: Population::Owing { usd: 10.0 }, claims }
+    Claim { population: Population::Owing { usd: 10.0 }, condition: None, claims }
 }
 
 fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realised {
@@ -83,14 +83,16 @@ fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realise
         let rate = (scores > 0).then(|| liquidated as f64 / scores as f64);
         let interval = rate.map(|_| clustered(wallets.values().copied()));
         let claimed = claim.rate(range);
-        let verdict = claimed.map(|claimed| match rate.zip(interval).filter(|_| scores >= ENOUGH) {
+        // Which scores met a condition is not known here.
+        let is_enough = scores >= ENOUGH && claim.condition.is_none();
+        let verdict = claimed.map(|claimed| match rate.zip(interval).filter(|_| is_enough) {
             Some((rate, interval)) => claimed.verdict(rate, interval),
             None => ClaimVerdict::NotShown,
         });
         RealisedRange { range, scores, wallets: wallets.len() as u64, liquidated, rate, interval, claimed, verdict }
     };
     Realised {
-        population: claim.claims.population.clone(),
+        population: claim.holds_for(),
         horizon_days: claim.claims.horizon_days,
         known: known_scores.len() as u64,
         waiting: waiting.len() as u64,
@@ -141,7 +143,7 @@ mod tests {
             population: "those who owe".into(),
             rates: vec![low],
         };
-        let claim = Claim { population: Population::Owing { usd: 10.0 }, claims };
+        let claim = Claim { population: Population::Owing { usd: 10.0 }, condition: None, claims };
         // Sixty wallets on day 1: every second is liquidated on day 30, its last, and one more on day 31. Wallet 1 is
         // scored again on day 80, of which the index does not know the end. One owes nothing, and one owes in vaults.
         let mut scores: Vec<_> = (0..60).map(|n| score(n, 1, 500, owing())).collect();
