@@ -38,10 +38,10 @@ use assay_outbox::{
 };
 
 const LIMITS: Limits = Limits {
-    accounts: Usd(60_000),
-    contracts: Usd(120_000),
-    feedback: Usd(80_000),
-    party: Usd(40_000),
+    accounts: Usd(20_000),
+    contracts: Usd(60_000),
+    feedback: Usd(40_000),
+    party: Usd(60_000),
     period: Duration::from_secs(600),
 };
 const PRICE: NativePrice = NativePrice(1_000.0);
@@ -51,7 +51,7 @@ const RULES: Rules =
     Rules { ceiling: 1_000_000_000, replace_after: Duration::from_secs(6), resend_after: Duration::ZERO, most: 12 };
 const CANCELLATION_GAS: u64 = 21_000;
 const GIVE_UP_AFTER: Duration = Duration::from_secs(400);
-const PAYERS: u64 = 4;
+const PAYERS: u64 = 8;
 
 /// Random numbers that depend only on the number of the schedule.
 struct Random(u64);
@@ -109,6 +109,7 @@ struct Mined {
     block: u64,
     gas_used: u64,
     cost: u64,
+    at: u64,
     succeeded: bool,
 }
 
@@ -134,6 +135,7 @@ struct World {
     losses: BTreeMap<String, LossRecord>,
     credit: HashMap<Party, Usd>,
     lost: HashMap<Class, Usd>,
+    last_loss: u64,
     earned: Usd,
     contracts_may_pay: bool,
     is_calm: bool,
@@ -146,7 +148,7 @@ impl World {
         let address = |n: u64| Address::with_last_byte(0x10 + n as u8);
         let accounts = (0..PAYERS).map(|n| (address(n), Account { balance: 4 * SOLD_FOR, ..Account::default() }));
         let start = 1_768_473_000;
-        let offers = (0..10).map(|n| Authorization {
+        let offers = (0..24).map(|n| Authorization {
             from: address(random.below(PAYERS)),
             to: Address::with_last_byte(1),
             value: U256::from(SOLD_FOR),
@@ -174,6 +176,7 @@ impl World {
             losses: BTreeMap::new(),
             credit: HashMap::new(),
             lost: HashMap::new(),
+            last_loss: start,
             earned: Usd::ZERO,
             contracts_may_pay,
             is_calm: false,
@@ -196,13 +199,13 @@ impl World {
         if self.is_calm {
             return Ok(());
         }
-        while self.random.once_in(3) {
+        while self.random.once_in(6) {
             self.act();
         }
-        if self.random.once_in(4) {
+        if self.random.once_in(12) {
             self.mine();
         }
-        if self.random.once_in(60) { Err(Killed) } else { Ok(()) }
+        if self.random.once_in(200) { Err(Killed) } else { Ok(()) }
     }
 
     fn act(&mut self) {
@@ -225,7 +228,7 @@ impl World {
                 let hash = keccak256(format!("copy {choice} {block}"));
                 self.transfer(offer, hash);
             }
-            5 => self.base = 10_000_000 + choice % 200_000_000,
+            5 => self.base = 10_000_000 + choice % 60_000_000,
             _ => self.time += choice % 20,
         }
     }
@@ -245,6 +248,10 @@ impl World {
 
     /// A block with any of the pooled transactions that may be in it, and acts before each.
     fn mine(&mut self) {
+        let strikes = !self.is_calm && self.random.once_in(3);
+        if strikes {
+            self.strike();
+        }
         loop {
             if !self.is_calm && self.random.once_in(2) {
                 self.act();
@@ -264,6 +271,26 @@ impl World {
         self.block += 1;
         self.time += 2;
         self.nonces_at.push(self.used_nonce);
+        if strikes {
+            self.make_peace();
+        }
+    }
+
+    /// Makes every transaction of the next block fail.
+    fn strike(&mut self) {
+        let burns = self.random.once_in(2);
+        for account in self.accounts.values_mut() {
+            (account.balance, account.code) = if burns { (4 * SOLD_FOR, Some(Code::Burns)) } else { (0, None) };
+        }
+        self.approved.fill(true);
+    }
+
+    /// Lets every transaction succeed.
+    fn make_peace(&mut self) {
+        for account in self.accounts.values_mut() {
+            (account.balance, account.code) = (4 * SOLD_FOR, None);
+        }
+        self.approved.fill(false);
     }
 
     fn execute(&mut self, Pooled { hash, call, gas, max_fee, .. }: Pooled) {
@@ -283,7 +310,7 @@ impl World {
         };
         let cost = gas_used * max_fee.min(self.base + 1_000_000);
         self.used_nonce += 1;
-        self.mined.insert(hash, Mined { call, block: self.block + 1, gas_used, cost, succeeded });
+        self.mined.insert(hash, Mined { call, block: self.block + 1, gas_used, cost, at: self.time, succeeded });
     }
 
     // What the worker reads.
@@ -414,6 +441,7 @@ impl World {
         risk.parties().for_each(|party| add(party.as_str(), LIMITS.party, blamed));
         let left = self.losses[risk.class.as_str()].left(limit, period, now);
         assert!(left <= limit, "{:?} lost {left} of {limit}", risk.class);
+        self.last_loss = self.time;
         let sum = self.lost.entry(risk.class).or_default();
         *sum = *sum + lost;
     }
@@ -678,17 +706,17 @@ impl World {
     fn run(&mut self) -> Outcome {
         let start = self.time;
         for _ in 0..24 {
-            let at = self.random.below(self.offers.len() as u64) as usize;
-            // Where the process ends, the next one begins with what is stored.
-            let _ = self.present(at);
+            // If the process ends, the next one begins with what is stored.
+            for _ in 0..8 {
+                let at = self.random.below(self.offers.len() as u64) as usize;
+                let _ = self.present(at);
+            }
             let _ = self.round();
             self.mine();
         }
         self.is_calm = true;
-        for account in self.accounts.values_mut() {
-            (account.balance, account.code) = (4 * SOLD_FOR, None);
-        }
-        (self.approved, self.base) = (vec![false; self.submissions.len()], 50_000_000);
+        self.make_peace();
+        self.base = 50_000_000;
         for _ in 0..400 {
             let _ = self.round();
             self.mine();
@@ -710,10 +738,10 @@ impl World {
                 let _ = self.present(at);
             }
         }
-        self.check(self.time - start)
+        self.check(start)
     }
 
-    fn check(&self, seconds: u64) -> Outcome {
+    fn check(&self, start: u64) -> Outcome {
         let mut outcome = Outcome::default();
         for (at, record) in self.payments.iter().enumerate() {
             let Some(record) = record else { continue };
@@ -730,13 +758,17 @@ impl World {
         outcome.twice += self.given.values().filter(|given| **given > 1).count() as u32;
         // By the chain, not by the ledger.
         let vain = self.mined.values().filter(|one| !one.succeeded || matches!(one.call, Call::Nothing));
-        let vain: Vec<Usd> = vain.map(|one| PRICE.usd(one.cost.into())).collect();
+        let vain: Vec<&Mined> = vain.collect();
         outcome.reverted = vain.len() as u32;
-        outcome.lost = vain.into_iter().fold(Usd::ZERO, |sum, cost| sum + cost);
-        let share = 1.0 + seconds as f64 / LIMITS.period.as_secs_f64();
-        let budget = |class| Usd((LIMITS.of(class).0 as f64 * share) as u64);
-        let budgets = Class::ALL.into_iter().fold(Usd::ZERO, |sum, class| sum + budget(class));
+        outcome.lost = vain.iter().map(|one| PRICE.usd(one.cost.into())).fold(Usd::ZERO, |sum, cost| sum + cost);
+        let budget_at = |class, time: u64| {
+            let share = 1.0 + (time - start) as f64 / LIMITS.period.as_secs_f64();
+            Usd((LIMITS.of(class).0 as f64 * share) as u64)
+        };
+        let last = vain.iter().map(|one| one.at).max().unwrap_or(start);
+        let budgets = Class::ALL.into_iter().fold(Usd::ZERO, |sum, class| sum + budget_at(class, last));
         outcome.beyond += u32::from(outcome.lost > self.earned + budgets);
+        let budget = |class| budget_at(class, self.last_loss);
         outcome.beyond += Class::ALL
             .into_iter()
             .filter(|class| self.lost.get(class).copied().unwrap_or_default() > budget(*class))
