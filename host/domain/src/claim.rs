@@ -51,7 +51,7 @@ pub enum Claimed {
 impl Population {
     pub fn contains(&self, wallet: &Standing) -> bool {
         match self {
-            Self::Owing { usd } => wallet.owes(*usd) && !wallet.is_debt_unread,
+            Self::Owing { usd } => wallet.owes(*usd) && !wallet.is_debt_unread && !wallet.is_history_pending,
             Self::Unread => wallet.is_debt_unread && wallet.owed_usd <= 0.0 && wallet.liquidations > 0,
             Self::Words => false,
         }
@@ -207,7 +207,9 @@ mod tests {
         };
         assert_eq!(why(&owing, Range::Good), "No rate is claimed for the range good of those who owe.");
         let none = "Rates are claimed only for those who owe; or those who were liquidated.";
-        for standing in [Standing::default(), of(9.99, false, 0), of(10.0, true, 0), of(0.0, true, 0)] {
+        let mut pending = owing;
+        pending.is_history_pending = true;
+        for standing in [Standing::default(), of(9.99, false, 0), of(10.0, true, 0), of(0.0, true, 0), pending] {
             assert_eq!(why(&standing, Range::Low), none, "{standing:?}");
         }
         assert_eq!(claimed(&[], &owing, Range::Low), Claimed::Nothing);

@@ -22,6 +22,9 @@ pub struct Standing {
     pub health_factor: Option<f64>,
     /// Whether a debt may exist that was not read.
     pub is_debt_unread: bool,
+    /// Whether a history is being read for the first time.
+    #[serde(default)]
+    pub is_history_pending: bool,
     pub liquidations: u64,
     /// Days since the last liquidation. One without a date counts as 30 days old.
     pub liquidation_days: Option<f64>,
@@ -46,6 +49,7 @@ impl Standing {
         let is_complete =
             |id| features.chains.iter().any(|chain| chain.chain_id == id && chain.coverage == Coverage::Complete);
         for market in features.markets.iter().filter(|market| market.feeds_score) {
+            found.is_history_pending |= market.coverage == Coverage::Pending;
             found.is_debt_unread |= hides_debt(market, || is_complete(market.chain_id));
             found.market(market, features.as_of);
         }

@@ -54,7 +54,7 @@ fn case(wallet: &'static str, score: u32, features: Features, why: &'static str)
     Case { wallet, why, score, features }
 }
 
-/// The table of the issue first, with the answers of 1.3 in the names.
+/// Those whose answers by 1.3 a lender would not give come first, with these answers in the names.
 fn cases() -> Vec<Case> {
     let one = |market: MarketFeatures| wallet(vec![market]);
     let two = |first: MarketFeatures, second: MarketFeatures| wallet(vec![first, second]);

@@ -130,8 +130,8 @@ function Notes({ score, report, polls }) {
   const { credit_events: events, unread = [] } = report;
   if (report.score.inactive) {
     return html`<p class="note warn">
-      <b>No activity.</b> This wallet shows none on any chain that is read, so there is nothing to score. The${" "}
-      ${report.score.value} of the report says nothing about its owner.
+      <b>No activity.</b> This wallet shows none on any chain that is read, so there is nothing to
+      score.${report.score.value == null ? "" : ` The ${report.score.value} of the report says nothing about its owner.`}
     </p>`;
   }
   if (!score?.provisional) return null;
