@@ -62,7 +62,8 @@ impl Caller {
         records::units(&self.meter)
     }
 
-    /// The payer of `units` for work that continues after the request; `read` of them pay for a read that brings nothing.
+    /// The payer of `units` for work that continues after the request; `read` of them pay for a read that brings
+    /// nothing.
     pub fn payer(&self, units: u64, read: u64) -> Payer {
         Payer::Key { meter: self.meter.clone(), units, read: read.min(units), limit: self.units }
     }

@@ -81,6 +81,9 @@ impl fmt::Display for Part {
     }
 }
 
+/// The reason if nothing else is known.
+const NO_ANSWER: &str = "no endpoint answers; try again later";
+
 impl Unread {
     pub fn new(part: Part, reason: impl Into<String>) -> Self {
         Self { part, reason: reason.into() }
@@ -88,7 +91,7 @@ impl Unread {
 
     /// A whole chain, because none of its endpoints answers.
     pub fn chain() -> Self {
-        Self::new(Part::Chain, "no endpoint answers; try again later")
+        Self::new(Part::Chain, NO_ANSWER)
     }
 
     /// The price of a token that should have one, or of the native currency.
@@ -100,7 +103,7 @@ impl Unread {
     pub fn history(protocol: Protocol, market: Address, coverage: Coverage, through: Option<u64>) -> Option<Self> {
         let reason = match (coverage, through) {
             (Coverage::Complete, _) => return None,
-            (Coverage::Failed, _) => "could not be read; try again later".to_owned(),
+            (Coverage::Failed, _) => NO_ANSWER.to_owned(),
             (Coverage::Pending, _) => "being read for the first time; ask again shortly".to_owned(),
             (Coverage::Partial, Some(block)) => {
                 format!("not known to be complete after block {block}; ask again shortly")

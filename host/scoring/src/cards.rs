@@ -8,7 +8,7 @@ use std::{
     io::{self, Read as _},
     path::{Path, PathBuf},
     sync::Arc,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use assay_domain::{Claim, Claimed, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate};
@@ -24,6 +24,8 @@ use crate::{
 
 /// Models whose claims are kept.
 const KEPT: u64 = 256;
+/// How long a changed card may go unnoticed.
+const MOMENT: Duration = Duration::from_secs(1);
 
 /// Why a card cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -214,6 +216,8 @@ pub type Described = (ModelInfo, Option<Arc<str>>);
 pub struct Cards {
     shelf: PathBuf,
     kept: Cache<(Digest, Option<SystemTime>), Arc<[Claim]>>,
+    /// When a card was changed, for the moment: each score asks.
+    changed: Cache<PathBuf, Option<SystemTime>>,
 }
 
 impl Cards {
@@ -237,7 +241,8 @@ impl Cards {
     }
 
     pub fn new(shelf: &Path) -> Self {
-        Self { shelf: shelf.to_owned(), kept: Cache::new(KEPT) }
+        let changed = Cache::builder().max_capacity(KEPT).time_to_live(MOMENT).build();
+        Self { shelf: shelf.to_owned(), kept: Cache::new(KEPT), changed }
     }
 
     /// The folder of models and their cards.
@@ -249,7 +254,11 @@ impl Cards {
     /// was not read before.
     pub async fn claims(&self, model: &ModelRef, info: impl FnOnce() -> Option<Described>) -> Arc<[Claim]> {
         let file = path(&self.shelf, model.kind, &model.version);
-        let changed = blocking(move || fs::metadata(file).and_then(|found| found.modified()).ok()).await;
+        let look = {
+            let file = file.clone();
+            blocking(move || fs::metadata(file).and_then(|found| found.modified()).ok())
+        };
+        let changed = self.changed.get_with(file, look).await;
         let read = async {
             let (info, packed) = info()?;
             let (shelf, digest) = (self.shelf.clone(), model.digest);

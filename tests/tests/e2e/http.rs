@@ -124,6 +124,7 @@ async fn bodies_are_validated_field_by_field() {
             (r#"{"total_asset_usd": false}"#, "float_type", &field),
             (r#"{"total_asset_usd": {}}"#, "float_type", &field),
             (r#"{"total_asset_usd": 1e999}"#, "json_invalid", &json!(["body"])),
+            (r#"{"more": []}"#, "extra_forbidden", &json!(["body", "more"])),
             ("{", "json_invalid", &json!(["body"])),
             ("\u{0}", "json_invalid", &json!(["body"])),
             (&deep, "json_invalid", &json!(["body"])),
@@ -135,7 +136,7 @@ async fn bodies_are_validated_field_by_field() {
         }
     }
     let score = sandbox(&format!("score/address/{ONE}"));
-    for body in ["", " ", "{}", r#"{"total_asset_usd": null}"#, r#"{"total_asset_usd": 1e308, "more": []}"#] {
+    for body in ["", " ", "{}", r#"{"total_asset_usd": null}"#, r#"{"total_asset_usd": 1e308, "name": []}"#] {
         assert_eq!(server.post(&score, body).await.status, 200, "{body}");
     }
     let champion = "/api/v2/admin/models/credit/champion";
@@ -240,7 +241,7 @@ async fn models_are_listed_put_on_the_shelf_and_taken_off() {
     let server = Server::start(false);
     let admin = server.admin();
     let listed = server.get("/api/v2/models/").await.json();
-    assert_eq!(listed["count"], 10);
+    assert_eq!(listed["count"], 11);
     let find = |version: &str| {
         let models = listed["models"].as_array().unwrap();
         models.iter().find(|m| m["kind"] == "credit" && m["version"] == version).cloned().unwrap()

@@ -66,7 +66,8 @@ pub(crate) enum TagName {
 ///
 /// The response is immediate. Scoring, upload and the transactions happen afterwards, and `status_url` shows their
 /// progress. The units of a submission that fails are refunded, unless its scores were computed and the registry then
-/// refused the feedback; if the wallet cannot be scored, all but those of a score, for it was read. A request with the same `Idempotency-Key` and body within a day is the same submission.
+/// refused the feedback; if the wallet cannot be scored, all but those of a score, for it was read. A request with the
+/// same `Idempotency-Key` and body within a day is the same submission.
 ///
 /// When the server accepts payments by x402, a request without a key is answered with 402 and the terms, and a request
 /// with a payment is accepted once the payment is settled. The same request sent again with the same payment, or with

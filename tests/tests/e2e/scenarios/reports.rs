@@ -42,7 +42,7 @@ fn sentence(report: &Value, with: &str) -> String {
 /// The node of a chain fails for the logs of `market`.
 fn without_logs(market: Address) -> impl FnMut(&Call) -> Reply + Send {
     move |call| match call.method == "eth_getLogs" && call.params.to_string().contains(&format!("{market:?}")) {
-        true => Reply::Error { code: -32000, message: "the backend is away".into() },
+        true => Reply::Status(503, None),
         false => Reply::Pass,
     }
 }
