@@ -67,6 +67,7 @@ pub struct World {
     pub reputation: Address,
     pub signer: PrivateKeySigner,
     mining: Arc<Mutex<bool>>,
+    sending: Mutex<()>,
     miner: JoinHandle<()>,
 }
 
@@ -91,6 +92,7 @@ impl World {
         let mut world = Self {
             ipfs: Ipfs::start().await,
             mining: Arc::new(Mutex::new(true)),
+            sending: Mutex::default(),
             miner: tokio::spawn(async {}),
             chain,
             identity,
@@ -135,6 +137,8 @@ impl World {
     /// # Panics
     /// If the node refuses.
     pub async fn rpc(&self, method: &'static str, params: Value) -> Value {
+        // anvil gives two transactions of one account that come at the same moment the same nonce.
+        let _alone = if method == "eth_sendTransaction" { Some(self.sending.lock().await) } else { None };
         self.chain.rpc.request(method, params).await.unwrap_or_else(|e| panic!("{method}: {e}"))
     }
 
