@@ -57,7 +57,7 @@ pub enum Payer {
     Key {
         meter: String,
         units: u64,
-        /// What of `units` pays for the read of a wallet that cannot be scored.
+        /// The part of `units` that pays for reading a wallet, even if it cannot be scored.
         #[serde(default)]
         read: u64,
         limit: Option<u64>,

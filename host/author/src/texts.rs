@@ -60,7 +60,7 @@ fn template(file: &File, text: &Text) -> Result<Vec<u8>, Fault> {
 /// Refuses an empty text, one of more than `most` characters, and one with characters that are not seen.
 ///
 /// # Errors
-/// The length or the kind of character, at the line of the text.
+/// The fault names the length or the kind of character, and the line of the text.
 pub(crate) fn long(file: &File, text: &Text, most: usize) -> Result<(), Fault> {
     let count = text.get_ref().chars().count();
     let message = format!("it has {count} characters; 1 to {most} are possible");

@@ -1,9 +1,9 @@
 //! The ledger of one moment, without a store: what is at risk, what was lost, and whether one more transaction may be
 //! signed.
 //!
-//! A transaction counts with its gas limit at its highest fee from before it is stored until its outcome is final. What
-//! the payer's earlier payments brought covers it first. The rest counts against the budget of its class. Losses take
-//! the same way, so that all losses are at most what payments brought, and the budgets.
+//! A transaction counts at its gas limit times its highest fee, from before it is signed until its outcome is final.
+//! Earlier payments of the payer cover it first; the rest counts against the budget of its class. Losses are covered in
+//! the same order, so together they never exceed what payments brought plus the budgets.
 
 use std::{collections::HashMap, time::Duration};
 

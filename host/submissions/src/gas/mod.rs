@@ -111,7 +111,7 @@ impl GasBook {
         Ok(ledger)
     }
 
-    /// The first of `parties` whose losses have reached their limit, and when a part of them has returned.
+    /// The first of `parties` whose losses have reached the limit, and the time from which it may continue.
     ///
     /// # Errors
     /// The store's failure.

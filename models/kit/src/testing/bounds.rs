@@ -117,7 +117,10 @@ fn text(field: &str, text: &str, most: usize) -> Checked {
     ensure(length > 0, || format!("an empty {field}"))?;
     ensure(length <= most, || format!("a {field} of {length} characters; at most {most} are allowed"))?;
     ensure(!text.bytes().any(|b| b.is_ascii_control()), || format!("control characters in a {field}"))?;
-    let is_hidden = |c| matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let is_hidden = |c| {
+        matches!(c, '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}')
+    };
     ensure(!text.chars().any(is_hidden), || format!("characters in a {field} that are not seen, or hide others"))
 }
 

@@ -260,7 +260,7 @@ struct Newcomers<'a> {
     till: &'a Till,
     api: &'a Caller,
     count: Cell<usize>,
-    /// The answers that asked one of them to come back, by code.
+    /// How many answers asked a newcomer to come back, by code.
     returns: RefCell<BTreeMap<String, usize>>,
 }
 
