@@ -3,6 +3,7 @@
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+pub mod bodies;
 pub mod config;
 mod fetch_queue;
 #[doc(hidden)]
@@ -10,11 +11,14 @@ pub mod fuzz;
 mod index;
 mod metadata;
 mod mock;
+mod path;
 mod published;
 mod records;
 mod refresh;
 mod registered;
 mod registries;
+pub mod responses;
+mod routes;
 mod view;
 
 use std::{sync::Arc, time::Duration};
@@ -25,7 +29,9 @@ use moka::future::Cache;
 pub use index::{Found, Index};
 #[doc(hidden)]
 pub use metadata::read as read_document;
+pub use path::AgentPath;
 pub use registries::{AgentRegistries, AgentsError, Documents, Located, base64};
+pub use routes::{no_agent, operations, routes};
 
 use assay_domain::{Agent, AgentReputation};
 use assay_evm::config::Outbound;

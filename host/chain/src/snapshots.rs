@@ -253,6 +253,11 @@ impl Chains {
         self.inner.chains.iter().find(|chain| chain.id() == id)?.native_price().await
     }
 
+    /// Whether no chain is configured.
+    pub fn is_empty(&self) -> bool {
+        self.inner.chains.is_empty()
+    }
+
     /// The last known health of each chain, by ascending id.
     pub fn status(&self) -> Vec<ChainStatus> {
         self.inner.chains.iter().map(|chain| chain.status()).collect()

@@ -22,7 +22,7 @@ use assay_registry::{CreditModel, Limits, MeteredModel};
 use clap::{Args, Parser};
 
 use super::{ConfigFile, Failure, meter::Meter, print};
-use assay_scoring::cards;
+use assay_rollout::cards;
 
 /// Exit code of a command that SIGINT ended, as in shells.
 const INTERRUPTED: u8 = 130;

@@ -9,10 +9,8 @@ use futures::future::join_all;
 
 use super::{ConfigFile, Failure, print};
 use assay::config::{Config, KeyConfig};
-use assay_submissions::{
-    config::X402,
-    x402::{Item, Terms},
-};
+use assay_payment::config::X402;
+use assay_payment::{Item, Terms};
 
 pub fn run(file: &ConfigFile, live: bool) -> Result<(), Failure> {
     let config = file.load().map_err(|failure| Failure::no(failure.message))?;

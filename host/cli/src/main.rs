@@ -142,7 +142,7 @@ fn main() -> ExitCode {
 }
 
 fn openapi() -> Result<(), Failure> {
-    print(assay_api::document().to_pretty_json().map_err(Failure::cannot)?)
+    print(assay::routes::document().to_pretty_json().map_err(Failure::cannot)?)
 }
 
 /// Prints to standard output. A closed pipe (`| head`) is not an error.

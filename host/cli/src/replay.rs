@@ -20,11 +20,11 @@ use super::{
     remote::{Remote, Server},
 };
 use assay::config::Config;
-use assay_scoring::rollout::{
-    self, ScoreId, Scored,
+use assay_rollout::{
+    ScoreId, Scored,
     records::{self, ServedRecord},
 };
-use assay_wire::ScoreBody;
+use assay_score::bodies::ScoreBody;
 
 /// Served scores to compute again.
 #[derive(Args)]
@@ -126,8 +126,8 @@ impl Shelf<'_> {
     fn replay(&mut self, record: &ServedRecord) -> Result<Replayed, String> {
         let credit: CreditModel = self.load(record.model.digest)?;
         let boost = record.boost.as_ref().map(|boost| self.load::<BoostModel>(boost.model.digest)).transpose()?;
-        let again = rollout::replay(record, &credit, boost.as_ref()).map_err(|error| error.to_string())?;
-        let served = rollout::served(record).map_err(|error| error.to_string())?;
+        let again = assay_rollout::replay(record, &credit, boost.as_ref()).map_err(|error| error.to_string())?;
+        let served = assay_rollout::served(record).map_err(|error| error.to_string())?;
         let body = |assessment| {
             let model = ModelRef {
                 kind: ModelKind::Credit,
@@ -143,7 +143,7 @@ impl Shelf<'_> {
                 coverage: record.coverage,
                 fresh,
                 record: None,
-                basis: rollout::Basis::Unknown,
+                basis: assay_rollout::Basis::Unknown,
                 origins: Arc::default(),
             };
             serde_json::to_string(&ScoreBody::scored(&scored, true)).map_err(|error| error.to_string())

@@ -35,5 +35,5 @@ fn it_prints_the_document_that_the_server_serves() {
     let folder = tempfile::tempdir().unwrap();
     let printed: serde_json::Value =
         serde_json::from_slice(&assay(&["openapi"], folder.path()).unwrap().stdout).unwrap();
-    assert_eq!(printed, serde_json::to_value(assay_api::document()).unwrap());
+    assert_eq!(printed, serde_json::to_value(assay::routes::document()).unwrap());
 }

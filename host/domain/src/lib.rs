@@ -44,7 +44,7 @@ pub use lending::{EventCounts, EventKind, PoolEvents, PoolHistory, Position, Pro
 pub use model::{Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Rate};
 pub use name::Name;
 pub use origin::{ChainOrigin, Origin, Origins, ReadBlock, Source, SourcedPart};
-pub use payment::{Authorization, PaymentId, SigningDomain, signer};
+pub use payment::{Authorization, PaymentId, PaymentRefusal, SigningDomain, signer};
 pub use pin::ModelPin;
 pub use scope::Scope;
 pub use score::{Decile, Range, Score};

@@ -83,6 +83,21 @@ pub fn signer(hash: B256, signature: &[u8]) -> Option<Address> {
     signature.recover_address_from_prehash(&hash).ok()
 }
 
+/// Why a scenario of a sandbox refuses a payment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaymentRefusal {
+    Network,
+    Recipient,
+    Value,
+    NotYetValid,
+    Expired,
+    Signature,
+    InsufficientFunds,
+    NonceUsed,
+    TransactionReverted,
+    SettlementFailed,
+}
+
 #[cfg(test)]
 mod tests {
     use alloy::signers::{SignerSync, local::PrivateKeySigner};

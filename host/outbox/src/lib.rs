@@ -1,6 +1,6 @@
-//! Writes to a chain: transactions of one account, and payments by signature (ERC-3009). This crate stores nothing: the
-//! caller persists a signed transaction before it sends it.
+//! Writes to a chain: the transactions of one account, its nonces, and the gas that it may lose. The caller persists a
+//! signed transaction before it sends it.
 
+pub mod gas;
 pub mod nonce;
-pub mod payment;
 pub mod sender;

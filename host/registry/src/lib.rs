@@ -36,8 +36,7 @@ pub use author::standalone::{Fuel, MeteredModel, StandaloneError, metered, stand
 pub use author::trial::{Answer, Question, Trial, Trials, wallets};
 pub use call::kinds::{BoostModel, CreditModel, OfKind, SandboxModel, SybilModel};
 pub use call::mock::{
-    Behaviour, ChainValue, MockNft, MockPool, MockPosition, MockReport, MockSubject, MockToken, PaymentRefusal, Phase,
-    Scenario,
+    Behaviour, ChainValue, MockNft, MockPool, MockPosition, MockReport, MockSubject, MockToken, Phase, Scenario,
 };
 pub use call::model::{Model, Spent};
 pub use call::notes::{LARGEST_CARD, Notes};

@@ -5,7 +5,10 @@
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
+pub mod bodies;
+mod payments;
 mod report;
+mod routes;
 mod scenario;
 mod source;
 mod submissions;
@@ -13,22 +16,35 @@ mod sums;
 
 use std::{sync::Arc, time::Duration};
 
-use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, Score};
+use axum::{
+    Router,
+    http::{HeaderName, HeaderValue},
+    middleware::map_response,
+    response::Response,
+};
+
+use assay_domain::{Address, Assessment, Coverage, Decile, Factor, Freshness, ModelRef, ModelVersion, Score};
 use assay_registry::{
     ActiveModels, Behaviour, BoostModel, ChainValue, CreditModel, MockSubject, Registry, SandboxModel, Scenario,
 };
-use assay_scoring::{
-    ScoringError,
-    rollout::{Basis, Scored},
-};
+pub(crate) use assay_report::responses;
+use assay_rollout::{Basis, Scored};
+use assay_score::ScoringError;
 
+pub use payments::RefusedPayments;
+pub use routes::{SandboxRoutes, operations, routes};
 pub use scenario::Condition;
 pub use source::SandboxSource;
 pub use submissions::submissions;
 
+/// Marks the responses of a sandbox.
+const MOCK: HeaderName = HeaderName::from_static("x-assay-sandbox");
+
 /// The champions of one moment, so that a whole answer comes from one generator on one scale.
 pub struct Sandbox {
     active: Arc<ActiveModels>,
+    /// Instead of the credit champion.
+    credit: Option<CreditModel>,
 }
 
 /// A mock score. Its model is the credit champion, which is the `model_version` of the contract.
@@ -55,7 +71,16 @@ impl Asked {
 
 impl Sandbox {
     pub fn now(registry: &Registry) -> Self {
-        Self { active: registry.active() }
+        Self { active: registry.active(), credit: None }
+    }
+
+    /// On the scale of this version of the credit model instead of the champion's.
+    ///
+    /// # Errors
+    /// `ScoringError::Version` for a version that is not in service.
+    pub fn on(registry: &Registry, version: Option<&ModelVersion>) -> Result<Self, ScoringError> {
+        let credit = version.map(|version| registry.in_service(version)).transpose()?;
+        Ok(Self { credit, ..Self::now(registry) })
     }
 
     /// # Errors
@@ -157,7 +182,10 @@ impl Sandbox {
     }
 
     fn credit(&self) -> Result<CreditModel, ScoringError> {
-        Ok(self.active.champion()?)
+        match &self.credit {
+            Some(credit) => Ok(credit.clone()),
+            None => Ok(self.active.champion()?),
+        }
     }
 
     fn on_scale(&self, score: Score) -> Result<SandboxScore, ScoringError> {
@@ -169,4 +197,14 @@ impl Sandbox {
 /// The freshness of a mock answer. Its lifetime is zero: another generator may answer the next request.
 fn now() -> Freshness {
     Freshness { read_at: chrono::Utc::now(), life: Duration::ZERO }
+}
+
+/// Marks every response of `router` as a mock.
+pub fn mark(router: Router) -> Router {
+    router.layer(map_response(mark_mock))
+}
+
+async fn mark_mock(mut response: Response) -> Response {
+    response.headers_mut().insert(MOCK, HeaderValue::from_static("true"));
+    response
 }

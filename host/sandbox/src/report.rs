@@ -9,10 +9,11 @@ use assay_domain::{
     parse_address, time_from_unix,
 };
 use assay_registry::{MockNft, MockPool, MockPosition, MockReport, MockToken};
-use assay_scoring::{
+use assay_report::{
     ChainReport, Contents, Details, HeldToken, ProtocolTotal, Report, ReportedEvent, ReportedPool, ReportedPosition,
-    ScoringError, sum,
+    sum,
 };
+use assay_score::ScoringError;
 
 /// The liquidation threshold of mock collateral.
 const THRESHOLD: f64 = 0.8;

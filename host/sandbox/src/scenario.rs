@@ -17,7 +17,7 @@ use assay_domain::{
     Address, ChainId, Coverage, EventCounts, Factor, Protocol, Time, Unread, UnreadByChain, parse_address,
 };
 use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
-use assay_scoring::ScoringError;
+use assay_score::ScoringError;
 
 /// A first reading begins again when nobody has asked about it for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);

@@ -8,10 +8,10 @@ use futures::FutureExt;
 use super::{Asked, Sandbox, now, scenario::Scenarios};
 use assay_domain::{Address, ChainId, Snapshot, Subject};
 use assay_registry::Registry;
-use assay_scoring::{
-    Aggregate, Answer, Ask, ChainReport, IdentityReport, Report, Scores, ScoringError, Several, SkipReason, Skipped,
-    Source, Summarized, blocking, rollout::Scored,
-};
+use assay_report::{Aggregate, ChainReport, IdentityReport, Report, ReportSource, Summarized};
+use assay_rollout::Scored;
+use assay_score::{Answer, Ask, ScoreSource, Scores, Scoring, ScoringError, Several, SkipReason, Skipped};
+use assay_tasks::blocking;
 
 /// Answers from the sandbox champion.
 pub struct SandboxSource {
@@ -36,38 +36,13 @@ impl SandboxSource {
         let (sandbox, asked) = self.asked(subject).await?;
         Ok((sandbox, self.scenarios.enter(asked, by).await))
     }
-
-    /// The answers of `work` for `subjects`, each address once, those without an answer left out. No wait is played:
-    /// an answer about several addresses is not slow.
-    async fn each<T: Send + 'static>(
-        &self,
-        subjects: &[Subject],
-        work: impl Fn(&Sandbox, Asked) -> Result<T, ScoringError> + Send + 'static,
-    ) -> Result<(Sandbox, Several<T>), ScoringError> {
-        let (sandbox, subjects) = (Sandbox::now(&self.registry), addresses(subjects));
-        blocking(move || {
-            let (mut found, mut skipped) = (Vec::with_capacity(subjects.len()), Vec::new());
-            for (item, address) in subjects {
-                match sandbox.asked(address) {
-                    Ok(asked) => found.push(asked),
-                    Err(ScoringError::NotFound) => skipped.push(Skipped { item, why: SkipReason::NotFound }),
-                    Err(error) => return Err(error),
-                }
-            }
-            if found.is_empty() && !skipped.is_empty() {
-                return Err(ScoringError::NotFound);
-            }
-            let found = found.into_iter().map(|asked| work(&sandbox, asked)).collect::<Result<_, _>>()?;
-            Ok((sandbox, Several { found, skipped }))
-        })
-        .await
-    }
 }
 
-impl Source for SandboxSource {
+impl ScoreSource for SandboxSource {
     fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>> {
         async move {
-            let (sandbox, asked) = self.asked_by(ask.by, subject).await?;
+            let sandbox = Sandbox::on(&self.registry, ask.version)?;
+            let (_, asked) = self.asked_by(ask.by, subject).await?;
             sandbox.scored(asked, off_chain_usd, ask.factors).map(Arc::new)
         }
         .boxed()
@@ -76,13 +51,21 @@ impl Source for SandboxSource {
     fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores> {
         async move {
             let factors = ask.factors;
+            let sandbox = Sandbox::on(&self.registry, ask.version)?;
+            let model = sandbox.credit()?;
             let scored = move |sandbox: &Sandbox, asked| sandbox.scored(asked, None, factors).map(Arc::new);
-            let (sandbox, Several { found, skipped }) = self.each(&subjects, scored).await?;
-            Ok(Scores { model: sandbox.credit()?, found, skipped })
+            let Several { found, skipped } = each(sandbox, &subjects, scored).await?;
+            Ok(Scores { model, found, skipped })
         }
         .boxed()
     }
 
+    fn of_chains(&self, lack: &'static str) -> Result<&Scoring, ScoringError> {
+        Err(ScoringError::Sandbox(lack))
+    }
+}
+
+impl ReportSource for SandboxSource {
     fn report<'a>(&'a self, subject: &'a Subject, by: &'a str) -> Answer<'a, Report> {
         async move {
             let (sandbox, asked) = self.asked_by(by, subject).await?;
@@ -117,7 +100,7 @@ impl Source for SandboxSource {
 
     fn aggregate<'a>(&'a self, subjects: Vec<Subject>) -> Answer<'a, Aggregate> {
         async move {
-            let (_, all) = self.each(&subjects, Sandbox::summary).await?;
+            let all = each(Sandbox::now(&self.registry), &subjects, Sandbox::summary).await?;
             Aggregate::of(all).ok_or(ScoringError::NoneValid)
         }
         .boxed()
@@ -142,6 +125,32 @@ impl Source for SandboxSource {
         }
         .boxed()
     }
+}
+
+/// The answers of `work` for `subjects`, each address once, those without an answer left out. No wait is played: an
+/// answer about several addresses is not slow.
+async fn each<T: Send + 'static>(
+    sandbox: Sandbox,
+    subjects: &[Subject],
+    work: impl Fn(&Sandbox, Asked) -> Result<T, ScoringError> + Send + 'static,
+) -> Result<Several<T>, ScoringError> {
+    let subjects = addresses(subjects);
+    blocking(move || {
+        let (mut found, mut skipped) = (Vec::with_capacity(subjects.len()), Vec::new());
+        for (item, address) in subjects {
+            match sandbox.asked(address) {
+                Ok(asked) => found.push(asked),
+                Err(ScoringError::NotFound) => skipped.push(Skipped { item, why: SkipReason::NotFound }),
+                Err(error) => return Err(error),
+            }
+        }
+        if found.is_empty() && !skipped.is_empty() {
+            return Err(ScoringError::NotFound);
+        }
+        let found = found.into_iter().map(|asked| work(&sandbox, asked)).collect::<Result<_, _>>()?;
+        Ok(Several { found, skipped })
+    })
+    .await
 }
 
 /// The address of a subject. Names are not resolved here: a name has the same made-up address each time.

@@ -10,23 +10,21 @@ use futures::{FutureExt, future::BoxFuture};
 use super::Sandbox;
 use assay_agents::Agents;
 use assay_domain::{Address, B256, Coverage, Unread, address};
+use assay_outbox::gas::GasBook;
 use assay_outbox::{
     nonce::{LandedRecord, SignedRecord},
     sender::SenderError,
 };
+use assay_payment::records::PaymentRecord;
 use assay_registry::{Behaviour, MockSubject, Phase, Registry};
-use assay_scoring::{IDENTITY_SCHEME, ScoringError, attestation::Stated};
-use assay_store::{Lease, Lost, Store};
-use assay_submissions::{
-    feedback::{Registries, Subject, registry_reason},
-    gas::GasBook,
-    ipfs::IpfsError,
-    reputation::{
-        Client, Effects, Event, NoAppraisal, Reputation, Settings, by_registry, not_done,
-        records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, Start, SubmissionRecord},
-    },
-    x402::records::PaymentRecord,
+use assay_reputation::feedback::{Registries, Subject, registry_reason};
+use assay_reputation::ipfs::IpfsError;
+use assay_reputation::{
+    Client, Effects, Event, NoAppraisal, Reputation, Settings, by_registry, not_done,
+    records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, Start, SubmissionRecord},
 };
+use assay_score::{IDENTITY_SCHEME, ScoringError, attestation::Stated};
+use assay_store::{Lease, Lost, Store};
 
 /// Chain and registries of production submissions.
 const REGISTRIES: Registries = Registries {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Asked, Sandbox, now};
 use assay_domain::{ChainId, ChainSummary, Coverage, SeenOn, Summary, time_from_unix};
 use assay_registry::{ChainValue, MockReport};
-use assay_scoring::{ScoringError, Summarized};
+use assay_report::Summarized;
+use assay_score::ScoringError;
 
 /// Seconds between two blocks of a mock chain, whose block 0 was in 1970: a generator gives times and no block numbers.
 const BLOCK: u64 = 12;

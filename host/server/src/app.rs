@@ -1,6 +1,7 @@
 //! Builds a server from its configuration. The binary, the tests and the benchmarks start the same server here.
 
 use std::{
+    collections::BTreeMap,
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::Arc,
@@ -12,32 +13,30 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{self, Config},
+    operation::{Backups, Contradictions, Operations},
+    routes::Routes,
     sources,
     verify::watch,
 };
 use assay_access::Access;
 use assay_agents::{AgentRegistries, Agents};
-use assay_api::{Components, Contradictions};
 use assay_chain::Chains;
-use assay_outbox::{nonce::Outbox, sender::Sender};
+use assay_domain::ChainId;
+use assay_http::{Bounds, Components, Gate};
+use assay_keys::KeysState;
+use assay_outbox::{gas::GasBook, nonce::Outbox, sender::Sender};
+use assay_payment::{Local, Payments, X402};
 use assay_registry::Registry;
-use assay_sandbox::SandboxSource;
-use assay_scoring::{
-    Scoring, Source,
-    attestation::Attestor,
-    cards::Cards,
-    history::History,
-    outcomes::Outcomes,
-    rollout::{self, Rollout},
-};
-use assay_store::{Store, StoreError};
-use assay_submissions::{
+use assay_report::{Networks, ReportRoutes, ReportSource, Reports};
+use assay_reputation::{
+    Appraiser, Client, Notices, OnChain, Reputation, ReputationRoutes, SubmissionFactory,
     feedback::{FeedbackRegistry, Registries},
-    gas::GasBook,
     ipfs::Ipfs,
-    reputation::{Appraiser, Client, Notices, OnChain, Reputation, SubmissionFactory},
-    x402::{Local, X402},
 };
+use assay_rollout::{Rollout, RolloutRoutes, cards::Cards, needs_large, outcomes::Outcomes, stored_roles};
+use assay_sandbox::{RefusedPayments, SandboxRoutes, SandboxSource};
+use assay_score::{ScoreRoutes, ScoreSource, Scoring, attestation::Attestor, history::History};
+use assay_store::{Store, StoreError};
 use assay_tasks::{Spawner, Tasks, Tracker};
 use assay_telemetry::{Metrics, UPKEEP};
 
@@ -63,8 +62,7 @@ pub enum AppError {
 
 /// The parts of a server that is ready to answer.
 pub struct Assembled {
-    /// The state of the handlers; the argument of [`assay_api::router`].
-    pub http: assay_api::App,
+    pub routes: Routes,
     /// The background tasks; dropping this ends them.
     tasks: Tasks,
     readers: Tracker,
@@ -103,17 +101,17 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     let attestor = attestation.and_then(|config| Attestor::new(config, cards.clone(), registry.clone())).map(Arc::new);
     let scoring = Scoring::new(registry.clone(), chains.clone(), rollout.clone(), &config.scoring);
     let ports = if config.sandbox {
-        Ports::of_sandbox(config, &store, registry)
+        Ports::of_sandbox(config, &store, &registry)
     } else {
         Ports::of_chains(config, &store, &chains, &scoring, attestor.clone(), &tasks.spawner())
     };
-    let Ports { source, agents, reputation, x402, refused_payments, access } = ports;
+    let Ports { scores, reports, networks, agents, reputation, payments, access } = ports;
     let notices = reputation.as_ref().map(|reputation| {
         reputation.start(&tasks.spawner());
         Notices::new(store.clone(), reputation.steps(), config.http.max_waiting)
     });
     notices.iter().for_each(|notices| notices.start(&tasks.spawner()));
-    x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
+    payments.x402.iter().for_each(|x402| x402.start(&tasks.spawner()));
     let outcomes = Outcomes::new(&config.chains, rollout.clone(), chains.clone(), cards.clone());
     outcomes.start(&tasks.spawner());
     let contradictions = Contradictions::default();
@@ -121,47 +119,70 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
         watch(&contradictions, config, &chains, &tasks.spawner());
     }
     fold_metrics(&tasks, metrics.clone());
-    let services = assay_api::Services {
-        source,
-        scoring,
-        rollout,
+    let gate = Gate::new(&config.http, components(config), access.clone(), payments.x402.is_some());
+    let of_statements = Payments { x402: payments.x402.clone().filter(|_| attestor.is_some()), script: None };
+    let routes = Routes {
+        score: ScoreRoutes {
+            source: scores,
+            rollout: rollout.clone(),
+            cards: cards.clone(),
+            history: History::new(config.reads(), &store, &tasks.spawner()),
+            attestor,
+            payments: of_statements,
+        },
+        report: ReportRoutes {
+            source: reports,
+            rollout: rollout.clone(),
+            cards: cards.clone(),
+            networks: networks.clone(),
+        },
         agents,
-        cards,
-        outcomes,
-        contradictions,
-        reputation,
-        refused_payments,
-        notices,
-        access: access.clone(),
-        x402,
-        attestor,
-        history: History::new(config.reads(), &store, &tasks.spawner()),
-        store,
-        metrics,
+        reputation: ReputationRoutes { gate: gate.clone(), reputation: reputation.clone(), notices, payments },
+        sandbox: SandboxRoutes { registry, networks },
+        rollout: RolloutRoutes { rollout: rollout.clone(), cards, outcomes, public_models: config.models.public },
+        keys: KeysState { access: access.clone() },
+        operations: Operations {
+            gate: gate.clone(),
+            rollout,
+            scoring,
+            lacks_chains: !config.sandbox && config.chains.is_empty(),
+            reputation,
+            contradictions,
+            store,
+            backups: Arc::new(Backups::new(config.store.path.with_file_name("backups"))),
+            metrics,
+        },
+        gate,
+        docs: config.docs.clone(),
+        is_sandbox: config.sandbox,
     };
-    let http = assay_api::App::new(api_settings(config), services);
-    Ok(Assembled { http, tasks, readers, access })
+    Ok(Assembled { routes, tasks, readers, access })
 }
 
 /// The parts that a sandbox replaces. Nothing else asks whether the server is one.
 struct Ports {
-    source: Arc<dyn Source>,
+    scores: Arc<dyn ScoreSource>,
+    reports: Arc<dyn ReportSource>,
+    networks: Networks,
     agents: Agents,
     reputation: Option<Reputation>,
-    x402: Option<X402>,
-    refused_payments: Option<X402>,
+    payments: Payments,
     access: Access,
 }
 
 impl Ports {
-    fn of_sandbox(config: &Config, store: &Store, registry: Arc<Registry>) -> Self {
+    fn of_sandbox(config: &Config, store: &Store, registry: &Arc<Registry>) -> Self {
         let agents = Agents::mock();
+        let source = Arc::new(SandboxSource::new(registry.clone()));
+        let refused = X402::refusing(&config.access.x402, store)
+            .map(|x402| Arc::new(RefusedPayments::new(registry.clone(), x402)) as _);
         Self {
-            source: Arc::new(SandboxSource::new(registry.clone())),
-            reputation: Some(assay_sandbox::submissions(store.clone(), registry, agents.clone())),
+            scores: source.clone(),
+            reports: source,
+            networks: Networks::all(chain_names(config), config.reading.not_covered.clone()),
+            reputation: Some(assay_sandbox::submissions(store.clone(), registry.clone(), agents.clone())),
             agents,
-            x402: None,
-            refused_payments: X402::refusing(&config.access.x402, store),
+            payments: Payments { x402: None, script: refused },
             access: Access::new(&config.access, store.clone()).free(),
         }
     }
@@ -182,15 +203,21 @@ impl Ports {
         let x402 = registry.as_ref().and_then(|(registry, gas)| x402(config, chains, store, registry, gas));
         let appraiser = |config: &config::Reputation| Appraiser::new(scoring.clone(), config, attestor);
         Self {
-            source: Arc::new(scoring.clone()),
+            scores: Arc::new(scoring.clone()),
+            reports: Arc::new(Reports::new(scoring.clone())),
+            networks: Networks::new(chain_names(config), config.reading.not_covered.clone()),
             agents: agents(config, chains, store, tasks).unwrap_or_else(Agents::none),
             reputation: registry
                 .and_then(|(registry, gas)| reputation(config, registry, gas, appraiser, store, x402.as_ref())),
-            x402,
-            refused_payments: None,
+            payments: Payments { x402, script: None },
             access: Access::new(&config.access, store.clone()),
         }
     }
+}
+
+/// The configured chains with their names.
+fn chain_names(config: &Config) -> BTreeMap<ChainId, String> {
+    config.chains.iter().map(|chain| (chain.id, chain.name.clone())).collect()
 }
 
 /// The agents of the registries, to which the account of `[reputation]` gives feedback.
@@ -246,11 +273,12 @@ fn reputation(
 pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationToken) -> Result<(), AppError> {
     let assembled = assemble(&config).await?;
     let address = listener.local_addr()?;
-    let router = assay_api::router(assembled.http.clone());
-    for missing in assembled.http.missing_models() {
+    let routes = &assembled.routes;
+    let router = routes.router();
+    for missing in routes.operations.missing_models() {
         tracing::warn!(shelf = %config.models.shelf.display(), %missing, "not ready");
     }
-    let lacks = assembled.http.lacks().await;
+    let lacks = routes.operations.lacks().await;
     lacks.iter().for_each(|what| tracing::warn!("{what}"));
     let url = local_url(address);
     tracing::info!(
@@ -263,7 +291,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         warnings = (!lacks.is_empty()).then(|| lacks.join("; ")),
         "listening"
     );
-    let (leaving, closing) = (assembled.http.stopping.clone(), CancellationToken::new());
+    let (leaving, closing) = (routes.gate.stopping.clone(), CancellationToken::new());
     let notice = config.http.drain_notice;
     let leave = async {
         cancel.cancelled().await;
@@ -272,7 +300,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         closing.cancel();
     };
     let (served, ()) =
-        tokio::join!(assay_api::serve(listener, router, assay_api::Bounds::from(&config.http), closing.clone()), leave);
+        tokio::join!(assay_http::serve(listener, router, Bounds::from(&config.http), closing.clone()), leave);
     served?;
     assembled.stop().await;
     tracing::info!("stopped");
@@ -289,20 +317,11 @@ fn local_url(address: SocketAddr) -> String {
     format!("http://{}", SocketAddr::new(ip, address.port()))
 }
 
-/// What the handlers know of the configuration.
-fn api_settings(config: &Config) -> assay_api::Settings {
-    assay_api::Settings {
-        http: config.http.clone(),
-        docs: config.docs.clone(),
-        is_sandbox: config.sandbox,
-        chains: config.chains.iter().map(|chain| (chain.id, chain.name.clone())).collect(),
-        not_covered: config.reading.not_covered.clone(),
-        components: Components {
-            largest: config.models.largest_component(),
-            large: config.models.limits().largest_file() as u64,
-        },
-        public_models: config.models.public,
-        backups: config.store.path.with_file_name("backups"),
+fn components(config: &Config) -> Components {
+    Components {
+        largest: config.models.largest_component(),
+        large: config.models.limits().largest_file() as u64,
+        needs_large,
     }
 }
 
@@ -311,7 +330,7 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
     let beside = |name| config.store.path.with_file_name(name);
     let compiled = config.models.compiled_path.clone();
     let settings = assay_registry::Settings {
-        roles: rollout::stored_roles(store).await?,
+        roles: stored_roles(store).await?,
         first_champions: config.models.first_champions.clone(),
         limits: config.models.limits(),
         compiled: Some(compiled.unwrap_or_else(|| beside("compiled"))),

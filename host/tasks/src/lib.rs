@@ -22,6 +22,15 @@ pub fn spawn<T: Send + 'static>(name: &'static str, task: impl Future<Output = T
     tokio::spawn(reported(name, task))
 }
 
+/// Makes many model calls, or reads files, on a thread for blocking work, so that other requests do not wait. A panic
+/// goes on in the caller.
+pub async fn blocking<T: Send + 'static>(calls: impl FnOnce() -> T + Send + 'static) -> T {
+    let request = tracing::Span::current();
+    tokio::task::spawn_blocking(move || request.in_scope(calls))
+        .await
+        .unwrap_or_else(|error| resume_unwind(error.into_panic()))
+}
+
 /// Tasks that somebody waits for. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Tracker(TaskTracker);

@@ -85,7 +85,7 @@ mod tests {
             let subscriber = subscriber(filter(given).unwrap(), Format::Json, false, None);
             tracing::dispatcher::with_default(&subscriber, || {
                 assert!(tracing::info_span!(target: TRACE, "rpc").is_disabled(), "{given}");
-                assert!(!tracing::info_span!(target: "assay_api::server", "request").is_disabled(), "{given}");
+                assert!(!tracing::info_span!(target: "assay_http::server", "request").is_disabled(), "{given}");
             });
         }
     }

@@ -4,10 +4,10 @@
 use std::{path::Path, sync::LazyLock};
 
 use assay::{app, config};
-use assay_api::{ApiError, App};
+use assay_access::Access;
 use assay_domain::{Address, ModelKind, ModelRef, Scope, Score};
-use assay_sandbox::SandboxScore;
-use assay_wire::ScoreBody;
+use assay_http::{ApiError, Row, values::Moment};
+use assay_score::bodies::ScoreBody;
 use axum::{
     Json,
     extract::State,
@@ -31,10 +31,11 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let assembled = app::assemble(&config).await?;
-        let router = assay_api::routes(assembled.http.clone()).get(READY, ready).get(OPEN, open).finish();
+        let access = &assembled.routes.gate.access;
+        let router = assembled.routes.router_with(vec![Row::page(READY, ready, access), Row::page(OPEN, open, &())]);
         let listener = TcpListener::bind(config.listen).await?;
         eprintln!("listening {}", listener.local_addr()?);
-        assay_api::serve(listener, router, assay_api::Bounds::from(&config.http), CancellationToken::new()).await?;
+        assay_http::serve(listener, router, assay_http::Bounds::from(&config.http), CancellationToken::new()).await?;
         Ok(())
     })
 }
@@ -44,16 +45,16 @@ fn score() -> Option<&'static ScoreBody> {
     static SCORE: LazyLock<Option<ScoreBody>> = LazyLock::new(|| {
         let model =
             ModelRef { kind: ModelKind::Credit, version: "1.1".parse().ok()?, digest: assay_domain::Digest([0; 32]) };
-        let mock = SandboxScore { score: Score::new(847)?, decile: assay_domain::Decile::new(8)?, model };
-        Some(ScoreBody::mock(Address::repeat_byte(0xa5), mock))
+        let decile = assay_domain::Decile::new(8)?;
+        Some(ScoreBody::bare(Address::repeat_byte(0xa5), Score::new(847)?, decile, model.version, Moment::now()))
     });
     SCORE.as_ref()
 }
 
 /// A handler that only checks the key.
-async fn ready(State(app): State<App>, headers: HeaderMap) -> Result<Json<Option<&'static ScoreBody>>, ApiError> {
+async fn ready(State(access): State<Access>, headers: HeaderMap) -> Result<Json<Option<&'static ScoreBody>>, ApiError> {
     let header = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    app.access.identify(header).await?.require(&[Scope::Read])?;
+    access.identify(header).await?.require(&[Scope::Read])?;
     Ok(Json(score()))
 }
 

@@ -3,7 +3,6 @@
 use std::sync::LazyLock;
 
 use assay::{app, config};
-use assay_api::router;
 use axum::{
     Router,
     body::{Body, to_bytes},
@@ -55,7 +54,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let config = config::load(Some(&file)).expect("a valid configuration");
     let assembled = runtime.block_on(app::assemble(&config)).expect("a server");
-    let router = router(assembled.http.clone());
+    let router = assembled.routes.router();
     // Keep the server's parts until the process ends.
     std::mem::forget(assembled);
     Server { runtime, router, _folder: folder }

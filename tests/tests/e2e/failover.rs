@@ -1,6 +1,6 @@
 //! The store itself on several servers: a master that dies and is replaced, and a cluster of three.
 
-use assay_scoring::rollout::records::{self, RolesRecord, SHADOWS, ShadowRecord};
+use assay_rollout::records::{self, RolesRecord, SHADOWS, ShadowRecord};
 use std::{io::Write as _, time::Duration};
 
 use assay::config;

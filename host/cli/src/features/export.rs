@@ -22,7 +22,7 @@ use super::{
 };
 use crate::Failure;
 use assay::config::Config;
-use assay_scoring::reading::{ChainReader, is_pending, of_the_past};
+use assay_score::reading::{ChainReader, is_pending, of_the_past};
 
 /// One export: of now, or of one moment in the past.
 pub(super) struct Export<'a> {

@@ -6,7 +6,7 @@ use assay_index::Index;
 
 use super::past::{Label, Past};
 use crate::Failure;
-use assay_scoring::outcomes::liquidations;
+use assay_rollout::outcomes::liquidations;
 
 /// The index, with the chains that have markets.
 pub(super) struct Indexed {

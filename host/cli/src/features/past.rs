@@ -4,7 +4,7 @@ use super::Arguments;
 use crate::Failure;
 use assay_chain::{Chains, MomentError, PastBlock};
 use assay_domain::{Address, ChainId};
-pub(crate) use assay_scoring::reading::moment;
+pub(crate) use assay_score::reading::moment;
 
 const DAY: u64 = 86_400;
 

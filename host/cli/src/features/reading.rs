@@ -8,7 +8,7 @@ use assay_store::Store;
 
 use crate::Failure;
 use assay::config::Config;
-use assay_scoring::reading::ChainReader;
+use assay_score::reading::ChainReader;
 
 /// One wallet as the chains show it now, read with a store of its own, so that a server may be running. Nothing is
 /// kept.

@@ -4,7 +4,7 @@ use assay_domain::{ModelKind, ModelVersion};
 
 use super::read;
 use crate::{ConfigFile, Failure, print};
-use assay_scoring::cards;
+use assay_rollout::cards;
 
 pub fn card(kind: ModelKind, version: &ModelVersion, config: &ConfigFile) -> Result<(), Failure> {
     let config = config.load()?;

@@ -14,7 +14,7 @@ use assay_registry::Notes;
 
 use super::{expect, toolchain};
 use crate::{Failure, print};
-use assay_scoring::cards;
+use assay_rollout::cards;
 
 /// The declaration of a model without code, and the scores that its golden wallets keep.
 const DECLARATION: &str = "model.toml";

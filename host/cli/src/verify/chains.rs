@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, io::Write as _, time::Duration};
 use assay::config::{self, Config};
 use assay_chain::{MomentError, config::IndexMode};
 use assay_domain::{ChainId, Coverage, Origin, Origins, Snapshot, features};
-use assay_scoring::reading::{ChainReader, of_the_past};
+use assay_score::reading::{ChainReader, of_the_past};
 use assay_statement::Evidence;
 use assay_store::Store;
 

@@ -77,7 +77,7 @@ impl Sender {
 
 impl FeeMarket {
     /// The fees of recent blocks.
-    pub(crate) async fn read(client: &Client) -> Result<Self, Fault> {
+    pub async fn read(client: &Client) -> Result<Self, Fault> {
         let answer = client.batch(vec![ask_fees()]).await?.into_iter().next();
         market(&answer.unwrap_or_else(|| Err(Fault::Malformed("an answer is missing".into())))?)
     }

@@ -1,6 +1,6 @@
 //! Checked answers of a sandbox model. Units: dollars, Unix seconds, EIP-155 chain ids.
 
-use assay_domain::{Address, ChainId, Coverage, EventCounts, Score};
+use assay_domain::{Address, ChainId, Coverage, EventCounts, PaymentRefusal, Score};
 
 /// A mock credit report.
 #[derive(Debug, Clone, PartialEq)]
@@ -120,19 +120,4 @@ pub enum Phase {
     Scoring,
     Uploading,
     Submitting,
-}
-
-/// Why a payment is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PaymentRefusal {
-    Network,
-    Recipient,
-    Value,
-    NotYetValid,
-    Expired,
-    Signature,
-    InsufficientFunds,
-    NonceUsed,
-    TransactionReverted,
-    SettlementFailed,
 }

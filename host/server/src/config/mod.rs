@@ -18,14 +18,17 @@ pub use assay_chain::config::{
 pub use assay_domain::settings::Problem;
 pub use assay_evm::config::{Outbound, RpcLimits};
 pub use assay_lending::config::MarketConfig;
-pub use assay_scoring::config::{Attestation, Promotion, Scoring};
+pub use assay_payment::config::X402;
+pub use assay_reputation::config::Reputation;
+pub use assay_rollout::config::{Promotion, Scoring};
+pub use assay_score::config::Attestation;
 pub use assay_store::config::{Backend, Store};
-pub use assay_submissions::config::{Reputation, X402};
 pub use assay_telemetry::config::{LogFormat, Telemetry, TracesConfig};
 
 pub use assay_access::config::KeyConfig;
 pub use assay_agents::config::{Agents, Ipfs, Pinning};
-pub use assay_api::config::{Docs, Http};
+pub use assay_console::config::Docs;
+pub use assay_http::config::Http;
 pub use load::{ConfigError, DEFAULTS, load};
 pub use models::Models;
 

@@ -25,8 +25,8 @@ use assay_evm::{
     endpoint,
     fault::Fault,
 };
-use assay_outbox::payment;
-use assay_submissions::ipfs::Ipfs;
+use assay_payment::token;
+use assay_reputation::ipfs::Ipfs;
 
 pub use bill::Calls;
 use claim::{Claim, claims, identity_services, registries};
@@ -158,7 +158,7 @@ async fn accounts(client: &Client, chain: &ChainConfig, config: &Config, head: B
     }
     let x402 = &config.access.x402;
     if let Some(domain) = x402.domain().filter(|domain| x402.enabled && domain.chain == chain.id) {
-        let problems = payment::contradictions(client, &domain, x402.decimals, head).await;
+        let problems = token::contradictions(client, &domain, x402.decimals, head).await;
         let problems = problems.unwrap_or_else(|fault| vec![format!("cannot be asked: {fault}")]);
         let part = |what| finding(chain, format!("asset of access.x402 at {}", domain.asset), what);
         found.extend(problems.into_iter().map(part));

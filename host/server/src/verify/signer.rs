@@ -10,7 +10,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
-use assay_submissions::config::Reputation;
+use assay_reputation::config::Reputation;
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 agents);

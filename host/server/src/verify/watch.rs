@@ -4,8 +4,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{ipfs, verify};
-use crate::config::Config;
-use assay_api::Contradictions;
+use crate::{config::Config, operation::Contradictions};
 use assay_chain::{Chains, config::ChainConfig};
 use assay_domain::ChainId;
 use assay_tasks::Spawner;

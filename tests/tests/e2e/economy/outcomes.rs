@@ -10,7 +10,7 @@ use alloy::primitives::Address;
 use assay::config;
 use assay_backtest::Record;
 use assay_domain::{Digest, ModelPin, Score, Standing, features::Features};
-use assay_scoring::rollout::records::{self, ObservedRecord, ObservedScore};
+use assay_rollout::records::{self, ObservedRecord, ObservedScore};
 use assay_store::Store;
 use assay_tests::{
     economy::Ledger,

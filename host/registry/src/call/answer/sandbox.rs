@@ -2,10 +2,10 @@
 
 use super::{Checked, DESCRIPTION, FEW, MANY, NAME, check_text, count, nonsense, score};
 use crate::{
-    Behaviour, ChainValue, MockNft, MockPool, MockPosition, MockReport, MockSubject, MockToken, PaymentRefusal, Phase,
-    Scenario, call::abi::raw,
+    Behaviour, ChainValue, MockNft, MockPool, MockPosition, MockReport, MockSubject, MockToken, Phase, Scenario,
+    call::abi::raw,
 };
-use assay_domain::{Address, Coverage, EventCounts};
+use assay_domain::{Address, Coverage, EventCounts, PaymentRefusal};
 
 /// 2100-01-01, the latest time of a mock event.
 const FAR_FUTURE: u64 = 4_102_444_800;

@@ -1,0 +1,95 @@
+//! An admitted call, shared by middleware and extractors, and its cost as response headers: `Assay-Units-Cost`, and
+//! `Assay-Units-Left` for a metered key.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, request::Parts};
+
+use crate::{ApiError, Gate, route::BodyLimit};
+use assay_access::{AccessError, Caller, Prepaid, PriceClass};
+
+const COST: HeaderName = HeaderName::from_static("assay-units-cost");
+const LEFT: HeaderName = HeaderName::from_static("assay-units-left");
+
+/// An admitted request, for the extractors.
+#[derive(Clone)]
+pub struct Call {
+    pub gate: Gate,
+    pub caller: Result<Arc<Caller>, AccessError>,
+    pub price: Option<PriceClass>,
+    /// The units of the call, where they were reserved with its count.
+    pub prepaid: Option<Prepaid>,
+    pub bill: Bill,
+    pub body: BodyLimit,
+    /// The network of the client; `None` for operations, whose clients are not told apart.
+    pub network: Option<IpAddr>,
+}
+
+impl Call {
+    /// The call of a request.
+    ///
+    /// # Errors
+    /// 500 outside of a router of this crate.
+    pub fn of(parts: &Parts) -> Result<&Self, ApiError> {
+        parts.extensions.get().ok_or_else(Self::none)
+    }
+
+    pub(crate) fn none() -> ApiError {
+        ApiError::internal("call", "the request passed no gate")
+    }
+
+    /// The caller, with the price of the call.
+    ///
+    /// # Errors
+    /// [`AccessError`] for anything but a known key that may make this call.
+    pub fn caller(&self) -> Result<(&Arc<Caller>, PriceClass), AccessError> {
+        let price = self.price.ok_or(AccessError::MissingOrInvalid)?;
+        let caller = self.caller.as_ref().map_err(AccessError::clone)?;
+        caller.require(price.scopes())?;
+        Ok((caller, price))
+    }
+}
+
+/// The cost of the current request, which the extractor [`Caller`](crate::extract::Caller) records.
+#[derive(Clone, Default)]
+pub struct Bill {
+    entry: Arc<Mutex<Option<Entry>>>,
+    given_up: Arc<AtomicBool>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    units: u64,
+    left: Option<u64>,
+}
+
+impl Bill {
+    /// `units` were spent; a metered key has `left` remaining.
+    pub fn record(&self, units: u64, left: Option<u64>) {
+        *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
+    }
+
+    /// Marks the request as ended by the server before its handler answered, so that it costs nothing.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Relaxed);
+    }
+
+    pub fn is_given_up(&self) -> bool {
+        self.given_up.load(Relaxed)
+    }
+
+    /// Adds the recorded cost to the headers of the response.
+    pub fn add_headers(&self, headers: &mut HeaderMap) {
+        let entry = *self.entry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Entry { units, left }) = entry {
+            headers.insert(COST, HeaderValue::from(units));
+            headers.extend(left.map(|left| (LEFT, HeaderValue::from(left))));
+        }
+    }
+}

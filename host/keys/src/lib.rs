@@ -1,0 +1,24 @@
+//! API keys over HTTP: minting, the list and revocation for admins, and the usage of the caller's own key. What a key
+//! may do and what it costs is in `access`.
+
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
+pub mod bodies;
+mod minting;
+pub mod responses;
+mod usage;
+
+use assay_access::Access;
+
+/// What the handlers of keys need.
+#[derive(Clone)]
+pub struct KeysState {
+    pub access: Access,
+}
+
+assay_http::rows! { KeysState:
+    GET "/api/v2/admin/keys" Admin minting::list;
+    POST "/api/v2/admin/keys" Admin minting::mint;
+    DELETE "/api/v2/admin/keys/{name}" Admin minting::revoke;
+    GET "/api/v2/usage" Usage usage::get;
+}

@@ -1,0 +1,123 @@
+//! The payer of a submission or a statement: a key, which pays with its units, or any client that pays by x402 where
+//! that is enabled.
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{FromRef, FromRequestParts},
+    http::{HeaderMap, StatusCode, header, request::Parts},
+};
+
+use crate::{Item, Payment, Refused, Version, X402, refusal::payment_required};
+use assay_access::{AccessError, PriceClass};
+use assay_agents::AgentPath;
+use assay_http::{
+    ApiError, Call,
+    extract::{Caller, in_header},
+    parameters,
+};
+
+/// A known key that may make the call, or a payment that is not verified yet.
+pub enum Payer {
+    Key(Caller),
+    Payment(Box<Offered>),
+}
+
+parameters!(Payer:
+    in_header("X-PAYMENT", "A payment by x402, version 1, instead of a key, if the server accepts payments"),
+    in_header("PAYMENT-SIGNATURE", "A payment by x402, version 2, instead of a key, if the server accepts payments"),
+);
+
+/// A payment for `item`, at the absolute URL `resource`.
+pub struct Offered {
+    pub payment: Payment,
+    pub item: Item,
+    pub resource: String,
+}
+
+/// What can be paid with, and to whom payments are refused. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Payments {
+    /// Payment by call; absent when not enabled.
+    pub x402: Option<X402>,
+    /// The payments that scenarios of a sandbox refuse.
+    pub script: Option<Arc<dyn PaymentScript>>,
+}
+
+/// Refuses the payments for some agents, as a scenario of a sandbox says.
+pub trait PaymentScript: Send + Sync {
+    /// The terms of payments for the agent, if they are refused.
+    fn terms(&self, agent_id: u64) -> Option<&X402>;
+
+    /// The refusal of `payment` for the agent.
+    fn refusal(&self, agent_id: u64, payment: &Payment) -> Option<Refused>;
+}
+
+impl Payments {
+    /// # Errors
+    /// 402 for a payment that a scenario refuses.
+    pub fn refuse_scripted(&self, agent_id: u64, offered: &Offered) -> Result<(), ApiError> {
+        let script = self.script.as_ref().and_then(|script| {
+            Some(offered.refused(script.terms(agent_id)?, &script.refusal(agent_id, &offered.payment)?))
+        });
+        script.map_or(Ok(()), Err)
+    }
+}
+
+impl<S> FromRequestParts<S> for Payer
+where
+    S: Send + Sync,
+    Payments: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let error = match Caller::identified(parts) {
+            Ok(caller) => return Ok(Self::Key(caller)),
+            Err(error) => error,
+        };
+        if error != AccessError::MissingOrInvalid {
+            return Err(error.into());
+        }
+        let (price, network) = (Call::of(parts)?.price, Call::of(parts)?.network);
+        let item = if price == Some(PriceClass::Attestation) { Item::Statement } else { Item::Submission };
+        let payments = Payments::from_ref(state);
+        let x402 = match (&payments.x402, &payments.script) {
+            (Some(x402), _) => x402,
+            (None, Some(script)) => {
+                let agent = AgentPath::from_request_parts(parts, state).await.ok();
+                agent.and_then(|AgentPath(id)| script.terms(id)).ok_or(AccessError::MissingOrInvalid)?
+            }
+            (None, None) => return Err(AccessError::MissingOrInvalid.into()),
+        };
+        let host = parts.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let resource = x402.resource(host, parts.uri.path().trim_end_matches('/'));
+        let Some((version, text)) = presented(&parts.headers)? else {
+            let price = x402.terms().price(item);
+            let detail = format!("{error}; this call can also be paid for by x402, {price} as `accepts` says");
+            let missing = |version: Version| format!("{} header is required", version.request_header());
+            return Err(payment_required(x402.terms().demand(item, &resource, missing, detail)));
+        };
+        let payment = x402.read(version, text, network).map_err(|malformed| bad_payment(malformed.to_string()))?;
+        Ok(Self::Payment(Box::new(Offered { payment, item, resource })))
+    }
+}
+
+/// The header with a payment. When a client sends both versions, version 2 is used.
+fn presented(headers: &HeaderMap) -> Result<Option<(Version, &str)>, ApiError> {
+    for version in [Version::Two, Version::One] {
+        let mut values = headers.get_all(version.request_header()).iter();
+        let Some(value) = values.next() else { continue };
+        let name = version.request_header();
+        if values.next().is_some() {
+            return Err(bad_payment(format!("Send {name} once")));
+        }
+        let text = value.to_str().map_err(|_| bad_payment(format!("{name} is not base64")))?;
+        return Ok(Some((version, text)));
+    }
+    Ok(None)
+}
+
+fn bad_payment(what: String) -> ApiError {
+    ApiError::coded(StatusCode::BAD_REQUEST, "malformed_payment", what)
+}

@@ -1,0 +1,22 @@
+//! Error responses of calls that can be paid, in groups that the rows name.
+
+use utoipa::IntoResponses;
+
+use crate::bodies::PaymentRequiredBody;
+use assay_http::DetailBody;
+pub use assay_http::responses::*;
+
+/// A call that can be paid by x402, where the server accepts it.
+#[derive(IntoResponses)]
+pub enum Payable {
+    /// No key and no payment, or a payment that was not accepted; the body has the reason and the terms
+    #[response(status = 402, headers(
+        ("PAYMENT-REQUIRED" = String, description = "The terms for x402, version 2"),
+        ("X-PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by version 1 that was tried"),
+        ("PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by version 2 that was tried"),
+    ))]
+    Required(PaymentRequiredBody),
+    /// The payment is being settled: send the same payment again, and do not sign another one
+    #[response(status = 503)]
+    Pending(DetailBody),
+}

@@ -1,0 +1,13 @@
+//! The bodies of responses about models.
+
+mod audit;
+mod check;
+mod model;
+mod outcomes;
+mod shadow;
+
+pub use audit::{AuditBody, AuditEntryBody};
+pub use check::CheckBody;
+pub use model::{ModelBody, ModelsBody, ReferenceBody, RolesBody};
+pub use outcomes::OutcomesBody;
+pub use shadow::ShadowBody;

@@ -1,0 +1,503 @@
+//! Model cards: what a model is for, what it was made from, how far it can be trusted, and what it claims of which
+//! wallets. A card is a section of the component, or a file beside it, `cards/<kind>-<version>.toml` on the shelf, that
+//! names the bytes it speaks of; with what the model says of itself it becomes a page of Markdown.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use assay_domain::{Claim, Claimed, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate};
+use assay_registry::{LARGEST_CARD, Registry};
+use config::{Config, File, FileFormat};
+use moka::future::Cache;
+use serde::Deserialize;
+
+use crate::{Basis, Scored};
+use assay_tasks::blocking;
+
+/// Models whose claims are kept.
+const KEPT: u64 = 256;
+/// How long a changed card may go unnoticed.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// Why a card cannot be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum CardError {
+    #[error("the card {} cannot be read: {reason}", path.display())]
+    Unreadable { path: PathBuf, reason: String },
+    #[error("the card {} speaks of the bytes {named}, and the model has {found}: replace the card", path.display())]
+    OtherBytes { path: PathBuf, named: String, found: Digest },
+    #[error("the card {} has a claim that does not count: {reason}", path.display())]
+    BadClaim { path: PathBuf, reason: String },
+    #[error("the card in the model {kind} {version} cannot be read: {reason}")]
+    Packed { kind: ModelKind, version: ModelVersion, reason: String },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Card {
+    /// Of the component. The card in a component has none.
+    sha256: Option<String>,
+    section: Vec<Section>,
+    #[serde(default)]
+    claim: Vec<Stated>,
+}
+
+/// A claim as a card states it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stated {
+    /// In words.
+    population: String,
+    /// The population is those who owe at least so many dollars, and whose whole debt was read.
+    owes_usd: Option<f64>,
+    /// The population is those who were liquidated, and may have a debt that was not read.
+    #[serde(default)]
+    debt_unread: bool,
+    /// The regime in which the rates hold, in words.
+    condition: Option<String>,
+    outcome: String,
+    horizon_days: u32,
+    rates: Vec<StatedRate>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StatedRate {
+    range: String,
+    low: f64,
+    estimate: f64,
+    high: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Section {
+    title: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    head: Vec<String>,
+    #[serde(default)]
+    rows: Vec<Vec<String>>,
+}
+
+/// Where the card of a model is.
+pub fn path(shelf: &Path, kind: ModelKind, version: &ModelVersion) -> PathBuf {
+    shelf.join("cards").join(format!("{kind}-{version}.toml"))
+}
+
+/// Refuses a text that is no card for a component.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn check(text: &str) -> Result<(), String> {
+    if text.len() > LARGEST_CARD {
+        return Err(format!("it has {} bytes and may have {LARGEST_CARD}", text.len()));
+    }
+    match parse(text)?.sha256 {
+        Some(_) => Err("it names `sha256`: remove it, because the card becomes part of the bytes".into()),
+        None => Ok(()),
+    }
+}
+
+fn parse(text: &str) -> Result<Card, String> {
+    let parsed = Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build();
+    parsed.and_then(Config::try_deserialize).map_err(|error| error.to_string())
+}
+
+/// The card as Markdown: that of the shelf or, without one, the `packed` one; `None` if the model has neither.
+///
+/// # Errors
+/// [`CardError`].
+pub fn markdown(
+    shelf: &Path,
+    info: &ModelInfo,
+    digest: Digest,
+    packed: Option<&str>,
+) -> Result<Option<String>, CardError> {
+    let Some(card) = card(shelf, info, digest, packed)? else { return Ok(None) };
+    Ok(Some(render(&card, &claims(shelf, info, digest, packed)?, info, digest)))
+}
+
+/// What a model claims, by population and horizon: what its card states, else what its component states in words.
+///
+/// # Errors
+/// [`CardError`], also where a claim of the component is none of the card.
+pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<Vec<Claim>, CardError> {
+    let stated = match card(shelf, info, digest, packed)? {
+        Some(card) => card.claims(info, &path(shelf, info.kind, &info.version))?,
+        None => Vec::new(),
+    };
+    Ok(if stated.is_empty() { in_words(info) } else { stated })
+}
+
+/// What the component states.
+pub fn in_words(info: &ModelInfo) -> Vec<Claim> {
+    info.claims
+        .iter()
+        .map(|claims| Claim { population: Population::Words, condition: None, claims: claims.clone() })
+        .collect()
+}
+
+/// The card of the shelf or, without one, the `packed` one; `None` if the model has neither.
+fn card(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<Option<Card>, CardError> {
+    let path = path(shelf, info.kind, &info.version);
+    let unreadable = |reason: String| CardError::Unreadable { path: path.clone(), reason };
+    let text = match read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return packed.map(parse).transpose().map_err(|reason| {
+                let (kind, version) = (info.kind, info.version.clone());
+                CardError::Packed { kind, version, reason }
+            });
+        }
+        text => text.map_err(|error| unreadable(error.to_string()))?,
+    };
+    let card = parse(&text).map_err(unreadable)?;
+    let named = card.sha256.clone().unwrap_or_default();
+    if named != digest.to_string() {
+        return Err(CardError::OtherBytes { path, named, found: digest });
+    }
+    Ok(Some(card))
+}
+
+impl Card {
+    fn claims(&self, info: &ModelInfo, path: &Path) -> Result<Vec<Claim>, CardError> {
+        let bad = |reason: String| CardError::BadClaim { path: path.to_owned(), reason };
+        let claims: Vec<Claim> = self.claim.iter().map(Stated::checked).collect::<Result<_, _>>().map_err(bad)?;
+        // A card that states populations states that of the component too, with the same rates.
+        let says = |own: &Claims, claim: &Claim| {
+            let Claims { outcome, horizon_days, rates, .. } = &claim.claims;
+            (outcome, horizon_days, rates) == (&own.outcome, &own.horizon_days, &own.rates)
+        };
+        match &info.claims {
+            Some(own) if !claims.is_empty() && !claims.iter().any(|claim| says(own, claim)) => Err(bad(format!(
+                "none has the outcome, the horizon and the rates that the component claims ({} within {} days)",
+                own.outcome, own.horizon_days
+            ))),
+            _ => Ok(claims),
+        }
+    }
+}
+
+impl Stated {
+    fn checked(&self) -> Result<Claim, String> {
+        let population = match (self.owes_usd, self.debt_unread) {
+            (Some(usd), false) if usd.is_finite() && usd > 0.0 => Population::Owing { usd },
+            (None, true) => Population::Unread,
+            _ => return Err("it needs either owes_usd, above 0, or debt_unread = true".to_owned()),
+        };
+        let rate = |rate: &StatedRate| {
+            let range = rate.range.parse().map_err(|()| format!("there is no range {:?}", rate.range))?;
+            Ok(Rate { range, low: rate.low, estimate: rate.estimate, high: rate.high })
+        };
+        let claims = Claims {
+            outcome: self.outcome.clone(),
+            horizon_days: self.horizon_days,
+            population: self.population.clone(),
+            rates: self.rates.iter().map(rate).collect::<Result<_, String>>()?,
+        };
+        claims.check()?;
+        Ok(Claim { population, condition: self.condition.clone(), claims })
+    }
+}
+
+/// What a model says of itself, and the card in its component.
+pub type Described = (ModelInfo, Option<Arc<str>>);
+
+/// What models in service claim, kept until their cards change.
+pub struct Cards {
+    shelf: PathBuf,
+    kept: Cache<(Digest, Option<SystemTime>), Arc<[Claim]>>,
+    /// When a card was changed, for the moment: each score asks.
+    changed: Cache<PathBuf, Option<SystemTime>>,
+}
+
+impl Cards {
+    /// What the model of `scored` claims of the wallet.
+    pub async fn claimed(&self, registry: &Registry, scored: &Scored) -> Claimed {
+        if matches!(scored.basis, Basis::Unknown) {
+            return Claimed::Nothing;
+        }
+        let model = &scored.model;
+        let info = || {
+            let loaded = registry.version_of(model.kind, &model.version);
+            let loaded = loaded.filter(|loaded| loaded.digest() == model.digest)?;
+            Some((loaded.info().clone(), loaded.notes().card.clone()))
+        };
+        let claims = self.claims(model, info).await;
+        match scored.basis {
+            Basis::Wallet(standing) => assay_domain::claimed(&claims, &standing, scored.assessment.score.range()),
+            _ if claims.is_empty() => Claimed::Nothing,
+            _ => Claimed::Outside("No rate is claimed for a score with off-chain assets.".to_owned()),
+        }
+    }
+
+    pub fn new(shelf: &Path) -> Self {
+        let changed = Cache::builder().max_capacity(KEPT).time_to_live(MOMENT).build();
+        Self { shelf: shelf.to_owned(), kept: Cache::new(KEPT), changed }
+    }
+
+    /// The folder of models and their cards.
+    pub fn shelf(&self) -> &Path {
+        &self.shelf
+    }
+
+    /// What `model` claims. A card that cannot be used claims nothing, and is logged. `info` is asked only if the card
+    /// was not read before.
+    pub async fn claims(&self, model: &ModelRef, info: impl FnOnce() -> Option<Described>) -> Arc<[Claim]> {
+        let file = path(&self.shelf, model.kind, &model.version);
+        let look = {
+            let file = file.clone();
+            blocking(move || fs::metadata(file).and_then(|found| found.modified()).ok())
+        };
+        let changed = self.changed.get_with(file, look).await;
+        let read = async {
+            let (info, packed) = info()?;
+            let (shelf, digest) = (self.shelf.clone(), model.digest);
+            let found = blocking(move || claims(&shelf, &info, digest, packed.as_deref())).await;
+            Some(found.map(Into::into).unwrap_or_else(|error| {
+                tracing::warn!(%error, "no claim is served");
+                Arc::default()
+            }))
+        };
+        self.kept.optionally_get_with((model.digest, changed), read).await.unwrap_or_default()
+    }
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let read = fs::File::open(path)?.take(LARGEST_CARD as u64 + 1).read_to_string(&mut text)?;
+    if read > LARGEST_CARD {
+        return Err(io::Error::other(format!("it is larger than {LARGEST_CARD} bytes")));
+    }
+    Ok(text)
+}
+
+fn render(card: &Card, claims: &[Claim], info: &ModelInfo, digest: Digest) -> String {
+    let mut page = format!("# {} {}\n\n{}\n\n", info.kind, info.version, info.title);
+    // Writing to a string does not fail.
+    let _ = writeln!(page, "- Component: SHA-256 `{digest}`\n- Authors: {}", info.authors.join(", "));
+    let _ = writeln!(page, "- Reads: {}\n", info.reads.join(", "));
+    if !claims.is_empty() {
+        claimed(&mut page, claims);
+    }
+    for Section { title, text, head, rows } in &card.section {
+        let _ = writeln!(page, "## {title}\n");
+        if !text.is_empty() {
+            let _ = writeln!(page, "{}\n", text.trim());
+        }
+        table(&mut page, head, rows);
+    }
+    page
+}
+
+/// What is claimed, by population and horizon.
+fn claimed(page: &mut String, claims: &[Claim]) {
+    let _ = writeln!(page, "## What it claims\n");
+    for claim in claims {
+        let claims = &claim.claims;
+        let _ = writeln!(
+            page,
+            "The share that is {} within {} days, by range. Population: {}. A range without a row has no claim.\n",
+            claims.outcome,
+            claims.horizon_days,
+            claim.holds_for()
+        );
+        let percent = |share: f64| format!("{:.1} %", share * 100.0);
+        let row = |rate: &Rate| {
+            let interval = format!("{} to {}", percent(rate.low), percent(rate.high));
+            vec![rate.range.as_str().to_owned(), percent(rate.estimate), interval]
+        };
+        let head = ["Range", "Share", "95 % interval"].map(str::to_owned);
+        table(page, &head, &claims.rates.iter().map(row).collect::<Vec<_>>());
+    }
+}
+
+fn table(page: &mut String, head: &[String], rows: &[Vec<String>]) {
+    if head.is_empty() {
+        return;
+    }
+    let line = |cells: &[String]| {
+        let cells: Vec<_> = cells.iter().map(|cell| cell.replace('|', "\\|").replace('\n', " ")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    page.push_str(&line(head));
+    page.push_str(&format!("|{}\n", "---|".repeat(head.len())));
+    rows.iter().for_each(|row| page.push_str(&line(row)));
+    page.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_speaks_of_its_own_bytes_alone() {
+        let shelf = tempfile::tempdir().unwrap();
+        let info = ModelInfo {
+            kind: ModelKind::Credit,
+            version: "1.2".parse().unwrap(),
+            title: "A model".into(),
+            authors: vec!["me".into()],
+            reads: vec!["as-of".into()],
+            claims: None,
+        };
+        let packed = "[[section]]\ntitle = \"Limits\"\ntext = \"None known.\"\n";
+        let own = markdown(shelf.path(), &info, Digest([1; 32]), Some(packed)).unwrap().unwrap();
+        assert!(own.starts_with("# credit 1.2\n") && own.contains("## Limits\n\nNone known.\n"), "{own}");
+        let wrong = markdown(shelf.path(), &info, Digest([1; 32]), Some("section = 1")).unwrap_err().to_string();
+        assert!(wrong.contains("the card in the model credit 1.2 cannot be read"), "{wrong}");
+        // The card of the shelf comes first.
+        let card = |digest: Digest| markdown(shelf.path(), &info, digest, Some(packed).filter(|_| digest.0[0] != 1));
+        assert!(card(Digest([1; 32])).unwrap().is_none(), "there is none");
+        let file = path(shelf.path(), info.kind, &info.version);
+        fs::create_dir(file.parent().unwrap()).unwrap();
+        let text = format!(
+            "sha256 = \"{}\"\n[[section]]\ntitle = \"Purpose\"\ntext = \"For A|B.\"\nhead = [\"Set\"]\nrows = \
+             [[\"a|b\"]]\n",
+            Digest([1; 32])
+        );
+        fs::write(&file, &text).unwrap();
+        let page = card(Digest([1; 32])).unwrap().unwrap();
+        assert!(
+            page.starts_with("# credit 1.2\n")
+                && page.contains("## Purpose\n\nFor A|B.\n\n| Set |\n|---|\n| a\\|b |\n"),
+            "{page}"
+        );
+        assert!(matches!(card(Digest([2; 32])), Err(CardError::OtherBytes { .. })));
+        let claim = "[[claim]]\npopulation = \"borrowers\"\noutcome = \"liquidated\"\nhorizon_days = 30\nowes_usd = \
+                     10\n\
+                     rates = [{ range = \"low\", low = 0.1, estimate = 0.2, high = 0.3 }]\n";
+        let claims = |text: String| {
+            fs::write(&file, text).unwrap();
+            claims(shelf.path(), &info, Digest([1; 32]), None)
+        };
+        let found = claims(format!("{text}{claim}")).unwrap();
+        assert_eq!((found.len(), found[0].population), (1, Population::Owing { usd: 10.0 }));
+        let page = card(Digest([1; 32])).unwrap().unwrap();
+        assert!(page.contains("within 30 days") && page.contains("| low | 20.0 % | 10.0 % to 30.0 % |"), "{page}");
+        for (good, bad, words) in [
+            ("owes_usd = 10", "debt_unread = false", "either owes_usd"),
+            ("owes_usd = 10", "owes_usd = 10\ndebt_unread = true", "either owes_usd"),
+            ("\"low\"", "\"lowest\"", "no range \"lowest\""),
+            ("high = 0.3", "high = 0.1", "no shares in order"),
+            ("horizon_days = 30", "horizon_days = 0", "a horizon of 0 days"),
+        ] {
+            let why = claims(format!("{text}{}", claim.replacen(good, bad, 1))).unwrap_err().to_string();
+            assert!(why.contains(words), "{why}");
+        }
+        // The component claims other rates than the card.
+        let own = Claims { horizon_days: 90, ..found[0].claims.clone() };
+        let other = ModelInfo { claims: Some(own), ..info.clone() };
+        fs::write(&file, format!("{text}{claim}")).unwrap();
+        let why = super::claims(shelf.path(), &other, Digest([1; 32]), None).unwrap_err().to_string();
+        assert!(why.contains("that the component claims (liquidated within 90 days)"), "{why}");
+        fs::write(&file, text + "purpos = 1\n").unwrap();
+        assert!(card(Digest([1; 32])).unwrap_err().to_string().contains("purpos"));
+        fs::write(&file, " ".repeat(LARGEST_CARD + 1)).unwrap();
+        assert!(card(Digest([1; 32])).unwrap_err().to_string().contains("larger than"));
+    }
+
+    /// The rates of the card of 1.3 are those that its fit measured.
+    #[test]
+    fn a_released_card_claims_what_its_fit_measured() {
+        #[derive(Deserialize)]
+        struct Scorecard {
+            rate: Vec<Measured>,
+        }
+        #[derive(Deserialize)]
+        struct Measured {
+            population: String,
+            days: u32,
+            #[serde(flatten)]
+            rate: StatedRate,
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let (shelf, file) = (root.join("plugins"), root.join("models/credit-1.3/scorecard.toml"));
+        let model = assay_registry::standalone(&fs::read(shelf.join("credit-1.3.wasm")).unwrap(), &Default::default());
+        let model = model.unwrap();
+        let claims = claims(&shelf, model.info(), model.digest(), None).unwrap();
+        let text = fs::read_to_string(file).unwrap();
+        let fit = Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build().unwrap();
+        let fit: Scorecard = fit.try_deserialize().unwrap();
+        let claimed: Vec<_> = claims
+            .iter()
+            .flat_map(|Claim { population, claims, .. }| {
+                let name = if *population == Population::Unread { "unread" } else { "position" };
+                let one = move |Rate { range, low, estimate, high }: &Rate| {
+                    (name.to_owned(), claims.horizon_days, range.as_str().to_owned(), *low, *estimate, *high)
+                };
+                claims.rates.iter().map(one)
+            })
+            .collect();
+        let measured: Vec<_> = fit
+            .rate
+            .into_iter()
+            .map(|Measured { population, days, rate }| {
+                (population, days, rate.range, rate.low, rate.estimate, rate.high)
+            })
+            .collect();
+        assert_eq!(claimed, measured);
+    }
+
+    /// The rates of the card of 1.4 are measured ones, of the regime that its claims name.
+    #[test]
+    fn a_claim_of_one_regime_is_a_measured_rate_of_it() {
+        #[derive(Deserialize)]
+        struct Evidence {
+            rate: Vec<Measured>,
+        }
+        #[derive(Deserialize)]
+        struct Measured {
+            set: String,
+            days: u32,
+            regime: String,
+            range: String,
+            low: Option<f64>,
+            estimate: f64,
+            high: Option<f64>,
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let shelf = root.join("plugins");
+        let model = assay_registry::standalone(&fs::read(shelf.join("credit-1.4.wasm")).unwrap(), &Default::default());
+        let model = model.unwrap();
+        let text = fs::read_to_string(root.join("models/credit-1.4/evidence.toml")).unwrap();
+        let evidence = Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build().unwrap();
+        let evidence: Evidence = evidence.try_deserialize().unwrap();
+        let claims = claims(&shelf, model.info(), model.digest(), None).unwrap();
+        assert_eq!(claims.len(), 3);
+        for claim in &claims {
+            assert_eq!(claim.condition.as_deref(), Some("if ether does not fall by 30 % within the horizon"));
+            let set = if claim.population == Population::Unread { "again" } else { "vaults" };
+            for rate in &claim.claims.rates {
+                let is_same = |found: &&Measured| {
+                    (&*found.set, found.days, &*found.regime, &*found.range)
+                        == (set, claim.claims.horizon_days, "otherwise", rate.range.as_str())
+                };
+                let found = evidence.rate.iter().find(is_same).unwrap();
+                let measured = (found.low, found.estimate, found.high);
+                assert_eq!(measured, (Some(rate.low), rate.estimate, Some(rate.high)), "{rate:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_card_for_a_component_names_no_bytes() {
+        assert_eq!(check("[[section]]\ntitle = \"Purpose\"\n"), Ok(()));
+        let section = "[[section]]\ntitle = \"Purpose\"\n";
+        for (text, words) in [
+            (format!("sha256 = \"00\"\n{section}"), "it names `sha256`: remove it"),
+            (section.replace("title", "titel"), "titel"),
+            (section.repeat(10_000), "bytes and may have 262144"),
+        ] {
+            let said = check(&text).unwrap_err();
+            assert!(said.contains(words), "{words}: {said}");
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Which model answers, and what is known of those that might: roles and how they change, the audit log, challengers in
+//! the shadow, the records by which a served score is computed again, cards and their claims, and what became of the
+//! scored wallets.
+//!
+//! `score` hands every score that it computes to [`Rollout`], which reads no chain.
+
+#![cfg_attr(not(test), warn(unreachable_pub))]
+
+mod audit;
+mod automatic;
+pub mod bodies;
+pub mod cards;
+pub mod config;
+mod error;
+mod fleet;
+mod observed;
+pub mod outcomes;
+mod promotion;
+mod provenance;
+mod recorded;
+pub mod records;
+pub mod responses;
+mod roles;
+mod routes;
+mod scored;
+mod shadow;
+mod shelf;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::Mutex;
+
+use assay_registry::Registry;
+use assay_store::{Store, StoreError};
+use assay_tasks::Spawner;
+use recorded::RecordedRoles;
+
+pub use audit::{AuditEntry, Move};
+pub use error::{needs_large, refused_score, refused_version};
+pub use fleet::StageError;
+pub use observed::{Observation, Observations, WEEK};
+pub use promotion::{Bound, Review};
+pub use provenance::{Inputs, ReplayError, Replayed, ScoreId, Slot, replay, served};
+pub use recorded::stored_roles;
+pub use roles::MoveError;
+pub use routes::{RolloutRoutes, operations, routes};
+pub use scored::{Basis, Scored};
+pub use shadow::{Evidence, ShadowPair, Spread};
+
+/// The service. Cheap to clone.
+#[derive(Clone)]
+pub struct Rollout {
+    inner: Arc<RolloutState>,
+}
+
+struct RolloutState {
+    registry: Arc<Registry>,
+    store: Store,
+    /// Locked during every change of a role or the shelf.
+    recorded: Mutex<RecordedRoles>,
+    provenance: provenance::Provenance,
+    promotion: config::Promotion,
+    shadow: shadow::Shadow,
+    observed: Arc<observed::Observed>,
+    shadow_lifetime: Duration,
+}
+
+impl Rollout {
+    /// Reads the stored roles, and closes the steps of the audit log that a crash left open.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn open(
+        registry: Arc<Registry>,
+        store: Store,
+        settings: &config::Scoring,
+        promotion: &config::Promotion,
+    ) -> Result<Self, StoreError> {
+        let recorded = RecordedRoles::read(&store).await?;
+        audit::complete(&store, &registry, &recorded.roles).await?;
+        let provenance = provenance::Provenance::open(&store, settings).await?;
+        let (promotion, shadow_lifetime) = (promotion.clone(), settings.shadow_ttl);
+        let observed = Arc::new(observed::Observed::new(settings.outcome_ttl));
+        let shadow = shadow::Shadow::start(&registry, settings, &observed)
+            .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
+        let recorded = Mutex::new(recorded);
+        let inner =
+            RolloutState { registry, store, recorded, provenance, promotion, shadow, observed, shadow_lifetime };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Starts the background tasks.
+    pub fn start(&self, tasks: &Spawner) {
+        self.record_automatic_changes(tasks);
+        self.follow_fleet(tasks);
+        self.record_scores(tasks);
+        self.record_shadow(tasks);
+    }
+
+    /// What a promotion is bound to.
+    pub fn promotion(&self) -> &config::Promotion {
+        &self.inner.promotion
+    }
+
+    /// The loaded models.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// Why records cannot be written; `None` if they can.
+    pub fn store_fault(&self) -> Option<String> {
+        self.inner.store.fault()
+    }
+}

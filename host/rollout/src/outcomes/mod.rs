@@ -1,0 +1,193 @@
+//! What became of the wallets that were scored: the kept scores of champion and challengers joined with the
+//! liquidations of the index of markets, beside what the models claim, and how far the scores have moved week by week.
+//!
+//! | file | owns |
+//! |---|---|
+//! | `liquidations` | who was liquidated when, from the index |
+//! | `join` | scores and liquidations as tables of rates |
+//! | `drift` | the scores of each week beside those of the first |
+
+mod drift;
+mod join;
+pub mod liquidations;
+
+use std::{sync::Arc, time::Duration};
+
+use assay_chain::{Chains, config::ChainConfig};
+use assay_domain::{Address, Claim, ClaimVerdict, ModelKind, ModelRef};
+use assay_registry::Role;
+use assay_store::StoreError;
+use tokio::sync::Mutex;
+
+use crate::{
+    Observations, Rollout,
+    cards::{Cards, Described},
+};
+use assay_tasks::{Spawner, blocking};
+pub use drift::Week;
+pub use join::{Realised, RealisedRange};
+use liquidations::{Liquidations, Unindexed};
+
+/// Time between two computations for the metrics.
+const EVERY: Duration = Duration::from_secs(3_600);
+/// The first one comes sooner, when the models are loaded and the index is open.
+const FIRST: Duration = Duration::from_secs(60);
+
+/// What became of the scored wallets. Cheap to clone.
+#[derive(Clone)]
+pub struct Outcomes {
+    inner: Arc<OutcomesState>,
+}
+
+struct OutcomesState {
+    rollout: Rollout,
+    chains: Chains,
+    /// Chains that have markets.
+    with_markets: Vec<u64>,
+    cards: Arc<Cards>,
+    /// One join at a time, which takes some memory.
+    joining: Mutex<()>,
+    /// Versions that have a gauge.
+    shown: Mutex<Vec<String>>,
+}
+
+/// The outcomes of every model in a role.
+#[derive(Debug, Clone)]
+pub struct Joined {
+    /// Liquidations are known up to this moment, in Unix seconds; `None` without an index.
+    pub known_until: Option<u64>,
+    /// Why nothing was joined.
+    pub reason: Option<String>,
+    pub models: Vec<OfModel>,
+}
+
+/// The outcomes of one model.
+#[derive(Debug, Clone)]
+pub struct OfModel {
+    pub model: ModelRef,
+    pub role: Role,
+    /// Kept scores, and the wallets that they are of.
+    pub scores: u64,
+    pub wallets: u64,
+    /// One table for each claim.
+    pub realised: Vec<Realised>,
+    pub weeks: Vec<Week>,
+}
+
+impl Outcomes {
+    pub fn new(configured: &[ChainConfig], rollout: Rollout, chains: Chains, cards: Arc<Cards>) -> Self {
+        let with_markets = configured.iter().filter(|chain| !chain.markets.is_empty()).map(|chain| chain.id);
+        let with_markets = with_markets.collect();
+        let (joining, shown) = (Mutex::default(), Mutex::default());
+        Self { inner: Arc::new(OutcomesState { rollout, chains, with_markets, cards, joining, shown }) }
+    }
+
+    /// The outcomes of the scores that are kept.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn joined(&self) -> Result<Joined, StoreError> {
+        let _alone = self.inner.joining.lock().await;
+        let roles = self.in_roles();
+        let digests: Vec<_> = roles.iter().map(|(_, model, _)| model.digest).collect();
+        let mut by_model = self.inner.rollout.observed(&digests).await?;
+        let mut wallets: Vec<_> = by_model.values().flat_map(|of| &of.scores).map(|found| found.address).collect();
+        wallets.sort_unstable();
+        wallets.dedup();
+        let (known, reason) = match self.liquidations(wallets).await {
+            Ok(known) => (Some(known), None),
+            Err(why) => (None, Some(why.to_string())),
+        };
+        let known_until = known.as_ref().map(|known| known.until);
+        let mut own = Vec::new();
+        for (described, model, role) in roles {
+            let observed = by_model.remove(&model.digest).unwrap_or_default();
+            let claims = self.inner.cards.claims(&model, || Some(described)).await;
+            own.push(Scorer { model, role, observed, claims });
+        }
+        let join = move || own.into_iter().map(|own| of_model(own, known.as_ref())).collect();
+        Ok(Joined { known_until, reason, models: blocking(join).await })
+    }
+
+    /// Credit champion and challengers, the champion first.
+    fn in_roles(&self) -> Vec<(Described, ModelRef, Role)> {
+        let role = |role: Role| matches!(role, Role::Champion | Role::Challenger);
+        let listed = self.inner.rollout.registry().list().into_iter().filter(|status| role(status.role));
+        let mut found: Vec<_> = listed
+            .filter_map(|status| {
+                let info = status.info.filter(|info| info.kind == ModelKind::Credit)?;
+                let model = ModelRef { kind: info.kind, version: info.version.clone(), digest: status.digest? };
+                Some(((info, status.card), model, status.role))
+            })
+            .collect();
+        found.sort_by_key(|(_, _, role)| *role != Role::Champion);
+        found
+    }
+
+    async fn liquidations(&self, wallets: Vec<Address>) -> Result<Liquidations, Unindexed> {
+        let index = self.inner.chains.indexed().await.ok_or(Unindexed::NoIndex)?;
+        let chains = self.inner.with_markets.clone();
+        let until = liquidations::known_until(&index, &self.inner.chains, &chains).await?;
+        blocking(move || Liquidations::of(&index, &chains, &wallets, until)).await
+    }
+
+    /// Sets the gauges every hour until the server stops.
+    pub fn start(&self, tasks: &Spawner) {
+        let (outcomes, stopping) = (self.clone(), tasks.stopping());
+        tasks.spawn("outcomes", async move {
+            let mut wait = FIRST;
+            loop {
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    () = stopping.cancelled() => return,
+                }
+                wait = EVERY;
+                match outcomes.joined().await {
+                    Ok(joined) => outcomes.show(&joined).await,
+                    Err(error) => tracing::warn!(%error, "the outcomes of scores cannot be joined"),
+                }
+            }
+        });
+    }
+
+    /// Sets the gauges of the models in a role; those of others say nothing from then on.
+    pub async fn show(&self, joined: &Joined) {
+        let mut shown = self.inner.shown.lock().await;
+        let versions: Vec<_> = joined.models.iter().map(|of| of.model.version.to_string()).collect();
+        for gone in shown.iter().filter(|version| !versions.contains(version)) {
+            metrics::gauge!("assay_outcome_psi", "version" => gone.clone()).set(f64::NAN);
+            metrics::gauge!("assay_outcome_claims_broken", "version" => gone.clone()).set(f64::NAN);
+        }
+        for (of, version) in joined.models.iter().zip(&versions) {
+            let psi = drift::newest(&of.weeks).unwrap_or(f64::NAN);
+            metrics::gauge!("assay_outcome_psi", "version" => version.clone()).set(psi);
+            let ranges = of.realised.iter().flat_map(|table| &table.ranges);
+            let broken = ranges.filter(|range| range.verdict == Some(ClaimVerdict::Fails)).count();
+            metrics::gauge!("assay_outcome_claims_broken", "version" => version.clone()).set(broken as f64);
+        }
+        *shown = versions;
+    }
+}
+
+/// A model in a role, its kept scores and what it claims.
+struct Scorer {
+    model: ModelRef,
+    role: Role,
+    observed: Observations,
+    claims: Arc<[Claim]>,
+}
+
+fn of_model(Scorer { model, role, observed, claims }: Scorer, known: Option<&Liquidations>) -> OfModel {
+    let scores = &observed.scores;
+    let mut wallets: Vec<_> = scores.iter().map(|found| found.address).collect();
+    wallets.sort_unstable();
+    wallets.dedup();
+    OfModel {
+        model,
+        role,
+        scores: scores.len() as u64,
+        wallets: wallets.len() as u64,
+        realised: known.map(|known| join::realised(scores, &claims, known)).unwrap_or_default(),
+        weeks: drift::weeks(&observed),
+    }
+}

@@ -1,0 +1,35 @@
+//! `/api/v2/models` and `/api/v2/admin/models`.
+
+mod admin;
+mod check;
+mod models;
+
+use std::sync::Arc;
+
+use crate::{Rollout, cards::Cards, outcomes::Outcomes};
+
+/// What the handlers of models need.
+#[derive(Clone)]
+pub struct RolloutRoutes {
+    pub rollout: Rollout,
+    pub cards: Arc<Cards>,
+    /// What became of the scored wallets.
+    pub outcomes: Outcomes,
+    /// Whether anyone with a key may download the models.
+    pub public_models: bool,
+}
+
+assay_http::rows! { RolloutRoutes:
+    GET "/api/v2/models" Models models::list;
+    GET "/api/v2/models/{kind}/report" Models models::report;
+    GET "/api/v2/models/{kind}/{version}/card" Models models::card;
+    GET "/api/v2/models/{kind}/{version}/component" Status models::component;
+    POST "/api/v2/admin/models" Admin [component] admin::add;
+    POST "/api/v2/admin/models/check" Admin [component] check::check;
+    GET "/api/v2/admin/models/outcomes" Admin models::outcomes;
+    PUT "/api/v2/admin/models/{kind}/champion" Admin admin::champion;
+    PUT "/api/v2/admin/models/{kind}/challengers" Admin admin::challengers;
+    POST "/api/v2/admin/models/{kind}/rollback" Admin admin::roll_back;
+    DELETE "/api/v2/admin/models/{kind}/{version}" Admin admin::remove;
+    GET "/api/v2/admin/audit" Admin admin::audit;
+}

@@ -1,0 +1,65 @@
+//! Error responses of scores, in groups that the rows name.
+
+use utoipa::IntoResponses;
+
+use assay_http::DetailBody;
+pub use assay_http::responses::*;
+
+/// Responses that do not exist for every address or name.
+#[derive(IntoResponses)]
+pub enum Unknown {
+    /// Address not found or has no on-chain activity
+    #[response(status = 404)]
+    NotFound(DetailBody),
+}
+
+/// Requests that name a model version.
+#[derive(IntoResponses)]
+pub enum OutOfService {
+    /// The requested version exists and cannot answer; the message says why
+    #[response(status = 409)]
+    Benched(DetailBody),
+}
+
+/// Responses that need the chains.
+#[derive(IntoResponses)]
+pub enum Chains {
+    /// The chains could not be read, the requested chain is not configured, or a name could not be resolved
+    #[response(status = 502)]
+    Down(DetailBody),
+    /// No model is in service, or every instance is busy
+    #[response(status = 503)]
+    Unready(DetailBody),
+}
+
+/// Responses that need only a model.
+#[derive(IntoResponses)]
+pub enum Models {
+    /// No model is in service, or every instance is busy
+    #[response(status = 503)]
+    Unready(DetailBody),
+}
+
+/// A path with the id of a score in it.
+#[derive(IntoResponses)]
+pub enum NoScore {
+    /// No score with this id is stored for this key
+    #[response(status = 404)]
+    Unknown(DetailBody),
+}
+
+/// The path of a statement, which only a final score of a chain has.
+#[derive(IntoResponses)]
+pub enum Provisional {
+    /// The score is not final, or a mock
+    #[response(status = 409)]
+    Provisional(DetailBody),
+}
+
+/// The path of the signers of statements.
+#[derive(IntoResponses)]
+pub enum NoSigners {
+    /// This server signs no statements
+    #[response(status = 502)]
+    NotConfigured(DetailBody),
+}

@@ -1,0 +1,130 @@
+//! `/api/v2/score/address/{address}/history`: the score at moments in the past, and what changed between them.
+
+use axum::{
+    Json,
+    extract::{FromRequestParts, State},
+    http::request::Parts,
+    response::Response,
+};
+
+use super::ScoreRoutes;
+use crate::{
+    Ask, NotScored, ScoringError,
+    bodies::{HistoryBody, PointBody},
+    history::Past,
+    reading::moment,
+    responses,
+};
+use assay_http::{
+    ApiError,
+    extract::{Caller, SubjectPath, VersionQuery, optional, refused, single},
+    fresh, parameters,
+};
+
+/// `from`, `to` and `every`: moments in the past, in Unix seconds, oldest first.
+pub(crate) struct MomentsQuery(pub Vec<u64>);
+
+parameters!(MomentsQuery: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by \
+                                                 default")
+    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; the start of the \
+                                                                   day by default"),
+    optional::<String>("every", "Days between two moments, such as 7d; 30d by default").example(Some("30d".into())));
+
+/// Maximum number of moments in one request.
+const MOST_MOMENTS: usize = 60;
+/// Minimum age of a moment, in seconds: a younger block may not be final.
+const SETTLED: u64 = 3_600;
+const DAY: u64 = 86_400;
+
+impl<S: Send + Sync> FromRequestParts<S> for MomentsQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let read = |name: &'static str| {
+            let text = single(parts, name)?;
+            text.map(|text| moment(&text).map_err(|why| refused(name, why))).transpose()
+        };
+        let newest = chrono::Utc::now().timestamp().unsigned_abs().saturating_sub(SETTLED);
+        // The start of the day: a repeated request then names the same moments.
+        let to = read("to")?.unwrap_or(newest / DAY * DAY);
+        if to > newest {
+            return Err(refused("to", "less than an hour ago: a younger block may not be final"));
+        }
+        let from = read("from")?.unwrap_or(to.saturating_sub(360 * DAY));
+        if from > to {
+            return Err(refused("from", "after `to`"));
+        }
+        let every = match single(parts, "every")? {
+            None => 30,
+            Some(text) => {
+                let days = text.strip_suffix('d').and_then(|days| days.parse().ok());
+                days.filter(|days| (1..=3_650).contains(days)).ok_or_else(|| refused("every", "give 1d to 3650d"))?
+            }
+        };
+        let count = (to - from) / (every * DAY) + 1;
+        if count > MOST_MOMENTS as u64 {
+            let words = format!("{count} moments exceed the limit of {MOST_MOMENTS}; use a longer `every`");
+            return Err(refused("every", words));
+        }
+        Ok(Self((0..count).map(|at| from + at * every * DAY).collect()))
+    }
+}
+
+/// The score at moments in the past, read from endpoints that keep old state.
+///
+/// What was not read before is read in the background: `pending` is true until all is known, and asking again is free
+/// for a day. Each point names its blocks, and how each factor changed since the point before; with `rest`, what no
+/// factor accounts for, these sum to the change of the score. Explorers and price APIs are not asked, because they tell
+/// only of today. Each point costs the units of one score.
+#[utoipa::path(
+    get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "get_score_history",
+    params(SubjectPath, MomentsQuery, VersionQuery),
+    responses(
+        (status = 200, description = "The points", body = HistoryBody),
+        responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown,
+        responses::Provisional, responses::OutOfService, responses::Chains,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn history(
+    caller: Caller,
+    State(scores): State<ScoreRoutes>,
+    SubjectPath(subject): SubjectPath,
+    MomentsQuery(moments): MomentsQuery,
+    VersionQuery(version): VersionQuery,
+) -> Result<Response, ApiError> {
+    let scoring = scores.source.of_chains("has no past")?;
+    scoring.require_chains()?;
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
+    let model = scoring.model(&ask)?;
+    let wallet = scoring.address(&subject).await?;
+    let known = async || scores.history.at(caller.owner(), wallet, &moments).await.map_err(ApiError::from);
+    let known = if scores.history.is_paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)? {
+        known().await?
+    } else {
+        // If the payment cannot be recorded, the units are given back, because the next request pays again.
+        let recorded = async {
+            let known = known().await?;
+            let pays = scores.history.pay(caller.owner(), wallet, &moments).await.map_err(ApiError::store)?;
+            Ok((known, pays))
+        };
+        caller.pay_each_if(moments.len(), recorded).await?
+    };
+    let mut body = HistoryBody::new(wallet, &model.reference().version);
+    for (moment, past) in moments.iter().zip(known) {
+        let point = match past {
+            Past::Pending => PointBody::pending(*moment),
+            Past::Unread(reason) => PointBody::unread(*moment, reason),
+            Past::Read(read) => match scoring.past(&model, wallet, &read) {
+                Ok(scored) => PointBody::scored(*moment, &scored, scores.claimed(&scored).await),
+                Err(ScoringError::NotFound) => PointBody::inactive(*moment, read.blocks.clone()),
+                Err(error) => match NotScored::of(&error) {
+                    Some(why) => PointBody::not_scored(*moment, &why, read.blocks.clone()),
+                    None => return Err(error.into()),
+                },
+            },
+        };
+        body.push(point);
+    }
+    Ok(fresh::once(Json(body)))
+}

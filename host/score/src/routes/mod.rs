@@ -1,0 +1,96 @@
+//! `/api/v2/score` and the comparison of models.
+
+mod attestation;
+mod compare;
+mod history;
+mod one;
+mod paid;
+mod provenance;
+mod several;
+mod statement;
+
+use std::{fmt::Write as _, sync::Arc};
+
+use axum::{
+    extract::FromRef,
+    http::{HeaderName, HeaderValue},
+    response::Response,
+};
+
+use crate::{ScoreSource, attestation::Attestor, bodies::ScoreBody, history::History};
+use assay_domain::Claimed;
+use assay_payment::Payments;
+use assay_rollout::{Rollout, ScoreId, Scored, cards::Cards};
+
+pub use one::{OffChain, assets};
+
+/// The id with which the same key can read the provenance of a score.
+const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");
+
+/// What the handlers of scores need.
+#[derive(Clone)]
+pub struct ScoreRoutes {
+    pub source: Arc<dyn ScoreSource>,
+    pub rollout: Rollout,
+    pub cards: Arc<Cards>,
+    pub history: History,
+    /// Signs statements of scores; absent when not configured.
+    pub attestor: Option<Arc<Attestor>>,
+    /// What a statement can be paid with.
+    pub payments: Payments,
+}
+
+impl FromRef<ScoreRoutes> for Payments {
+    fn from_ref(scores: &ScoreRoutes) -> Self {
+        scores.payments.clone()
+    }
+}
+
+impl ScoreRoutes {
+    /// What the model of `scored` claims of the wallet.
+    async fn claimed(&self, scored: &Scored) -> Claimed {
+        self.cards.claimed(self.rollout.registry(), scored).await
+    }
+
+    /// The body of a score with what the model claims.
+    async fn explained(&self, scored: &Scored, factors: bool) -> ScoreBody {
+        ScoreBody::scored(scored, factors).claimed(self.claimed(scored).await)
+    }
+}
+
+assay_http::rows! { ScoreRoutes:
+    GET "/api/v2/score/address/{address}" Score one::get;
+    POST "/api/v2/score/address/{address}" Score one::post;
+    GET "/api/v2/score/" Score [several] several::mean;
+    GET "/api/v2/score/batch/" Score [several] several::batch;
+    GET "/api/v2/score/address/{address}/history" Score [several] history::history;
+    POST "/api/v2/score/address/{address}/attestation" Attestation attestation::attest;
+    GET "/api/v2/score/{id}" Models provenance::mine;
+    GET "/api/v2/score/{id}/evidence" Status provenance::evidence;
+    GET "/api/v2/models/compare/address/{address}" Score [several] compare::compare;
+    GET "/api/v2/admin/scores/{id}" Admin provenance::audited;
+    GET "/.well-known/assay-attestation.json" Public [open] attestation::signers;
+}
+
+/// Adds a header to `answer` with the ids of its scores, in order; a dash for a score without an id.
+pub fn identified(mut answer: Response, ids: impl IntoIterator<Item = Option<ScoreId>>) -> Response {
+    let mut list = String::new();
+    let mut known = false;
+    for id in ids {
+        if !list.is_empty() {
+            list.push(',');
+        }
+        match id {
+            Some(id) => {
+                known = true;
+                // Writing to a string cannot fail.
+                let _ = write!(list, "{id}");
+            }
+            None => list.push('-'),
+        }
+    }
+    if known {
+        answer.headers_mut().insert(SCORE_ID, HeaderValue::try_from(list).unwrap_or(HeaderValue::from_static("")));
+    }
+    answer
+}

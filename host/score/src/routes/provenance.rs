@@ -1,0 +1,109 @@
+//! `/api/v2/score/{id}`: where a served score came from, for the key that received it; and for auditors, whichever key
+//! received it.
+
+use super::ScoreRoutes;
+use crate::{
+    bodies::{AuditedBody, EvidenceBody, ProvenanceBody},
+    responses,
+};
+use assay_http::{
+    ApiError,
+    extract::{Caller, in_path, param},
+    parameters,
+};
+use assay_rollout::{ScoreId, records::ServedRecord};
+use axum::{
+    Json,
+    extract::{FromRequestParts, State},
+    http::{StatusCode, request::Parts},
+};
+
+use assay_store::StoreError;
+
+/// `{id}` of a served score.
+pub(crate) struct ScorePath(pub ScoreId);
+
+parameters!(ScorePath: in_path::<String>(
+    "id",
+    "The header `Assay-Score-Id` of the score",
+    "0b6d7c1e6f0e4a6c9a3e2d1c0b9a8f7e-1122334455667788",
+));
+
+impl<S: Send + Sync> FromRequestParts<S> for ScorePath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let id = param(parts, state, "id", |text| text.parse().ok()).await.flatten();
+        id.map(Self).ok_or_else(no_score)
+    }
+}
+
+/// No score is stored under this id, or it belongs to another key.
+fn no_score() -> ApiError {
+    ApiError::coded(StatusCode::NOT_FOUND, "unknown_score", "No score of this id is kept for this key")
+}
+
+/// Where a served score came from: the exact input of the model, and the digest of the model's bytes.
+///
+/// The id is in the response header `Assay-Score-Id`. Only the key that received it can use it, for
+/// `scoring.provenance_days` days. From this response and the model's bytes `assay replay` computes the same score
+/// again.
+#[utoipa::path(
+    get, path = "/api/v2/score/{id}", tag = "scores", operation_id = "get_provenance",
+    params(ScorePath),
+    responses(
+        (status = 200, description = "Where it came from", body = ProvenanceBody),
+        responses::NoScore, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn mine(
+    caller: Caller,
+    State(scores): State<ScoreRoutes>,
+    ScorePath(id): ScorePath,
+) -> Result<Json<ProvenanceBody>, ApiError> {
+    let found = known(scores.rollout.provenance(&id, caller.owner()).await)?;
+    Ok(Json(ProvenanceBody::new(&id, found)))
+}
+
+/// What a statement of this score commits to: its features and blocks, and where each part of the features came from.
+///
+/// `assay verify` compares it with a statement, runs the model on the features, and reads the chains again.
+#[utoipa::path(
+    get, path = "/api/v2/score/{id}/evidence", tag = "scores", operation_id = "get_evidence",
+    params(ScorePath),
+    responses(
+        (status = 200, description = "The evidence", body = EvidenceBody),
+        responses::NoScore, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn evidence(
+    caller: Caller,
+    State(scores): State<ScoreRoutes>,
+    ScorePath(id): ScorePath,
+) -> Result<Json<EvidenceBody>, ApiError> {
+    let found = known(scores.rollout.provenance(&id, caller.owner()).await)?;
+    EvidenceBody::new(&id, found).map(Json).map_err(|error| ApiError::internal("serialize", error))
+}
+
+/// The same for an auditor, with the record that `assay replay` reads.
+#[utoipa::path(
+    get, path = "/api/v2/admin/scores/{id}", tag = "admin", operation_id = "get_audited_provenance",
+    params(ScorePath),
+    responses(
+        (status = 200, description = "Where it came from", body = AuditedBody),
+        responses::NoScore, responses::Keyed,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn audited(
+    State(scores): State<ScoreRoutes>,
+    ScorePath(id): ScorePath,
+) -> Result<Json<AuditedBody>, ApiError> {
+    Ok(Json(AuditedBody::new(&id, known(scores.rollout.audited(&id).await)?)))
+}
+
+fn known(found: Result<Option<ServedRecord>, StoreError>) -> Result<ServedRecord, ApiError> {
+    found.map_err(ApiError::store)?.ok_or_else(no_score)
+}

@@ -1,0 +1,87 @@
+//! `/api/v2/score/…` of several subjects: the mean of their scores, and each score.
+
+use axum::{extract::State, response::Response};
+
+use super::{ScoreRoutes, identified};
+use crate::{
+    Ask, Scores, ScoringError, Skipped,
+    bodies::{MeanBody, ScoresBody, SkippedBody},
+    responses,
+};
+use assay_domain::Freshness;
+use assay_http::{
+    ApiError,
+    extract::{Caller, IncludeFactors, SubjectList, VersionQuery},
+    fresh::Known,
+};
+
+/// One score for several addresses: the mean of their scores.
+///
+/// Items that are neither an address nor a name are skipped, and so are addresses without activity: `skipped` lists
+/// them. An address that occurs twice counts once. Each address costs the units of one score.
+#[utoipa::path(
+    get, path = "/api/v2/score/", tag = "scores", operation_id = "get_mean_score",
+    params(SubjectList, VersionQuery),
+    responses(
+        (
+            status = 200, description = "The mean", body = MeanBody,
+            headers(("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept")),
+        ),
+        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
+        responses::Unknown, responses::OutOfService, responses::Chains,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn mean(
+    caller: Caller,
+    State(scores): State<ScoreRoutes>,
+    known: Known,
+    SubjectList(subjects, invalid): SubjectList,
+    VersionQuery(version): VersionQuery,
+) -> Result<Response, ApiError> {
+    let count = subjects.len();
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
+    let mean = async { scores.source.scores(subjects, ask).await?.mean() };
+    let mut mean = caller.pay_each(count, mean).await?;
+    mean.skipped.splice(..0, Skipped::invalid(invalid));
+    let ids: Vec<_> = mean.scores.iter().map(|scored| scores.rollout.score_id(scored, caller.owner())).collect();
+    Ok(identified(known.answer(mean.fresh, &MeanBody::from(mean))?, ids))
+}
+
+/// The score of each of several addresses.
+///
+/// Items that are neither an address nor a name are skipped, and so are addresses without activity: `skipped` lists
+/// them. An address that occurs twice is in the response once. Each address costs the units of one score.
+#[utoipa::path(
+    get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "list_scores",
+    params(SubjectList, IncludeFactors, VersionQuery),
+    responses(
+        (
+            status = 200, description = "The scores", body = ScoresBody,
+            headers(("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept")),
+        ),
+        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
+        responses::Unknown, responses::OutOfService, responses::Chains,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn batch(
+    caller: Caller,
+    State(scores): State<ScoreRoutes>,
+    known: Known,
+    SubjectList(subjects, invalid): SubjectList,
+    IncludeFactors(factors): IncludeFactors,
+    VersionQuery(version): VersionQuery,
+) -> Result<Response, ApiError> {
+    let count = subjects.len();
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
+    let Scores { found: scored, mut skipped, .. } = caller.pay_each(count, scores.source.scores(subjects, ask)).await?;
+    skipped.splice(..0, Skipped::invalid(invalid));
+    let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
+    let mut bodies = Vec::with_capacity(scored.len());
+    for scored in &scored {
+        bodies.push(scores.explained(scored, factors).await);
+    }
+    let ids = scored.iter().map(|scored| scores.rollout.score_id(scored, caller.owner()));
+    Ok(identified(known.answer(soonest, &ScoresBody { skipped: SkippedBody::all(skipped), ..bodies.into() })?, ids))
+}

@@ -1,0 +1,114 @@
+//! Where statements are made, for keys and for payments: from what is asked to the signed statement.
+
+use std::sync::Arc;
+
+use axum::{Json, http::StatusCode, response::Response};
+
+use super::{ScoreRoutes, identified};
+use crate::{
+    Ask, Scoring,
+    attestation::{Attestor, Kept},
+    bodies::StatementBody,
+    history::PastRecord,
+};
+use assay_access::Caller;
+use assay_domain::{Address, ModelVersion, Subject, features::Features};
+use assay_http::{ApiError, fresh};
+use assay_rollout::{Inputs, ScoreId, Scored};
+use assay_statement::Signed;
+
+/// What a statement is asked of.
+pub(super) struct StatementRequest {
+    pub subject: Subject,
+    pub version: Option<ModelVersion>,
+    pub moment: Option<u64>,
+}
+
+impl StatementRequest {
+    /// What tells two orders apart.
+    pub(crate) fn words(&self) -> String {
+        let subject = match &self.subject {
+            Subject::Address(address) => format!("{address:#x}"),
+            Subject::Name(name) => name.to_string(),
+        };
+        let version = self.version.as_ref().map_or_else(|| "champion".to_owned(), ToString::to_string);
+        let moment = self.moment.map_or_else(|| "now".to_owned(), |moment| moment.to_string());
+        format!("statement of {subject} by {version} as of {moment}")
+    }
+}
+
+/// Where statements are made.
+pub(super) struct StatementService<'a> {
+    pub scores: &'a ScoreRoutes,
+    pub attestor: &'a Attestor,
+    pub scoring: &'a Scoring,
+}
+
+/// A score with its features.
+type Basis = (Arc<Scored>, Arc<Features>);
+
+impl StatementService<'_> {
+    /// Refuses an order that no reading can fulfil: of a model that is not loaded, or of a moment that was not read.
+    pub(crate) async fn require(&self, order: &StatementRequest, by: &str) -> Result<(), ApiError> {
+        let ask = Ask { by, version: order.version.as_ref(), factors: false };
+        self.scoring.model(&ask)?;
+        match order.moment {
+            None => Ok(()),
+            Some(moment) => self.moment(&order.subject, moment).await.map(drop),
+        }
+    }
+
+    /// The score that is to be stated, asked by the key of this name.
+    pub(crate) async fn score(&self, order: &StatementRequest, by: &str) -> Result<Basis, ApiError> {
+        let ask = Ask { by, version: order.version.as_ref(), factors: false };
+        let Some(moment) = order.moment else {
+            return self.scoring.score_and_features(&order.subject, &ask).await.map_err(ApiError::from);
+        };
+        let model = self.scoring.model(&ask)?;
+        let (wallet, read) = self.moment(&order.subject, moment).await?;
+        let scored = self.scoring.past(&model, wallet, &read)?;
+        Ok((scored, Arc::new(read.features)))
+    }
+
+    /// What the history has read of this moment.
+    async fn moment(&self, subject: &Subject, moment: u64) -> Result<(Address, PastRecord), ApiError> {
+        let wallet = self.scoring.address(subject).await?;
+        let read = self.scores.history.known(wallet, moment).await.map_err(ApiError::store)?;
+        let unread = || {
+            let words = "This moment was not read; ask for the history of the score with it, until it is not pending";
+            ApiError::coded(StatusCode::CONFLICT, "history_unread", words)
+        };
+        Ok((wallet, read.ok_or_else(unread)?))
+    }
+
+    /// The statement of a final score, whose evidence is kept for this caller.
+    pub(crate) async fn state(&self, (scored, features): Basis, caller: &Caller) -> Result<Stated, ApiError> {
+        if scored.coverage.is_provisional() {
+            let words = "The score is not final: a part of the reading is missing. The field `unread` of the report \
+                         names it; try again when `provisional` of the score is false";
+            return Err(ApiError::coded(StatusCode::CONFLICT, "provisional", words).retry_after(5));
+        }
+        let (attestor, rollout, owner) = (self.attestor, &self.scores.rollout, caller.identity());
+        if let Some(Kept { record, signed }) = attestor.recent(&scored).await {
+            return Ok(Stated { id: rollout.bound(record, owner), signed });
+        }
+        let signed = attestor.attest(&scored, &features).await.map_err(|why| ApiError::internal("attestation", why))?;
+        let signed = Arc::new(signed);
+        let inputs = Inputs { features, boost: None, asked_by: caller.name.clone() };
+        let id = rollout.keep(&scored, inputs, owner, attestor.valid()).await.map_err(ApiError::store)?;
+        attestor.remember(&scored, &Kept { record: id.record(), signed: Arc::clone(&signed) }).await;
+        Ok(Stated { id, signed })
+    }
+}
+
+/// A statement, and the id of its score for who asked.
+pub(super) struct Stated {
+    pub id: ScoreId,
+    pub signed: Arc<Signed>,
+}
+
+/// The response with a statement.
+pub(super) fn statement_response(Stated { id, signed }: Stated) -> Response {
+    let answer = fresh::once(Json(StatementBody::new(id.to_string(), signed)));
+    identified(answer, [Some(id)])
+}

@@ -1,0 +1,47 @@
+//! What scores wallets: the chains, or the generator of a sandbox. Chosen once, when the server is assembled.
+
+use std::sync::Arc;
+
+use futures::{FutureExt, future::BoxFuture};
+
+use super::{Ask, Scores, Scoring, ScoringError};
+use assay_domain::Subject;
+use assay_rollout::Scored;
+
+/// An answer about wallets.
+pub type Answer<'a, T> = BoxFuture<'a, Result<T, ScoringError>>;
+
+/// The scores of the production paths.
+pub trait ScoreSource: Send + Sync {
+    /// The score of `subject`; with `off_chain_usd`, the score with these off-chain assets added.
+    fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>>;
+
+    /// The scores of `subjects`, each address once, in the order given.
+    fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores>;
+
+    /// The scoring of what is read on chains.
+    ///
+    /// # Errors
+    /// [`ScoringError::Sandbox`] for a source that reads none; `lack` says what it therefore does not do.
+    fn of_chains(&self, lack: &'static str) -> Result<&Scoring, ScoringError>;
+}
+
+impl ScoreSource for Scoring {
+    fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>> {
+        async move {
+            match off_chain_usd {
+                None => Scoring::score(self, subject, &ask).await,
+                Some(usd) => self.boosted(subject, usd, &ask).await,
+            }
+        }
+        .boxed()
+    }
+
+    fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores> {
+        async move { Scoring::scores(self, subjects, &ask).await }.boxed()
+    }
+
+    fn of_chains(&self, _: &'static str) -> Result<&Scoring, ScoringError> {
+        Ok(self)
+    }
+}

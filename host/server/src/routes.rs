@@ -1,0 +1,205 @@
+//! The routes of the server, from all crates that have some. The router, the prices, the body limits and the OpenAPI
+//! document are made from their rows.
+
+use std::sync::LazyLock;
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::State,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use utoipa::openapi;
+
+use crate::{
+    document,
+    operation::{self, Operations},
+};
+use assay_agents::Agents;
+use assay_console::config::Docs;
+use assay_http::{EXAMPLE, Gate, Operation, Row};
+use assay_keys::KeysState;
+use assay_report::ReportRoutes;
+use assay_reputation::ReputationRoutes;
+use assay_rollout::RolloutRoutes;
+use assay_sandbox::SandboxRoutes;
+use assay_score::ScoreRoutes;
+
+/// What the handlers of a server need. Cheap to clone.
+#[derive(Clone)]
+pub struct Routes {
+    pub gate: Gate,
+    pub score: ScoreRoutes,
+    pub report: ReportRoutes,
+    pub agents: Agents,
+    pub reputation: ReputationRoutes,
+    pub sandbox: SandboxRoutes,
+    pub rollout: RolloutRoutes,
+    pub keys: KeysState,
+    pub operations: Operations,
+    pub docs: Docs,
+    /// Every response is marked as a mock.
+    pub is_sandbox: bool,
+}
+
+impl Routes {
+    /// Every route of the service.
+    pub fn rows(&self) -> Vec<Row> {
+        let document = Row::page("/openapi.json", openapi_json, self).open();
+        [
+            assay_score::routes(&self.score),
+            assay_report::routes(&self.report),
+            assay_agents::routes(&self.agents),
+            assay_reputation::routes(&self.reputation),
+            assay_sandbox::routes(&self.sandbox),
+            assay_rollout::routes(&self.rollout),
+            assay_keys::routes(&self.keys),
+            operation::routes(&self.operations),
+            assay_console::pages(&self.docs),
+            vec![document],
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+
+    /// The service as one axum router.
+    pub fn router(&self) -> Router {
+        self.router_with(Vec::new())
+    }
+
+    /// The same, with more rows.
+    pub fn router_with(&self, more: Vec<Row>) -> Router {
+        let router = assay_http::router(&self.gate, self.rows().into_iter().chain(more).collect());
+        if self.is_sandbox { assay_sandbox::mark(router) } else { router }
+    }
+}
+
+fn operations() -> Vec<Operation> {
+    [
+        assay_score::operations(),
+        assay_report::operations(),
+        assay_agents::operations(),
+        assay_reputation::operations(),
+        assay_sandbox::operations(),
+        assay_rollout::operations(),
+        assay_keys::operations(),
+        operation::operations(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The OpenAPI 3.1 document of a server that accepts no payments.
+pub fn document() -> openapi::OpenApi {
+    document::describe(operations(), false)
+}
+
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| document().to_json().unwrap_or_default());
+static PAID: LazyLock<String> = LazyLock::new(|| document::describe(operations(), true).to_json().unwrap_or_default());
+
+async fn openapi_json(State(routes): State<Routes>) -> Response {
+    let document: &'static str = if routes.gate.takes_payments { &PAID } else { &DOCUMENT };
+    let document = match routes.docs.address {
+        Some(address) => document.replace(EXAMPLE, &address.to_string()).into(),
+        None => Bytes::from_static(document.as_bytes()),
+    };
+    ([(header::CONTENT_TYPE, "application/json")], document).into_response()
+}
+
+#[cfg(test)]
+mod origins;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use axum::http::Method;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::sample::Sample;
+
+    #[test]
+    fn each_row_has_the_method_and_the_path_of_its_handlers_documentation() {
+        for Operation { method, path, id, handler, .. } in operations() {
+            let (documented, item) = handler.paths.paths.first_key_value().unwrap();
+            let methods = [
+                (Method::GET, &item.get),
+                (Method::POST, &item.post),
+                (Method::PUT, &item.put),
+                (Method::DELETE, &item.delete),
+            ];
+            let found = methods.iter().find_map(|(name, operation)| operation.is_some().then_some(name));
+            assert_eq!(found, Some(&method), "{path}");
+            // The second path of a handler has an operation id of its own.
+            assert_eq!(documented == path, id.is_none(), "{path} {documented}");
+        }
+    }
+
+    #[test]
+    fn routes_that_admit_guests_list_no_key_as_an_alternative_if_payments_are_accepted() {
+        for is_paid in [false, true] {
+            let document = serde_json::to_value(document::describe(operations(), is_paid)).unwrap();
+            for Operation { method, path, admission, .. } in operations() {
+                let operation = &document["paths"][path][method.as_str().to_lowercase()];
+                let needs_none = operation["security"].as_array().into_iter().flatten().any(|one| one == &json!({}));
+                assert_eq!(needs_none, is_paid && admission.admits_guests(), "{path}");
+            }
+        }
+    }
+
+    /// Paths that are not API resources: pages and their files, and the documentation itself.
+    const UNDOCUMENTED: [&str; 8] =
+        ["/", "/console", "/console/", "/console/{*file}", "/openapi.json", "/docs", "/docs/", "/docs/{*file}"];
+
+    #[tokio::test]
+    async fn every_route_is_documented_and_every_document_is_routed() {
+        let sample = Sample::new().await;
+        let whole = |path: &str| path.trim_end_matches('/').to_owned();
+        let rows = sample.assembled.routes.rows();
+        let routed: BTreeSet<(String, String)> = rows
+            .iter()
+            .filter(|row| !UNDOCUMENTED.contains(&row.route.path))
+            .map(|row| (row.route.method.to_lowercase(), whole(row.route.path)))
+            .collect();
+        let document = serde_json::to_value(document()).unwrap();
+        let mut documented = BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                documented.insert((method.clone(), whole(path)));
+                let responses = operation["responses"].as_object().unwrap();
+                let keyed = path.starts_with("/api/");
+                assert_eq!(
+                    (operation["security"].is_array(), responses.contains_key("401")),
+                    (keyed, keyed),
+                    "{method} {path}"
+                );
+                let parameters =
+                    operation["parameters"].as_array().into_iter().flatten().filter(|p| p["in"] == "path").count();
+                assert_eq!(parameters, path.matches('{').count(), "{method} {path}");
+            }
+        }
+        assert_eq!(documented, routed);
+        let mut dangling = Vec::new();
+        references(&document, &mut |reference| {
+            if document.pointer(reference.trim_start_matches('#')).is_none() {
+                dangling.push(reference.to_owned());
+            }
+        });
+        assert_eq!(dangling, Vec::<String>::new());
+    }
+
+    fn references(value: &Value, found: &mut impl FnMut(&str)) {
+        match value {
+            Value::Object(map) => {
+                map.get("$ref").and_then(Value::as_str).into_iter().for_each(&mut *found);
+                map.values().for_each(|value| references(value, found));
+            }
+            Value::Array(items) => items.iter().for_each(|value| references(value, found)),
+            _ => {}
+        }
+    }
+}
