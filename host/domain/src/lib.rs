@@ -1,5 +1,5 @@
-//! Values and rules of credit scoring. No async, no I/O, and no wire format: the crate `assay-wire` defines the
-//! response bodies.
+//! Values and rules of credit scoring. No async, no I/O, and no form of any response: the crate of each noun has its
+//! bodies.
 
 mod address;
 mod agent;

@@ -210,9 +210,7 @@ mod tests {
     use tokio::sync::{Notify, watch};
 
     use super::*;
-    use crate::config;
-    use crate::token::Facilitator;
-    use crate::{Fulfilment, Terms, Version, X402State};
+    use crate::{Fulfilment, Terms, Version, X402State, config, token::Facilitator};
     use assay_domain::{Address, Authorization, B256, Secret};
     use assay_outbox::gas::GasBook;
     use assay_store::Store;

@@ -8,8 +8,10 @@ use super::{
     records::PaymentRecord,
     transfer::Transfers,
 };
-use assay_outbox::gas::{Ledger, NativePrice, Party, Spent};
-use assay_outbox::nonce::{Outbox, Round};
+use assay_outbox::{
+    gas::{Ledger, NativePrice, Party, Spent},
+    nonce::{Outbox, Round},
+};
 use assay_store::{Lease, StoreError};
 
 /// Settles the payments of one account. Cheap to clone.

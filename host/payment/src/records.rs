@@ -8,12 +8,14 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use assay_domain::{Address, Authorization, B256, PaymentId, Tag, Time};
-use assay_outbox::nonce::NonceRecord;
+use assay_outbox::{
+    gas::{Class, Party, Risk, Usd},
+    nonce::NonceRecord,
+};
 use assay_statement::Signed;
 use assay_store::{Family, Key};
 
 use super::terms::Item;
-use assay_outbox::gas::{Class, Party, Risk, Usd};
 
 /// The payments with work left. The keys are in order of age.
 pub const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");

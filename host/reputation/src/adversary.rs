@@ -24,8 +24,8 @@ use crate::{
 };
 use assay_access::records::Payer;
 use assay_domain::{Address, Authorization, B256, PaymentId, Tag, Time, time_from_unix};
-use assay_outbox::gas::{Admission, Class, Ledger, Limits, LossRecord, NativePrice, Party, Spent, Standings, Usd};
 use assay_outbox::{
+    gas::{Admission, Class, Ledger, Limits, LossRecord, NativePrice, Party, Spent, Standings, Usd},
     nonce::{Ended, Move, NonceRecord, NonceState, Rules, Seen, SignedRecord, next_move, state_of},
     sender::{AccountView, BlockRef, FeeMarket, Offer, TransactionStatus},
 };

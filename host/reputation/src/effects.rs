@@ -15,8 +15,7 @@ use crate::{
     ipfs::{Ipfs, IpfsError},
 };
 use assay_domain::Address;
-use assay_outbox::gas::GasBook;
-use assay_outbox::{nonce::Outbox, sender::SenderError};
+use assay_outbox::{gas::GasBook, nonce::Outbox, sender::SenderError};
 use assay_payment::{Local, records::PaymentRecord};
 use assay_score::attestation::Stated;
 use assay_store::{Lease, Lost};

@@ -14,8 +14,8 @@ use super::{
     step::SpentBy,
 };
 use crate::feedback::{Feedback, FeedbackRegistry, Subject, give_call, registry_reason};
-use assay_outbox::gas::{Admission, Ledger, NativePrice, Risk};
 use assay_outbox::{
+    gas::{Admission, Ledger, NativePrice, Risk},
     nonce::{Ended, Next, NonceRecord, Outbox, Quote, Round, TransactionCall, Unopened},
     sender::SenderError,
 };

@@ -14,8 +14,7 @@ use assay_access::records::Payer;
 use assay_domain::{
     Address, Authorization, B256, Coverage, Digest, ModelPin, PaymentId, Tag, Time, U256, time_from_unix,
 };
-use assay_outbox::gas::GasBook;
-use assay_outbox::sender::SenderError;
+use assay_outbox::{gas::GasBook, sender::SenderError};
 use assay_payment::records::{PaymentRecord, PaymentState};
 use assay_score::attestation::Stated;
 use assay_store::{Lease, Lost, Store};

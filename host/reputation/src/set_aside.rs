@@ -15,8 +15,10 @@ use super::{
 use crate::feedback::Registries;
 use assay_access::records::Payer;
 use assay_domain::{Address, B256, Time};
-use assay_outbox::gas::{Class, NativePrice, Party, Risk, Spent, Usd};
-use assay_outbox::nonce::LandedRecord;
+use assay_outbox::{
+    gas::{Class, NativePrice, Party, Risk, Spent, Usd},
+    nonce::LandedRecord,
+};
 use assay_store::{Batch, Family, Key, StoreError};
 
 /// How long an agent is set aside.

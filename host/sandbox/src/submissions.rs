@@ -10,17 +10,18 @@ use futures::{FutureExt, future::BoxFuture};
 use super::Sandbox;
 use assay_agents::Agents;
 use assay_domain::{Address, B256, Coverage, Unread, address};
-use assay_outbox::gas::GasBook;
 use assay_outbox::{
+    gas::GasBook,
     nonce::{LandedRecord, SignedRecord},
     sender::SenderError,
 };
 use assay_payment::records::PaymentRecord;
 use assay_registry::{Behaviour, MockSubject, Phase, Registry};
-use assay_reputation::feedback::{Registries, Subject, registry_reason};
-use assay_reputation::ipfs::IpfsError;
 use assay_reputation::{
-    Client, Effects, Event, NoAppraisal, Reputation, Settings, by_registry, not_done,
+    Client, Effects, Event, NoAppraisal, Reputation, Settings, by_registry,
+    feedback::{Registries, Subject, registry_reason},
+    ipfs::IpfsError,
+    not_done,
     records::{Coverages, DocumentRecord, FeedbackRecord, ScoresRecord, Start, SubmissionRecord},
 };
 use assay_score::{IDENTITY_SCHEME, ScoringError, attestation::Stated};

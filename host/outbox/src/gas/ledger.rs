@@ -11,8 +11,7 @@ use assay_access::records::Payer;
 use assay_domain::{Address, Time};
 use serde::{Deserialize, Serialize};
 
-use super::Usd;
-use super::config;
+use super::{Usd, config};
 
 /// Transactions that share a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,10 +6,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::status::find;
 use super::{
     ReputationRoutes,
     parameters::{SubmissionPath, TagQuery},
+    status::find,
 };
 use crate::responses;
 use assay_agents::AgentPath;

@@ -2,8 +2,7 @@
 
 use axum::{Json, extract::State, response::Response};
 
-use super::Form;
-use super::{ReputationRoutes, parameters::SearchQuery};
+use super::{Form, ReputationRoutes, parameters::SearchQuery};
 use crate::{
     OwnPage, OwnQuery,
     bodies::{OwnSubmissionBody, OwnSubmissionsBody},

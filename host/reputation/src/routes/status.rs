@@ -1,10 +1,9 @@
 //! The status of a submission.
 
-use crate::records::SubmissionRecord;
+use crate::{bodies::SubmissionBody, records::SubmissionRecord, responses};
 use axum::{Json, extract::State, http::StatusCode, response::Response};
 
 use super::{ReputationRoutes, notice, parameters::SubmissionPath, wait::Wait};
-use crate::{bodies::SubmissionBody, responses};
 use assay_agents::AgentPath;
 use assay_http::{ApiError, fresh};
 

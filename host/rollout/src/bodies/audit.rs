@@ -1,12 +1,11 @@
 //! The audit log.
 
-use assay_domain::ModelPin;
+use assay_domain::{ModelKind, ModelPin, ModelRef};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ReferenceBody;
 use crate::AuditEntry;
-use assay_domain::{ModelKind, ModelRef};
 use assay_http::values::Moment;
 
 /// One page of the log, newest entry first.

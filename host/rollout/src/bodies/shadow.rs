@@ -1,15 +1,14 @@
 //! The shadow report: challengers compared with the champion.
 
-use assay_domain::ModelPin;
+use assay_domain::{
+    ModelKind, ModelPin, ModelRef, Time,
+    stats::{Histogram, INVESTIGATE, Joint, SIGNIFICANT},
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::ReferenceBody;
 use crate::{Bound, Rollout, ShadowPair, Spread, config, records::CostRecord};
-use assay_domain::{
-    ModelKind, ModelRef, Time,
-    stats::{Histogram, INVESTIGATE, Joint, SIGNIFICANT},
-};
 use assay_http::values::Moment;
 
 /// The results of the challengers of one kind compared with the champion, of all hosts together.

@@ -1,6 +1,9 @@
 //! Where a served score came from.
 
-use assay_domain::{FactorRecord, ModelPin};
+use assay_domain::{
+    Coverage, FactorRecord, ModelKind, ModelPin,
+    features::{Features, exact},
+};
 use assay_http::values::{Checksummed, CoverageName, Moment, RangeName};
 use assay_rollout::{
     ScoreId,
@@ -9,11 +12,6 @@ use assay_rollout::{
 };
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use assay_domain::{
-    Coverage, ModelKind,
-    features::{Features, exact},
-};
 
 /// A served score with everything that it was computed from.
 #[derive(Debug, Serialize, ToSchema)]

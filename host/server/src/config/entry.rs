@@ -3,8 +3,10 @@
 
 use std::time::Duration;
 
-use assay_chain::config::{ChainConfig, NativeConfig, Slugs, TokenConfig, day};
-use assay_chain::known::{self, Known};
+use assay_chain::{
+    config::{ChainConfig, NativeConfig, Slugs, TokenConfig, day},
+    known::{self, Known},
+};
 use assay_domain::{Address, ChainId, Secret, settings};
 use assay_lending::config::MarketConfig;
 use serde::{Deserialize, Deserializer, de::Error};
