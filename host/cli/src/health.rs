@@ -13,10 +13,16 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 pub struct Health {
     #[command(flatten)]
     config: ConfigFile,
+    /// Address and port of the server, instead of `listen` in the configuration; as `serve --listen`
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<SocketAddr>,
 }
 
 pub fn run(health: &Health) -> Result<(), Failure> {
-    let mut address = health.config.load()?.listen;
+    let mut address = match health.listen {
+        Some(address) => address,
+        None => health.config.load()?.listen,
+    };
     if address.ip().is_unspecified() {
         // The server listens on every address, so also on the loopback address.
         address = SocketAddr::new(

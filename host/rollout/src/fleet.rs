@@ -66,12 +66,19 @@ impl Rollout {
 
     /// Follows the shelf before the roles: a role may name a component that was put there just before.
     async fn follow(&self, missed: &mut Missed) -> Result<(), StoreError> {
-        // This host changes no role and removes no version meanwhile.
+        self.follow_shelf(missed).await?;
         let mut recorded = self.inner.recorded.lock().await;
+        self.adopt(&mut recorded).await
+    }
+
+    /// Roles may change meanwhile: to compile a component takes up to minutes, and a rollback does not wait for it. If
+    /// this host removes a version just before its component is loaded, the next round removes it again.
+    async fn follow_shelf(&self, missed: &mut Missed) -> Result<(), StoreError> {
+        let roles = self.inner.recorded.lock().await.roles.clone();
         for (_, record) in self.inner.store.list(&COMPONENTS).await? {
             let model = record.reference();
             let (change, ModelRef { kind, version, .. }) = ((model.digest, record.gone), &model);
-            let (champion, challengers) = (recorded.roles.champion(*kind), recorded.roles.challengers(*kind));
+            let (champion, challengers) = (roles.champion(*kind), roles.challengers(*kind));
             let is_named = champion == Some(version) || challengers.contains(version);
             if !missed.is_due(change, is_named, Instant::now()) {
                 continue;
@@ -84,7 +91,7 @@ impl Rollout {
                 tracing::error!(%kind, %version, reason, "the shelf of this host differs from that of the fleet");
             }
         }
-        self.adopt(&mut recorded).await
+        Ok(())
     }
 
     /// Removes a version that another host has removed; `Err` says why this host cannot.
@@ -142,8 +149,6 @@ impl Rollout {
         if !self.inner.store.is_shared() {
             return Ok(registry.add_within(bytes, PATIENCE).await?);
         }
-        let recorded = tokio::time::timeout(PATIENCE, self.inner.recorded.lock()).await;
-        let _recorded = recorded.map_err(|_| LoadError::Busy)?;
         let (text, own, active) = (hex::encode(&bytes), digest(&bytes), registry.active());
         let is_new =
             !ModelKind::ALL.into_iter().any(|kind| active.loaded(kind).iter().any(|model| model.digest() == own));

@@ -15,6 +15,7 @@ use crate::{
     reading::moment,
     responses,
 };
+use assay_domain::Subject;
 use assay_http::{
     ApiError,
     extract::{Caller, SubjectPath, VersionQuery, optional, refused, single},
@@ -97,7 +98,11 @@ pub(crate) async fn history(
     scoring.require_chains()?;
     let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
     let model = scoring.model(&ask)?;
-    let wallet = scoring.address(&subject).await?;
+    let wallet = match &subject {
+        Subject::Address(address) => *address,
+        // A caller without units resolves no name; the units of one point are given back.
+        Subject::Name(_) => caller.pay_each_if(1, async { Ok((scoring.address(&subject).await?, false)) }).await?,
+    };
     let known = async || scores.history.at(caller.owner(), wallet, &moments).await.map_err(ApiError::from);
     let known = if scores.history.is_paid(caller.owner(), wallet, &moments).await.map_err(ApiError::store)? {
         known().await?

@@ -22,7 +22,9 @@ pub(super) async fn attest(
 ) -> Result<Response, ApiError> {
     let Some(x402) = &service.scores.payments.x402 else { return Err(ApiError::unauthorized()) };
     let guest = Caller::guest();
-    if !x402.is_known(&offered.payment).await.map_err(ApiError::store)? {
+    // A payment that will be refused resolves no name.
+    let is_new = !x402.is_known(&offered.payment).await.map_err(ApiError::store)?;
+    if is_new && x402.is_signed(&offered.payment).await.map_err(|error| offered.not_settled(x402, error))? {
         service.require(order, &guest.name).await?;
     }
     let purchase = PurchaseRecord::statement(order.words());
