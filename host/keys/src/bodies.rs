@@ -19,7 +19,7 @@ pub struct KeysBody {
 /// One key, and the units it has used.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Key, example = json!({
-    "name": "first", "scopes": ["read"], "limit": 1000, "used": 13, "left": 987, "rate": 600, "source": "store",
+    "name": "first", "scopes": ["read"], "units": 1000, "used": 13, "left": 987, "rate": 600, "source": "store",
     "minted_at": "2026-01-15T10:30:00Z"
 }))]
 pub struct KeyBody {
@@ -28,7 +28,7 @@ pub struct KeyBody {
     #[schema(value_type = Vec<String>)]
     scopes: Vec<&'static str>,
     /// Total units it may use; null for a key that is not metered.
-    limit: Option<u64>,
+    units: Option<u64>,
     /// Null for a key that is not metered, because nothing is counted.
     used: Option<u64>,
     left: Option<u64>,
@@ -57,7 +57,7 @@ impl From<KnownKey> for KeyBody {
         Self {
             name,
             scopes: scopes.iter().map(|scope| scope.as_str()).collect(),
-            limit: units,
+            units,
             used,
             left: units.zip(used).map(|(limit, used)| limit.saturating_sub(used)),
             rate,

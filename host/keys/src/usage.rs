@@ -13,7 +13,7 @@ use assay_http::{ApiError, extract::Caller, fresh};
 /// The caller's own key.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Usage, example = json!({
-    "name": "first", "scopes": ["read", "submit"], "limit": 1000, "used": 13, "left": 987, "rate": 600,
+    "name": "first", "scopes": ["read", "submit"], "units": 1000, "used": 13, "left": 987, "rate": 600,
     "costs": { "score": 1, "report": 1, "submission": 10, "status": 0, "agents": 0, "models": 0, "sandbox": 0,
         "usage": 0 }
 }))]
@@ -24,7 +24,7 @@ pub(crate) struct UsageBody {
     #[schema(value_type = Vec<String>)]
     scopes: Vec<&'static str>,
     /// Total units it may use; null for a key that is not metered.
-    limit: Option<u64>,
+    units: Option<u64>,
     /// Units used; null for a key that is not metered, because nothing is counted.
     used: Option<u64>,
     left: Option<u64>,
@@ -50,7 +50,7 @@ pub(crate) async fn get(caller: Caller, State(keys): State<KeysState>) -> Result
     let body = UsageBody {
         name: key.name.clone(),
         scopes: key.scopes.iter().map(|scope| scope.as_str()).collect(),
-        limit: key.units,
+        units: key.units,
         used,
         left: key.units.zip(used).map(|(limit, used)| limit.saturating_sub(used)),
         rate: key.rate,

@@ -55,7 +55,7 @@ async fn a_key_is_minted_listed_used_and_revoked() {
 
     let service = Service::start_in(dir, &toml, &[]);
     let usage = service.with_key(&minted).get("/api/v2/usage").await.ok();
-    assert_eq!((&usage["name"], &usage["limit"], &usage["rate"]), (&"lender".into(), &50.into(), &120.into()));
+    assert_eq!((&usage["name"], &usage["units"], &usage["rate"]), (&"lender".into(), &50.into(), &120.into()));
     let dir = service.terminate_keeping().await;
     let config = dir.path().join("assay.toml");
     let (code, out, _) = key(&config, &["revoke", "lender"]);
@@ -105,12 +105,12 @@ async fn an_admin_mints_and_revokes_keys_of_a_running_server() {
     let secret = body["secret"].as_str().expect("a key").to_owned();
     assert!(secret.starts_with("assay_") && secret.len() == 70, "{body}");
     let key = &body["key"];
-    assert_eq!((&key["scopes"], &key["limit"], &key["left"]), (&json!(["read", "submit"]), &json!(50), &json!(50)));
+    assert_eq!((&key["scopes"], &key["units"], &key["left"]), (&json!(["read", "submit"]), &json!(50), &json!(50)));
     let usage = service.with_key(&secret).get("/api/v2/usage").await.ok();
-    assert_eq!((&usage["name"], &usage["limit"], &usage["rate"]), (&json!("lender"), &json!(50), &json!(120)));
+    assert_eq!((&usage["name"], &usage["units"], &usage["rate"]), (&json!("lender"), &json!(50), &json!(120)));
     assert_eq!(api.post("/api/v2/admin/keys", &json!({ "name": "lender" })).await.expect(409)["code"], "name_taken");
     let plain = api.post("/api/v2/admin/keys", &json!({ "name": "plain" })).await.expect(201);
-    assert_eq!((&plain["key"]["scopes"], &plain["key"]["limit"]), (&json!(["read"]), &json!(null)));
+    assert_eq!((&plain["key"]["scopes"], &plain["key"]["units"]), (&json!(["read"]), &json!(null)));
 
     // Only the scope `admin` may do it: a key cannot mint itself a better one.
     for key in ["assay_keys_reader", secret.as_str()] {

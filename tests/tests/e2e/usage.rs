@@ -56,13 +56,13 @@ fn every_answer_that_costs_says_so_and_usage_adds_up() {
         let usage = metered.get("/api/v2/usage").await;
         assert_eq!(
             usage.ok(),
-            json!({ "name": "metered", "scopes": ["read"], "limit": 5, "used": 4, "left": 1, "rate": 1000,
+            json!({ "name": "metered", "scopes": ["read"], "units": 5, "used": 4, "left": 1, "rate": 1000,
                 "costs": costs })
         );
         assert_eq!(usage.headers["cache-control"], "no-store");
         assert_eq!(
             free.get("/api/v2/usage/").await.ok(),
-            json!({ "name": "free", "scopes": ["read", "submit"], "limit": null, "used": null, "left": null,
+            json!({ "name": "free", "scopes": ["read", "submit"], "units": null, "used": null, "left": null,
                 "rate": null, "costs": costs })
         );
         assert_eq!(

@@ -29,7 +29,7 @@ export function Keys() {
   `;
 }
 
-function Own({ usage: { name, scopes, limit, used, left, rate, costs } }) {
+function Own({ usage: { name, scopes, units, used, left, rate, costs } }) {
   const row = ([call, units]) =>
     html`<tr>
       <th scope="row">${CALLS[call] ?? call}</th>
@@ -41,13 +41,13 @@ function Own({ usage: { name, scopes, limit, used, left, rate, costs } }) {
       of=${[
         ["Name", name],
         ["Scopes", scopes.join(", ")],
-        ["Units", limit === null ? "not metered" : `${count(used)} of ${count(limit)} used, ${count(left)} left`],
+        ["Units", units === null ? "not metered" : `${count(used)} of ${count(units)} used, ${count(left)} left`],
         ["Rate", rate === null ? "no limit" : `${several(rate, "request")} a minute`],
       ]}
     />
     ${
-      limit !== null &&
-      html`<meter aria-label="Units used" min="0" max=${limit} value=${used}>${used} of ${limit}</meter>`
+      units !== null &&
+      html`<meter aria-label="Units used" min="0" max=${units} value=${used}>${used} of ${units}</meter>`
     }
     <${Table} caption="What a call costs" head=${["Call", figures("Units")]} rows=${Object.entries(costs).map(row)} />
   </section>`;
@@ -59,13 +59,13 @@ function All() {
   const me = useMe();
   const asked = useAsk("admin/keys");
   const [revoked, setRevoked] = useState(null);
-  const row = ({ name, scopes, limit, used, left, rate, source, minted_at }) =>
+  const row = ({ name, scopes, units, used, left, rate, source, minted_at }) =>
     html`<tr>
       <th scope="row">${name}${name === me.name && html` <${Mark}>yours</${Mark}>`}</th>
       <td data-label="Scopes">${scopes.join(", ")}</td>
-      <td data-label="Used" class="figure">${limit === null ? "–" : count(used)}</td>
-      <td data-label="Of" class="figure">${limit === null ? "not metered" : count(limit)}</td>
-      <td data-label="Left" class="figure">${limit === null ? "–" : count(left)}</td>
+      <td data-label="Used" class="figure">${units === null ? "–" : count(used)}</td>
+      <td data-label="Of" class="figure">${units === null ? "not metered" : count(units)}</td>
+      <td data-label="Left" class="figure">${units === null ? "–" : count(left)}</td>
       <td data-label="A minute" class="figure">${rate === null ? "no limit" : count(rate)}</td>
       <td data-label="From">${source}${minted_at && html`, <${Time} at=${minted_at} />`}</td>
       <td>
