@@ -69,6 +69,21 @@ impl Random {
     }
 }
 
+/// A guard that a schedule leaves out, to show that a property fails without it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    /// A payment that is open or settled is not claimed again.
+    ClaimedOnce,
+    /// A refused payment that arrived later is settled when it is presented again.
+    ArrivedLate,
+    /// A nonce ends only with its confirmations.
+    Confirmed,
+    /// The ledger admits each transaction.
+    Admitted,
+    /// The ledger admits each replacement.
+    Replaced,
+}
+
 /// The process ended between two steps.
 struct Killed;
 
@@ -136,9 +151,12 @@ struct World {
     credit: HashMap<Party, Usd>,
     lost: HashMap<Class, Usd>,
     last_loss: u64,
+    /// How often what a class lost and had at risk was above its budget.
+    over: u32,
     earned: Usd,
     contracts_may_pay: bool,
     is_calm: bool,
+    without: Option<Guard>,
 }
 
 impl World {
@@ -177,11 +195,21 @@ impl World {
             credit: HashMap::new(),
             lost: HashMap::new(),
             last_loss: start,
+            over: 0,
             earned: Usd::ZERO,
             contracts_may_pay,
             is_calm: false,
+            without: None,
             random,
         }
+    }
+
+    fn without(self, guard: Guard) -> Self {
+        Self { without: Some(guard), ..self }
+    }
+
+    fn has(&self, guard: Guard) -> bool {
+        self.without != Some(guard)
     }
 
     fn now(&self) -> Time {
@@ -228,7 +256,8 @@ impl World {
                 let hash = keccak256(format!("copy {choice} {block}"));
                 self.transfer(offer, hash);
             }
-            5 => self.base = 10_000_000 + choice % 60_000_000,
+            // Every fourth price is a spike.
+            5 => self.base = (10_000_000 + choice % 60_000_000) * if choice % 4 == 0 { 6 } else { 1 },
             _ => self.time += choice % 20,
         }
     }
@@ -384,6 +413,7 @@ impl World {
                 classes: Class::ALL.map(|class| (class, lost(class.as_str(), LIMITS.of(class)))).into(),
                 lost: parties.iter().map(|party| (party.clone(), lost(party.as_str(), LIMITS.party))).collect(),
                 credit: self.credit.clone(),
+                last: HashMap::new(),
             },
         );
         for record in self.payments.iter().flatten() {
@@ -433,25 +463,25 @@ impl World {
         let (now, period) = (self.now(), LIMITS.period);
         let mut add = |name: &str, limit: Usd, lost: Usd| {
             let record = self.losses.entry(name.to_owned()).or_insert(LossRecord::none(now));
-            *record = record.plus(lost, limit, period, now);
+            *record = record.plus((lost, risk.class), limit, period, now);
         };
         let limit = LIMITS.of(risk.class);
         add(risk.class.as_str(), limit, lost);
         let blamed = spent.blamed.min(lost);
         risk.parties().for_each(|party| add(party.as_str(), LIMITS.party, blamed));
         let left = self.losses[risk.class.as_str()].left(limit, period, now);
-        assert!(left <= limit, "{:?} lost {left} of {limit}", risk.class);
+        self.over += u32::from(left > limit);
         self.last_loss = self.time;
         let sum = self.lost.entry(risk.class).or_default();
         *sum = *sum + lost;
     }
 
     /// Stores a payment with what follows from it, in one write.
-    fn save(&mut self, at: usize, record: PaymentRecord, spent: Spent) {
-        let was_settled = matches!(&self.payments[at], Some(PaymentRecord { state: PaymentState::Settled { .. }, .. }));
+    fn save(&mut self, at: usize, mut record: PaymentRecord, spent: Spent) {
         let risk = record.risk(spent.cost);
-        match record.state {
-            PaymentState::Settled { .. } if !was_settled => {
+        match &mut record.state {
+            PaymentState::Settled { bought: bought @ None, .. } => {
+                *bought = Some(uuid::Uuid::nil());
                 self.bought[at] += 1;
                 let brought = Usd(SOLD_FOR);
                 let credit = self.credit.entry(risk.payer).or_default();
@@ -470,14 +500,15 @@ impl World {
         let offer = self.offers[at];
         let earlier = match &self.payments[at] {
             Some(record) if matches!(record.state, PaymentState::Refused { .. }) => Some(record.clone()),
-            Some(_) => return Ok(()),
+            Some(_) if self.has(Guard::ClaimedOnce) => return Ok(()),
+            Some(record) => Some(record.clone()),
             None => None,
         };
         let mut record = payment(&offer, self.now());
         if let Some(earlier) = earlier {
             let start = earlier.start.unwrap();
             match self.usage(&offer, self.settled()) {
-                AuthorizationUse::Paid { transaction, block } if block > start => {
+                AuthorizationUse::Paid { transaction, block } if block > start && self.has(Guard::ArrivedLate) => {
                     record.start = earlier.start;
                     record.state = PaymentState::Settled { transaction, bought: None };
                     self.save(at, record, Spent::default());
@@ -502,6 +533,8 @@ impl World {
         let mut look = self.look();
         self.between()?;
         let mut ledger = self.ledger();
+        let at_most = |class| ledger.lost_in(class) + ledger.at_risk_in(class);
+        self.over += Class::ALL.into_iter().filter(|class| at_most(*class) > LIMITS.of(*class)).count() as u32;
         let open = self.payments.iter().flatten().filter(|record| record.state == PaymentState::Open);
         for record in in_turns(open.cloned().collect(), &ledger) {
             let at = self.offers.iter().position(|offer| offer.nonce == record.id.nonce).unwrap();
@@ -546,7 +579,7 @@ impl World {
         self.between()?;
         let Some(fee) = look.view.market.offer(RULES.ceiling) else { return Ok(()) };
         let risk = record.risk(PRICE.usd(u128::from(gas) * u128::from(fee.max_fee)));
-        if ledger.admit(&risk) != Admission::Granted {
+        if self.has(Guard::Admitted) && ledger.admit(&risk) != Admission::Granted {
             return Ok(());
         }
         ledger.add(&risk);
@@ -610,7 +643,7 @@ impl World {
         let Some(Move::Sign(offer)) = next else { return None };
         let (call, gas) = call.unwrap_or((Call::Nothing, CANCELLATION_GAS));
         let most = slot.most_cost() + PRICE.wei(ledger.most(risk));
-        if u128::from(gas) * u128::from(offer.max_fee) > most {
+        if self.has(Guard::Replaced) && u128::from(gas) * u128::from(offer.max_fee) > most {
             return None;
         }
         let (signed, pooled) = self.sign(slot.nonce, gas, offer, call, matches!(call, Call::Nothing));
@@ -641,7 +674,10 @@ impl World {
         let is_own = self.approved[at];
         self.between()?;
         match state_of(slot, &look.view, &look.statuses) {
-            NonceState::Unsettled => {}
+            NonceState::Unsettled if self.has(Guard::Confirmed) => {}
+            NonceState::Unsettled => {
+                self.advance(at, Event::NonceSpent { tag, nonce: slot.nonce, by: SpentBy::Foreign });
+            }
             NonceState::Ended(ended) => {
                 let (nonce, spent) = (slot.nonce, |by| Event::NonceSpent { tag, nonce: slot.nonce, by });
                 self.advance(
@@ -679,7 +715,7 @@ impl World {
         self.between()?;
         let Some(offer) = look.view.market.offer(RULES.ceiling) else { return Ok(()) };
         let risk = self.submissions[at].risk(PRICE.usd(260_000 * u128::from(offer.max_fee)));
-        if ledger.admit(&risk) != Admission::Granted {
+        if self.has(Guard::Admitted) && ledger.admit(&risk) != Admission::Granted {
             return Ok(());
         }
         ledger.add(&risk);
@@ -742,7 +778,7 @@ impl World {
     }
 
     fn check(&self, start: u64) -> Outcome {
-        let mut outcome = Outcome::default();
+        let mut outcome = Outcome { beyond: self.over, ..Outcome::default() };
         for (at, record) in self.payments.iter().enumerate() {
             let Some(record) = record else { continue };
             let usage = self.usage(&self.offers[at], self.block);
@@ -854,4 +890,23 @@ fn no_schedule_costs_more_than_the_budget_or_takes_a_payment_for_nothing() {
          budget, 0 paid twice, 0 taken without an item"
     );
     assert!(settled > 0 && reverted > 0);
+}
+
+#[test]
+fn each_property_fails_without_its_guard() {
+    type Wrong = fn(&Outcome) -> u32;
+    let twice: Wrong = |outcome| outcome.twice;
+    let without_item: Wrong = |outcome| outcome.without_item;
+    let beyond: Wrong = |outcome| outcome.beyond;
+    for (guard, wrong) in [
+        (Guard::ClaimedOnce, twice),
+        (Guard::Confirmed, twice),
+        (Guard::ArrivedLate, without_item),
+        (Guard::Admitted, beyond),
+        (Guard::Replaced, beyond),
+    ] {
+        let found = (0..1_000).find(|schedule| wrong(&World::new(*schedule).without(guard).run()) > 0);
+        println!("without {guard:?}: schedule {found:?}");
+        assert!(found.is_some(), "no schedule needs {guard:?}");
+    }
 }
