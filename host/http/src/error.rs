@@ -101,10 +101,10 @@ pub struct QuotaBody {
     status: u16,
     /// Which quota is used up, and what to do.
     detail: Cow<'static, str>,
-    /// `too_many_requests`, `units_used_up` or `feedback_reverted`.
+    /// `too_many_requests`, `units_used_up`, `feedback_reverted` or `transfers_reverted`.
     #[schema(value_type = String)]
     code: &'static str,
-    /// The names of the quotas, as in `RateLimit-Policy`; `reverted-gas` for `feedback_reverted`.
+    /// The names of the quotas, as in `RateLimit-Policy`; `reverted-gas` for the last two codes.
     #[serde(rename = "violated-policies")]
     #[schema(value_type = Vec<String>)]
     violated: [&'static str; 1],

@@ -6,13 +6,13 @@ use alloy::primitives::U256;
 use chrono::Utc;
 
 use super::{
-    PayError, Payment, Refused, X402,
+    PayError, Payment, Refused, X402, reason,
     records::{self, OPEN_PAYMENTS, OrderRecord, PaymentRecord, PaymentState, PurchaseRecord},
     terms::Item,
     verify::unix_now,
 };
 use crate::token::AuthorizationUse;
-use assay_domain::PaymentId;
+use assay_domain::{PaymentId, Time};
 use assay_outbox::gas::{Spent, Usd};
 use assay_store::{Batch, Lease, StoreError};
 
@@ -37,6 +37,9 @@ impl X402 {
         }
         let same = records::payment_for(&id, purchase);
         let sibling = self.inner.store.read(&same).await?;
+        if let Some(place) = self.kept_place(sibling.value).await? {
+            record.claimed_at = place;
+        }
         let earlier = found.value.filter(|earlier| earlier.authorization == payment.authorization);
         let reverted = earlier.clone().filter(|earlier| earlier.reverted);
         if !self.arrived_late(earlier, &mut record).await? {
@@ -66,6 +69,14 @@ impl X402 {
             self.inner.claimed.notify_one();
         }
         Ok(())
+    }
+
+    /// The time by which a new payment is ordered in the queue if the payment `before` of the same payer for the same
+    /// request expired there.
+    async fn kept_place(&self, before: Option<PaymentId>) -> Result<Option<Time>, StoreError> {
+        let Some(id) = before else { return Ok(None) };
+        let before = self.inner.store.get(&records::payment(&id)).await?;
+        Ok(before.filter(PaymentRecord::expired_in_queue).map(|before| before.claimed_at))
     }
 
     /// The record of a payment that is claimed now for `purchase`.
@@ -154,6 +165,9 @@ impl X402 {
                 // Whoever paid and has nothing for it yet is not to pay again.
                 batch = batch.put_expiring(&records::payment_for(&record.id, purchase), &record.id, UNFETCHED)?;
             }
+        }
+        if let Some(purchase) = record.purchase.as_ref().filter(|_| record.expired_in_queue()) {
+            batch = batch.put_expiring(&records::payment_for(&record.id, purchase), &record.id, reason::PLACE_KEPT)?;
         }
         let risk = record.risk(spent.cost);
         batch = match record.state {

@@ -39,7 +39,7 @@ pub enum PayError {
     #[error(
         "The payment is number {place} in the queue: transfers that failed on the chain have used this server's budget \
          for gas, and payments are settled one after another, in at most {} seconds. Present the same payment again, \
-         or a new one if its signature expires before then. An API key does not wait",
+         or, once its signature has expired, a new one, which keeps its place. An API key does not wait",
         .wait.as_secs()
     )]
     Queued { place: usize, wait: Duration },

@@ -1,9 +1,12 @@
 //! The reasons why a payment is refused, as the protocol spells them.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
+
+use chrono::Utc;
 
 use super::{Payment, Version, terms::Terms};
-use assay_domain::{Address, Authorization, B256, Time, U256};
+use assay_outbox::gas::Exhausted;
+use assay_domain::{Address, Authorization, B256, U256};
 
 /// Seconds that a signature must remain valid when the payment is presented.
 pub(super) const MARGIN: u64 = 20;
@@ -12,6 +15,10 @@ pub(super) const MARGIN: u64 = 20;
 pub(super) const SIGNING_MARGIN: u64 = 12;
 /// Seconds before the end of the signature at which a waiting transfer is cancelled.
 pub(super) const CANCELLING_MARGIN: u64 = 6;
+
+/// How long the place of a payment whose signature expired in the queue is kept for the next payment of its payer for
+/// the same request.
+pub(super) const PLACE_KEPT: Duration = Duration::from_secs(600);
 
 /// A refused payment.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +75,16 @@ impl Refused {
         Self::new(VALID_BEFORE, detail)
     }
 
+    /// No transfer was signed in time.
+    pub(crate) fn expired_in_queue() -> Self {
+        let minutes = PLACE_KEPT.as_secs() / 60;
+        let detail = format!(
+            "The signature expired before the transfer was sent; sign a new payment for the same request, which keeps \
+             its place in the queue for {minutes} minutes"
+        );
+        Self::new(VALID_BEFORE, detail)
+    }
+
     /// The account `from` did not sign.
     pub fn signature(terms: &Terms, from: Address) -> Self {
         let domain = &terms.domain;
@@ -118,14 +135,9 @@ impl Refused {
         Self::new(USED, "The payment was presented for another request before; sign a new one")
     }
 
-    /// The transfers of the payer cost gas without moving money.
-    pub(crate) fn out_of_gas(payer: Address, until: Time) -> Self {
-        let detail = format!(
-            "Transfers of {payer} were reverted on the chain and cost more gas than this server pays for; pay after \
-             {}, pay from another account, or use an API key",
-            until.format("%F %R UTC")
-        );
-        Self::new(STATE, detail)
+    /// The transactions of the payer cost more gas than it may lose.
+    pub(crate) fn out_of_gas(spent: &Exhausted) -> Self {
+        Self::new(STATE, spent.why(Utc::now() + spent.wait))
     }
 
     /// The reason for the revert message of the asset: those of Circle's tokens and of common libraries.

@@ -15,7 +15,7 @@ use assay_outbox::{
 use assay_statement::Signed;
 use assay_store::{Family, Key};
 
-use super::terms::Item;
+use super::{reason, terms::Item};
 
 /// The payments with work left. The keys are in order of age.
 pub const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");
@@ -54,6 +54,7 @@ pub struct PaymentRecord {
     /// What it buys.
     #[serde(default)]
     pub purchase: Option<PurchaseRecord>,
+    /// When it was presented first; for a payment that keeps the place of an expired one, when that one was.
     pub claimed_at: Time,
     pub updated_at: Time,
     /// The authorization is unused up to this block. Absent when the chain is not configured.
@@ -174,6 +175,13 @@ impl PurchaseRecord {
 impl PaymentRecord {
     pub fn is_open(&self) -> bool {
         self.state == PaymentState::Open
+    }
+
+    /// No transfer of it was signed before its signature expired.
+    pub(super) fn expired_in_queue(&self) -> bool {
+        let is_expired =
+            matches!(&self.state, PaymentState::Refused { reason, .. } if reason.as_str() == reason::VALID_BEFORE);
+        is_expired && self.attempts == 0 && self.slot.is_none()
     }
 
     pub fn class(&self) -> Class {

@@ -114,6 +114,11 @@ impl<'a, 'r> Transfers<'a, 'r> {
 
     /// Signs the first transaction of a nonce, after the newest block confirms again that the transfer would succeed.
     async fn begin(&mut self, record: &mut PaymentRecord) -> Result<Step, SenderError> {
+        // Also in the queue, so that its payer can sign again and keep its place.
+        if !record.holds(unix_now(), reason::SIGNING_MARGIN) {
+            record.refused(Refused::expired_in_queue());
+            return Ok(Step::default());
+        }
         if self.left == 0 || self.tries == 0 || self.round.free() == 0 {
             return Ok(Step::default());
         }
@@ -160,8 +165,8 @@ impl<'a, 'r> Transfers<'a, 'r> {
                 self.turns.insert(risk.class, turn);
                 return Ok(Step::default());
             }
-            Admission::Spent(_, wait) => {
-                record.refused(Refused::out_of_gas(record.id.from, chrono::Utc::now() + wait));
+            Admission::Spent(spent) => {
+                record.refused(Refused::out_of_gas(&spent));
                 return Ok(Step::default());
             }
             Admission::Dear(limit) => {
@@ -287,8 +292,7 @@ impl PaymentRecord {
     pub fn may_begin(&mut self, standing: &Standing, promised: U256, now: u64, contracts_may_pay: bool) -> bool {
         self.by_contract = standing.has_code;
         if !self.holds(standing.time.max(now), reason::SIGNING_MARGIN) {
-            let detail = "The signature expired before the transfer was sent; sign a new one";
-            self.refused(Refused::new(reason::VALID_BEFORE, detail));
+            self.refused(Refused::expired_in_queue());
             false
         } else if self.by_contract && !contracts_may_pay {
             self.refused(signature_refused(self.id.from));

@@ -113,8 +113,8 @@ impl X402 {
         if asset.has_code(payer).await? && !self.inner.contract_signatures {
             return Err(signature_refused(payer).into());
         }
-        if let Some((_, until)) = self.inner.gas.exhausted(vec![Party::payer(payer)]).await? {
-            return Err(Refused::out_of_gas(payer, until).into());
+        if let Some(spent) = self.inner.gas.exhausted(vec![Party::payer(payer)]).await? {
+            return Err(Refused::out_of_gas(&spent).into());
         }
         Ok(())
     }

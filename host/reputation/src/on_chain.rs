@@ -193,9 +193,9 @@ impl Look<'_> {
             Admission::Turn => waits(
                 "Feedback that was reverted has used the budget for gas; submissions are served in turn".to_owned(),
             ),
-            Admission::Spent(party, wait) => {
+            Admission::Spent(spent) => {
                 let owner = record.start.and_then(|start| start.owner);
-                Err(Withheld::Declined(Barred::by(&party, owner, Utc::now() + wait).to_string()))
+                Err(Withheld::Declined(Barred::by(spent, owner).to_string()))
             }
             Admission::Dear(limit) => waits(format!(
                 "The gas of one feedback can cost more than the budget of {limit}; the operator can raise \

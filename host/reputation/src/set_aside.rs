@@ -16,7 +16,7 @@ use crate::feedback::Registries;
 use assay_access::records::Payer;
 use assay_domain::{Address, B256, Time};
 use assay_outbox::{
-    gas::{Class, NativePrice, Party, Risk, Spent, Usd},
+    gas::{Class, Exhausted, NativePrice, Party, Risk, Spent, Usd},
     nonce::LandedRecord,
 };
 use assay_store::{Batch, Family, Key, StoreError};
@@ -39,25 +39,23 @@ pub enum Barred {
         minute(.until)
     )]
     Owner { owner: Address, until: Time },
-    #[error(
-        "Transactions for this caller were reverted and cost more gas than this server pays for. Submit again after {}",
-        minute(.until)
-    )]
-    Payer { until: Time },
+    #[error("{}", .spent.why(*.until))]
+    Payer { spent: Exhausted, until: Time },
 }
 
 impl Barred {
     pub fn until(&self) -> Time {
         match self {
-            Self::Agent { until, .. } | Self::Owner { until, .. } | Self::Payer { until } => *until,
+            Self::Agent { until, .. } | Self::Owner { until, .. } | Self::Payer { until, .. } => *until,
         }
     }
 
     /// The refusal for a party whose losses have reached their limit.
-    pub(super) fn by(party: &Party, owner: Option<Address>, until: Time) -> Self {
-        match owner.filter(|owner| Party::owner(*owner) == *party) {
+    pub(super) fn by(spent: Exhausted, owner: Option<Address>) -> Self {
+        let until = Utc::now() + spent.wait;
+        match owner.filter(|owner| Party::owner(*owner) == spent.party) {
             Some(owner) => Self::Owner { owner, until },
-            None => Self::Payer { until },
+            None => Self::Payer { spent, until },
         }
     }
 }
@@ -157,7 +155,7 @@ impl Reputation {
         }
         let parties = owner.map(Party::owner).into_iter().chain([Party::from(payer)]).collect();
         let exhausted = self.inner.gas.exhausted(parties).await?;
-        Ok(exhausted.map(|(party, until)| Barred::by(&party, owner, until)))
+        Ok(exhausted.map(|spent| Barred::by(spent, owner)))
     }
 
     /// Adds to `batch` the gas of the transactions of `record` that ended. After a revert that the owner of the agent

@@ -9,6 +9,7 @@ mod facilitated;
 mod gas;
 mod leaving;
 mod once;
+mod queued;
 mod refusals;
 mod statements;
 

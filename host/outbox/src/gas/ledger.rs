@@ -14,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::{Usd, config};
 
 /// Transactions that share a budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Class {
     /// The transfer of a payer without code.
     Account,
@@ -42,6 +43,10 @@ pub struct Party(String);
 impl Party {
     pub fn payer(address: Address) -> Self {
         Self(format!("payer/{address:#x}"))
+    }
+
+    fn is_payer(&self) -> bool {
+        self.0.starts_with("payer/")
     }
 
     pub fn owner(address: Address) -> Self {
@@ -109,11 +114,14 @@ impl Limits {
 pub struct LossRecord {
     pub lost: Usd,
     pub at: Time,
+    /// The class of the latest loss. Absent in records of earlier versions.
+    #[serde(default)]
+    pub last: Option<Class>,
 }
 
 impl LossRecord {
     pub fn none(now: Time) -> Self {
-        Self { lost: Usd::ZERO, at: now }
+        Self { lost: Usd::ZERO, at: now, last: None }
     }
 
     /// What of a budget of `limit` has not returned yet.
@@ -123,9 +131,10 @@ impl LossRecord {
         self.lost.minus(Usd(returned as u64))
     }
 
+    /// With a loss of `more` in `class`.
     #[must_use]
-    pub fn plus(&self, more: Usd, limit: Usd, period: Duration, now: Time) -> Self {
-        Self { lost: self.left(limit, period, now) + more, at: now.max(self.at) }
+    pub fn plus(&self, (more, class): (Usd, Class), limit: Usd, period: Duration, now: Time) -> Self {
+        Self { lost: self.left(limit, period, now) + more, at: now.max(self.at), last: Some(class) }
     }
 }
 
@@ -159,10 +168,40 @@ pub enum Admission {
     Busy,
     /// The budget of the class is at risk or spent. It is admitted when its turn comes.
     Turn,
-    /// The losses of this party must return first, which takes this long.
-    Spent(Party, Duration),
+    Spent(Exhausted),
     /// It can cost more than the whole budget of its class.
     Dear(Usd),
+}
+
+/// A party whose losses have reached its limit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exhausted {
+    pub party: Party,
+    /// The class of its latest loss, if known.
+    pub last: Option<Class>,
+    /// Time until enough of its losses has returned.
+    pub wait: Duration,
+}
+
+impl Exhausted {
+    /// Whether transfers of its payments caused its latest loss.
+    pub fn is_by_transfers(&self) -> bool {
+        matches!(self.last, Some(Class::Account | Class::Contract))
+    }
+
+    /// What happened, and what the caller can do.
+    pub fn why(&self, until: Time) -> String {
+        let what = match self.last {
+            Some(Class::Account | Class::Contract) => "Transfers of this caller's payments were reverted",
+            Some(Class::Feedback) => "Feedback for this caller was reverted",
+            None => "Transactions for this caller were reverted",
+        };
+        let others = if self.party.is_payer() { ", from another account, or with an API key" } else { "" };
+        format!(
+            "{what} on the chain and cost more gas than this server pays for. Try again after {}{others}",
+            until.format("%F %R UTC")
+        )
+    }
 }
 
 /// Losses and credits that were read for the parties of this moment.
@@ -170,6 +209,8 @@ pub enum Admission {
 pub struct Standings {
     pub classes: HashMap<Class, Usd>,
     pub lost: HashMap<Party, Usd>,
+    /// The class of each party's latest loss.
+    pub last: HashMap<Party, Class>,
     /// What payments brought and no gas has used.
     pub credit: HashMap<Party, Usd>,
 }
@@ -247,6 +288,12 @@ impl Ledger {
         }
     }
 
+    /// `party`, until `excess` of its losses has returned.
+    pub(super) fn exhausted(&self, party: &Party, excess: Usd) -> Exhausted {
+        let last = self.standings.last.get(party).copied();
+        Exhausted { party: party.clone(), last, wait: self.limits.returns(excess, self.limits.party) }
+    }
+
     /// Whether `risk` may be signed now.
     pub fn admit(&self, risk: &Risk) -> Admission {
         let open = risk.most.minus(self.credit(&risk.payer));
@@ -261,7 +308,7 @@ impl Ledger {
             let (lost, debt) = (self.lost(party), self.debt(party));
             let excess = (lost + open).minus(self.limits.party).min(lost);
             if excess > Usd::ZERO {
-                return Admission::Spent(party.clone(), self.limits.returns(excess, self.limits.party));
+                return Admission::Spent(self.exhausted(party, excess));
             }
             let is_at_risk = debt > lost;
             if is_at_risk && (risk.class != Class::Feedback || debt + open > self.limits.party) {
@@ -348,9 +395,11 @@ mod tests {
         // The owner of the agent is the same.
         assert_eq!(ledger.admit(&feedback(3, 15)), Admission::Busy);
         let lost = HashMap::from([(payer(1), Usd(35))]);
-        let ledger = Ledger::new(LIMITS, Standings { lost, ..Standings::default() });
+        let last = HashMap::from([(payer(1), Class::Account)]);
+        let ledger = Ledger::new(LIMITS, Standings { lost, last, ..Standings::default() });
         // 10 above the limit of 40, which returns in 1,000 seconds.
-        assert_eq!(ledger.admit(&transfer(1, 15)), Admission::Spent(payer(1), Duration::from_secs(250)));
+        let spent = Exhausted { party: payer(1), last: Some(Class::Account), wait: Duration::from_secs(250) };
+        assert_eq!(ledger.admit(&transfer(1, 15)), Admission::Spent(spent));
         assert_eq!(ledger.admit(&transfer(1, 5)), Admission::Granted);
     }
 
@@ -358,11 +407,11 @@ mod tests {
     fn a_loss_returns_evenly() {
         let start = time_from_unix(1_768_473_000);
         let at = |seconds| start + Duration::from_secs(seconds);
-        let loss = LossRecord::none(start).plus(Usd(80), Usd(100), LIMITS.period, start);
+        let loss = LossRecord::none(start).plus((Usd(80), Class::Account), Usd(100), LIMITS.period, start);
         assert_eq!(loss.left(Usd(100), LIMITS.period, at(0)), Usd(80));
         assert_eq!(loss.left(Usd(100), LIMITS.period, at(500)), Usd(30));
-        let more = loss.plus(Usd(20), Usd(100), LIMITS.period, at(500));
-        assert_eq!(more, LossRecord { lost: Usd(50), at: at(500) });
+        let more = loss.plus((Usd(20), Class::Feedback), Usd(100), LIMITS.period, at(500));
+        assert_eq!(more, LossRecord { lost: Usd(50), at: at(500), last: Some(Class::Feedback) });
         assert_eq!(more.left(Usd(100), LIMITS.period, at(10_000)), Usd::ZERO);
         // A clock that goes back returns nothing twice.
         assert_eq!(more.left(Usd(100), LIMITS.period, at(0)), Usd(50));

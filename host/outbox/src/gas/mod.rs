@@ -10,11 +10,11 @@ use std::{collections::HashSet, time::Duration};
 
 use chrono::Utc;
 
-pub use ledger::{Admission, Class, Ledger, Limits, LossRecord, Party, Risk, Standings};
+pub use ledger::{Admission, Class, Exhausted, Ledger, Limits, LossRecord, Party, Risk, Standings};
 pub use money::{NativePrice, Usd};
 
 use assay_chain::Chains;
-use assay_domain::{ChainId, Time};
+use assay_domain::ChainId;
 use assay_store::{Batch, Family, Key, Store, StoreError};
 
 /// What the transactions of a class, or those of a party, lost.
@@ -101,6 +101,11 @@ impl GasBook {
                 .zip(of_parties)
                 .map(|(party, record)| (party.clone(), left(record, self.limits.party)))
                 .collect(),
+            last: parties
+                .iter()
+                .zip(of_parties)
+                .filter_map(|(party, record)| Some((party.clone(), (*record)?.last?)))
+                .collect(),
             credit: parties
                 .into_iter()
                 .zip(credits.into_iter().map(|credit| Usd(credit.unwrap_or_default())))
@@ -111,17 +116,15 @@ impl GasBook {
         Ok(ledger)
     }
 
-    /// The first of `parties` whose losses have reached the limit, and the time from which it may continue.
+    /// The first of `parties` whose losses have reached the limit.
     ///
     /// # Errors
     /// The store's failure.
-    pub async fn exhausted(&self, parties: Vec<Party>) -> Result<Option<(Party, Time)>, StoreError> {
+    pub async fn exhausted(&self, parties: Vec<Party>) -> Result<Option<Exhausted>, StoreError> {
         let ledger = self.ledger(&[], parties.iter().cloned()).await?;
         let limit = self.limits.party;
-        Ok(parties.into_iter().find(|party| ledger.debt(party) >= limit).map(|party| {
-            let excess = ledger.debt(&party).minus(limit) + Usd(limit.0 / 10);
-            (party, Utc::now() + self.limits.returns(excess, limit))
-        }))
+        let found = parties.iter().find(|party| ledger.debt(party) >= limit);
+        Ok(found.map(|party| ledger.exhausted(party, ledger.debt(party).minus(limit) + Usd(limit.0 / 10))))
     }
 
     /// Adds to `batch` that `payer` paid `brought`, less the gas that `cost` this.
@@ -155,8 +158,8 @@ impl GasBook {
         let parties = parties.map(|party| (loss(party.as_str()), self.limits.party, blamed));
         for (key, limit, lost) in std::iter::once(class).chain(parties) {
             let record = self.store.get(&key).await?.unwrap_or(LossRecord::none(now));
-            batch =
-                batch.put_expiring(&key, &record.plus(lost, limit, period, now), self.kept(limit, &record, lost))?;
+            let next = record.plus((lost, risk.class), limit, period, now);
+            batch = batch.put_expiring(&key, &next, self.kept(limit, &record, lost))?;
         }
         tracing::warn!(class = risk.class.as_str(), payer = risk.payer.as_str(), %lost,
             "gas of a transaction that brought nothing");

@@ -224,13 +224,16 @@ fn refuse(error: SubmitError) -> ApiError {
     }
 }
 
-/// An agent, an owner or a payer whose reverted feedback cost too much gas.
+/// An agent, an owner or a payer whose reverted transactions cost too much gas.
 fn refuse_barred(barred: &Barred) -> ApiError {
     let error = match barred {
         Barred::Agent { .. } | Barred::Owner { .. } => {
             ApiError::coded(StatusCode::UNPROCESSABLE_ENTITY, "agent_set_aside", barred.to_string())
         }
-        Barred::Payer { .. } => ApiError::exceeded("reverted-gas", "feedback_reverted", barred.to_string()),
+        Barred::Payer { spent, .. } => {
+            let code = if spent.is_by_transfers() { "transfers_reverted" } else { "feedback_reverted" };
+            ApiError::exceeded("reverted-gas", code, barred.to_string())
+        }
     };
     error.retry_after(seconds_until(barred.until()))
 }

@@ -1,7 +1,10 @@
 //! Callers who cost the operator gas or hold up the others: what they cost, and what an honest caller waits meanwhile.
 //! `ASSAY_SOAK=1` raises the numbers.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    time::{Duration, Instant},
+};
 
 use alloy::{
     primitives::{Address, Bytes, U256, keccak256},
@@ -99,39 +102,42 @@ fn a_replacement_beyond_the_budget_is_not_signed() {
     run(async {
         let till = Till::start().await;
         let proxy = Proxy::start(till.world.chain.url()).await;
-        let config = till.config(&proxy.url, "contract_signatures = true");
-        let config = config.replace("native_usd = 1.0", "native_usd = 1.0, contracts_usd = 0.03");
-        let service = Service::start(&config.replace("poll_ms = 50", "poll_ms = 50\nmax_fee_gwei = 500.0"));
-        let stubs = stubs("Dollar.sol").await.expect("the stubs compile");
-        let wallet = Address::repeat_byte(0x71);
-        let owned = [stubs["WalletStub"].as_ref(), till.payer.address().into_word().as_slice()].concat();
-        create(&till, wallet, owned.into()).await;
-        till.mint(wallet, PRICE).await;
-        till.world.mining(false).await;
-        let mut order = till.order();
-        order.authorization.from = wallet;
-        let signature: Bytes = [order.signature().as_ref(), &[7]].concat().into();
-        let (api, header) = (service.anonymous(), order.signed(signature));
-        let paying = tokio::spawn(async move { pay(&api, &header, 1).await });
-        waiting(&till.world, 1).await;
-        // From now on its transfer takes more gas, and the waiting one is below the price.
-        create(&till, wallet, stubs["TrapStub"].clone()).await;
-        till.world.rpc("anvil_setNextBlockBaseFeePerGas", json!([U256::from(100_000_000_000_u64)])).await;
-        till.world.rpc("evm_mine", json!([])).await;
-        proxy.take();
-        let mut estimates = 0;
-        let looks = async || {
-            estimates += proxy.take().iter().filter(|call| call.method == "eth_estimateGas").count();
-            estimates
+        let config = till.config(&proxy.url, "settle_ms = 29_000");
+        let service = Service::start(&with_gas(&config, "accounts_usd = 0.1"));
+        let base_fee = async |wei: u64| {
+            till.world.rpc("anvil_setNextBlockBaseFeePerGas", json!([U256::from(wei)])).await;
+            till.world.rpc("evm_mine", json!([])).await;
         };
-        // It is old enough to be replaced when the gas of a replacement is estimated.
-        until(looks, |estimates| *estimates >= 3).await;
-        let status = till.world.rpc("txpool_status", json!([])).await;
-        let sent = proxy.take().iter().filter(|call| call.method == "eth_sendRawTransaction").count();
-        println!("a replacement beyond the budget: {status}, {sent} sent");
-        let pool = till.world.rpc("txpool_content", json!([])).await.to_string();
-        assert!(!pool.contains(&format!("{:#x}", 200_000_000_000_u64)), "{pool}");
-        paying.abort();
+        till.world.mining(false).await;
+        let (api, header) = (service.anonymous(), till.order().header());
+        let paying = tokio::spawn(async move { pay_until_settled(&api, &header, 1).await });
+        waiting(&till.world, 1).await;
+        let sent = || {
+            let calls = proxy.take();
+            let looks = calls.iter().filter(|call| call.method == "eth_estimateGas").count();
+            let raw = calls.into_iter().filter(|call| call.method == "eth_sendRawTransaction");
+            (looks, raw.map(|call| call.params[0].to_string()).collect::<BTreeSet<_>>())
+        };
+        let (_, first) = sent();
+        assert_eq!(first.len(), 1);
+        // A replacement could cost more than two dollars.
+        base_fee(100_000_000).await;
+        let (mut looks, mut others) = (0, BTreeSet::new());
+        let considered = async || {
+            let (more, raw) = sent();
+            looks += more;
+            others.extend(raw.difference(&first).cloned());
+            looks
+        };
+        // The gas of a replacement is estimated before its cost is compared.
+        until(considered, |looks| *looks >= 3).await;
+        println!("a replacement beyond the budget was considered {looks} times: {others:?}");
+        assert!(others.is_empty(), "{others:?}");
+        // One of seven cents fits.
+        base_fee(2_500_000).await;
+        until(async || sent().1.difference(&first).count(), |replacements| *replacements > 0).await;
+        till.world.mining(true).await;
+        paying.await.expect("it is answered").expect(202);
     });
 }
 
