@@ -9,6 +9,7 @@ mod fleet;
 mod observed;
 mod promotion;
 mod provenance;
+mod recent;
 mod recorded;
 pub mod records;
 mod roles;
@@ -51,6 +52,7 @@ struct RolloutState {
     promotion: config::Promotion,
     shadow: shadow::Shadow,
     observed: Arc<observed::Observed>,
+    recent: Arc<recent::Recent>,
     shadow_lifetime: Duration,
 }
 
@@ -73,8 +75,18 @@ impl Rollout {
         let shadow = shadow::Shadow::start(&registry, settings, &observed)
             .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
         let recorded = Mutex::new(recorded);
-        let inner =
-            RolloutState { registry, store, recorded, provenance, promotion, shadow, observed, shadow_lifetime };
+        let recent = Arc::default();
+        let inner = RolloutState {
+            registry,
+            store,
+            recorded,
+            provenance,
+            promotion,
+            shadow,
+            observed,
+            recent,
+            shadow_lifetime,
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
