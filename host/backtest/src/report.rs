@@ -13,7 +13,7 @@ use crate::{
     tally::Tally,
     verdict::verdict,
 };
-use assay_domain::{Claim, Digest, Score, Time};
+use assay_domain::{Claim, Digest, EtherPrices, Score, Time};
 
 /// A features file.
 #[derive(Debug, Clone)]
@@ -47,6 +47,8 @@ pub struct About {
     pub asked: Asked,
     /// What the models claim, by population and horizon, in their order.
     pub claims: Vec<Vec<Claim>>,
+    /// Daily prices of ether, which decide the conditions of claims; empty if none were given.
+    pub ether: EtherPrices,
     /// The cards of the models as Markdown, in their order.
     pub cards: Vec<Option<String>>,
 }
@@ -122,7 +124,7 @@ pub fn report(about: About, tally: &Tally) -> Report {
             &names,
             &tally.graded,
             &about.asked,
-            Stated { claims: &about.claims, horizon: about.horizon_days },
+            Stated { claims: &about.claims, horizon: about.horizon_days, ether: &about.ether },
         ),
         assay: env!("CARGO_PKG_VERSION"),
         made_at: about.made_at,

@@ -6,7 +6,8 @@ use tempfile::NamedTempFile;
 
 use crate::{About, Asked, Baseline, FeaturesFile, Grading, Identity, Progress, Report, Run, RunError, Scorer, Tally};
 use assay_domain::{
-    Assessment, Claim, ClaimVerdict, Claims, Decile, Digest, Factor, Population, Range, Rate, Score, features::Features,
+    Assessment, Claim, ClaimVerdict, Claims, Condition, Decile, Digest, EtherPrices, Factor, Population, Range, Rate,
+    Score, features::Features,
 };
 use assay_registry::{Refusal, ScoreError};
 
@@ -80,6 +81,18 @@ fn report_of(models: &[Formula], file: &Path, threads: usize) -> Report {
 
 /// The same with the days within which the outcomes happened.
 fn report_within(models: &[Formula], file: &Path, threads: usize, horizon_days: Option<u32>) -> Report {
+    report_stated(models, file, threads, horizon_days, claims(), EtherPrices::default())
+}
+
+/// The same with what the first model claims, and the prices of ether.
+fn report_stated(
+    models: &[Formula],
+    file: &Path,
+    threads: usize,
+    horizon_days: Option<u32>,
+    claims: Vec<Claim>,
+    ether: EtherPrices,
+) -> Report {
     let (tally, digest) = run_of(models, file, threads, None);
     let identity =
         |name: &str| Identity { name: name.into(), title: "<i>".into(), digest: Digest([7; 32]), deciles: Vec::new() };
@@ -94,7 +107,8 @@ fn report_within(models: &[Formula], file: &Path, threads: usize, horizon_days: 
         label: Some("defaulted".into()),
         horizon_days,
         asked: Asked { cut_off: Score::new(640), ..Asked::default() },
-        claims: vec![claims(), Vec::new()],
+        claims: vec![claims, Vec::new()],
+        ether,
         cards: Vec::new(),
     };
     crate::report(about, &tally)
@@ -146,6 +160,66 @@ fn what_a_model_claims_is_compared_on_its_population_whatever_the_outcome_is_cal
         let found = within(horizon).grades[0].checks.clone();
         assert!(!found[0].passed && found[0].found.contains(words), "{found:?}");
     }
+}
+
+/// Records of 100 days, forty wallets a day. Ether falls by half on day 60 and stays there, so within ten days a fall
+/// follows exactly on the days 50 to 59, on which all are liquidated; of all others 5 %.
+#[test]
+fn a_claim_with_a_condition_is_judged_on_the_records_that_meet_it() {
+    const DAY: u64 = 86_400;
+    const LOW: Formula = Formula { label: "f", score: |_| Ok(400) };
+    let lines = (0..4_000).map(|n: u64| {
+        let (day, wallet) = (n / 40, n % 40);
+        let is_bad = (50..60).contains(&day) || wallet < 2;
+        format!(r#"{{"id":"w{n}","as_of":{},"outcome":{is_bad}}}"#, day * DAY + wallet)
+    });
+    let file = file(lines);
+    let price = |day: u64| if day < 60 { 100.0 } else { 50.0 };
+    let prices = |days: std::ops::Range<u64>| {
+        let mut ether = EtherPrices::default();
+        days.for_each(|day| ether.add(day * DAY, price(day)));
+        ether
+    };
+    let condition = |falls| Condition::Ether { percent: 30.0, falls };
+    let claim = |condition, estimate: f64| {
+        let rate = Rate { range: Range::Low, low: estimate - 0.01, estimate, high: estimate + 0.01 };
+        let (outcome, population) = ("liquidated".to_owned(), "all".to_owned());
+        let claims = Claims { outcome, horizon_days: 10, population, rates: vec![rate] };
+        Claim { population: Population::Words, condition: Some(condition), claims }
+    };
+    let graded = |claims: Vec<Claim>, ether: EtherPrices| {
+        report_stated(&[LOW, LOW], file.path(), 2, Some(10), claims, ether).grades.swap_remove(0)
+    };
+    let words = Condition::Words("in calm markets".to_owned());
+    let claims = || vec![claim(condition(false), 0.05), claim(condition(true), 0.99), claim(words.clone(), 0.05)];
+
+    let grade = graded(claims(), prices(0..110));
+    let [calm, fall, words] = &grade.claims[..] else { panic!("{:?}", grade.claims) };
+    let observed =
+        |of: &crate::grade::Claimed| of.ranges.iter().map(|range| (range.band.count, range.verdict)).collect();
+    let observed: [Vec<_>; 2] = [observed(calm), observed(fall)];
+    assert_eq!(observed, [vec![(3_600, ClaimVerdict::Holds)], vec![(400, ClaimVerdict::Holds)]]);
+    assert_eq!((calm.undecided, fall.undecided), (0, 0));
+    assert!(words.not_compared.as_deref().unwrap().contains("only in words"), "{words:?}");
+    assert!(calm.population.ends_with("all, if ether does not fall by 30 % within the horizon"), "{calm:?}");
+    // The two regimes exchanged: both fail, and the verdict says so.
+    let wrong = graded(vec![claim(condition(true), 0.05), claim(condition(false), 0.98)], prices(0..110));
+    let verdicts: Vec<_> = wrong.claims.iter().map(|claim| claim.ranges[0].verdict).collect();
+    assert_eq!(verdicts, [ClaimVerdict::Fails; 2]);
+    assert!(
+        wrong.verdict.contains("What it claims does not hold: low claims 5.0 % and had 100.0 %"),
+        "{}",
+        wrong.verdict
+    );
+    // Without prices nothing is judged. A record is left out if a price that decides is missing.
+    for (ether, says) in [(EtherPrices::default(), "--ether"), (prices(0..1), "--ether lacks")] {
+        let grade = graded(claims(), ether);
+        assert!(grade.claims[0].not_compared.as_deref().unwrap().contains(says), "{:?}", grade.claims[0]);
+        assert!(grade.verdict.contains("is not shown to hold: ") && grade.verdict.contains(says), "{}", grade.verdict);
+    }
+    let part = graded(claims(), prices(0..100));
+    let counts: Vec<_> = part.claims.iter().map(|claim| (claim.count, claim.undecided)).collect();
+    assert_eq!(counts, [(3_200, 400), (400, 400), (0, 4_000)]);
 }
 
 #[test]

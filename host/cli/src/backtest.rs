@@ -17,7 +17,7 @@ use assay_backtest::{
     About, Asked, Baseline, Bounds, By, External, FeaturesFile, Grading, Identity, Loaded, Report, Run, RunError,
     Tally, grouped, header,
 };
-use assay_domain::{Claim, Digest, Score};
+use assay_domain::{Claim, Digest, EtherPrices, Score};
 use assay_registry::{CreditModel, Limits, MeteredModel};
 use clap::{Args, Parser};
 
@@ -65,6 +65,10 @@ pub struct Arguments {
     /// beats=health_factor, utilisation or last_liquidation; exit with 1 if it does not
     #[arg(long, value_name = "BOUNDS")]
     bounds: Option<Bounds>,
+    /// Daily prices of ether, lines of `date,price` such as `2020-08-01,346.0`: they decide which records meet the
+    /// condition of a claim, such as "if ether does not fall by 30 % within the horizon"
+    #[arg(long, value_name = "FILE")]
+    ether: Option<PathBuf>,
     /// Write the whole result to this file
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -148,6 +152,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         baseline,
         seconds: started.elapsed().as_secs_f64(),
         cards,
+        ether: ether(arguments)?,
         ..about(arguments, claims)
     };
     let report = assay_backtest::report(about, &tally);
@@ -178,8 +183,16 @@ fn about(arguments: &Arguments, claims: Vec<Vec<Claim>>) -> About {
         horizon_days: arguments.horizon.or_else(|| own.map(|claims| claims.horizon_days)),
         asked: asked(arguments),
         claims,
+        ether: EtherPrices::default(),
         cards: Vec::new(),
     }
+}
+
+/// The prices of `--ether`.
+fn ether(arguments: &Arguments) -> Result<EtherPrices, Failure> {
+    let Some(file) = &arguments.ether else { return Ok(EtherPrices::default()) };
+    let text = fs::read_to_string(file).map_err(|error| Failure::cannot(format!("{}: {error}", file.display())))?;
+    text.parse().map_err(|error| Failure::cannot(format!("{}: {error}", file.display())))
 }
 
 /// The dimensions of `--by` but months, which every result has.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Claims, Range, Rate, Standing, stats::Interval};
+use crate::{Claims, Condition, Range, Rate, Standing, stats::Interval};
 
 /// Maximum horizon: ten years, in days.
 const MOST_DAYS: u32 = 3_650;
@@ -11,8 +11,8 @@ const MOST_DAYS: u32 = 3_650;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Claim {
     pub population: Population,
-    /// The regime in which the rates hold, such as `if ether does not fall by 30 % within the horizon`; `None` for all.
-    pub condition: Option<String>,
+    /// The regime in which the rates hold; `None` for all.
+    pub condition: Option<Condition>,
     pub claims: Claims,
 }
 

@@ -5,8 +5,8 @@ use std::{borrow::Cow, time::Duration};
 use chrono::Utc;
 
 use super::{Payment, Version, terms::Terms};
-use assay_outbox::gas::Exhausted;
 use assay_domain::{Address, Authorization, B256, U256};
+use assay_outbox::gas::Exhausted;
 
 /// Seconds that a signature must remain valid when the payment is presented.
 pub(super) const MARGIN: u64 = 20;

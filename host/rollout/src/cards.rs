@@ -11,7 +11,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use assay_domain::{Claim, Claimed, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate};
+use assay_domain::{
+    Claim, ClaimVerdict, Claimed, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate,
+    stats::Interval,
+};
 use assay_registry::{LARGEST_CARD, Registry};
 use config::{Config, File, FileFormat};
 use moka::future::Cache;
@@ -24,6 +27,8 @@ use assay_tasks::blocking;
 const KEPT: u64 = 256;
 /// How long a changed card may go unnoticed.
 const MOMENT: Duration = Duration::from_secs(1);
+/// A test with fewer wallets shows nothing.
+const ENOUGH: u64 = 50;
 
 /// Why a card cannot be shown.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +69,9 @@ struct Stated {
     outcome: String,
     horizon_days: u32,
     rates: Vec<StatedRate>,
+    /// The rates on records that they were not measured on.
+    #[serde(default)]
+    tested: Vec<Tested>,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +80,17 @@ struct StatedRate {
     range: String,
     low: f64,
     estimate: f64,
+    high: f64,
+}
+
+/// What was observed in one range, on records that its rate was not measured on.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Tested {
+    range: String,
+    wallets: u64,
+    low: f64,
+    observed: f64,
     high: f64,
 }
 
@@ -137,6 +156,50 @@ pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&st
     Ok(if stated.is_empty() { in_words(info) } else { stated })
 }
 
+/// What is not shown of a model's claims, in a sentence; `None` if it claims nothing, or if every rate holds on records
+/// that it was not measured on, by the rule of a backtest. A test with fewer than 50 wallets shows nothing.
+///
+/// # Errors
+/// As [`claims`].
+pub fn doubts(
+    shelf: &Path,
+    info: &ModelInfo,
+    digest: Digest,
+    packed: Option<&str>,
+) -> Result<Option<String>, CardError> {
+    let claims = claims(shelf, info, digest, packed)?;
+    let stated = card(shelf, info, digest, packed)?.map(|card| card.claim).unwrap_or_default();
+    let mut found = Vec::new();
+    for (index, claim) in claims.iter().enumerate() {
+        let tested = stated.get(index).map(|stated| &stated.tested[..]).unwrap_or_default();
+        let [failed, not_shown] = [ClaimVerdict::Fails, ClaimVerdict::NotShown].map(|wanted| {
+            let of = claim.claims.rates.iter().filter(|rate| judged(rate, tested) == wanted);
+            of.map(|rate| rate.range.as_str()).collect::<Vec<_>>().join(", ")
+        });
+        let days = claim.claims.horizon_days;
+        for (ranges, verdict) in [(failed, "failed"), (not_shown, "not shown")] {
+            if !ranges.is_empty() {
+                found.push(format!("{ranges} within {days} days {verdict}"));
+            }
+        }
+    }
+    let words = |found: Vec<_>| format!("its card does not show that its claims hold ({})", found.join("; "));
+    Ok((!found.is_empty()).then(|| words(found)))
+}
+
+/// The verdict on a rate: it fails if one test fails, and holds if none fails and one holds.
+fn judged(rate: &Rate, tested: &[Tested]) -> ClaimVerdict {
+    let own = tested.iter().filter(|test| test.range == rate.range.as_str() && test.wallets >= ENOUGH);
+    let verdicts: Vec<_> =
+        own.map(|test| rate.verdict(test.observed, Interval { low: test.low, high: test.high })).collect();
+    let has = |verdict| verdicts.contains(&verdict);
+    match () {
+        () if has(ClaimVerdict::Fails) => ClaimVerdict::Fails,
+        () if has(ClaimVerdict::Holds) => ClaimVerdict::Holds,
+        () => ClaimVerdict::NotShown,
+    }
+}
+
 /// What the component states.
 pub fn in_words(info: &ModelInfo) -> Vec<Claim> {
     info.claims
@@ -196,6 +259,13 @@ impl Stated {
             let range = rate.range.parse().map_err(|()| format!("there is no range {:?}", rate.range))?;
             Ok(Rate { range, low: rate.low, estimate: rate.estimate, high: rate.high })
         };
+        let is_test = |test: &Tested| {
+            let shares = [0.0, test.low, test.observed, test.high, 1.0];
+            shares.is_sorted() && self.rates.iter().any(|rate| rate.range == test.range)
+        };
+        if let Some(test) = self.tested.iter().find(|test| !is_test(test)) {
+            return Err(format!("a test of the range {:?} without a rate, or with shares out of order", test.range));
+        }
         let claims = Claims {
             outcome: self.outcome.clone(),
             horizon_days: self.horizon_days,
@@ -203,7 +273,8 @@ impl Stated {
             rates: self.rates.iter().map(rate).collect::<Result<_, String>>()?,
         };
         claims.check()?;
-        Ok(Claim { population, condition: self.condition.clone(), claims })
+        let condition = self.condition.as_deref().and_then(|text| text.parse().ok());
+        Ok(Claim { population, condition, claims })
     }
 }
 
@@ -241,6 +312,15 @@ impl Cards {
     pub fn new(shelf: &Path) -> Self {
         let changed = Cache::builder().max_capacity(KEPT).time_to_live(MOMENT).build();
         Self { shelf: shelf.to_owned(), kept: Cache::new(KEPT), changed }
+    }
+
+    /// What is not shown of the claims of a loaded version, for the review of its promotion.
+    pub async fn doubts(&self, registry: &Registry, kind: ModelKind, version: &ModelVersion) -> Option<String> {
+        let model = registry.version_of(kind, version)?;
+        let (shelf, digest, info) = (self.shelf.clone(), model.digest(), model.info().clone());
+        let packed = model.notes().card.clone();
+        let found = blocking(move || doubts(&shelf, &info, digest, packed.as_deref())).await;
+        found.unwrap_or_else(|error| Some(error.to_string()))
     }
 
     /// The folder of models and their cards.
@@ -473,7 +553,7 @@ mod tests {
         let claims = claims(&shelf, model.info(), model.digest(), None).unwrap();
         assert_eq!(claims.len(), 3);
         for claim in &claims {
-            assert_eq!(claim.condition.as_deref(), Some("if ether does not fall by 30 % within the horizon"));
+            assert_eq!(claim.condition, Some(assay_domain::Condition::Ether { percent: 30.0, falls: false }));
             let set = if claim.population == Population::Unread { "again" } else { "vaults" };
             for rate in &claim.claims.rates {
                 let is_same = |found: &&Measured| {
@@ -485,6 +565,96 @@ mod tests {
                 assert_eq!(measured, (Some(rate.low), rate.estimate, Some(rate.high)), "{rate:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_claim_without_a_test_or_with_a_wide_one_is_not_shown() {
+        let shelf = tempfile::tempdir().unwrap();
+        let info = ModelInfo {
+            kind: ModelKind::Credit,
+            version: "2.0".parse().unwrap(),
+            title: "A model".into(),
+            authors: Vec::new(),
+            reads: Vec::new(),
+            claims: None,
+        };
+        let doubts_of = |info: &ModelInfo, packed: Option<&str>| doubts(shelf.path(), info, Digest([1; 32]), packed);
+        assert_eq!(doubts_of(&info, None).unwrap(), None, "it claims nothing");
+        let card = |tested: &str| {
+            format!(
+                "[[section]]\ntitle = \"Purpose\"\n[[claim]]\npopulation = \"borrowers\"\nowes_usd = 10\noutcome = \
+                 \"liquidated\"\nhorizon_days = 30\nrates = [{{ range = \"low\", low = 0.08, estimate = 0.1, high = 0.12 \
+                 }}]\ntested = [{tested}]\n"
+            )
+        };
+        let test = |wallets: u64, low: f64, observed: f64, high: f64| {
+            format!("{{ range = \"low\", wallets = {wallets}, low = {low}, observed = {observed}, high = {high} }}, ")
+        };
+        let holds = test(900, 0.09, 0.1, 0.11);
+        for (tested, says) in [
+            (String::new(), Some("low within 30 days not shown")),
+            (test(49, 0.09, 0.1, 0.11), Some("low within 30 days not shown")),
+            (test(60, 0.03, 0.1, 0.3), Some("low within 30 days not shown")),
+            (test(900, 0.2, 0.25, 0.3), Some("low within 30 days failed")),
+            (holds.clone() + &test(900, 0.2, 0.25, 0.3), Some("low within 30 days failed")),
+            (holds.clone() + &test(60, 0.03, 0.1, 0.3), None),
+            (holds, None),
+        ] {
+            let found = doubts_of(&info, Some(&card(&tested))).unwrap();
+            let says = says.map(|says| format!("its card does not show that its claims hold ({says})"));
+            assert_eq!(found, says, "{tested}");
+        }
+        let wrong = doubts_of(&info, Some(&card(&test(60, 0.3, 0.1, 0.3)))).unwrap_err().to_string();
+        assert!(wrong.contains("shares out of order"), "{wrong}");
+        // A claim that only the component states.
+        let rate = Rate { range: assay_domain::Range::Low, low: 0.1, estimate: 0.2, high: 0.3 };
+        let (outcome, population) = ("liquidated".to_owned(), "all".to_owned());
+        let own = Claims { outcome, horizon_days: 90, population, rates: vec![rate] };
+        let info = ModelInfo { claims: Some(own), ..info };
+        let found = doubts_of(&info, None).unwrap().unwrap();
+        assert!(found.contains("low within 90 days not shown"), "{found}");
+    }
+
+    /// What the card of 1.4 says of its tests is what its evidence has, and by the rule of a backtest that is not enough.
+    #[test]
+    fn the_card_of_1_4_does_not_show_that_its_claims_hold() {
+        #[derive(Deserialize)]
+        struct Evidence {
+            rate: Vec<Measured>,
+        }
+        #[derive(Deserialize)]
+        struct Measured {
+            set: String,
+            days: u32,
+            regime: String,
+            range: String,
+            wallets: u64,
+            low: Option<f64>,
+            estimate: f64,
+            high: Option<f64>,
+        }
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let text = fs::read_to_string(root.join("models/credit-1.4/evidence.toml")).unwrap();
+        let evidence = Config::builder().add_source(File::from_str(&text, FileFormat::Toml)).build().unwrap();
+        let evidence: Evidence = evidence.try_deserialize().unwrap();
+        let shelf = root.join("plugins");
+        let model = assay_registry::standalone(&fs::read(shelf.join("credit-1.4.wasm")).unwrap(), &Default::default());
+        let model = model.unwrap();
+        let card = card(&shelf, model.info(), model.digest(), None).unwrap().unwrap();
+        let tests = card.claim.iter().flat_map(|claim| claim.tested.iter().map(|test| (claim.horizon_days, test)));
+        let mut count = 0;
+        for (days, test) in tests {
+            let is_same = |found: &&Measured| {
+                (&*found.set, found.days, &*found.regime, &found.range) == ("borrowers", days, "otherwise", &test.range)
+            };
+            let found = evidence.rate.iter().find(is_same).unwrap();
+            let measured = (found.wallets, found.low, found.estimate, found.high);
+            assert_eq!(measured, (test.wallets, Some(test.low), test.observed, Some(test.high)), "{}", test.range);
+            count += 1;
+        }
+        assert_eq!(count, 4);
+        let found = doubts(&shelf, model.info(), model.digest(), None).unwrap().unwrap();
+        assert!(found.contains("low, fair within 90 days not shown"), "{found}");
     }
 
     #[test]

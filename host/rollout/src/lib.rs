@@ -17,6 +17,7 @@ mod observed;
 pub mod outcomes;
 mod promotion;
 mod provenance;
+mod recent;
 mod recorded;
 pub mod records;
 pub mod responses;
@@ -62,6 +63,7 @@ struct RolloutState {
     promotion: config::Promotion,
     shadow: shadow::Shadow,
     observed: Arc<observed::Observed>,
+    recent: Arc<recent::Recent>,
     shadow_lifetime: Duration,
 }
 
@@ -84,8 +86,18 @@ impl Rollout {
         let shadow = shadow::Shadow::start(&registry, settings, &observed)
             .map_err(|error| StoreError::Failed { reason: error.to_string() })?;
         let recorded = Mutex::new(recorded);
-        let inner =
-            RolloutState { registry, store, recorded, provenance, promotion, shadow, observed, shadow_lifetime };
+        let recent = Arc::default();
+        let inner = RolloutState {
+            registry,
+            store,
+            recorded,
+            provenance,
+            promotion,
+            shadow,
+            observed,
+            recent,
+            shadow_lifetime,
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 

@@ -16,14 +16,17 @@ use uuid::Uuid;
 
 use super::{
     Rollout, Scored,
-    records::{self, OBSERVED, ObservedRecord, ObservedScore, SampleRecord},
+    records::{self, ETHER, OBSERVED, ObservedRecord, ObservedScore, SampleRecord},
     scored::Basis,
 };
-use assay_domain::{Address, Digest, ModelPin, ModelRef, Score, Standing, features::Features, stats::split_mix};
+use assay_domain::{
+    Address, Digest, EtherPrices, ModelPin, ModelRef, Score, Standing, features::Features, stats::split_mix,
+};
 use assay_lending::owes_in_vaults;
-use assay_store::{Batch, Store, StoreError};
+use assay_store::{Batch, Revision, Store, StoreError};
 
 const HOUR: i64 = 3_600;
+const DAY: u64 = 86_400;
 /// Scores of one model and week that a process keeps.
 const MOST: usize = 5_000;
 /// Hours that wait while the store cannot be written; older ones are dropped.
@@ -203,6 +206,37 @@ impl Rollout {
                 return Ok(all.into_iter().map(|(model, found)| (model, found.into())).collect());
             }
         }
+    }
+}
+
+impl Rollout {
+    /// Keeps the price of ether for the UTC day of `time`, unless this day has one. It decides later whether a claim's
+    /// condition was met.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn see_ether(&self, time: u64, usd: f64) -> Result<(), StoreError> {
+        let lifetime = self.inner.observed.lifetime;
+        if lifetime.is_zero() {
+            return Ok(());
+        }
+        let key = records::ether(time / DAY);
+        let batch = Batch::new().if_unchanged(&key, Revision::ABSENT).put_expiring(&key, &usd, lifetime)?;
+        self.inner.store.commit(batch).await.map(drop)
+    }
+
+    /// The kept prices of ether.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn ether(&self) -> Result<EtherPrices, StoreError> {
+        let mut prices = EtherPrices::default();
+        for (day, usd) in self.inner.store.list(&ETHER).await? {
+            if let Ok(day) = day.parse::<u64>() {
+                prices.add(day.saturating_mul(DAY), usd);
+            }
+        }
+        Ok(prices)
     }
 }
 

@@ -1,10 +1,14 @@
-//! The review before a promotion: what the shadow measured of a version, compared with the configured bounds.
+//! The review before a promotion: what the shadow measured of a version, compared with the configured bounds; and of a
+//! credit model that would replace another, what is shown of its claims and which wallets it refuses.
 
-use super::{Rollout, shadow::Evidence};
+use std::{collections::HashSet, sync::Arc};
+
+use super::{Rollout, recent::Trial, shadow::Evidence};
 use crate::config;
 use assay_domain::ModelKind;
-use assay_registry::{Model, RoleError};
+use assay_registry::{CreditModel, Model, ModelStatus, OfKind as _, RoleError};
 use assay_store::StoreError;
+use assay_tasks::blocking;
 
 /// A measured figure with the most that a promotion allows.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,17 +33,19 @@ impl config::Promotion {
     pub fn bounds(&self, evidence: &Evidence) -> [Bound; 4] {
         let bound = |name, what, value, most| Bound { name, what, value, most };
         let Evidence { failures, psi, migration, latency_ratio, .. } = *evidence;
+        // A few wallets differ by chance from any others.
+        let psi = psi.filter(|_| self.applies(evidence));
         [
             bound("failures", "the share of failed calls", Some(failures), self.max_failures),
             bound("psi", "the PSI of its scores", psi, self.max_psi),
-            bound("migration", "the share of subjects in another range", migration, self.max_migration),
+            bound("migration", "the share of wallets in another range", migration, self.max_migration),
             bound("latency_ratio", "its latency over the champion's", latency_ratio, self.max_latency_ratio),
         ]
     }
 
-    /// Whether the shadow has seen enough for the bounds to apply.
+    /// Whether the shadow has seen enough wallets for the bounds to apply.
     pub fn applies(&self, evidence: &Evidence) -> bool {
-        evidence.calls >= self.min_scores.max(1)
+        evidence.wallets >= self.min_scores.max(1)
     }
 }
 
@@ -50,6 +56,19 @@ pub struct Review {
     evidence: Option<Evidence>,
     /// Why the version is out of service, if it is.
     out_of_service: Option<String>,
+    /// What is known of a credit model beside a champion; `None` for other kinds, and for a first champion.
+    credit: Option<Credit>,
+}
+
+/// What is known of a credit model that would replace another.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Credit {
+    /// Wallets that this server has scored, as far as it kept them.
+    scored: u64,
+    /// What is not shown of its claims.
+    doubts: Option<String>,
+    /// Its answers about the wallets that were scored last, or why there are none.
+    trial: Option<Result<Trial, String>>,
 }
 
 impl Review {
@@ -57,21 +76,38 @@ impl Review {
         self.against().is_empty()
     }
 
-    /// What prevents the promotion, in a sentence.
+    /// What prevents the promotion, in a sentence. Says how many wallets the version would refuse, which prevents
+    /// nothing.
     pub(crate) fn objections(&self) -> String {
-        self.against().join(", ")
+        let against = self.against().join("; ");
+        self.refusals().map_or_else(|| against.clone(), |refusals| format!("{against} ({refusals})"))
     }
 
-    /// The measured figures; `None` if the shadow saw too few calls.
+    /// The measured figures; `None` if there are none.
     pub(super) fn summary(&self) -> Option<String> {
-        let Evidence { calls, failures, psi, migration, latency_ratio } = self.enough()?;
-        let figure = |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
-        Some(format!(
-            "{calls} calls in the shadow: failures {failures:.4}, PSI {}, in another range {}, latency ratio {}",
-            figure(psi),
-            figure(migration),
-            figure(latency_ratio)
-        ))
+        let measured = self.enough().map(|Evidence { calls, wallets, failures, psi, migration, latency_ratio }| {
+            let figure = |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
+            format!(
+                "{calls} calls for {wallets} wallets in the shadow: failures {failures:.4}, PSI {}, in another range {}, \
+                 latency ratio {}",
+                figure(psi),
+                figure(migration),
+                figure(latency_ratio)
+            )
+        });
+        let parts: Vec<_> = [measured, self.refusals()].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
+    /// How many of the last wallets it would refuse.
+    fn refusals(&self) -> Option<String> {
+        Some(match self.credit.as_ref()?.trial.as_ref()? {
+            Ok(Trial { wallets, refused, failed }) => {
+                let failed = if *failed > 0 { format!(", and fails for {failed}") } else { String::new() };
+                format!("it refuses {refused} of the last {wallets} wallets with not_scored{failed}")
+            }
+            Err(why) => format!("it could not be tried on the last wallets: {why}"),
+        })
     }
 
     fn enough(&self) -> Option<&Evidence> {
@@ -81,23 +117,26 @@ impl Review {
     fn against(&self) -> Vec<String> {
         let mut against = Vec::new();
         against.extend(self.out_of_service.as_ref().map(|why| format!("it is out of service: {why}")));
+        against.extend(self.credit.as_ref().and_then(|credit| credit.doubts.clone()));
         let bounds = &self.bounds;
         let Some(evidence) = self.enough() else {
-            if bounds.require_shadow {
-                let seen = self.evidence.as_ref().map_or(0, |evidence| evidence.calls);
-                against.push(format!(
-                    "the shadow has seen {seen} calls of it in {} h, and needs {}",
-                    bounds.window_hours(),
-                    bounds.min_scores
-                ));
+            let seen = self.evidence.as_ref().map_or(0, |evidence| evidence.wallets);
+            let (hours, needed) = (bounds.window_hours(), bounds.min_scores);
+            let shadow = format!("the shadow has seen {seen} wallets of it in {hours} h, and needs {needed}");
+            let scored = self.credit.as_ref().map_or(0, |credit| credit.scored);
+            if scored >= needed.max(1) {
+                against
+                    .push(format!("this server has scored {scored} wallets, but {shadow}: make it a challenger first"));
+            } else if bounds.require_shadow {
+                against.push(shadow);
             }
             return against;
         };
         for Bound { what, value, most, .. } in bounds.bounds(evidence).into_iter().filter(|bound| !bound.is_met()) {
             against.push(format!(
-                "{what} is {:.3} and may be {most} (of {} calls in {} h)",
+                "{what} is {:.3} and may be {most} (of {} wallets in {} h)",
                 value.unwrap_or_default(),
-                evidence.calls,
+                evidence.wallets,
                 bounds.window_hours()
             ));
         }
@@ -106,8 +145,14 @@ impl Review {
 }
 
 impl Rollout {
-    /// Reviews a version against the evidence beside the current champion.
-    pub(super) async fn review(&self, kind: ModelKind, model: &Model) -> Result<Review, StoreError> {
+    /// Reviews a version against the evidence beside the current champion. `doubts` says what is not shown of its
+    /// claims.
+    pub(super) async fn review(
+        &self,
+        kind: ModelKind,
+        model: &Arc<Model>,
+        doubts: Option<String>,
+    ) -> Result<Review, StoreError> {
         let out_of_service = match self.inner.registry.check_in_service(kind, model.version()) {
             Some(RoleError::OutOfService { why, .. }) => Some(why),
             _ => None,
@@ -118,7 +163,30 @@ impl Rollout {
             Some(pair.record.champion.digest) == champion && pair.record.challenger.digest == model.digest()
         });
         let evidence = pair.map(|pair| pair.evidence());
-        Ok(Review { bounds: self.inner.promotion.clone(), evidence, out_of_service })
+        let replaces = kind == ModelKind::Credit && champion.is_some_and(|champion| champion != model.digest());
+        let credit = if replaces { Some(self.credit(model, doubts).await?) } else { None };
+        Ok(Review { bounds: self.inner.promotion.clone(), evidence, out_of_service, credit })
+    }
+
+    async fn credit(&self, model: &Arc<Model>, doubts: Option<String>) -> Result<Credit, StoreError> {
+        let (registry, recent) = (Arc::clone(&self.inner.registry), Arc::clone(&self.inner.recent));
+        let trial =
+            CreditModel::of(model).map(|model| async move { blocking(move || recent.try_on(&registry, &model)).await });
+        let trial = match trial {
+            Some(trial) => Some(trial.await).filter(|trial| !matches!(trial, Ok(Trial { wallets: 0, .. }))),
+            None => None,
+        };
+        Ok(Credit { scored: self.scored_wallets().await?.max(self.inner.recent.count()), doubts, trial })
+    }
+
+    /// Wallets of which a score by a loaded credit model is kept.
+    async fn scored_wallets(&self) -> Result<u64, StoreError> {
+        let listed = self.inner.registry.list();
+        let is_credit = |status: &&ModelStatus| status.info.as_ref().is_some_and(|info| info.kind == ModelKind::Credit);
+        let models: Vec<_> = listed.iter().filter(is_credit).filter_map(|status| status.digest).collect();
+        let observed = self.observed(&models).await?;
+        let wallets: HashSet<_> = observed.values().flat_map(|of| &of.scores).map(|found| found.address).collect();
+        Ok(wallets.len() as u64)
     }
 }
 
@@ -139,11 +207,18 @@ mod tests {
     }
 
     fn review(bounds: config::Promotion, evidence: Option<Evidence>, out_of_service: Option<String>) -> Review {
-        Review { bounds, evidence, out_of_service }
+        Review { bounds, evidence, out_of_service, credit: None }
     }
 
     fn evidence() -> Evidence {
-        Evidence { calls: 100, failures: 0.0, psi: Some(0.1), migration: Some(0.2), latency_ratio: Some(1.0) }
+        Evidence {
+            calls: 150,
+            wallets: 100,
+            failures: 0.0,
+            psi: Some(0.1),
+            migration: Some(0.2),
+            latency_ratio: Some(1.0),
+        }
     }
 
     #[test]
@@ -161,12 +236,45 @@ mod tests {
     }
 
     #[test]
-    fn too_few_calls_prevent_a_promotion_only_where_the_shadow_is_required() {
-        let little = Some(Evidence { calls: 99, failures: 1.0, ..evidence() });
+    fn too_few_wallets_prevent_a_promotion_if_the_shadow_is_required() {
+        // Calls do not count.
+        let little = Some(Evidence { calls: 1_000, wallets: 99, failures: 1.0, ..evidence() });
         assert!(review(bounds(), little.clone(), None).allows());
         let strict = config::Promotion { require_shadow: true, ..bounds() };
-        assert!(review(strict.clone(), little, None).objections().contains("has seen 99 calls"));
+        assert!(review(strict.clone(), little, None).objections().contains("has seen 99 wallets"));
         assert!(!review(strict, None, None).allows());
         assert!(!review(bounds(), None, Some("it trapped".to_owned())).allows());
+    }
+
+    #[test]
+    fn the_psi_of_a_few_wallets_is_no_judgement() {
+        let psi = |wallets| bounds().bounds(&Evidence { wallets, psi: Some(6.78), ..evidence() })[1];
+        assert_eq!((psi(9).value, psi(9).is_met()), (None, true));
+        assert_eq!((psi(100).value, psi(100).is_met()), (Some(6.78), false));
+    }
+
+    #[test]
+    fn a_credit_model_that_replaces_another_needs_the_shadow_and_shown_claims() {
+        let of = |scored, seen: Option<u64>, doubts: Option<&str>, trial| {
+            let evidence = seen.map(|wallets| Evidence { wallets, ..evidence() });
+            let credit = Credit { scored, doubts: doubts.map(str::to_owned), trial };
+            Review { credit: Some(credit), ..review(bounds(), evidence, None) }
+        };
+        // The server is new, so nothing can be asked of the shadow.
+        assert!(of(99, None, None, None).allows());
+        for seen in [None, Some(99)] {
+            let objections = of(100, seen, None, None).objections();
+            let seen = seen.unwrap_or(0);
+            let says =
+                format!("has scored 100 wallets, but the shadow has seen {seen} wallets of it in 24 h, and needs 100");
+            assert!(objections.contains(&says), "{objections}");
+        }
+        assert!(of(100, Some(100), None, None).allows());
+        assert!(of(0, None, Some("its card shows nothing"), None).objections().contains("its card shows nothing"));
+        let trial = Trial { wallets: 50, refused: 7, failed: 1 };
+        let says = "it refuses 7 of the last 50 wallets with not_scored, and fails for 1";
+        assert!(of(0, None, None, Some(Ok(trial))).allows(), "refusals prevent nothing");
+        assert_eq!(of(0, None, None, Some(Ok(trial))).summary().as_deref(), Some(says));
+        assert!(of(100, None, None, Some(Ok(trial))).objections().ends_with(&format!("({says})")));
     }
 }

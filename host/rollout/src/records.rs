@@ -4,6 +4,7 @@
 
 mod served;
 mod shadow;
+mod wallets;
 
 use assay_domain::{Address, Digest, ModelKind, ModelPin, ModelRef, ModelVersion, Score, Standing, Time};
 use assay_store::{Family, Key};
@@ -12,6 +13,7 @@ use uuid::Uuid;
 
 pub use served::{BoostRecord, ServedRecord};
 pub use shadow::{CostRecord, PairCounts, PairRecord, ShadowRecord};
+pub use wallets::{Answer, WalletAnswers};
 
 /// Uploaded components, in a store that hosts share.
 pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
@@ -19,6 +21,8 @@ pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
 pub const SHADOWS: Family<ShadowRecord> = Family::listed("shadow/credit/");
 /// Scores that are held against what happened later, by hour since the epoch and process.
 pub(crate) const OBSERVED: Family<ObservedRecord> = Family::listed("observed/");
+/// The price of ether in dollars at the start of a UTC day, by the day since the epoch.
+pub(crate) const ETHER: Family<f64> = Family::listed("ether/");
 /// The steps of the audit log. Ids begin with the time, so keys sort by time.
 pub(crate) const AUDIT: Family<AuditRecord> = Family::listed("audit/");
 /// The outcome of each step of the audit log.
@@ -72,6 +76,11 @@ pub fn shadow(hour: i64, process: &str) -> Key<ShadowRecord> {
 /// The scores that one process observed in one hour since the epoch.
 pub fn observed(hour: i64, process: &str) -> Key<ObservedRecord> {
     OBSERVED.key(format_args!("{hour}/{process}"))
+}
+
+/// The price of ether at the start of a UTC day.
+pub(crate) fn ether(day: u64) -> Key<f64> {
+    ETHER.key(day)
 }
 
 /// The roles of one kind of model.

@@ -40,11 +40,17 @@ struct Change<'a> {
 }
 
 impl Rollout {
-    /// Makes a loaded version champion, where the bounds of promotion allow it.
+    /// Makes a loaded version champion if the bounds of promotion allow it. `doubts` says what is not shown of its claims.
     ///
     /// # Errors
     /// [`MoveError`]; the roles are then unchanged.
-    pub async fn set_champion(&self, kind: ModelKind, version: &ModelVersion, with: Move) -> Result<(), MoveError> {
+    pub async fn set_champion(
+        &self,
+        kind: ModelKind,
+        version: &ModelVersion,
+        doubts: Option<String>,
+        with: Move,
+    ) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         let mut recorded = self.inner.recorded.lock().await;
         let model = registry.loaded(kind, version)?;
@@ -54,7 +60,7 @@ impl Rollout {
             to: vec![model.reference().into()],
             ..audit::step("promote", kind, with)
         };
-        let review = self.review(kind, &model).await?;
+        let review = self.review(kind, &model, doubts).await?;
         if !forced && !review.allows() {
             let refused = audit::closed(Batch::new(), &step, audit::REFUSED, Some(review.objections()))?;
             self.inner.store.commit(refused).await?;

@@ -136,6 +136,36 @@ async fn types_the_readme(url: &str) {
     }
 }
 
+/// Each JSON block of the README is part of what the request named before it answers; times are of another day.
+async fn answers_as_the_readme_shows(api: &Caller) {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md")).expect("a README");
+    let blocks: Vec<_> = readme.split("```json\n").collect();
+    let mut shown = 0;
+    for pair in blocks.windows(2) {
+        let (before, block) = (pair[0], pair[1].split("```").next().expect("a block"));
+        let Some((_, path)) = before.rsplit_once("`GET ") else { continue };
+        let path = path.split('`').next().expect("a path");
+        let mut block: serde_json::Value = serde_json::from_str(block).expect("the README has JSON");
+        block.as_object_mut().expect("an object").remove("timestamp");
+        let answer = api.get(path).await.ok();
+        assert!(is_part(&block, &answer), "{path}: the README shows {block:#}, the answer is {answer:#}");
+        shown += 1;
+    }
+    assert!(shown >= 2, "the README shows {shown} answers");
+}
+
+/// Whether every field of `shown` is in `whole`, and every item of a list.
+fn is_part(shown: &serde_json::Value, whole: &serde_json::Value) -> bool {
+    use serde_json::Value::{Array, Object};
+    match (shown, whole) {
+        (Object(shown), Object(whole)) => {
+            shown.iter().all(|(name, value)| whole.get(name).is_some_and(|found| is_part(value, found)))
+        }
+        (Array(shown), Array(whole)) => shown.iter().all(|item| whole.iter().any(|found| is_part(item, found))),
+        _ => shown == whole,
+    }
+}
+
 async fn walks(started: &Started, url: &str) -> Output {
     let mut tour = devnet();
     tour.args(["tour", "--url", url, "--key", KEY, "--shelf"]).arg(started.shelf.path());
@@ -150,6 +180,7 @@ fn everything_answers_on_what_make_run_starts() {
         asks_every_request(&api).await;
         shows_what_was_made(&api).await;
         types_the_readme(&started.url).await;
+        answers_as_the_readme_shows(&api).await;
 
         let walked = walks(&started, &started.url).await;
         let (said, error) = (String::from_utf8_lossy(&walked.stdout), String::from_utf8_lossy(&walked.stderr));

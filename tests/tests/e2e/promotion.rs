@@ -101,17 +101,22 @@ fn every_step_is_in_the_log_with_who_and_why() {
 fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
     run(async {
         let shelf = shelf_copy();
-        let bounds = format!("{ALWAYS}[promotion]\nmin_scores = 10\nmax_latency_ratio = 1000\n");
+        let bounds = format!("{ALWAYS}[promotion]\nmin_scores = 3\nmax_latency_ratio = 1000\n");
         let service = on_devnet(shelf.path(), &bounds).await;
         let api = service.keyed();
         let strange = Credit::new("7.0").score("(i32.const 999)").build();
         api.post_bytes("/api/v2/admin/models", strange).await.expect(201);
         api.put("/api/v2/admin/models/credit/challengers", &json!({ "versions": ["7.0"] })).await.ok();
-        let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("borrower"));
+        let paths = ["saver", "liquidated", "borrower"]
+            .map(|wallet| format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address(wallet)));
+        let [.., path] = &paths;
         // Two requests within a millisecond share one computed score with one id.
         let mut computed = BTreeSet::new();
-        while computed.len() < 12 {
-            computed.insert(api.get(&path).await.headers["assay-score-id"].to_str().unwrap().to_owned());
+        for path in &paths {
+            let before = computed.len();
+            while computed.len() < before + 4 {
+                computed.insert(api.get(path).await.headers["assay-score-id"].to_str().unwrap().to_owned());
+            }
         }
         api.until("/api/v2/models/credit/report", |report| report.ok()["pairs"][0]["scored"] == 12).await;
         let refused = api.put(CHAMPION, &json!({ "version": "7.0", "why": "trust me" })).await.expect(409);
@@ -119,7 +124,8 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         let detail = refused["detail"].as_str().unwrap();
         for figure in [
             "the PSI of its scores is",
-            "the share of subjects in another range is 1.000 and may be 0.4 (of 12 calls in 24 h)",
+            "the share of wallets in another range is 1.000 and may be 0.4 (of 3 wallets in 24 h)",
+            "(it refuses 0 of the last 3 wallets with not_scored)",
         ] {
             assert!(detail.contains(figure), "{detail}");
         }
@@ -148,7 +154,7 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         let yes = promote(&["--force", "--why", "the board said so"]);
         assert!(yes.status.success(), "{yes:?}");
         assert_eq!(String::from_utf8_lossy(&yes.stdout).trim(), "credit: champion 7.0, challengers none");
-        assert_eq!(api.get(&path).await.ok()["score"], 999);
+        assert_eq!(api.get(path).await.ok()["score"], 999);
 
         let log = log(&api).await;
         let promotions: Vec<_> = log.iter().filter(|entry| entry["action"] == "promote").collect();
@@ -157,8 +163,57 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
             .map(|entry| (entry["outcome"].as_str().unwrap(), entry["forced"].as_bool().unwrap()))
             .collect();
         assert_eq!(ends, [("refused", false), ("refused", false), ("done", true)]);
-        assert!(promotions[2]["detail"].as_str().unwrap().contains("12 calls in the shadow"), "{}", promotions[2]);
+        assert!(
+            promotions[2]["detail"].as_str().unwrap().contains("12 calls for 3 wallets in the shadow"),
+            "{}",
+            promotions[2]
+        );
         assert_eq!(promotions[2]["why"], "the board said so");
+    });
+}
+
+/// The server has scored as many wallets as the bounds need, and the shadow has seen none of them.
+#[test]
+fn a_credit_model_does_not_go_live_unseen_or_with_claims_that_are_not_shown() {
+    run(async {
+        let shelf = shelf_copy();
+        let bounds = format!("{ALWAYS}[promotion]\nmin_scores = 3\nmax_latency_ratio = 1000\n");
+        let service = on_devnet(shelf.path(), &bounds).await;
+        let api = service.keyed();
+        let unseen = Credit::new("7.0").score("(i32.const 999)").build();
+        api.post_bytes("/api/v2/admin/models", unseen).await.expect(201);
+        let ask = async |wallet: &str| {
+            api.get(&format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address(wallet))).await.ok()
+        };
+        // Two wallets, the second twice.
+        for wallet in ["saver", "borrower", "borrower"] {
+            ask(wallet).await;
+        }
+        // Its claims are judged on any server.
+        let refused = api.put(CHAMPION, &json!({ "version": "1.4" })).await.expect(409);
+        let detail = refused["detail"].as_str().unwrap();
+        let says = "credit 1.4 was not promoted: its card does not show that its claims hold (low, fair within 90 days";
+        assert!(refused["code"] == "guarded" && detail.to_lowercase().starts_with(says), "{detail}");
+        assert!(detail.contains("it refuses 0 of the last 2 wallets with not_scored"), "{detail}");
+        api.put(CHAMPION, &json!({ "version": "7.0" })).await.ok();
+        api.post("/api/v2/admin/models/credit/rollback", &json!({})).await.ok();
+
+        // The third wallet. A rollback and other kinds are not asked for it.
+        ask("liquidated").await;
+        let refused = api.put(CHAMPION, &json!({ "version": "7.0" })).await.expect(409);
+        let says = "this server has scored 3 wallets, but the shadow has seen 0 wallets of it in 24 h, and needs 3";
+        assert!(refused["code"] == "guarded" && refused["detail"].as_str().unwrap().contains(says), "{refused}");
+        api.put("/api/v2/admin/models/boost/champion", &json!({ "version": "1.0" })).await.ok();
+        let forced = json!({ "version": "1.4", "force": true, "why": "the position counts" });
+        api.put(CHAMPION, &forced).await.ok();
+        assert_eq!(champion(&api).await, "1.4");
+        api.post("/api/v2/admin/models/credit/rollback", &json!({})).await.ok();
+        assert_eq!(champion(&api).await, "1.1");
+        let log = log(&api).await;
+        let detail = log[log.len() - 2]["detail"].as_str().unwrap();
+        assert!(detail.contains("it refuses 0 of the last 3 wallets"), "{detail}");
+        // The champion again is no change.
+        api.put(CHAMPION, &json!({ "version": "1.1" })).await.ok();
     });
 }
 

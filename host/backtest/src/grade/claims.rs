@@ -3,11 +3,11 @@
 use serde::Serialize;
 
 use super::{
-    Scored,
+    Scored, Stated,
     bands::{Band, ranges},
 };
 use crate::graded::Row;
-use assay_domain::{Claim, ClaimVerdict, Population, Score, stats::Interval};
+use assay_domain::{Claim, ClaimVerdict, Condition, Population, Score, stats::Interval};
 
 /// One claim on the records of its population.
 #[derive(Debug, Clone, Serialize)]
@@ -19,7 +19,11 @@ pub struct Claimed {
     pub by_rule: bool,
     /// Why the claim is not compared.
     pub not_compared: Option<String>,
+    /// Records of the population that meet the condition.
     pub count: u64,
+    /// Records of the population of which it is not known whether they meet the condition: a price of ether is
+    /// missing. They are left out.
+    pub undecided: u64,
     /// The ranges for which a rate is claimed.
     pub ranges: Vec<ClaimedRange>,
 }
@@ -35,25 +39,43 @@ pub struct ClaimedRange {
     pub verdict: ClaimVerdict,
 }
 
-/// Why a claim of one regime is not compared.
-const CONDITION: &str = "the file does not say which records meet the condition of the claim";
+/// Why a claim is not compared whose condition is stated only in words.
+const WORDS: &str = "no rule decides which records meet the condition of the claim, which is only in words";
+/// Why a claim that depends on ether is not compared without prices.
+const NO_PRICES: &str = "the condition of the claim needs the daily prices of ether: name them with --ether";
+/// Why none of the records is compared.
+const UNDECIDED: &str =
+    "--ether lacks prices of the days after the records, so no record is known to meet the condition";
 
-/// Every claim of a model. `horizon` is that of the outcomes of the file.
-pub(crate) fn claimed(scored: &Scored<'_>, claims: &[Claim], horizon: Option<u32>) -> Vec<Claimed> {
-    claims.iter().map(|claim| compared(scored, claim, horizon)).collect()
+/// Every claim of a model. The stated horizon is that of the outcomes of the file.
+pub(crate) fn claimed(scored: &Scored<'_>, claims: &[Claim], stated: Stated<'_>) -> Vec<Claimed> {
+    claims.iter().map(|claim| compared(scored, claim, stated)).collect()
 }
 
-fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed {
+fn compared(scored: &Scored<'_>, claim: &Claim, Stated { horizon, ether, .. }: Stated<'_>) -> Claimed {
     let Claim { population, condition, claims } = claim;
     let by_rule = *population != Population::Words;
     let belongs = |row: &&Row| !by_rule || population.contains(&row.standing);
-    let own = Scored::of(scored.rows.iter().copied().filter(belongs).collect(), scored.index);
+    let mut rows: Vec<&Row> = scored.rows.iter().copied().filter(belongs).collect();
+    let of_population = rows.len();
+    let mut undecided = 0;
+    if let Some(condition) = condition {
+        rows.retain(|row| {
+            let is_met = condition.is_met(ether, row.as_of, claims.horizon_days);
+            undecided += u64::from(is_met.is_none());
+            is_met == Some(true)
+        });
+    }
+    let own = Scored::of(rows, scored.index);
     let count = own.rows.len() as u64;
     let not_compared = match horizon {
         None => Some("the file states no horizon: name it with --horizon".to_owned()),
         Some(days) if days != claims.horizon_days => Some(format!("the outcomes of the file are of {days} days")),
-        Some(_) if count == 0 => Some("no record of the file is of this population".to_owned()),
-        Some(_) if condition.is_some() => Some(CONDITION.to_owned()),
+        Some(_) if of_population == 0 => Some("no record of the file is of this population".to_owned()),
+        Some(_) if matches!(condition, Some(Condition::Words(_))) => Some(WORDS.to_owned()),
+        Some(_) if undecided > 0 && ether.is_empty() => Some(NO_PRICES.to_owned()),
+        Some(_) if undecided > 0 && count == 0 => Some(UNDECIDED.to_owned()),
+        Some(_) if count == 0 => Some("no record of the file meets the condition".to_owned()),
         Some(_) => None,
     };
     let bands = if not_compared.is_none() { ranges(&own, &own.once()) } else { Vec::new() };
@@ -71,6 +93,7 @@ fn compared(scored: &Scored<'_>, claim: &Claim, horizon: Option<u32>) -> Claimed
         by_rule,
         not_compared,
         count,
+        undecided,
         ranges: bands.into_iter().zip(crate::words::RANGES).filter_map(range).collect(),
     }
 }
@@ -91,8 +114,9 @@ pub(crate) fn kept(claims: &[Claimed]) -> Option<Kept> {
     let first = claims.first()?;
     let compared: Vec<_> = claims.iter().filter(|claim| claim.not_compared.is_none()).collect();
     if compared.is_empty() {
-        if claims.iter().any(|claim| claim.not_compared.as_deref() == Some(CONDITION)) {
-            return Some(Kept::Unknown(CONDITION.to_owned()));
+        let reasons = || claims.iter().filter_map(|claim| claim.not_compared.as_deref());
+        if let Some(why) = reasons().find(|why| [WORDS, NO_PRICES, UNDECIDED].contains(why)) {
+            return Some(Kept::Unknown(why.to_owned()));
         }
         // Records of a population that is claimed, with another horizon.
         let other = claims.iter().find(|claim| claim.count > 0).and_then(|claim| claim.not_compared.clone());

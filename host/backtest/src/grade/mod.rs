@@ -29,7 +29,7 @@ use crate::{
     verdict::{ENOUGH_BAD, capital},
     words::ends,
 };
-use assay_domain::{Claim, Score, stats::Outcomes};
+use assay_domain::{Claim, EtherPrices, Score, stats::Outcomes};
 use order::Order;
 
 pub(crate) use bands::{Band, Tenth};
@@ -151,11 +151,13 @@ impl<'a> Scored<'a> {
     }
 }
 
-/// What the models claim, in their order, and the days within which the outcomes of the file happened.
+/// What the models claim, in their order, the days within which the outcomes of the file happened, and the prices of
+/// ether that decide conditions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stated<'a> {
     pub claims: &'a [Vec<Claim>],
     pub horizon: Option<u32>,
+    pub ether: &'a EtherPrices,
 }
 
 /// The grade of each model. A model has none if no outcome is known or all outcomes are equal.
@@ -171,7 +173,7 @@ pub(crate) fn grades(names: &[String], graded: &Graded, asked: &Asked, stated: S
             let claims = stated.claims.get(index).map(Vec::as_slice).unwrap_or_default();
             let mut grade = grade(name, &scored, labels, asked)?;
             grade.known = graded.seen;
-            grade.claims = claims::claimed(&scored, claims, stated.horizon);
+            grade.claims = claims::claimed(&scored, claims, stated);
             grade.checks = bounds::checks(&grade, &asked.bounds);
             grade.verdict = verdict(&grade);
             Some(grade)

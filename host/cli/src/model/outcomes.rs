@@ -47,15 +47,23 @@ fn table(found: &Value) -> String {
 }
 
 fn realised(text: &mut String, table: &Value) {
-    let hidden = table["hidden"].as_u64().filter(|count| *count > 0);
-    let hidden = hidden.map_or(String::new(), |count| format!(", {count} not counted because of debt in vaults"));
+    let left_out = [
+        ("hidden", "not counted because of debt in vaults"),
+        ("other_regime", "outside the condition"),
+        ("undecided", "of which the condition is not known"),
+    ];
+    let left_out = left_out.map(|(field, why)| match table[field].as_u64() {
+        Some(count) if count > 0 => format!(", {count} {why}"),
+        _ => String::new(),
+    });
     let _ = writeln!(
         text,
-        "  liquidated within {} days, {}: {} scores known, {} waiting{hidden}",
+        "  liquidated within {} days, {}: {} scores known, {} waiting{}",
         table["horizon_days"],
         word(&table["population"]),
         table["known"],
-        table["waiting"]
+        table["waiting"],
+        left_out.concat()
     );
     for range in list(&table["ranges"]).iter().filter(|range| range["scores"].as_u64() > Some(0)) {
         let rate = |value: &Value| value.as_f64().map_or("-".to_owned(), |rate| format!("{:.1} %", rate * 100.0));

@@ -178,7 +178,7 @@ impl From<Claims> for ClaimsBody {
 
 impl From<Claim> for ClaimsBody {
     fn from(Claim { condition, claims, .. }: Claim) -> Self {
-        Self { condition, ..claims.into() }
+        Self { condition: condition.map(|condition| condition.to_string()), ..claims.into() }
     }
 }
 

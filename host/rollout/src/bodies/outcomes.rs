@@ -51,6 +51,11 @@ pub(crate) struct RealisedBody {
     waiting: u64,
     /// Scores that are not counted, because part of the wallet's debt was in vaults, whose liquidations are not known.
     hidden: u64,
+    /// Scores that are not counted, because the condition of the claim was not met; 0 without a condition.
+    other_regime: u64,
+    /// Scores that are not counted, because it is not known whether the condition was met: the server kept no price of
+    /// ether on one of the days, or the condition is only in words.
+    undecided: u64,
     ranges: Vec<RealisedRangeBody>,
 }
 
@@ -122,9 +127,10 @@ impl From<OfModel> for ModelOutcomesBody {
 }
 
 impl From<Realised> for RealisedBody {
-    fn from(Realised { population, horizon_days, known, waiting, hidden, ranges }: Realised) -> Self {
+    fn from(found: Realised) -> Self {
+        let Realised { population, horizon_days, known, waiting, hidden, other_regime, undecided, ranges } = found;
         let ranges = ranges.into_iter().map(Into::into).collect();
-        Self { population, horizon_days, known, waiting, hidden, ranges }
+        Self { population, horizon_days, known, waiting, hidden, other_regime, undecided, ranges }
     }
 }
 

@@ -34,9 +34,10 @@ pub struct ShadowBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Promotion)]
 pub struct PromotionBody {
-    /// Calls in the shadow below which the bounds do not apply.
+    /// Wallets in the shadow below which the bounds do not apply. A credit model with fewer is refused once the server
+    /// itself has scored this many.
     min_scores: u64,
-    /// Whether a version with fewer calls is refused.
+    /// Whether a version with fewer wallets is refused in any case.
     require_shadow: bool,
 }
 
@@ -44,10 +45,10 @@ pub struct PromotionBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = PromotionBound)]
 pub(crate) struct BoundBody {
-    /// `failures`, `psi`, `migration` (share of subjects in another range) or `latency_ratio`.
+    /// `failures`, `psi`, `migration` (share of wallets in another range) or `latency_ratio`.
     #[schema(value_type = String)]
     figure: &'static str,
-    /// Null if it is unknown, which prevents nothing.
+    /// Null if it is unknown, which prevents nothing. PSI is unknown with fewer than `min_scores` wallets.
     value: Option<f64>,
     most: f64,
     met: bool,
@@ -73,29 +74,35 @@ pub struct PairBody {
     failed: u64,
     /// Failures by their code.
     failures: Vec<FailureCount>,
+    /// Wallets that the challenger was asked about. The following figures count a wallet once, with its newest scores.
+    /// Of very many wallets it is an estimate, and the figures are those of a sample.
+    wallets: u64,
+    /// Wallets that the challenger refused to score.
+    refused_wallets: u64,
     champion_scores: ScoresSummary,
     challenger_scores: ScoresSummary,
-    /// Population stability index of the scores, in tenths of the champion's scores; null when no subject was scored by
+    /// Population stability index of the scores, in tenths of the champion's scores; null when no wallet was scored by
     /// both.
     psi: Option<f64>,
-    /// `no significant change` (below 0.1), `requires investigation` (below 0.25), `significant change`.
+    /// `no significant change` (below 0.1), `requires investigation` (below 0.25), `significant change`; null with fewer
+    /// than `min_scores` wallets.
     #[schema(value_type = Option<String>)]
     psi_band: Option<&'static str>,
-    /// Subjects by the champion's range (rows) and the challenger's (columns), low to excellent.
+    /// Wallets by the champion's range (rows) and the challenger's (columns), low to excellent.
     range_migration: [[u64; 5]; 5],
-    /// Share of subjects that both models put in the same range.
+    /// Share of wallets that both models put in the same range.
     same_range: Option<f64>,
-    /// Share of subjects that both models put in the same decile, each model by its own table.
+    /// Share of calls that put the wallet in the same decile by both models, each model by its own table.
     same_decile: Option<f64>,
-    /// Spearman's rank correlation; null when a model gives every subject the same score.
+    /// Spearman's rank correlation; null when a model gives every wallet the same score.
     spearman: Option<f64>,
     /// Kendall's rank correlation (tau-b).
     kendall: Option<f64>,
     /// The challenger's score minus the champion's.
     difference: DifferenceBody,
-    /// Calls in the shadow, failed ones included, which `min_scores` counts.
+    /// Calls in the shadow, failed ones included.
     calls: u64,
-    /// Whether they are enough for the bounds of promotion to apply.
+    /// Whether the wallets are enough for the bounds of promotion to apply.
     bounds_apply: bool,
     bounds: Vec<BoundBody>,
     factors: Vec<FactorDriftBody>,
@@ -175,10 +182,9 @@ impl ShadowBody {
 impl PairBody {
     fn new(kind: ModelKind, pair: ShadowPair, bounds: &config::Promotion) -> Self {
         let evidence = pair.evidence();
-        let ShadowPair { record, champion_scores, challenger_scores, psi, migration } = pair;
+        let ShadowPair { record, scores, champion_scores, challenger_scores, psi, migration } = pair;
         let model = |ModelPin { version, digest }: ModelPin| ReferenceBody::from(ModelRef { kind, version, digest });
-        let scores = &record.scores;
-        let scored = scores.count();
+        let scored = record.scores.count();
         let factors = record.factors.iter().map(|(label, (champion, challenger))| FactorDriftBody {
             label: label.clone(),
             champion_points: champion.mean(),
@@ -193,16 +199,18 @@ impl PairBody {
             refused: record.counts.refused,
             failed: record.failed(),
             failures: failures.collect(),
+            wallets: evidence.wallets,
+            refused_wallets: record.wallets.refused(),
             champion_scores: ScoresSummary::of(&champion_scores),
             challenger_scores: ScoresSummary::of(&challenger_scores),
             psi,
-            psi_band: psi.map(band),
+            psi_band: psi.filter(|_| bounds.applies(&evidence)).map(band),
             range_migration: scores.migration(),
             same_range: migration.map(|moved| 1.0 - moved),
             same_decile: (scored > 0).then(|| record.counts.same_decile as f64 / scored as f64),
             spearman: scores.spearman(),
             kendall: scores.kendall(),
-            difference: DifferenceBody::of(scores),
+            difference: DifferenceBody::of(&scores),
             calls: evidence.calls,
             bounds_apply: bounds.applies(&evidence),
             bounds: bounds.bounds(&evidence).into_iter().map(Into::into).collect(),

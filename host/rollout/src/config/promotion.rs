@@ -5,24 +5,25 @@ use std::time::Duration;
 use assay_domain::settings::{self, Problems};
 use serde::Deserialize;
 
-/// The limits of a guarded promotion. They apply where the shadow engine has scored often enough with both models.
+/// The limits of a guarded promotion. They apply if the shadow has seen enough wallets with both models.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promotion {
     /// Age of the oldest shadow scores that count.
     #[serde(rename = "window_hours", deserialize_with = "settings::hours")]
     pub window: Duration,
-    /// Number of shadow calls below which the limits do not apply.
+    /// Number of wallets in the shadow below which the limits do not apply. A credit model with fewer is refused if the
+    /// server has scored as many.
     pub min_scores: u64,
     /// Largest difference between the distributions of both models' scores, as a population stability index.
     pub max_psi: f64,
-    /// Largest share of subjects whose range changes, 0 to 1.
+    /// Largest share of wallets whose range changes, 0 to 1.
     pub max_migration: f64,
     /// Largest share of calls that fail, 0 to 1.
     pub max_failures: f64,
     /// Largest ratio of the median call times, challenger to champion.
     pub max_latency_ratio: f64,
-    /// Whether a version with too few shadow calls is refused.
+    /// Whether a version with too few wallets in the shadow is always refused.
     pub require_shadow: bool,
 }
 

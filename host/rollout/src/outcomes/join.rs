@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::liquidations::Liquidations;
 use crate::Observation;
 use assay_domain::{
-    Address, Claim, ClaimVerdict, Claims, Population, Range, Rate,
+    Address, Claim, ClaimVerdict, Claims, EtherPrices, Population, Range, Rate,
     stats::{Interval, clustered},
 };
 
@@ -23,6 +23,10 @@ pub struct Realised {
     pub waiting: u64,
     /// Scores of wallets whose outcome is hidden: these count in neither, nor in a range.
     pub hidden: u64,
+    /// Scores of the population that are in no range because the condition of the claim was not met, and those of
+    /// which it is not known: a daily price of ether is missing, or no rule decides the condition.
+    pub other_regime: u64,
+    pub undecided: u64,
     pub ranges: Vec<RealisedRange>,
 }
 
@@ -43,7 +47,12 @@ pub struct RealisedRange {
 }
 
 /// A table for each claim. A model that claims nothing has the wallets that owe, within 30 and 90 days.
-pub(super) fn realised(scores: &[Observation], claims: &[Claim], known: &Liquidations) -> Vec<Realised> {
+pub(super) fn realised(
+    scores: &[Observation],
+    claims: &[Claim],
+    known: &Liquidations,
+    ether: &EtherPrices,
+) -> Vec<Realised> {
     let own;
     let claims = if claims.is_empty() {
         own = [90, 30].map(unclaimed);
@@ -51,7 +60,7 @@ pub(super) fn realised(scores: &[Observation], claims: &[Claim], known: &Liquida
     } else {
         claims
     };
-    claims.iter().map(|claim| table(scores, claim, known)).collect()
+    claims.iter().map(|claim| table(scores, claim, known, ether)).collect()
 }
 
 fn unclaimed(horizon_days: u32) -> Claim {
@@ -60,7 +69,7 @@ fn unclaimed(horizon_days: u32) -> Claim {
     Claim { population: Population::Owing { usd: 10.0 }, condition: None, claims }
 }
 
-fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realised {
+fn table(scores: &[Observation], claim: &Claim, known: &Liquidations, ether: &EtherPrices) -> Realised {
     let belongs =
         |found: &&Observation| claim.population == Population::Words || claim.population.contains(&found.standing);
     let horizon = u64::from(claim.claims.horizon_days) * DAY;
@@ -68,8 +77,17 @@ fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realise
     let (hidden, shown): (Vec<&Observation>, Vec<_>) =
         scores.iter().filter(belongs).partition(|found| found.is_outcome_hidden);
     // One who was liquidated early would count before the others of that day can.
-    let (known_scores, waiting): (Vec<&Observation>, Vec<_>) =
+    let (mut known_scores, waiting): (Vec<&Observation>, Vec<_>) =
         shown.into_iter().partition(|found| time(found).end <= known.until);
+    let (mut other_regime, mut undecided) = (0, 0);
+    if let Some(condition) = &claim.condition {
+        known_scores.retain(|found| {
+            let is_met = condition.is_met(ether, found.as_of, claim.claims.horizon_days);
+            other_regime += u64::from(is_met == Some(false));
+            undecided += u64::from(is_met.is_none());
+            is_met == Some(true)
+        });
+    }
     let range = |range: Range| {
         // Liquidated and all scores of each wallet.
         let mut wallets = HashMap::<Address, (u64, u64)>::new();
@@ -83,9 +101,7 @@ fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realise
         let rate = (scores > 0).then(|| liquidated as f64 / scores as f64);
         let interval = rate.map(|_| clustered(wallets.values().copied()));
         let claimed = claim.rate(range);
-        // Which scores met a condition is not known here.
-        let is_enough = scores >= ENOUGH && claim.condition.is_none();
-        let verdict = claimed.map(|claimed| match rate.zip(interval).filter(|_| is_enough) {
+        let verdict = claimed.map(|claimed| match rate.zip(interval).filter(|_| scores >= ENOUGH) {
             Some((rate, interval)) => claimed.verdict(rate, interval),
             None => ClaimVerdict::NotShown,
         });
@@ -97,6 +113,8 @@ fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realise
         known: known_scores.len() as u64,
         waiting: waiting.len() as u64,
         hidden: hidden.len() as u64,
+        other_regime,
+        undecided,
         ranges: Range::ALL.map(range).into(),
     }
 }
@@ -104,7 +122,7 @@ fn table(scores: &[Observation], claim: &Claim, known: &Liquidations) -> Realise
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_domain::{Score, Standing, features::Features};
+    use assay_domain::{Condition, Score, Standing, features::Features};
 
     /// The standing of a wallet that owes 100 dollars.
     fn owing() -> Standing {
@@ -151,7 +169,8 @@ mod tests {
         scores.push(Observation { is_outcome_hidden: true, ..score(98, 1, 500, owing()) });
         let liquidated = (0..30).map(|n| (wallet(2 * n), vec![31 * DAY - 1])).chain([(wallet(1), vec![31 * DAY])]);
         let known = Liquidations::given(liquidated.collect::<HashMap<_, _>>(), 100 * DAY);
-        let table = &realised(&scores, &[claim], &known)[0];
+        let ether = EtherPrices::default();
+        let table = &realised(&scores, &[claim], &known, &ether)[0];
         assert_eq!((table.known, table.waiting, table.hidden, table.horizon_days), (60, 1, 1, 30));
         let low = &table.ranges[0];
         assert_eq!((low.scores, low.wallets, low.liquidated, low.rate), (60, 60, 30, Some(0.5)));
@@ -160,9 +179,48 @@ mod tests {
             (Some(ClaimVerdict::Fails), 0, None)
         );
         // A model that claims nothing is shown for those who owe.
-        let tables = realised(&scores, &[], &known);
+        let tables = realised(&scores, &[], &known, &ether);
         let days: Vec<_> = tables.iter().map(|table| (table.horizon_days, table.known)).collect();
         assert_eq!(days, [(90, 60), (30, 60)]);
         assert!(tables.iter().all(|table| table.ranges[0].claimed.is_none()));
+    }
+
+    /// Sixty wallets on each of two days: ether falls after the second day, on which half of them are liquidated.
+    #[test]
+    fn a_claim_with_a_condition_counts_only_scores_that_meet_it() {
+        let wallet = |n: u64| Address::left_padding_from(&n.to_be_bytes());
+        let score = |n: u64, day: u64| Observation {
+            address: wallet(n),
+            as_of: day * DAY + 60,
+            score: Score::new(500).unwrap(),
+            standing: owing(),
+            is_outcome_hidden: false,
+        };
+        let rate = |estimate: f64| Rate { range: Range::Low, low: estimate - 0.01, estimate, high: estimate + 0.01 };
+        let claim = |falls: Option<bool>, estimate| {
+            let (outcome, population) = ("liquidated".into(), "those who owe".into());
+            let claims = Claims { outcome, horizon_days: 2, population, rates: vec![rate(estimate)] };
+            let words = Condition::Words("in calm markets".to_owned());
+            let condition = falls.map_or(words, |falls| Condition::Ether { percent: 30.0, falls });
+            Claim { population: Population::Owing { usd: 10.0 }, condition: Some(condition), claims }
+        };
+        let scores: Vec<_> = (0..60).map(|n| score(n, 1)).chain((60..120).map(|n| score(n, 2))).collect();
+        let liquidated = (60..90).map(|n| (wallet(n), vec![3 * DAY]));
+        let known = Liquidations::given(liquidated.collect::<HashMap<_, _>>(), 100 * DAY);
+        let mut ether = EtherPrices::default();
+        [(1, 100.0), (2, 95.0), (3, 90.0)].into_iter().for_each(|(day, usd)| ether.add(day * DAY, usd));
+        let claims = [claim(Some(false), 0.0), claim(Some(true), 0.5), claim(None, 0.25)];
+        let tables = |ether: &EtherPrices| realised(&scores, &claims, &known, ether);
+        let counts = |tables: &[Realised]| {
+            let of = |table: &Realised| (table.known, table.other_regime, table.undecided, table.ranges[0].liquidated);
+            tables.iter().map(of).collect::<Vec<_>>()
+        };
+        // The price of day 4 is missing.
+        assert_eq!(counts(&tables(&ether)), [(60, 0, 60, 0), (0, 60, 60, 0), (0, 0, 120, 0)]);
+        ether.add(4 * DAY, 60.0);
+        let found = tables(&ether);
+        assert_eq!(counts(&found), [(60, 60, 0, 0), (60, 60, 0, 30), (0, 0, 120, 0)]);
+        assert_eq!(found[1].ranges[0].rate, Some(0.5));
+        assert_eq!(found[2].ranges[0].verdict, Some(ClaimVerdict::NotShown));
     }
 }

@@ -14,7 +14,7 @@ pub mod liquidations;
 use std::{sync::Arc, time::Duration};
 
 use assay_chain::{Chains, config::ChainConfig};
-use assay_domain::{Address, Claim, ClaimVerdict, ModelKind, ModelRef};
+use assay_domain::{Address, Claim, ClaimVerdict, EtherPrices, ModelKind, ModelRef};
 use assay_registry::Role;
 use assay_store::StoreError;
 use tokio::sync::Mutex;
@@ -44,6 +44,8 @@ struct OutcomesState {
     chains: Chains,
     /// Chains that have markets.
     with_markets: Vec<u64>,
+    /// Chains whose native currency is ether, with a feed.
+    with_ether: Vec<u64>,
     cards: Arc<Cards>,
     /// One join at a time, which takes some memory.
     joining: Mutex<()>,
@@ -78,8 +80,11 @@ impl Outcomes {
     pub fn new(configured: &[ChainConfig], rollout: Rollout, chains: Chains, cards: Arc<Cards>) -> Self {
         let with_markets = configured.iter().filter(|chain| !chain.markets.is_empty()).map(|chain| chain.id);
         let with_markets = with_markets.collect();
+        let is_ether = |chain: &&ChainConfig| chain.native.symbol == "ETH" && chain.native.feed.is_some();
+        let with_ether = configured.iter().filter(is_ether).map(|chain| chain.id).collect();
         let (joining, shown) = (Mutex::default(), Mutex::default());
-        Self { inner: Arc::new(OutcomesState { rollout, chains, with_markets, cards, joining, shown }) }
+        let state = OutcomesState { rollout, chains, with_markets, with_ether, cards, joining, shown };
+        Self { inner: Arc::new(state) }
     }
 
     /// The outcomes of the scores that are kept.
@@ -105,7 +110,8 @@ impl Outcomes {
             let claims = self.inner.cards.claims(&model, || Some(described)).await;
             own.push(Scorer { model, role, observed, claims });
         }
-        let join = move || own.into_iter().map(|own| of_model(own, known.as_ref())).collect();
+        let ether = self.inner.rollout.ether().await?;
+        let join = move || own.into_iter().map(|own| of_model(own, known.as_ref(), &ether)).collect();
         Ok(Joined { known_until, reason, models: blocking(join).await })
     }
 
@@ -142,12 +148,26 @@ impl Outcomes {
                     () = stopping.cancelled() => return,
                 }
                 wait = EVERY;
+                if let Err(error) = outcomes.see_ether().await {
+                    tracing::warn!(%error, "the price of ether cannot be kept");
+                }
                 match outcomes.joined().await {
                     Ok(joined) => outcomes.show(&joined).await,
                     Err(error) => tracing::warn!(%error, "the outcomes of scores cannot be joined"),
                 }
             }
         });
+    }
+
+    /// Keeps the price of ether for today, by the first chain that has one.
+    async fn see_ether(&self) -> Result<(), StoreError> {
+        for chain in &self.inner.with_ether {
+            if let Some(usd) = self.inner.chains.native_price(*chain).await {
+                let now = u64::try_from(chrono::Utc::now().timestamp()).unwrap_or(0);
+                return self.inner.rollout.see_ether(now, usd).await;
+            }
+        }
+        Ok(())
     }
 
     /// Sets the gauges of the models in a role; those of others say nothing from then on.
@@ -177,7 +197,11 @@ struct Scorer {
     claims: Arc<[Claim]>,
 }
 
-fn of_model(Scorer { model, role, observed, claims }: Scorer, known: Option<&Liquidations>) -> OfModel {
+fn of_model(
+    Scorer { model, role, observed, claims }: Scorer,
+    known: Option<&Liquidations>,
+    ether: &EtherPrices,
+) -> OfModel {
     let scores = &observed.scores;
     let mut wallets: Vec<_> = scores.iter().map(|found| found.address).collect();
     wallets.sort_unstable();
@@ -187,7 +211,7 @@ fn of_model(Scorer { model, role, observed, claims }: Scorer, known: Option<&Liq
         role,
         scores: scores.len() as u64,
         wallets: wallets.len() as u64,
-        realised: known.map(|known| join::realised(scores, &claims, known)).unwrap_or_default(),
+        realised: known.map(|known| join::realised(scores, &claims, known, ether)).unwrap_or_default(),
         weeks: drift::weeks(&observed),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::WalletAnswers;
 use assay_domain::{
     ModelPin,
     stats::{Joint, Moments, Sketch},
@@ -21,8 +22,11 @@ pub struct PairRecord {
     pub champion: ModelPin,
     pub challenger: ModelPin,
     pub counts: PairCounts,
-    /// Of subjects that both scored, the champion's score first.
+    /// Of all calls that both scored, the champion's score first.
     pub scores: Joint,
+    /// The same by wallet; empty in the oldest records.
+    #[serde(default)]
+    pub wallets: WalletAnswers,
     /// Failures of the challenger by code.
     pub failures: BTreeMap<String, u64>,
     /// Points by label, the champion's first.
@@ -60,6 +64,7 @@ impl PairRecord {
             challenger,
             counts: PairCounts::default(),
             scores: Joint::default(),
+            wallets: WalletAnswers::default(),
             failures: BTreeMap::new(),
             factors: BTreeMap::new(),
             champion_cost: CostRecord::default(),
@@ -72,10 +77,11 @@ impl PairRecord {
         self.failures.values().sum()
     }
 
-    /// Adds the measurements of another host or hour of the same two models.
+    /// Adds the measurements of another host or a later hour of the same two models.
     pub fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts);
         self.scores.merge(&other.scores);
+        self.wallets.merge(&other.wallets);
         for (code, count) in &other.failures {
             *self.failures.entry(code.clone()).or_default() += count;
         }

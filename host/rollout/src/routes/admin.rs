@@ -34,7 +34,7 @@ pub(crate) struct OneVersion {
     version: VersionText,
     /// For the audit log.
     why: Option<String>,
-    /// Promotes although a bound of `[promotion]` is exceeded; needs a `why`.
+    /// Promotes although the review objects; needs a `why`.
     force: Option<bool>,
 }
 
@@ -94,8 +94,10 @@ pub(crate) async fn add(
 
 /// Makes a version the champion, which answers requests.
 ///
-/// When the shadow has enough results of this version and the champion, the bounds of `[promotion]` apply: 409 with the
-/// figures when one is exceeded, unless `force` is given with a `why`.
+/// When the shadow has seen enough wallets with this version and the champion, the bounds of `[promotion]` apply: 409
+/// with the figures when one is exceeded, unless `force` is given with a `why`. So is a credit model that would replace
+/// another if its card does not show that its claims hold, or if the server has scored `min_scores` wallets and the
+/// shadow has seen fewer. The refusal and the audit log say how many of the last wallets it would refuse to score.
 #[utoipa::path(
     put, path = "/api/v2/admin/models/{kind}/champion", tag = "admin", operation_id = "set_champion",
     params(KindPath),
@@ -119,8 +121,12 @@ pub(crate) async fn champion(
     }
     body.finish()?;
     if let Some(version) = version {
-        let (rollout, with) = (state.rollout.clone(), Move { why, force, ..by(&caller) });
-        to_its_end(async move { rollout.set_champion(kind, &version, with).await }).await??;
+        let (state, with) = (state.clone(), Move { why, force, ..by(&caller) });
+        let change = async move {
+            let doubts = state.cards.doubts(state.rollout.registry(), kind, &version).await;
+            state.rollout.set_champion(kind, &version, doubts, with).await
+        };
+        to_its_end(change).await??;
     }
     Ok(Json(RolesBody::of(kind, state.rollout.registry())))
 }

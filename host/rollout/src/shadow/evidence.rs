@@ -9,7 +9,7 @@ use crate::{
 };
 use assay_domain::{
     Digest, ModelKind,
-    stats::{Edges, Histogram, Sketch, psi},
+    stats::{Edges, Histogram, Joint, Sketch, psi},
 };
 use assay_store::StoreError;
 
@@ -20,11 +20,13 @@ const BINS: u32 = 10;
 #[derive(Debug, Clone)]
 pub struct ShadowPair {
     pub record: PairRecord,
+    /// Scores of wallets that both scored, each wallet once; of a sample if there are very many.
+    pub scores: Joint,
     pub champion_scores: Histogram,
     pub challenger_scores: Histogram,
-    /// In bins of the champion's tenths; `None` if no subject was scored by both.
+    /// In bins of the champion's tenths; `None` if no wallet was scored by both.
     pub psi: Option<f64>,
-    /// Share of subjects in another range.
+    /// Share of wallets in another range.
     pub migration: Option<f64>,
 }
 
@@ -33,11 +35,13 @@ pub struct ShadowPair {
 pub struct Evidence {
     /// Calls, failed ones included.
     pub calls: u64,
-    /// Share of them that failed.
+    /// The wallets that they were about.
+    pub wallets: u64,
+    /// Share of the calls that failed.
     pub failures: f64,
-    /// `None` if no subject was scored by both.
+    /// `None` if no wallet was scored by both.
     pub psi: Option<f64>,
-    /// Share of subjects in another range.
+    /// Share of wallets in another range.
     pub migration: Option<f64>,
     /// Median time of a call over the champion's.
     pub latency_ratio: Option<f64>,
@@ -58,13 +62,16 @@ impl Spread {
 
 impl ShadowPair {
     fn of(record: PairRecord) -> Self {
-        let (champion_scores, challenger_scores) = (record.scores.first(), record.scores.second());
+        // The oldest records have only calls.
+        let scores = if record.wallets.is_empty() { record.scores.clone() } else { record.wallets.scores() };
+        let (champion_scores, challenger_scores) = (scores.first(), scores.second());
         let edges = Edges::quantiles(&champion_scores, BINS);
-        let scored = record.scores.count();
+        let scored = scores.count();
         Self {
             psi: psi(&edges.counts(&champion_scores), &edges.counts(&challenger_scores)),
-            migration: (scored > 0).then(|| (scored - record.scores.same_range()) as f64 / scored as f64),
+            migration: (scored > 0).then(|| (scored - scores.same_range()) as f64 / scored as f64),
             record,
+            scores,
             champion_scores,
             challenger_scores,
         }
@@ -78,6 +85,7 @@ impl ShadowPair {
             median(&self.record.challenger_cost.latency_us).zip(median(&self.record.champion_cost.latency_us));
         Evidence {
             calls,
+            wallets: self.record.wallets.count(),
             failures: failed as f64 / calls.max(1) as f64,
             psi: self.psi,
             migration: self.migration,

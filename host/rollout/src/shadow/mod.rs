@@ -120,6 +120,7 @@ impl Rollout {
     /// Keeps a computed score for its outcome, and queues it for the challengers. Never waits.
     pub fn offer(&self, champion: &CreditModel, scored: &Arc<Scored>, features: &Arc<Features>) {
         self.inner.observed.see(&scored.model, scored, features, scored.assessment.score);
+        self.inner.recent.see(scored, features);
         self.inner.shadow.offer(&self.inner.registry, champion, scored, features);
     }
 }

@@ -1,7 +1,7 @@
 //! One call of a challenger, added to the record of its pair.
 
-use crate::records::{CostRecord, PairRecord};
-use assay_domain::{Assessment, Factor, stats::Moments};
+use crate::records::{Answer, CostRecord, PairRecord};
+use assay_domain::{Address, Assessment, Factor, stats::Moments};
 use assay_registry::{ScoreError, Spent};
 
 /// Maximum number of factor labels in one record: a model with a new label for every subject must not fill the memory.
@@ -11,6 +11,7 @@ const OTHERS: &str = "(others)";
 
 /// The answers of champion and challenger about one subject.
 pub(super) struct Observation<'a> {
+    pub address: Address,
     /// The champion's answer, which was served.
     pub served: &'a Assessment,
     /// The challenger's answer.
@@ -33,6 +34,12 @@ impl Observation<'_> {
         if let Some(spent) = self.champion_spent {
             cost(&mut pair.champion_cost, spent);
         }
+        let answer = match self.shadow {
+            Ok(shadow) => Answer::Scored(self.served.score, shadow.score),
+            Err(error) if error.is_fault() => Answer::Failed,
+            Err(_) => Answer::Refused,
+        };
+        pair.wallets.see(self.address, answer);
         match self.shadow {
             Ok(shadow) => self.compare(shadow, pair),
             Err(error) if error.is_fault() => *pair.failures.entry(error.code().to_owned()).or_default() += 1,

@@ -111,7 +111,8 @@ impl Worker {
         if let Ok(assessment) = &shadow {
             self.observed.see(challenger.reference(), &job.scored, &job.features, assessment.score);
         }
-        let observation = Observation { served: &job.scored.assessment, shadow: &shadow, spent, champion_spent };
+        let (address, served) = (job.scored.address, &job.scored.assessment);
+        let observation = Observation { address, served, shadow: &shadow, spent, champion_spent };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
         observation.add_to(hours.pair(&job.champion.reference().into(), &challenger.reference().into()));
         spent

@@ -209,6 +209,7 @@ impl ClaimedRateBody {
     pub fn of(claimed: Claimed) -> (Option<Vec<Self>>, Option<String>) {
         let body = |(Claim { claims, condition, .. }, Rate { low, estimate, high, .. }): (Claim, Rate)| {
             let Claims { outcome, horizon_days, population, .. } = claims;
+            let condition = condition.map(|condition| condition.to_string());
             Self { outcome, horizon_days, estimate, low, high, population, condition }
         };
         match claimed {

@@ -56,7 +56,8 @@ fn a_statement_outlives_blocks_models_and_keys_and_not_a_reorganisation() {
 
         // Another champion, and the model gone from the shelf.
         let api = service.keyed();
-        api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "1.3" })).await.ok();
+        let forced = json!({ "version": "1.3", "why": "a test", "force": true });
+        api.put("/api/v2/admin/models/credit/champion", &forced).await.ok();
         std::fs::remove_file(shelf.path().join("credit-1.1.wasm")).expect("it was there");
         api.until("/api/v2/models/credit/1.1/component", |answer| answer.status == 404).await;
         let folder = service.terminate_keeping().await;

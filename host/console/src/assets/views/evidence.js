@@ -62,7 +62,8 @@ function Pair({ pair }) {
     <h2>${challenger.version} against ${champion.version}</h2>
     <${Facts}
       of=${[
-        ["Scored by both", `${count(pair.scored)} of ${count(pair.seen)}`],
+        ["Wallets", `${count(pair.wallets)}, of which ${count(pair.refused_wallets)} are refused`],
+        ["Calls scored by both", `${count(pair.scored)} of ${count(pair.seen)}`],
         [
           "PSI",
           html`<${Psi} pair=${pair} />`,

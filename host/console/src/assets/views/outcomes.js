@@ -41,7 +41,11 @@ function Model({ of }) {
 function Realised({ table }) {
   const caption = `Liquidated within ${table.horizon_days} days, of ${table.population}`;
   const hidden = table.hidden > 0 ? ` ${count(table.hidden)} are not counted: part of the debt was in vaults.` : "";
-  const waiting = `${count(table.known)} scores are known to their end, ${count(table.waiting)} wait.${hidden}`;
+  const [other, undecided] = [table.other_regime, table.undecided];
+  const regime =
+    (other > 0 ? ` ${count(other)} are outside the condition.` : "") +
+    (undecided > 0 ? ` Of ${count(undecided)} the condition is not known.` : "");
+  const waiting = `${count(table.known)} scores are known to their end, ${count(table.waiting)} wait.${hidden}${regime}`;
   const rows = table.ranges
     .filter(({ scores }) => scores > 0)
     .map(

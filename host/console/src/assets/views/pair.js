@@ -9,9 +9,9 @@ const BANDS = { "no significant change": "good", "requires investigation": "warn
 export const Psi = ({ pair: { psi, psi_band: band } }) =>
   html`${number(psi)} ${band && html`<${Mark} kind=${BANDS[band]}>${band}</${Mark}>`}`;
 
-/** How many subjects moved from which range to which. */
+/** How many wallets moved from which range to which. */
 export function Migration({ pair }) {
-  const total = Math.max(1, pair.scored);
+  const total = Math.max(1, pair.range_migration.flat().reduce((sum, times) => sum + times, 0));
   const heat = (times) => (times === 0 ? 0 : 1 + Math.min(3, Math.floor((times / total) * 8)));
   const cell = (times, from, to) =>
     html`<td class=${`figure heat-${heat(times)} ${from === to ? "same" : ""}`}>${count(times)}</td>`;
@@ -22,7 +22,7 @@ export function Migration({ pair }) {
     </tr>`;
   const head = [`From \\ to`, ...RANGES.map(([name]) => figures(range(name)))];
   return html`<${Table}
-    caption=${`Range by ${pair.champion.version} (rows) and by ${pair.challenger.version} (columns), in subjects`}
+    caption=${`Range by ${pair.champion.version} (rows) and by ${pair.challenger.version} (columns), in wallets`}
     head=${head}
     rows=${pair.range_migration.map(row)}
   />`;

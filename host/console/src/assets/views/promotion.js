@@ -14,6 +14,9 @@ const FIGURES = {
   latency_ratio: ["Time of a call, over the champion's", number],
 };
 
+const UNSEEN = ({ min_scores: least }) =>
+  `It is refused without force once the server has scored ${several(least, "wallet")}.`;
+
 export function Promotion({ model: { kind, version } }) {
   const shelf = useAsk("models");
   const show = ({ body: { models } }) => {
@@ -40,13 +43,14 @@ function Shadow({ champion, version }) {
     if (!pair) {
       return html`<p class="note warn">
         The shadow has seen nothing of ${version} in ${several(hours, "hour")}.${" "}
-        ${promotion.require_shadow ? "It is refused without force." : "So no bound applies."} Make it a challenger first.
+        ${promotion.require_shadow ? "It is refused without force." : UNSEEN(promotion)} Make it a challenger first.
       </p>`;
     }
     return html`
       <${Facts}
         of=${[
-          ["Wallets compared", `${count(pair.scored)} in ${several(hours, "hour")}`],
+          ["Wallets compared", `${count(pair.wallets)} in ${several(hours, "hour")}`],
+          ["Refused to score", `${count(pair.refused_wallets)} of them`],
           ["PSI", html`<${Psi} pair=${pair} />`],
           ["Mean difference", signed(pair.difference.mean)],
         ]}
@@ -59,7 +63,7 @@ function Shadow({ champion, version }) {
 }
 
 /** The figures that have a bound, and whether it is met. */
-function Bounds({ pair: { calls, bounds, bounds_apply: applies }, promotion }) {
+function Bounds({ pair: { wallets, bounds, bounds_apply: applies }, promotion }) {
   const row = ({ figure, value, most, met }) => {
     const [title, words] = FIGURES[figure] ?? [figure, number];
     return html`<tr>
@@ -69,7 +73,7 @@ function Bounds({ pair: { calls, bounds, bounds_apply: applies }, promotion }) {
       <td><${Mark} kind=${met ? "good" : "bad"}>${value === null ? "not known" : met ? "met" : "exceeded"}</${Mark}></td>
     </tr>`;
   };
-  const seen = `${count(calls)} of the ${several(promotion.min_scores, "call")} that it needs`;
+  const seen = `${count(wallets)} of the ${several(promotion.min_scores, "wallet")} that it needs`;
   return html`<div class="narrow-rows">
       <${Table}
         caption="Bounds of promotion"
@@ -80,7 +84,8 @@ function Bounds({ pair: { calls, bounds, bounds_apply: applies }, promotion }) {
     ${
       !applies &&
       html`<p class="note warn">
-        The shadow has seen ${seen}, so the bounds do not apply${promotion.require_shadow ? ": it is refused without force" : ""}.
+        The shadow has seen ${seen}, so the bounds do not apply.${" "}
+        ${promotion.require_shadow ? "It is refused without force." : UNSEEN(promotion)}
       </p>`
     }`;
 }

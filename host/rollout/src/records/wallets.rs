@@ -1,0 +1,129 @@
+//! The wallets behind the figures of the shadow: of each wallet the newest answer, so a wallet that is scored often
+//! counts once.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use assay_domain::{Address, Score, stats::Joint, stats::split_mix};
+
+/// Wallets that one record keeps. If there are more, it keeps those of every second wallet, then of every fourth, and
+/// so on; the address decides, so all hours and hosts keep the same wallets.
+const MOST: usize = 2_000;
+
+/// The newest answer about each wallet.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct WalletAnswers {
+    /// How often all wallets were halved.
+    #[serde(default)]
+    halvings: u32,
+    /// By a hash of the address.
+    answers: BTreeMap<u64, Answer>,
+}
+
+/// What the challenger answered.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    /// Both scores, the champion's first.
+    #[serde(rename = "s")]
+    Scored(Score, Score),
+    #[serde(rename = "r")]
+    Refused,
+    #[serde(rename = "f")]
+    Failed,
+}
+
+impl WalletAnswers {
+    pub fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+    }
+
+    pub fn see(&mut self, address: Address, answer: Answer) {
+        let [.., a, b, c, d, e, f, g, h] = address.into_array();
+        // An address can be chosen, so its bits are mixed.
+        let hash = split_mix(0, u64::from_be_bytes([a, b, c, d, e, f, g, h]));
+        if hash.leading_zeros() >= self.halvings {
+            self.answers.insert(hash, answer);
+        }
+        while self.answers.len() > MOST {
+            self.halve(self.halvings + 1);
+        }
+    }
+
+    /// Adds the answers of a later hour, or of another host.
+    pub fn merge(&mut self, later: &Self) {
+        self.answers.extend(&later.answers);
+        self.halve(self.halvings.max(later.halvings));
+    }
+
+    fn halve(&mut self, halvings: u32) {
+        self.halvings = halvings;
+        self.answers.retain(|hash, _| hash.leading_zeros() >= halvings);
+    }
+
+    /// The number of wallets; an estimate if not all are kept.
+    pub fn count(&self) -> u64 {
+        (self.answers.len() as u64) << self.halvings.min(32)
+    }
+
+    /// The number of wallets that the challenger refused; an estimate if not all are kept.
+    pub fn refused(&self) -> u64 {
+        let refused = self.answers.values().filter(|answer| matches!(answer, Answer::Refused)).count();
+        (refused as u64) << self.halvings.min(32)
+    }
+
+    /// The scores of the kept wallets that both models scored.
+    pub fn scores(&self) -> Joint {
+        let mut scores = Joint::default();
+        for answer in self.answers.values() {
+            if let Answer::Scored(champion, challenger) = answer {
+                scores.add(*champion, *challenger);
+            }
+        }
+        scores
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn score(score: u32) -> Score {
+        Score::new(score).unwrap()
+    }
+
+    #[test]
+    fn a_wallet_counts_once_with_its_newest_answer() {
+        let wallet = |n: u64| Address::left_padding_from(&n.to_be_bytes());
+        let (mut first, mut second) = (WalletAnswers::default(), WalletAnswers::default());
+        for _ in 0..5 {
+            first.see(wallet(1), Answer::Scored(score(500), score(600)));
+        }
+        first.see(wallet(2), Answer::Refused);
+        second.see(wallet(1), Answer::Scored(score(510), score(700)));
+        second.see(wallet(3), Answer::Failed);
+        let text = serde_json::to_string(&second).unwrap();
+        assert_eq!(serde_json::from_str::<WalletAnswers>(&text).unwrap(), second, "{text}");
+        first.merge(&second);
+        assert_eq!((first.count(), first.refused()), (3, 1));
+        assert_eq!(first.scores().cells().collect::<Vec<_>>(), [(score(510), score(700), 1)]);
+    }
+
+    #[test]
+    fn of_many_wallets_a_share_is_kept_the_same_everywhere() {
+        let seen = |wallets: std::ops::Range<u64>| {
+            let mut answers = WalletAnswers::default();
+            for n in wallets {
+                answers.see(Address::left_padding_from(&n.to_be_bytes()), Answer::Scored(score(500), score(600)));
+            }
+            answers
+        };
+        let (mut one, other) = (seen(0..30_000), seen(20_000..24_000));
+        assert!(one.answers.len() <= MOST && other.answers.len() <= MOST);
+        assert!((27_000..33_000).contains(&one.count()), "{}", one.count());
+        // All of the other's wallets are known already.
+        let before = one.clone();
+        one.merge(&other);
+        assert_eq!(one, before);
+    }
+}
