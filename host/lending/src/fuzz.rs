@@ -3,11 +3,11 @@
 use alloy::rpc::types::Log;
 
 use crate::{
-    aave, comet, ctoken,
-    hints::{Hint, Naming, TRANSFER},
-    maker, morpho,
-    progress::Side,
-    protocol::{Evidence, LendingProtocol},
+    history::{
+        hints::{Hint, Naming, TRANSFER},
+        record::Side,
+    },
+    protocols::{Evidence, LendingProtocol, aave, comet, ctoken, maker, morpho},
 };
 use assay_domain::{Address, B256};
 

@@ -15,7 +15,7 @@ use assay_evm::{
     client::{Block, Client},
     fault::Fault,
 };
-use assay_lending::{AllPasts, AllTerms, Asset, Balance, Held, HeldParts, Market, MarketTerms, Parts, progress::Side};
+use assay_lending::{AllPasts, AllTerms, Asset, Balance, Held, HeldParts, Market, MarketTerms, Parts, Side};
 
 sol! {
     function balanceOf(address owner) external view returns (uint256 balance);

@@ -1,0 +1,204 @@
+//! A wallet's position in a cToken: its cTokens at the stored exchange rate, and its stored debt, both as of the
+//! market's last use, priced by the Comptroller's oracle.
+//!
+//! Also detects whether the wallet ever had a debt, for histories that show none. Each borrowing and repayment writes
+//! the market's index next to the debt, even if no debt is left. No call returns it, so it is read from the cToken's
+//! storage: for wallets that entered the market, as borrowers must, and for those with an index of their debt in the
+//! Comptroller. Neither proves a debt, because any sender can cause both.
+
+use alloy::{
+    primitives::{Bytes, keccak256},
+    sol,
+    sol_types::SolValue,
+};
+
+use super::dialect::Rewards;
+use crate::{
+    config::Dialect,
+    history::{hints::Hint, record::Side},
+    position::balance::{Balance, Interest},
+    protocols::{Held, LendingTerms},
+};
+use assay_domain::{Address, B256, U256};
+use assay_evm::{Call, Client, Fault, returned};
+
+sol! {
+    function comptroller() external view returns (address comptroller);
+    function underlying() external view returns (address token);
+    function symbol() external view returns (string symbol);
+    function oracle() external view returns (address oracle);
+    function getAccountSnapshot(address account) external view returns (
+        uint256 error, uint256 cTokenBalance, uint256 borrowBalance, uint256 exchangeRateMantissa);
+    function getUnderlyingPrice(address cToken) external view returns (uint256 price);
+    function borrowIndex() external view returns (uint256 index);
+    function checkMembership(address account, address cToken) external view returns (bool entered);
+}
+
+/// Exchange rates are multiples of 10^-18 of the smallest unit.
+const RATE: u64 = 1_000_000_000_000_000_000;
+/// The storage slot of a cToken's borrow index. cTokens of May 2019, whose decimals take a slot, use the next one.
+const INDEX_AT: u64 = 10;
+/// The distance from that slot to the slot of its debts.
+const DEBTS_AFTER: u64 = 6;
+/// The first value of an index.
+const FIRST_INDEX: u64 = 1_000_000_000_000_000_000;
+/// The unit of an index, in ray.
+const INDEX_IN_RAY: u64 = 1_000_000_000;
+/// Scale of prices, in dollars per smallest unit.
+const PRICE: f64 = 1e36;
+
+/// The terms of a market.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Terms {
+    ctoken: Address,
+    comptroller: Address,
+    /// `None` for the native currency.
+    underlying: Option<Address>,
+    oracle: Address,
+    dialect: Option<Dialect>,
+    rewards: Option<Rewards>,
+    /// The storage slot of its debts; `None` if unknown.
+    debts_at: Option<u64>,
+}
+
+impl Terms {
+    /// Looks up the terms of `ctokens` together, in two round trips. `None` for a contract that does not answer like a
+    /// cToken.
+    pub(super) async fn look_up(
+        client: &Client,
+        ctokens: &[(Address, Option<Dialect>)],
+        at: B256,
+    ) -> Result<Vec<Option<Self>>, Fault> {
+        let four = |(ctoken, _): &(Address, Option<Dialect>)| {
+            [
+                Call::new(*ctoken, &comptrollerCall {}),
+                Call::new(*ctoken, &underlyingCall {}),
+                Call::new(*ctoken, &symbolCall {}),
+                Call::new(*ctoken, &borrowIndexCall {}),
+            ]
+        };
+        let calls: Vec<_> = ctokens.iter().flat_map(four).collect();
+        let slots = ctokens
+            .iter()
+            .flat_map(|(ctoken, _)| [(*ctoken, U256::from(INDEX_AT)), (*ctoken, U256::from(INDEX_AT + 1))]);
+        let slots: Vec<_> = slots.collect();
+        let (answers, stored) = tokio::join!(client.calls(&calls, at), client.storage(&slots, at));
+        let answers = answers?;
+        let each = ctokens.iter().zip(answers.chunks(4)).zip(stored.chunks(2));
+        let found: Vec<_> = each.map(|(((ctoken, _), answers), stored)| Self::bare(*ctoken, answers, stored)).collect();
+        let three = |terms: &Option<Self>| {
+            let (market, comptroller) =
+                terms.as_ref().map(|terms| (terms.ctoken, terms.comptroller)).unwrap_or_default();
+            let index = |dialect: Dialect| dialect.ask_index(comptroller, market, market);
+            std::iter::once(Call::new(comptroller, &oracleCall {})).chain(Dialect::ALL.map(index))
+        };
+        let answers = client.calls(&found.iter().flat_map(three).collect::<Vec<_>>(), at).await?;
+        let each = answers.chunks(1 + Dialect::ALL.len()).zip(ctokens);
+        Ok(found.into_iter().zip(each).map(|(terms, (answers, (_, said)))| terms?.whole(answers, *said)).collect())
+    }
+
+    /// Adds the Comptroller's answers: its oracle, and an index in each dialect.
+    fn whole(self, answers: &[Option<Bytes>], said: Option<Dialect>) -> Option<Self> {
+        let (oracle, indexes) = answers.split_first()?;
+        let oracle = returned::<oracleCall>(Some(oracle)).filter(|oracle| !oracle.is_zero())?;
+        let dialect = said.or_else(|| Dialect::answering(indexes));
+        let rewards = dialect.and_then(|dialect| dialect.rewards(self.comptroller, indexes));
+        Some(Self { oracle, dialect, rewards, ..self })
+    }
+
+    /// `stored` are the values of the slots that may hold the index.
+    fn bare(ctoken: Address, answers: &[Option<Bytes>], stored: &[Option<U256>]) -> Option<Self> {
+        let comptroller = returned::<comptrollerCall>(answers.first()).filter(|comptroller| !comptroller.is_zero())?;
+        let underlying = returned::<underlyingCall>(answers.get(1)).filter(|token| !token.is_zero());
+        // Without the address of its token, transfers of it would be missed.
+        let known = underlying.is_some()
+            || returned::<symbolCall>(answers.get(2)).is_some_and(|symbol| Dialect::is_native(&symbol));
+        let index = returned::<borrowIndexCall>(answers.get(3));
+        let debts_at = stored
+            .iter()
+            .zip(INDEX_AT + DEBTS_AFTER..)
+            .find(|(stored, _)| index.is_some() && **stored == index)
+            .map(|(_, at)| at);
+        let (oracle, dialect, rewards) = (Address::ZERO, None, None);
+        known.then_some(Self { ctoken, comptroller, underlying, oracle, dialect, rewards, debts_at })
+    }
+}
+
+impl LendingTerms for Terms {
+    fn hints(&self) -> Vec<Hint> {
+        super::hints(self.ctoken, self.underlying, self.rewards)
+    }
+
+    fn calls(&self, account: Address) -> Vec<Call> {
+        vec![
+            Call::new(self.ctoken, &getAccountSnapshotCall { account }),
+            Call::new(self.oracle, &getUnderlyingPriceCall { cToken: self.ctoken }),
+            Call::new(self.ctoken, &borrowIndexCall {}),
+        ]
+    }
+
+    fn traces(&self, account: Address) -> Vec<Call> {
+        let index = self.dialect.map(|dialect| dialect.ask_index(self.comptroller, self.ctoken, account));
+        let entered = Call::new(self.comptroller, &checkMembershipCall { account, cToken: self.ctoken });
+        std::iter::once(entered).chain(index).collect()
+    }
+
+    /// Only the debt, as of the market's last use, to which its index belongs.
+    fn balances(&self, answers: &[Option<Bytes>]) -> Option<Vec<Balance>> {
+        let has = returned::<getAccountSnapshotCall>(answers.first()).filter(|snapshot| snapshot.error.is_zero())?;
+        let index = returned::<borrowIndexCall>(answers.get(2))?.checked_mul(U256::from(INDEX_IN_RAY))?;
+        let gains = Some(Interest::of(index, U256::MAX >> 192)?);
+        Some(vec![Balance { gains, ..Balance::still(Side::Debt, self.ctoken, has.borrowBalance) }])
+    }
+
+    /// The answers to [`traces`](Self::traces) only allow for a debt: any sender can cause them.
+    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
+        false
+    }
+
+    fn trace_slot(&self, answers: &[Option<Bytes>], account: Address) -> Option<(Address, U256)> {
+        let entered = returned::<checkMembershipCall>(answers.first()).is_some_and(|entered| entered);
+        let indexed = self.dialect.is_some_and(|dialect| dialect.is_indexed(answers.get(1)));
+        let debts = U256::from(self.debts_at.filter(|_| entered || indexed)?);
+        let debt = keccak256((account, debts).abi_encode());
+        // The first slot holds the debt, the next one its index.
+        Some((self.ctoken, U256::from_be_bytes(debt.0).wrapping_add(U256::ONE)))
+    }
+
+    fn is_trace(&self, value: U256) -> bool {
+        is_trace(value)
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        self.rewards.is_none().then_some(
+            "its comptroller names rewards as no known fork does, so debts in the native currency, repayments by \
+             others and liquidations may be missing",
+        )
+    }
+
+    fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
+        let has = returned::<getAccountSnapshotCall>(answers.first()).filter(|snapshot| snapshot.error.is_zero())?;
+        let supplied = has.cTokenBalance.checked_mul(has.exchangeRateMantissa)?.checked_div(U256::from(RATE))?;
+        let borrowed = has.borrowBalance;
+        if supplied.is_zero() && borrowed.is_zero() {
+            return Some(Held::default());
+        }
+        // An oracle returns 0 if it has no price.
+        let price = returned::<getUnderlyingPriceCall>(answers.get(1)).filter(|price| !price.is_zero())?;
+        let dollars = |amount: U256| amount.checked_mul(price).map(|scaled| f64::from(scaled) / PRICE);
+        Some(Held {
+            supplied_usd: dollars(supplied)?,
+            borrowed_usd: dollars(borrowed)?,
+            supplied_assets: u32::from(!supplied.is_zero()),
+            ..Held::default()
+        })
+    }
+}
+
+/// Whether a debt left its index in a slot.
+fn is_trace(value: U256) -> bool {
+    value >= U256::from(FIRST_INDEX)
+}
+
+#[cfg(test)]
+mod tests;
