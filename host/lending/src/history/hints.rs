@@ -3,14 +3,18 @@
 
 use std::sync::Arc;
 
-use alloy::{primitives::b256, rpc::types::Log};
+use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
 use futures::future::BoxFuture;
 
 use crate::history::record::Side;
 use assay_domain::{Address, B256};
 
+sol! {
+    event Transfer(address indexed from, address indexed to, uint256 value);
+}
+
 /// The transfer of every token, and of Comet markets for their base asset.
-pub const TRANSFER: B256 = b256!("0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef");
+pub const TRANSFER: B256 = Transfer::SIGNATURE_HASH;
 
 /// A kind of log whose transaction must be looked up.
 #[derive(Debug, Clone, PartialEq, Eq)]

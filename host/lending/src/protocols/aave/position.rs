@@ -3,14 +3,17 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use super::{Version, scaled};
+use super::{
+    Version, scaled,
+    terms::{Reserve, Terms},
+};
 use crate::{
     asset::Asset,
     history::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
     },
-    position::balance::{Balance, Interest},
+    position::balance::Balance,
     protocols::{Held, HeldParts, LendingTerms},
 };
 use assay_domain::{Address, U256};
@@ -32,43 +35,6 @@ sol! {
         uint256 totalCollateral, uint256 totalDebt, uint256 availableBorrows, uint256 currentLiquidationThreshold,
         uint256 ltv, uint256 healthFactor);
     function getAssetsPrices(address[] assets) external view returns (uint256[] prices);
-}
-
-/// The terms of a pool: its helper contracts, and its reserves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Terms {
-    pub version: Version,
-    pub pool: Address,
-    pub data_provider: Address,
-    pub oracle: Address,
-    pub quote: Quote,
-    pub reserves: Vec<Reserve>,
-}
-
-/// The unit of an oracle's prices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Quote {
-    /// `None` for the dollar.
-    pub asset: Option<Address>,
-    /// The oracle's number for one unit; never zero.
-    pub unit: U256,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reserve {
-    pub asset: Address,
-    pub decimals: u8,
-    /// The aToken, which represents a supply.
-    pub token: Address,
-    /// The token of debt at the variable rate.
-    pub debt_token: Address,
-    /// The token of debt at a fixed rate, if any.
-    pub stable_debt_token: Option<Address>,
-    /// The rewards controller of a v2 token, if any.
-    pub rewards: Option<Address>,
-    /// The growth of supplies and of debts at the variable rate.
-    pub supply: Interest,
-    pub debt: Interest,
 }
 
 /// Scale of sums, in dollars or the quoted asset.

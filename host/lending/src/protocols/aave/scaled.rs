@@ -4,10 +4,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use alloy::{
-    primitives::{I256, b256},
-    rpc::types::Log,
-};
+use alloy::{primitives::I256, rpc::types::Log, sol_types::SolEvent};
 
 use super::Version;
 use crate::{
@@ -21,16 +18,42 @@ use crate::{
 };
 use assay_domain::{Address, B256, U256, address};
 
-/// Both tokens of v3, with the interest since the last change; the debt token of v2, without it.
-const MINT: B256 = b256!("0x458f5fa412d0f69b08dd84872b0215675cc67bc1d5b6fd93300a1c3878b86196");
-const BURN: B256 = b256!("0x4cf25bc1d991c17529c25213d3cc0cda295eeaad5f13f361969b12ea48015f90");
-const MINT_DEBT_V2: B256 = b256!("0x2f00e3cdd69a77be7ed215ec7b2a36784dd158f921fca79ac29deffa353fe6ee");
-const BURN_DEBT_V2: B256 = b256!("0x49995e5dd6158cf69ad3e9777c46755a1a826a446c6416992167462dad033b2a");
+/// Both tokens of v3, with the interest since the last change; the debt token of v2 mints without it.
+mod token {
+    alloy::sol! {
+        event Mint(
+            address indexed caller, address indexed onBehalfOf, uint256 value, uint256 balanceIncrease, uint256 index);
+        event Burn(
+            address indexed from, address indexed target, uint256 value, uint256 balanceIncrease, uint256 index);
+        /// The aToken, with the index of a transfer. The amount is scaled in some versions of the token and plain in
+        /// others.
+        event BalanceTransfer(address indexed from, address indexed to, uint256 value, uint256 index);
+    }
+}
+
+/// The debt token of v2.
+mod debt_v2 {
+    alloy::sol! {
+        event Mint(address indexed from, address indexed onBehalfOf, uint256 value, uint256 index);
+        event Burn(address indexed user, uint256 amount, uint256 index);
+    }
+}
+
 /// The aToken of v2.
-const MINT_SUPPLY_V2: B256 = b256!("0x4c209b5fc8ad50758f13e2e1088ba56a560dff690a1c6fef26394f4c03821c4f");
-const BURN_SUPPLY_V2: B256 = b256!("0x5d624aa9c148153ab3446c1b154f660ee7701e549fe9b62dab7171b1c80e6fa2");
-/// The aToken, with the index of a transfer. The amount is scaled in some versions of the token and plain in others.
-const BALANCE_TRANSFER: B256 = b256!("0x4beccb90f994c31aced7a23b5611020728a23d8ec5cddd1a3e9d97b96fda8666");
+mod supply_v2 {
+    alloy::sol! {
+        event Mint(address indexed from, uint256 value, uint256 index);
+        event Burn(address indexed from, address indexed target, uint256 value, uint256 index);
+    }
+}
+
+const MINT: B256 = token::Mint::SIGNATURE_HASH;
+const BURN: B256 = token::Burn::SIGNATURE_HASH;
+const BALANCE_TRANSFER: B256 = token::BalanceTransfer::SIGNATURE_HASH;
+const MINT_DEBT_V2: B256 = debt_v2::Mint::SIGNATURE_HASH;
+const BURN_DEBT_V2: B256 = debt_v2::Burn::SIGNATURE_HASH;
+const MINT_SUPPLY_V2: B256 = supply_v2::Mint::SIGNATURE_HASH;
+const BURN_SUPPLY_V2: B256 = supply_v2::Burn::SIGNATURE_HASH;
 
 /// Rebasing tokens, whose balances and those of their aTokens change without transfers: stETH and AMPL, both in v2 on
 /// Ethereum. The sum of supplies does not equal their balance.

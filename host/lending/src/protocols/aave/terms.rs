@@ -3,10 +3,7 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use super::{
-    Version,
-    position::{Quote, Reserve, Terms},
-};
+use super::Version;
 use crate::{config::MarketConfig, position::balance::Interest};
 use assay_domain::{Address, B256, Protocol, U256};
 use assay_evm::{Block, Call, Client, Fault, returned};
@@ -29,6 +26,43 @@ sol! {
     function getReserveData(address asset) external view returns (uint256 first);
     /// A function of aTokens of v2.
     function getIncentivesController() external view returns (address controller);
+}
+
+/// The terms of a pool: its helper contracts, and its reserves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Terms {
+    pub version: Version,
+    pub pool: Address,
+    pub data_provider: Address,
+    pub oracle: Address,
+    pub quote: Quote,
+    pub reserves: Vec<Reserve>,
+}
+
+/// The unit of an oracle's prices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quote {
+    /// `None` for the dollar.
+    pub asset: Option<Address>,
+    /// The oracle's number for one unit; never zero.
+    pub unit: U256,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Reserve {
+    pub asset: Address,
+    pub decimals: u8,
+    /// The aToken, which represents a supply.
+    pub token: Address,
+    /// The token of debt at the variable rate.
+    pub debt_token: Address,
+    /// The token of debt at a fixed rate, if any.
+    pub stable_debt_token: Option<Address>,
+    /// The rewards controller of a v2 token, if any.
+    pub rewards: Option<Address>,
+    /// The growth of supplies and of debts at the variable rate.
+    pub supply: Interest,
+    pub debt: Interest,
 }
 
 /// The id of the data provider in v2 deployments: a first byte of 1.

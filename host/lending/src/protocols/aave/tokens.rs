@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use alloy::rpc::types::Log;
 
-use super::{LIQUIDATION, REPAY_V3, WITHDRAW};
+use super::events::{LIQUIDATION, REPAY_V3, WITHDRAW};
 use crate::{
     history::{
         hints::{Hint, Naming, TRANSFER},

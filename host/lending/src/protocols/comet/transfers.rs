@@ -5,7 +5,7 @@
 use alloy::{primitives::I256, rpc::types::Log};
 
 use super::{
-    ABSORB_DEBT, SUPPLY, WITHDRAW, follows,
+    events::{ABSORB_DEBT, SUPPLY, WITHDRAW, follows},
     principal::event,
     split::{ROUNDING, is_part},
 };

@@ -24,10 +24,10 @@ use alloy::{
 use serde_json::{Value, json};
 
 use super::{
-    ABSORB_COLLATERAL, SIGNATURES,
-    position::{principal, totalsBasicCall, userBasicCall},
+    events::{ABSORB_COLLATERAL, SIGNATURES, read},
+    position::{principal, userBasicCall},
     principal::{Indexes, Logged, event},
-    read,
+    terms::totalsBasicCall,
     transfers::debts,
 };
 use crate::{

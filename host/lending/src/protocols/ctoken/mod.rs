@@ -18,28 +18,22 @@
 //! read for a wallet that left the market before the distributions began.
 
 mod dialect;
+mod events;
 mod position;
+mod terms;
 
-use alloy::{
-    primitives::{U256, b256},
-    rpc::types::Log,
-};
-
+use alloy::rpc::types::Log;
 use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    history::{
-        hints::{Hint, Naming, TRANSFER},
-        record::Side,
-        sums::Move,
-    },
+    history::{hints::Hint, sums::Move},
     protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
 };
-use assay_domain::{Address, B256, EventCounts};
+use assay_domain::{B256, EventCounts};
 use assay_evm::{Block, Client};
-use dialect::Rewards;
-use position::Terms;
+use events::{BORROW, LIQUIDATE_BORROW, REPAY_BORROW};
+use terms::Terms;
 
 /// The logs do not show all moves, and debts without any hint leave a trace without a log.
 #[derive(Debug)]
@@ -69,11 +63,11 @@ impl LendingProtocol for CompoundV2 {
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-        events(&evidence.receipts, wallet)
+        events::events(&evidence.receipts, wallet)
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
-        evidence.receipts.iter().filter_map(|log| Some((moved(log, wallet)?, *log))).collect()
+        evidence.receipts.iter().filter_map(|log| Some((events::moved(log, wallet)?, *log))).collect()
     }
 
     /// Each change of a debt has a log. Supplies are not tracked.
@@ -86,84 +80,6 @@ impl LendingProtocol for CompoundV2 {
     }
 
     fn lacks_a_borrowing(&self, counts: &EventCounts) -> bool {
-        lacks_a_borrowing(counts)
+        events::lacks_a_borrowing(counts)
     }
 }
-
-const BORROW: B256 = b256!("0x13ed6866d4e1ee6da46f845c46d7e54120883d75c5ea9a2dacc1c4ca8984ab80");
-const REPAY_BORROW: B256 = b256!("0x1a2a22cb034d26d1854bdc6666a5b91fe25efbbb5dcad3b0355478d6f5c362a1");
-const LIQUIDATE_BORROW: B256 = b256!("0x298637f684da70674f26509b10f07ec2fbc77a335ab1e7d6215a4b2484d8bb52");
-
-/// The hints of `ctoken`. The native currency has no contract; `rewards` are the distributions to borrowers, if their
-/// name is known.
-fn hints(ctoken: Address, underlying: Option<Address>, rewards: Option<Rewards>) -> Vec<Hint> {
-    let hint = |contract, topic0, naming| Hint { contract, topic0, naming, explained_by: &[] };
-    let mut hints = vec![hint(ctoken, TRANSFER, Naming::At(1)), hint(ctoken, TRANSFER, Naming::At(2))];
-    hints.extend(rewards.map(|rewards| hint(rewards.contract, rewards.topic0, Naming::At(rewards.borrower_at))));
-    hints.extend(underlying.map(|token| hint(token, TRANSFER, Naming::With(ctoken.into_word()))));
-    hints
-}
-
-/// Whether a debt was repaid or liquidated without any borrowing: no hint pointed at its borrowing.
-fn lacks_a_borrowing(counts: &EventCounts) -> bool {
-    counts.borrow == Some(0) && counts.repay.max(counts.liquidation) > Some(0)
-}
-
-/// A repayment in the log of a cToken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Repayment {
-    payer: B256,
-    amount: U256,
-    transaction: Option<B256>,
-}
-
-/// The events of `wallet` in `logs`, all logs of one cToken in some transactions, in chain order. An amount of zero is
-/// not an event.
-///
-/// A liquidation first emits a repayment: the last one before it in its transaction with the same payer and amount.
-/// This repayment is not counted; others in the transaction are.
-fn events<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, &'a Log)> {
-    let mut found: Vec<(EventKind, &Log, Option<Repayment>)> = Vec::new();
-    for log in logs {
-        let word = |index: usize| word(log, index);
-        let amount = |index| word(index).map(|word| U256::from_be_bytes(word.0)).filter(|amount| !amount.is_zero());
-        let repayment = || {
-            let (payer, amount) = word(0).zip(amount(2))?;
-            Some(Repayment { payer, amount, transaction: log.transaction_hash })
-        };
-        match log.topics() {
-            [BORROW] if word(0) == Some(wallet) && amount(1).is_some() => found.push((EventKind::Borrow, log, None)),
-            [REPAY_BORROW] if word(1) == Some(wallet) => {
-                found.extend(repayment().map(|repayment| (EventKind::Repay, *log, Some(repayment))));
-            }
-            [LIQUIDATE_BORROW] if word(1) == Some(wallet) => {
-                let repaid = repayment();
-                if let Some(place) = found.iter().rposition(|(.., earlier)| earlier.is_some() && *earlier == repaid) {
-                    found.remove(place);
-                }
-                found.push((EventKind::Liquidation, log, None));
-            }
-            _ => {}
-        }
-    }
-    found.into_iter().map(|(kind, log, _)| (kind, log)).collect()
-}
-
-/// The change of the debt of `wallet` that a log reports. Liquidations report none: the market logs a repayment before
-/// each.
-fn moved(log: &Log, wallet: B256) -> Option<Move> {
-    let amount = |index| word(log, index).map(|word| U256::from_be_bytes(word.0));
-    match log.topics() {
-        [BORROW] if word(log, 0) == Some(wallet) => Some(Move::gain(Side::Debt, log.address(), amount(1)?)),
-        [REPAY_BORROW] if word(log, 1) == Some(wallet) => Some(Move::loss(Side::Debt, log.address(), amount(2)?)),
-        _ => None,
-    }
-}
-
-fn word(log: &Log, index: usize) -> Option<B256> {
-    let start = index.checked_mul(32)?;
-    log.data().data.get(start..start.checked_add(32)?).map(B256::from_slice)
-}
-
-#[cfg(test)]
-mod tests;

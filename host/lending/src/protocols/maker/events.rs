@@ -2,21 +2,39 @@
 //! topics and the call itself as data.
 
 use alloy::{
-    primitives::{I256, U256, b256},
+    primitives::{I256, U256},
     rpc::types::Log,
+    sol,
+    sol_types::{SolCall, SolEvent},
 };
 
 use crate::protocols::EventKind;
 use assay_domain::B256;
 
+sol! {
+    function frob(bytes32 ilk, address u, address v, address w, int256 dink, int256 dart) external;
+    function grab(bytes32 ilk, address u, address v, address w, int256 dink, int256 dart) external;
+    function fork(bytes32 ilk, address src, address dst, int256 dink, int256 dart) external;
+    function give(uint256 cdp, address dst) external;
+    event NewCdp(address indexed usr, address indexed own, uint256 indexed cdp);
+}
+
 /// Calls of the Vat.
-pub(super) const FROB: B256 = b256!("0x7608870300000000000000000000000000000000000000000000000000000000");
-pub(super) const GRAB: B256 = b256!("0x7bab3f4000000000000000000000000000000000000000000000000000000000");
-pub(super) const FORK: B256 = b256!("0x870c616d00000000000000000000000000000000000000000000000000000000");
+pub(super) const FROB: B256 = note(frobCall::SELECTOR);
+pub(super) const GRAB: B256 = note(grabCall::SELECTOR);
+pub(super) const FORK: B256 = note(forkCall::SELECTOR);
 /// A call of the vault manager.
-pub(super) const GIVE: B256 = b256!("0xfcafcc6800000000000000000000000000000000000000000000000000000000");
+pub(super) const GIVE: B256 = note(giveCall::SELECTOR);
 /// An event of the vault manager.
-pub(super) const NEW_VAULT: B256 = b256!("0xd6be0bc178658a382ff4f91c8c68b542aa6b71685b8fe427966b87745c3ea7a2");
+pub(super) const NEW_VAULT: B256 = NewCdp::SIGNATURE_HASH;
+
+/// The first topic of the log of a call.
+const fn note(selector: [u8; 4]) -> B256 {
+    let [a, b, c, d] = selector;
+    let mut topic = [0; 32];
+    (topic[0], topic[1], topic[2], topic[3]) = (a, b, c, d);
+    B256::new(topic)
+}
 
 /// Offset of the arguments in the data, after the offset and length of the call and its selector.
 const ARGUMENTS: usize = 68;

@@ -1,6 +1,6 @@
 //! Which logs become which events, whose events they are, and that an index agrees.
 
-use alloy::primitives::{Bytes, I256, LogData, address, b256, keccak256};
+use alloy::primitives::{Bytes, I256, LogData, address, b256};
 
 use super::{
     events::{GIVE, NEW_VAULT},
@@ -105,16 +105,6 @@ fn net(sums: &Sums, side: Side, asset: Asset) -> i64 {
 }
 
 use EventKind::{Borrow, Liquidation, Repay, Supply, Withdraw};
-
-#[test]
-fn signatures_are_those_of_the_calls_and_of_the_event() {
-    let selector = |text: &str| B256::right_padding_from(&keccak256(text)[..4]);
-    assert_eq!(selector("frob(bytes32,address,address,address,int256,int256)"), FROB);
-    assert_eq!(selector("grab(bytes32,address,address,address,int256,int256)"), GRAB);
-    assert_eq!(selector("fork(bytes32,address,address,int256,int256)"), FORK);
-    assert_eq!(selector("give(uint256,address)"), GIVE);
-    assert_eq!(keccak256("NewCdp(address,address,uint256)"), NEW_VAULT);
-}
 
 #[test]
 fn one_call_can_be_two_events_and_a_seizure_is_one() {

@@ -2,7 +2,8 @@
 
 use alloy::sol_types::SolCall;
 
-use super::*;
+use super::{super::terms::Quote, *};
+use crate::position::balance::Interest;
 
 fn terms() -> Terms {
     let interest = Interest::of(U256::from(10).pow(U256::from(27)), U256::ZERO).unwrap();

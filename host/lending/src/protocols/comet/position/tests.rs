@@ -2,7 +2,7 @@
 
 use alloy::sol_types::SolCall;
 
-use super::*;
+use super::{super::terms::Asset, *};
 
 const ETHER: u64 = 1_000_000_000_000_000_000;
 

@@ -9,9 +9,9 @@ use super::*;
 use crate::protocols::{
     Evidence, LendingProtocol,
     comet::{
-        Comet, SIGNATURES, hints,
+        Comet,
+        events::{SIGNATURES, hints, tests::log},
         principal::{Indexes, Logged},
-        tests::log,
     },
 };
 use assay_domain::Address;

@@ -2,7 +2,11 @@
 
 use alloy::{primitives::b256, sol_types::SolCall};
 
-use super::*;
+use super::{
+    super::terms::{comptrollerCall, symbolCall},
+    *,
+};
+use crate::config::Dialect;
 
 fn terms() -> Terms {
     Terms {
