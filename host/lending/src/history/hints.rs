@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, Shared};
 
 use crate::history::record::Side;
 use assay_domain::{Address, B256};
@@ -58,7 +58,7 @@ pub enum Alias {
 pub type AllHints = Arc<[Option<Vec<Hint>>]>;
 
 /// The hints of every market for one wallet, once looked up.
-pub type Hinted = BoxFuture<'static, AllHints>;
+pub type Hinted = Shared<BoxFuture<'static, AllHints>>;
 
 impl Hint {
     /// Whether the hint belongs to one wallet instead of all.

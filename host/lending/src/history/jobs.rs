@@ -21,21 +21,22 @@ use tracing::Instrument;
 use crate::{
     history::{
         doubts::Doubts,
-        hints::Hinted,
+        hints::{Hint, Hinted},
         indexed::Indexed,
         ledger::{Ledger, Progress},
-        past::AllPasts,
+        past::Past,
         read::{Blocks, Start, read},
         reader::Reader,
         settled::Settled,
         sums::Sums,
     },
+    lending_read::{LendingRead, MarketResult},
     market::Market,
-    position::cross_check::AllSums,
+    position::terms_cache::{SharedTerms, wallet_hints},
 };
-use assay_domain::{Address, B256, ChainId, PoolHistory};
+use assay_domain::{Address, B256, ChainId, Coverage, PoolHistory};
 use assay_evm::{
-    Block,
+    Block, Fault,
     single_flight::{Outcome, SingleFlight},
 };
 use assay_tasks::Tracker;
@@ -53,21 +54,43 @@ const CACHED: u64 = 10_000;
 /// Completes when a background read has ended.
 pub type Rest = BoxFuture<'static, ()>;
 
-/// The history of one wallet, one entry per market.
+/// The history of one wallet in all markets.
 pub struct History {
-    pub pools: Vec<PoolHistory>,
-    /// The sums of the amounts.
-    pub sums: AllSums,
-    /// Single events.
-    pub pasts: AllPasts,
+    pub markets: Vec<MarketHistory>,
     /// The rest of the read, if it continues.
     pub rest: Option<Rest>,
+}
+
+/// The history of one wallet in one market.
+#[derive(Debug)]
+pub struct MarketHistory {
+    pub pool: PoolHistory,
+    /// The sums of the amounts; `None` if unknown.
+    pub sums: Option<Sums>,
+    /// Single events; `None` if the history's record is older than single events in records.
+    pub past: Option<Past>,
+    /// The market's hints for the wallet; empty if they are not known yet.
+    pub hints: Vec<Hint>,
+}
+
+impl MarketHistory {
+    pub(crate) fn unread(pool: PoolHistory) -> Self {
+        Self { pool, sums: None, past: None, hints: Vec::new() }
+    }
+
+    /// The sums of the amounts, if the history is complete.
+    pub(crate) fn whole(&self) -> Option<&Sums> {
+        self.sums.as_ref().filter(|_| self.pool.coverage == Coverage::Complete)
+    }
 }
 
 /// The records of one wallet in the store, and its history in the index.
 pub struct Stored {
     records: Vec<Option<Settled>>,
     indexed: Option<Indexed>,
+    /// For each market, the parts of the position that the wallet is known to have had, including those in contradicted
+    /// histories.
+    parts: Vec<BTreeSet<B256>>,
 }
 
 impl Stored {
@@ -80,6 +103,14 @@ impl Stored {
     fn is_indexed(&self, market: &Market) -> bool {
         let parts = self.indexed.iter().flat_map(|indexed| &indexed.markets);
         parts.filter(|part| part.address == market.config.address).any(|part| !part.entries.is_empty())
+    }
+
+    /// For each of `markets`, whether there is no event, and whether the index has one.
+    fn known(&self, markets: &[Market]) -> impl Iterator<Item = (bool, bool)> {
+        markets.iter().zip(&self.records).map(|(market, record)| {
+            let is_indexed = self.is_indexed(market);
+            (record.as_ref().is_none_or(Settled::is_blank) && !is_indexed, is_indexed)
+        })
     }
 }
 
@@ -135,61 +166,67 @@ impl Jobs {
         &self.reader
     }
 
-    /// The records of `wallet`, for [`history`](Self::history). They can be loaded while the head is requested.
+    /// The terms of all markets, looked up once and shared.
+    pub fn terms(&self, head: Block) -> SharedTerms {
+        let reader = self.reader.clone();
+        async move { reader.terms.current(&reader.client, &reader.markets, head).await }.boxed().shared()
+    }
+
+    /// Looks up the terms of all markets if that is due, so that reads need not.
+    ///
+    /// # Errors
+    /// [`Fault`] if that fails; earlier terms remain in use.
+    pub async fn refresh_terms(&self, head: Block) -> Result<(), Fault> {
+        self.reader.terms.refresh(&self.reader.client, &self.reader.markets, head).await
+    }
+
+    /// What earlier reads know of `wallet`, for [`history`](Self::history). It can be loaded while the head is
+    /// requested.
     pub async fn stored(&self, wallet: Address) -> Stored {
         let records = self.reader.records(wallet).await;
-        Stored { indexed: self.reader.indexed(wallet, &records).await, records }
-    }
-
-    /// Whether `stored` has no event, one entry per market.
-    pub fn blank(&self, stored: &Stored) -> Vec<bool> {
-        let records = stored.records.iter().map(|record| record.as_ref().is_none_or(Settled::is_blank));
-        records.zip(self.indexed(stored)).map(|(blank, indexed)| blank && !indexed).collect()
-    }
-
-    /// Whether the index has an event of the wallet of `stored`, one entry per market.
-    pub fn indexed(&self, stored: &Stored) -> Vec<bool> {
-        self.reader.markets.iter().map(|market| stored.is_indexed(market)).collect()
-    }
-
-    /// The parts of positions that the wallet of `stored` is known to have had, one entry per market, including those
-    /// in contradicted histories.
-    pub async fn parts(&self, wallet: Address, stored: &Stored) -> Vec<BTreeSet<B256>> {
+        let indexed = self.reader.indexed(wallet, &records).await;
         let seen = self.parts.get(&wallet).await;
         let of = |(index, record): (usize, &Option<Settled>)| {
             let settled = record.iter().filter_map(|record| record.sums.as_ref()).flat_map(Sums::markets);
             settled.chain(seen.iter().flat_map(|seen| seen.get(index)).flatten().copied()).collect()
         };
-        stored.records.iter().enumerate().map(of).collect()
+        Stored { parts: records.iter().enumerate().map(of).collect(), records, indexed }
     }
 
-    /// Remembers the parts of positions in `sums`, if a market's hints depend on them.
-    async fn remember(&self, wallet: Address, sums: &[Option<Sums>]) {
-        let of = |(market, sums): (&Market, &Option<Sums>)| {
-            let sums = sums.as_ref().filter(|_| market.protocol.has_aliases());
+    /// A read of `wallet` in all markets, by what is `stored`.
+    pub fn begin(&self, wallet: Address, stored: &Stored) -> LendingRead {
+        LendingRead::new(self.reader.chain, wallet, &self.reader.markets, stored.known(&self.reader.markets))
+    }
+
+    /// Remembers the parts of positions in `histories`, if a market's hints depend on them.
+    async fn remember(&self, wallet: Address, histories: &[MarketHistory]) {
+        let of = |(market, history): (&Market, &MarketHistory)| {
+            let sums = history.sums.as_ref().filter(|_| market.protocol.has_aliases());
             sums.map(Sums::markets).unwrap_or_default()
         };
-        let parts: Vec<_> = self.reader.markets.iter().zip(sums).map(of).collect();
+        let parts: Vec<_> = self.reader.markets.iter().zip(histories).map(of).collect();
         if parts.iter().any(|parts| !parts.is_empty()) {
             self.parts.insert(wallet, parts.into()).await;
         }
     }
 
-    /// Makes the next read start over in the markets where the history of `wallet` is `doubted`, and compare old state
-    /// if a position can change without a log: another endpoint, or the same one later, may return the missing logs.
-    /// Histories that were `blank` before and after the read cost no more than a first read. They are read again each
+    /// Makes the next read start over in the markets where the history of `wallet` is doubted, and compare old state if
+    /// a position can change without a log: another endpoint, or the same one later, may return the missing logs.
+    /// Histories that were blank before and after the read cost no more than a first read. They are read again each
     /// time, if only missing logs can be the cause.
-    pub async fn doubt(&self, wallet: Address, doubted: &[usize], blank: &[bool]) {
-        if doubted.is_empty() {
+    pub async fn doubt(&self, wallet: Address, results: &[MarketResult]) {
+        if !results.iter().any(MarketResult::is_doubted) {
             return;
         }
-        let (mut again, blank_now) = (Vec::new(), self.blank(&self.stored(wallet).await));
-        for index in doubted {
-            let logged = self.reader.markets.get(*index).is_some_and(|market| market.protocol.logs_its_traces());
-            let is_blank = |list: &[bool]| list.get(*index).is_some_and(|blank| *blank);
-            let lacks_logs = logged && is_blank(blank) && is_blank(&blank_now);
-            if self.doubts.is_due(wallet, *index, lacks_logs).await {
-                again.push(*index);
+        let (mut again, stored) = (Vec::new(), self.stored(wallet).await);
+        let known = stored.known(&self.reader.markets);
+        for (index, (result, (is_blank, _))) in results.iter().zip(known).enumerate() {
+            if !result.is_doubted() {
+                continue;
+            }
+            let lacks_logs = result.market.protocol.logs_its_traces() && result.was_blank() && is_blank;
+            if self.doubts.is_due(wallet, index, lacks_logs).await {
+                again.push(index);
             }
         }
         if !again.is_empty() {
@@ -208,14 +245,19 @@ impl Jobs {
         &self,
         wallet: Address,
         stored: Stored,
-        hints: Hinted,
+        terms: SharedTerms,
         blocks: Blocks,
         head: Block,
         deadline: Instant,
     ) -> History {
         let doubted = self.doubts.of(wallet, self.reader.markets.len());
-        let Stored { records, indexed } = stored;
-        let start = Start { wallet, records, indexed, hints, doubted, blocks, head };
+        let Stored { records, indexed, parts } = stored;
+        let reader = self.reader.clone();
+        let hints = async move {
+            wallet_hints(&reader.client, &reader.markets, terms.await.ok().as_ref(), wallet, &parts, head).await
+        };
+        let hints: Hinted = hints.boxed().shared();
+        let start = Start { wallet, records, indexed, hints: hints.clone(), doubted, blocks, head };
         let work = self.running.join(wallet, || self.start(start));
         if !work.joined {
             // The read continues without its callers.
@@ -226,9 +268,12 @@ impl Jobs {
             Err(_) => (Progress::Running, self.leave_running(work.outcome, &work.state)),
         };
         let ledger = work.state.view.borrow().clone();
-        let (pools, sums) = (ledger.pools(self.reader.chain, &self.reader.markets, &progress), ledger.sums());
-        self.remember(wallet, &sums).await;
-        History { pools, sums, pasts: ledger.pasts(), rest }
+        let mut markets = ledger.histories(self.reader.chain, &self.reader.markets, &progress);
+        for (history, hints) in markets.iter_mut().zip(hints.now_or_never().iter().flat_map(|hints| hints.iter())) {
+            history.hints = hints.clone().unwrap_or_default();
+        }
+        self.remember(wallet, &markets).await;
+        History { markets, rest }
     }
 
     /// A new read on a task.
@@ -267,8 +312,7 @@ impl Jobs {
 
 /// Reads to the head; after a long read once more, to the new head.
 async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sender<Ledger>) -> Progress {
-    let (wallet, hints, doubted) = (start.wallet, start.hints.shared(), start.doubted.clone());
-    start.hints = hints.clone().boxed();
+    let (wallet, hints, doubted) = (start.wallet, start.hints.clone(), start.doubted.clone());
     loop {
         let started = Instant::now();
         let progress = read(reader, start, view).await;
@@ -279,7 +323,7 @@ async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sende
         let records = reader.records(wallet).await;
         let (client, anchors) = (reader.client.clone(), reader.anchors(&records, None, head));
         let blocks = async move { client.blocks(&anchors).await }.boxed();
-        let (hints, doubted) = (hints.clone().boxed(), doubted.clone());
+        let (hints, doubted) = (hints.clone(), doubted.clone());
         start = Start { wallet, records, indexed: None, hints, doubted, blocks, head };
     }
 }

@@ -7,7 +7,8 @@ use crate::{
     history::{
         events::AllBefore,
         hints::AllHints,
-        past::{AllPasts, Past},
+        jobs::MarketHistory,
+        past::Past,
         record::{Shown, Side, Unexplained},
         settled::Settled,
         sums::Sums,
@@ -120,18 +121,9 @@ impl Ledger {
         self.entries.iter().map(|entry| entry.next).min().unwrap_or(0)
     }
 
-    /// The histories in the form of the domain.
-    pub(crate) fn pools(&self, chain: ChainId, markets: &[Market], progress: &Progress) -> Vec<PoolHistory> {
-        markets.iter().zip(&self.entries).map(|(market, entry)| entry.pool(chain, market, progress)).collect()
-    }
-
-    /// The sums of all amounts, one entry per market; `None` if unknown.
-    pub(crate) fn sums(&self) -> Vec<Option<Sums>> {
-        let sums = |entry: &Entry| {
-            let principal = entry.followed.map(|followed| followed.latest.principal);
-            Some(entry.settled_sums.clone()?.then(&entry.tail_sums).with_principal(principal))
-        };
-        self.entries.iter().map(sums).collect()
+    /// The histories of all markets, without their hints.
+    pub(crate) fn histories(&self, chain: ChainId, markets: &[Market], progress: &Progress) -> Vec<MarketHistory> {
+        markets.iter().zip(&self.entries).map(|(market, entry)| entry.history(chain, market, progress)).collect()
     }
 
     /// The amounts before the next logs; empty if no market's logs depend on them.
@@ -142,11 +134,6 @@ impl Ledger {
         let of = |entry: &Entry| (entry.next, entry.settled_sums.clone().unwrap_or_default().then(&entry.tail_sums));
         self.entries.iter().map(of).collect()
     }
-
-    /// The single events, one entry per market.
-    pub(crate) fn pasts(&self) -> AllPasts {
-        self.entries.iter().map(|entry| entry.settled_past.clone().map(|past| past.then(&entry.tail_past))).collect()
-    }
 }
 
 impl Entry {
@@ -154,6 +141,13 @@ impl Entry {
     pub(crate) fn base(&self) -> I256 {
         let net = |sums: &Sums| sums.of(Side::Base, Address::ZERO).net;
         self.settled_sums.as_ref().map(net).unwrap_or_default().saturating_add(net(&self.tail_sums))
+    }
+
+    fn history(&self, chain: ChainId, market: &Market, progress: &Progress) -> MarketHistory {
+        let principal = self.followed.map(|followed| followed.latest.principal);
+        let sums = self.settled_sums.clone().map(|sums| sums.then(&self.tail_sums).with_principal(principal));
+        let past = self.settled_past.clone().map(|past| past.then(&self.tail_past));
+        MarketHistory { pool: self.pool(chain, market, progress), sums, past, hints: Vec::new() }
     }
 
     fn pool(&self, chain: ChainId, market: &Market, progress: &Progress) -> PoolHistory {
@@ -251,7 +245,7 @@ mod tests {
         assert_eq!(ledger.entries[0].next, settled.map_or(10, |s| s.through + 1));
         ledger.entries[0].through = ledger.entries[0].through.max(through);
         ledger.entries[0].tail.add(EventKind::Borrow, Some(9));
-        ledger.pools(1, &markets, progress).remove(0)
+        ledger.histories(1, &markets, progress).remove(0).pool
     }
 
     #[test]

@@ -23,9 +23,6 @@ const DAY: u64 = 86_400;
 /// The asset of an amount, on its side of the position.
 type Held = (Side, Asset);
 
-/// The single events of each market; `None` if the history's record is older than single events in records.
-pub type AllPasts = Vec<Option<Past>>;
-
 /// The single events of a wallet in some blocks of one market.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Past {

@@ -8,6 +8,7 @@ use moka::future::Cache;
 use crate::{
     history::{indexed::Index, named::WholeRange, settled::Settled},
     market::Market,
+    position::terms_cache::TermsCache,
 };
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Client, config::LogLimits};
@@ -19,6 +20,7 @@ pub struct Reader {
     pub chain: ChainId,
     pub client: Client,
     pub markets: Arc<[Market]>,
+    pub terms: Arc<TermsCache>,
     pub store: Store,
     /// Tasks that write. They must end before the store is closed.
     pub tasks: Tracker,

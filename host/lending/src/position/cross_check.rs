@@ -22,7 +22,6 @@ use crate::{
         record::{Side, Unexplained},
         sums::Sums,
     },
-    market::Market,
     position::balance::Balance,
 };
 use assay_domain::{ChainId, Coverage, PoolHistory, Position};
@@ -35,71 +34,55 @@ const DIFFERS: &str = "the events do not explain the position";
 const UNLISTED: &str = "the history has an asset that the market did not list when it was looked up last; it is looked \
                         up again every hour";
 
-/// The sums of a wallet's moves, one entry per market; `None` if unknown.
-pub type AllSums = Vec<Option<Sums>>;
-
-/// The state of a wallet at one block.
-pub struct State<'a> {
-    /// In dollars, for each market in which the wallet has a position.
-    pub positions: &'a [Position],
-    /// By asset, one entry per market; `None` if unreadable.
-    pub balances: &'a [Option<Vec<Balance>>],
-    /// Whether a trace proves that the wallet had a position, one entry per market.
-    pub ever_held: &'a [bool],
-    /// Balances for which a trace proves a change that a log must show, one entry per market.
-    pub touched: &'a [Vec<(Side, Asset)>],
-    /// For each market, why no history in it can be complete; `None` if one can.
-    pub lacks: &'a [Option<&'static str>],
+/// What the state of a market at one block shows of a wallet.
+pub(crate) struct Observation<'a> {
+    /// In dollars; `None` for an empty or unread position.
+    pub position: Option<&'a Position>,
+    /// By asset; `None` if unreadable.
+    pub balances: Option<&'a [Balance]>,
+    /// Whether a trace proves that the wallet had a position.
+    pub ever_held: bool,
+    /// Balances for which a trace proves a change that a log must show.
+    pub touched: &'a [(Side, Asset)],
+    /// Why no history in the market can be complete; `None` if one can.
+    pub lacks: Option<&'static str>,
     /// Time of the block, in seconds since 1970.
     pub at: u64,
 }
 
-/// Lowers the coverage of every complete history that cannot have led to the wallet's position, and returns the indexes
-/// of their markets. `sums` and `state` have one entry per market.
-pub fn cross_check(
-    pools: &mut [PoolHistory],
-    markets: &[Market],
-    sums: &[Option<Sums>],
-    state: &State<'_>,
-) -> Vec<usize> {
-    let mut doubted = Vec::new();
-    for pool in pools.iter_mut().filter(|pool| pool.coverage == Coverage::Complete) {
-        let own =
-            |market: &Market| market.config.protocol == pool.protocol && market.config.address == pool.market_address;
-        let index = markets.iter().position(own);
-        if let Some(lack) = index.and_then(|index| state.lacks.get(index)).copied().flatten() {
-            (pool.coverage, pool.remark) = (Coverage::Partial, Some(lack.to_owned()));
-            continue;
-        }
-        let summed = index.and_then(|index| sums.get(index)?.as_ref().zip(state.balances.get(index)?.as_ref()));
-        if let Some((sums, balances)) = summed
-            && let Some(asset) = unlisted(sums, balances)
-        {
-            let (chain, protocol) = count_difference(pool, "unlisted");
-            tracing::warn!(chain, protocol, market = %pool.market_address, %asset, "an asset is not among those of the \
-                market; the history counts as partial");
-            (pool.coverage, pool.remark) = (Coverage::Partial, Some(UNLISTED.to_owned()));
-            continue;
-        }
-        let held = index.and_then(|index| state.ever_held.get(index)).is_some_and(|held| *held);
-        let fits = match summed {
-            Some((sums, balances)) => {
-                let touched = index.and_then(|index| state.touched.get(index)).map_or(&[][..], Vec::as_slice);
-                adds_up(pool, sums, balances, state.at)
-                    && !(held && is_missing(pool, sums))
-                    && !lacks_touched(pool, sums, touched)
-            }
-            None => is_explained(pool, state.positions) && !(held && is_missing(pool, &Sums::default())),
-        };
-        // What old state could not explain stays in doubt, even if interest covers the difference now.
-        if !fits || pool.remark.as_deref().is_some_and(Unexplained::is_lack) {
-            pool.coverage = Coverage::Partial;
-            pool.remark =
-                pool.remark.take().filter(|remark| Unexplained::is_lack(remark)).or_else(|| Some(DIFFERS.into()));
-            doubted.extend(index);
-        }
+/// Lowers the coverage of a complete history that cannot have led to the wallet's position. Returns whether the history
+/// is doubted: whether another read may find what is missing.
+pub(crate) fn cross_check(pool: &mut PoolHistory, sums: Option<&Sums>, seen: &Observation<'_>) -> bool {
+    if pool.coverage != Coverage::Complete {
+        return false;
     }
-    doubted
+    if let Some(lack) = seen.lacks {
+        (pool.coverage, pool.remark) = (Coverage::Partial, Some(lack.to_owned()));
+        return false;
+    }
+    let summed = sums.zip(seen.balances);
+    if let Some(asset) = summed.and_then(|(sums, balances)| unlisted(sums, balances)) {
+        let (chain, protocol) = count_difference(pool, "unlisted");
+        tracing::warn!(chain, protocol, market = %pool.market_address, %asset, "an asset is not among those of the \
+            market; the history counts as partial");
+        (pool.coverage, pool.remark) = (Coverage::Partial, Some(UNLISTED.to_owned()));
+        return false;
+    }
+    let fits = match summed {
+        Some((sums, balances)) => {
+            adds_up(pool, sums, balances, seen.at)
+                && !(seen.ever_held && is_missing(pool, sums))
+                && !lacks_touched(pool, sums, seen.touched)
+        }
+        None => is_explained(pool, seen.position) && !(seen.ever_held && is_missing(pool, &Sums::default())),
+    };
+    // What old state could not explain stays in doubt, even if interest covers the difference now.
+    let is_doubted = !fits || pool.remark.as_deref().is_some_and(Unexplained::is_lack);
+    if is_doubted {
+        pool.coverage = Coverage::Partial;
+        pool.remark = pool.remark.take().filter(|remark| Unexplained::is_lack(remark)).or_else(|| Some(DIFFERS.into()));
+    }
+    is_doubted
 }
 
 /// Counts a difference, and returns the chain and the protocol for its log line.
@@ -162,10 +145,8 @@ fn adds_up(pool: &PoolHistory, sums: &Sums, balances: &[Balance], now: u64) -> b
 }
 
 /// Whether a position without known amounts has a borrowing for its debt.
-fn is_explained(pool: &PoolHistory, positions: &[Position]) -> bool {
-    let same =
-        |position: &&Position| position.protocol == pool.protocol && position.market_address == pool.market_address;
-    let Some(position) = positions.iter().find(same) else { return true };
+fn is_explained(pool: &PoolHistory, position: Option<&Position>) -> bool {
+    let Some(position) = position else { return true };
     let debt = position.borrowed_usd > 0.0 && pool.counts.borrow == Some(0);
     if debt {
         let (chain, protocol) = count_difference(pool, "unexplained");
@@ -180,7 +161,7 @@ mod tests {
     use alloy::primitives::U256;
 
     use super::*;
-    use crate::{failed_pool, history::sums::Move};
+    use crate::{failed_pool, history::sums::Move, market::Market};
     use assay_domain::{Address, EventCounts, Protocol};
 
     fn checked(sums: Option<Sums>, held: Option<u64>, borrowed_usd: f64, borrow: u64) -> Coverage {
@@ -197,7 +178,7 @@ mod tests {
         let (protocol, address) = (Protocol::LenderAV3, Address::repeat_byte(1));
         let config = Market::sample(protocol, 1).config;
         let counts = EventCounts { borrow: Some(borrow), ..EventCounts::ZERO };
-        let mut pools = [PoolHistory { coverage: Coverage::Complete, counts, ..failed_pool(1, &config) }];
+        let mut pool = PoolHistory { coverage: Coverage::Complete, counts, ..failed_pool(1, &config) };
         let position = Position {
             chain_id: 1,
             protocol,
@@ -208,17 +189,18 @@ mod tests {
             supplied_assets: 1,
         };
         let balance = |held| Balance::still(Side::Supply, Address::ZERO, U256::from(held));
-        let state = State {
-            positions: &[position],
-            balances: &[held.map(|held| vec![balance(held)])],
-            ever_held: &[ever_held],
-            touched: &[touched],
-            lacks: &[],
+        let balances = held.map(|held| vec![balance(held)]);
+        let seen = Observation {
+            position: Some(&position),
+            balances: balances.as_deref(),
+            ever_held,
+            touched: &touched,
+            lacks: None,
             at: 0,
         };
-        let doubted = cross_check(&mut pools, &[Market::new(config)], &[sums], &state);
-        assert_eq!(doubted.is_empty(), pools[0].coverage == Coverage::Complete);
-        pools[0].coverage
+        let is_doubted = cross_check(&mut pool, sums.as_ref(), &seen);
+        assert_eq!(!is_doubted, pool.coverage == Coverage::Complete);
+        pool.coverage
     }
 
     #[test]
@@ -250,12 +232,12 @@ mod tests {
     /// The coverage beside a balance of 1,000; that it is partial does not make the next read begin anew.
     fn checked_unlisted(sums: Sums) -> Coverage {
         let config = Market::sample(Protocol::LenderAV3, 1).config;
-        let mut pools = [PoolHistory { coverage: Coverage::Complete, ..failed_pool(1, &config) }];
-        let balances = [Some(vec![Balance::still(Side::Supply, Address::ZERO, U256::from(1_000))])];
-        let (positions, touched, lacks) = (&[][..], &[][..], &[][..]);
-        let state = State { positions, balances: &balances, ever_held: &[false], touched, lacks, at: 0 };
-        assert!(cross_check(&mut pools, &[Market::new(config)], &[Some(sums)], &state).is_empty());
-        pools[0].coverage
+        let mut pool = PoolHistory { coverage: Coverage::Complete, ..failed_pool(1, &config) };
+        let balances = [Balance::still(Side::Supply, Address::ZERO, U256::from(1_000))];
+        let balances = Some(balances.as_slice());
+        let seen = Observation { position: None, balances, ever_held: false, touched: &[], lacks: None, at: 0 };
+        assert!(!cross_check(&mut pool, Some(&sums), &seen));
+        pool.coverage
     }
 
     #[test]

@@ -7,14 +7,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures::future::try_join_all;
+use futures::future::{BoxFuture, Shared, try_join_all};
 
 use crate::{
     history::hints::AllHints,
     market::Market,
     protocols::{LendingProtocol, MarketTerms},
 };
-use assay_domain::{Address, B256};
+use assay_domain::{Address, B256, U256};
 use assay_evm::{Block, Client, Fault};
 
 const LIFETIME: Duration = Duration::from_secs(3600);
@@ -23,13 +23,55 @@ const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
 /// A market that does not answer as its protocol should may answer later.
 const INCOMPLETE_LIFETIME: Duration = Duration::from_secs(60);
 
-/// One entry per market; `None` for a market that does not answer as its protocol should.
-pub type AllTerms = Arc<Vec<Option<MarketTerms>>>;
+/// The terms of every market of a chain, in the order of the configuration; `None` for a market that does not answer as
+/// its protocol should. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ChainTerms(Arc<[Option<MarketTerms>]>);
+
+/// The terms of all markets, looked up once and shared.
+pub type SharedTerms = Shared<BoxFuture<'static, Result<ChainTerms, Fault>>>;
+
+impl ChainTerms {
+    pub fn iter(&self) -> std::slice::Iter<'_, Option<MarketTerms>> {
+        self.0.iter()
+    }
+
+    fn known(&self) -> impl Iterator<Item = &MarketTerms> {
+        self.0.iter().flatten()
+    }
+
+    /// The oracles that price every listed asset in dollars, each once, with its number for one dollar.
+    pub fn oracles(&self) -> Vec<(Address, U256)> {
+        let mut oracles = Vec::new();
+        for oracle in self.known().filter_map(|terms| terms.oracle()) {
+            if !oracles.contains(&oracle) {
+                oracles.push(oracle);
+            }
+        }
+        oracles
+    }
+
+    /// The assets in which markets quote prices.
+    pub fn quote_assets(&self) -> Vec<Address> {
+        self.known().filter_map(|terms| terms.quoted_in()).collect()
+    }
+
+    /// The tokens by which the markets record deposits and debts.
+    pub fn receipt_tokens(&self) -> impl Iterator<Item = Address> {
+        self.known().flat_map(|terms| terms.receipts())
+    }
+}
+
+impl FromIterator<Option<MarketTerms>> for ChainTerms {
+    fn from_iter<I: IntoIterator<Item = Option<MarketTerms>>>(terms: I) -> Self {
+        Self(terms.into_iter().collect())
+    }
+}
 
 /// The newest terms of a chain's markets, shared by all requests.
 #[derive(Default)]
 pub struct TermsCache {
-    latest: Mutex<Option<(Instant, AllTerms)>>,
+    latest: Mutex<Option<(Instant, ChainTerms)>>,
     /// One look-up runs at a time.
     looking: tokio::sync::Mutex<()>,
 }
@@ -40,7 +82,7 @@ impl TermsCache {
     ///
     /// # Errors
     /// [`Fault`] if there are no usable terms and the look-up fails.
-    pub async fn current(&self, client: &Client, markets: &[Market], at: Block) -> Result<AllTerms, Fault> {
+    pub async fn current(&self, client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
         if let Some(terms) = self.usable() {
             return Ok(terms);
         }
@@ -63,28 +105,28 @@ impl TermsCache {
         Ok(())
     }
 
-    fn latest(&self) -> Option<(Instant, AllTerms)> {
+    fn latest(&self) -> Option<(Instant, ChainTerms)> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn usable(&self) -> Option<AllTerms> {
+    fn usable(&self) -> Option<ChainTerms> {
         self.latest().filter(|(found, _)| found.elapsed() < MAX_AGE).map(|(_, terms)| terms)
     }
 
-    async fn renew(&self, client: &Client, markets: &[Market], at: Block) -> Result<AllTerms, Fault> {
-        let terms = Arc::new(look_up(client, markets, at).await?);
+    async fn renew(&self, client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
+        let terms = look_up(client, markets, at).await?;
         *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), terms.clone()));
         Ok(terms)
     }
 }
 
-fn lifetime(terms: &AllTerms) -> Duration {
+fn lifetime(terms: &ChainTerms) -> Duration {
     if terms.iter().all(Option::is_some) { LIFETIME } else { INCOMPLETE_LIFETIME }
 }
 
 /// The hints of `markets` by their `terms`; `None` for a market that cannot be read without terms.
-pub fn hints(markets: &[Market], terms: Option<&AllTerms>) -> AllHints {
-    let of = |(index, market): (usize, &Market)| match terms.and_then(|terms| terms.get(index)?.as_ref()) {
+pub fn hints(markets: &[Market], terms: Option<&ChainTerms>) -> AllHints {
+    let of = |(index, market): (usize, &Market)| match terms.and_then(|terms| terms.0.get(index)?.as_ref()) {
         Some(terms) => Some(terms.hints()),
         None => market.protocol.reads_without_terms().then(Vec::new),
     };
@@ -93,10 +135,10 @@ pub fn hints(markets: &[Market], terms: Option<&AllTerms>) -> AllHints {
 
 /// The hints of `markets` for `wallet`, with the words that identify it in their logs at block `at`. `known` are the
 /// parts of positions that it once had, one entry per market. `None` for a market that does not answer.
-pub async fn wallet_hints(
+pub(crate) async fn wallet_hints(
     client: &Client,
     markets: &[Market],
-    terms: Option<&AllTerms>,
+    terms: Option<&ChainTerms>,
     wallet: Address,
     known: &[BTreeSet<B256>],
     at: Block,
@@ -116,7 +158,7 @@ pub async fn wallet_hints(
 }
 
 /// Looks up all families concurrently, each with one request per step.
-async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<Vec<Option<MarketTerms>>, Fault> {
+async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
     let mut families = BTreeMap::<&str, (&dyn LendingProtocol, Vec<_>)>::new();
     for market in markets {
         let (_, members) = families.entry(market.protocol.family()).or_insert((market.protocol, Vec::new()));
@@ -174,13 +216,13 @@ mod tests {
         let cache = TermsCache::default();
         assert!(cache.current(&client, &markets, at).await.is_err());
         let old = Instant::now().checked_sub(INCOMPLETE_LIFETIME).unwrap();
-        *cache.latest.lock().unwrap() = Some((old, Arc::new(vec![None])));
+        *cache.latest.lock().unwrap() = Some((old, ChainTerms::from_iter([None])));
         assert!(cache.refresh(&client, &markets, at).await.is_err());
-        assert_eq!(cache.current(&client, &markets, at).await.unwrap().len(), 1);
-        *cache.latest.lock().unwrap() = Some((Instant::now(), Arc::new(vec![None])));
+        assert_eq!(cache.current(&client, &markets, at).await.unwrap().iter().len(), 1);
+        *cache.latest.lock().unwrap() = Some((Instant::now(), ChainTerms::from_iter([None])));
         assert!(cache.refresh(&client, &markets, at).await.is_ok(), "new ones are not looked up");
         let too_old = Instant::now().checked_sub(MAX_AGE).unwrap();
-        *cache.latest.lock().unwrap() = Some((too_old, Arc::new(vec![None])));
+        *cache.latest.lock().unwrap() = Some((too_old, ChainTerms::from_iter([None])));
         assert!(cache.current(&client, &markets, at).await.is_err(), "too old to be used");
     }
 }
