@@ -24,7 +24,7 @@ fn implementation(protocol: Protocol) -> &'static dyn LendingProtocol {
 
 /// Whether the logs of `protocol` identify a wallet by other words, such as those of its vaults.
 pub fn has_aliases(protocol: Protocol) -> bool {
-    implementation(protocol).has_aliases()
+    implementation(protocol).aliases().is_some()
 }
 
 /// Whether part of the debt in `features` is in vaults. The logs name the vaults instead of the wallet, so an index of
@@ -51,7 +51,7 @@ impl Market {
     /// A digest of how its histories are read: which logs, from which block on, and what they mean.
     pub(crate) fn read_as(&self) -> B256 {
         let MarketConfig { protocol, from_block, dialect, chainlog, .. } = &self.config;
-        let signatures = self.protocol.signatures();
+        let signatures = self.protocol.profile().signatures;
         keccak256(format!("{READING} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}"))
     }
 
@@ -60,7 +60,7 @@ impl Market {
     pub(crate) fn is_own(&self, log: &Log, wallet: B256) -> bool {
         let topics = log.topics();
         let names = |s: &Signature| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet);
-        log.address() == self.config.address && self.protocol.signatures().iter().any(names)
+        log.address() == self.config.address && self.protocol.profile().signatures.iter().any(names)
     }
 }
 

@@ -104,7 +104,10 @@ fn entries_of(
         let (_, indexed) = of_words.iter().find(|(known, _)| *known == word)?;
         parts.push((word, &part_of(indexed, market, hints)?.entries));
     }
-    market.protocol.joined(&parts, hints)
+    match market.protocol.aliases() {
+        Some(aliases) => aliases.joined(&parts, hints),
+        None => parts.first().map(|(_, entries)| entries.to_vec()),
+    }
 }
 
 /// The entries of `market`, if all its blocks were indexed with these `hints`.

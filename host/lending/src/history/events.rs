@@ -104,7 +104,7 @@ impl Extract {
             let time = log.block_timestamp.filter(|time| *time > 0);
             Some(Event { market: index, kind, block: log.block_number?, time })
         }));
-        for (owned, log) in market.protocol.incomplete(evidence, wallet) {
+        for (owned, log) in market.protocol.partial_logs().iter().flat_map(|logs| logs.incomplete(evidence, wallet)) {
             let place = (index, log.block_number.unwrap_or_default());
             self.incomplete.entry(place).and_modify(|most| *most = owned.max(*most)).or_insert(owned);
         }

@@ -201,7 +201,7 @@ impl Jobs {
     /// Remembers the parts of positions in `histories`, if a market's hints depend on them.
     async fn remember(&self, wallet: Address, histories: &[MarketHistory]) {
         let of = |(market, history): (&Market, &MarketHistory)| {
-            let sums = history.sums.as_ref().filter(|_| market.protocol.has_aliases());
+            let sums = history.sums.as_ref().filter(|_| market.protocol.aliases().is_some());
             sums.map(Sums::markets).unwrap_or_default()
         };
         let parts: Vec<_> = self.reader.markets.iter().zip(histories).map(of).collect();
@@ -224,7 +224,7 @@ impl Jobs {
             if !result.is_doubted() {
                 continue;
             }
-            let lacks_logs = result.market.protocol.logs_its_traces() && result.was_blank() && is_blank;
+            let lacks_logs = result.market.protocol.profile().logs_its_traces && result.was_blank() && is_blank;
             if self.doubts.is_due(wallet, index, lacks_logs).await {
                 again.push(index);
             }

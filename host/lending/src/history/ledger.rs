@@ -72,7 +72,7 @@ pub(crate) enum Progress {
 impl Ledger {
     pub(crate) fn new(markets: &[Market], settled: &[Option<Settled>]) -> Self {
         let entry = |(market, settled): (&Market, &Option<Settled>)| {
-            let none = Tally::of(market.protocol.no_events());
+            let none = Tally::of(market.protocol.profile().no_events);
             Entry {
                 settled: settled.as_ref().map_or(none, |s| s.tally),
                 settled_sums: settled.as_ref().map_or_else(|| Some(Sums::default()), |s| s.sums.clone()),
@@ -108,7 +108,7 @@ impl Ledger {
     #[must_use]
     pub(crate) fn following(mut self, markets: &[Market]) -> Self {
         for (entry, market) in self.entries.iter_mut().zip(markets) {
-            if !entry.read_before && market.protocol.changes_without_logs() {
+            if !entry.read_before && market.protocol.partial_logs().is_some() {
                 let before = Shown { block: market.config.from_block.saturating_sub(1), ..Shown::default() };
                 entry.followed = Some(Followed { settled: before, latest: before });
             }
@@ -128,7 +128,7 @@ impl Ledger {
 
     /// The amounts before the next logs; empty if no market's logs depend on them.
     pub(crate) fn before(&self, markets: &[Market]) -> AllBefore {
-        if !markets.iter().any(|market| market.protocol.has_aliases()) {
+        if !markets.iter().any(|market| market.protocol.aliases().is_some()) {
             return AllBefore::new();
         }
         let of = |entry: &Entry| (entry.next, entry.settled_sums.clone().unwrap_or_default().then(&entry.tail_sums));
@@ -157,7 +157,7 @@ impl Entry {
         let all = self.settled.plus(self.tail);
         let mut remark = self.unexplained.map(Unexplained::as_str);
         let coverage = match (progress, self.through) {
-            (Progress::Done, _) if market.protocol.lacks_a_borrowing(&all.counts) => {
+            (Progress::Done, _) if market.protocol.profile().lacks_a_borrowing(&all.counts) => {
                 remark = Some("a debt was repaid, and its borrowing is not found");
                 let market = market.config.address;
                 tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history \

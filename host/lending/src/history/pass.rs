@@ -176,7 +176,7 @@ impl Pass<'_> {
     /// Whether the logs of this contract name parts of a position.
     fn names_parts(&self, contract: Address) -> bool {
         let own = |market: &&Market| market.config.address == contract;
-        self.reader.markets.iter().find(own).is_some_and(|market| market.protocol.names_its_parts())
+        self.reader.markets.iter().find(own).is_some_and(|market| market.protocol.profile().names_its_parts)
     }
 
     /// Before saving that a wallet has no history at all, asks another endpoint once, if there is one. For a wallet

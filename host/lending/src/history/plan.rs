@@ -70,7 +70,7 @@ impl Plan {
             };
         for (market, hints) in markets.iter().zip(hints.iter()) {
             let Some(hints) = hints else { continue };
-            for signature in market.protocol.signatures() {
+            for signature in market.protocol.profile().signatures {
                 if signature.wallet_at != RARE || !tail || hints.is_empty() {
                     let topics = signature.wallet_at..=signature.wallet_at;
                     ask(market.config.address, signature.topic0, topics, wallet.into_word(), None);

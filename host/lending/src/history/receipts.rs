@@ -148,7 +148,7 @@ pub(crate) fn unexplained<'l>(
         pointing.any(|hint| market.protocol.is_explained(hint, log, wallet, own, hinting))
     };
     let mut pointing: Vec<&Log> = hinting.iter().copied().filter(|log| !is_explained(log)).collect();
-    pointing.extend(market.protocol.unsettled(&own, wallet));
+    pointing.extend(market.protocol.partial_logs().iter().flat_map(|logs| logs.unsettled(&own, wallet)));
     pointing
 }
 

@@ -128,7 +128,7 @@ fn lifetime(terms: &ChainTerms) -> Duration {
 pub fn hints(markets: &[Market], terms: Option<&ChainTerms>) -> AllHints {
     let of = |(index, market): (usize, &Market)| match terms.and_then(|terms| terms.0.get(index)?.as_ref()) {
         Some(terms) => Some(terms.hints()),
-        None => market.protocol.reads_without_terms().then(Vec::new),
+        None => market.protocol.profile().reads_without_terms.then(Vec::new),
     };
     markets.iter().enumerate().map(of).collect()
 }
@@ -161,7 +161,7 @@ pub(crate) async fn wallet_hints(
 async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
     let mut families = BTreeMap::<&str, (&dyn LendingProtocol, Vec<_>)>::new();
     for market in markets {
-        let (_, members) = families.entry(market.protocol.family()).or_insert((market.protocol, Vec::new()));
+        let (_, members) = families.entry(market.protocol.profile().family).or_insert((market.protocol, Vec::new()));
         members.push(&market.config);
     }
     let lookups = families.into_iter().map(|(family, (protocol, members))| async move {
@@ -169,7 +169,7 @@ async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<Chain
     });
     let mut found: BTreeMap<_, _> = try_join_all(lookups).await?.into_iter().collect();
     let terms = markets.iter().map(|market| {
-        let terms = found.get_mut(market.protocol.family()).and_then(Iterator::next).flatten();
+        let terms = found.get_mut(market.protocol.profile().family).and_then(Iterator::next).flatten();
         if terms.is_none() {
             let (protocol, address) = (market.config.protocol.as_str(), market.config.address);
             tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of \

@@ -12,7 +12,7 @@ use alloy::{
     primitives::{Bytes, I256},
     rpc::types::Log,
 };
-use futures::{FutureExt, future::BoxFuture};
+use futures::future::BoxFuture;
 
 use crate::{
     asset::Asset,
@@ -105,33 +105,64 @@ impl From<Fault> for Obstacle {
     }
 }
 
+/// The facts about a protocol that hold for every wallet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Profile {
+    /// Markets of one family are looked up together.
+    pub family: &'static str,
+    /// The logs of a market that name a wallet.
+    pub signatures: &'static [Signature],
+    /// The market's logs that count in a receipt but are not among the signatures.
+    pub in_receipts: &'static [B256],
+    /// The counts before anything is read: `None` for an event type that the logs do not show.
+    pub no_events: EventCounts,
+    /// Whether each trace in the contracts' state came with a log.
+    pub logs_its_traces: bool,
+    /// Whether the parts of a position are known only from the logs. The position then does not show that the only log
+    /// of a part is missing.
+    pub names_its_parts: bool,
+    /// Whether a market's own logs are worth reading while its terms are unknown.
+    pub reads_without_terms: bool,
+    /// Whether a borrowing that no hint points to is missing from the history, even if its repayment is not.
+    pub can_lack_borrowings: bool,
+}
+
+impl Profile {
+    pub(crate) const fn new(family: &'static str, signatures: &'static [Signature]) -> Self {
+        Self {
+            family,
+            signatures,
+            in_receipts: &[],
+            no_events: EventCounts::ZERO,
+            logs_its_traces: false,
+            names_its_parts: false,
+            reads_without_terms: true,
+            can_lack_borrowings: false,
+        }
+    }
+
+    /// Whether `counts`, which are complete, lack a borrowing that must have happened.
+    pub(crate) fn lacks_a_borrowing(&self, counts: &EventCounts) -> bool {
+        self.can_lack_borrowings && counts.borrow == Some(0) && counts.repay.max(counts.liquidation) > Some(0)
+    }
+}
+
 /// Reads the history of a wallet in the markets of one protocol.
 pub(crate) trait LendingProtocol: Debug + Send + Sync {
-    /// The family of the protocol. Markets of one family are looked up together.
-    fn family(&self) -> &'static str;
+    fn profile(&self) -> Profile;
 
     /// The terms of `markets`, all of this protocol's family, in the state after block `at`.
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a>;
-
-    /// The logs of a market that name a wallet.
-    fn signatures(&self) -> &'static [Signature];
-
-    /// The market's logs that count in a receipt but are not among [`signatures`](Self::signatures).
-    fn in_receipts(&self) -> &'static [B256] {
-        &[]
-    }
-
-    /// The counts before anything is read: `None` for an event type that the logs do not show.
-    fn no_events(&self) -> EventCounts {
-        EventCounts::ZERO
-    }
 
     /// The events of `wallet` in one market, in chain order. Several logs of a transaction may be one event.
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)>;
 
     /// The amounts by which the same logs changed `wallet`'s position, in chain order.
-    fn moves<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<(Move, &'a Log)> {
-        Vec::new()
+    fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)>;
+
+    /// Whether the logs show everything that changes a position, so the amounts can be compared with it.
+    fn adds_up(&self, _hints: &[Hint]) -> bool {
+        true
     }
 
     /// Whether `log`, which matches `hint`, needs no receipt because other logs of the transaction are enough: `own`,
@@ -140,64 +171,36 @@ pub(crate) trait LendingProtocol: Debug + Send + Sync {
         hint.is_explained_by(own)
     }
 
+    /// For a protocol whose logs do not show every change of a position.
+    fn partial_logs(&self) -> Option<&dyn PartialLogs> {
+        None
+    }
+
+    /// For a protocol whose logs name a wallet by other words, such as those of its vaults.
+    fn aliases(&self) -> Option<&dyn Aliases> {
+        None
+    }
+}
+
+/// Finds what the logs of a market leave out.
+pub(crate) trait PartialLogs {
     /// The logs in `own`, logs of the market that name the wallet, whose kind of event depends on a certain log after
     /// them, and which no such log follows. Only the receipt shows that none was left out.
-    fn unsettled<'a>(&self, _own: &[&'a Log], _wallet: B256) -> Vec<&'a Log> {
-        Vec::new()
-    }
-
-    /// Whether each trace in the contracts' state came with a log.
-    fn logs_its_traces(&self) -> bool {
-        false
-    }
-
-    /// Whether the parts of a position are known only from the logs. The position then does not show that the only log
-    /// of a part is missing.
-    fn names_its_parts(&self) -> bool {
-        false
-    }
-
-    /// Whether the hints of a wallet contain words other than the wallet.
-    fn has_aliases(&self) -> bool {
-        false
-    }
-
-    /// Joins the entries of the words that identify a wallet in the logs of a market, by the wallet's hints. The wallet
-    /// itself comes first. `None` if the entries leave a doubt.
-    fn joined(&self, of_words: &[(B256, &[Entry])], _hints: &[Hint]) -> Option<Vec<Entry>> {
-        of_words.first().map(|(_, entries)| entries.to_vec())
-    }
-
-    /// Whether the logs show everything that changes a position, so the amounts can be compared with it.
-    fn adds_up(&self, _hints: &[Hint]) -> bool {
-        false
-    }
-
-    /// Whether a position can change without a log. [`unlogged`](Self::unlogged) then finds the change.
-    fn changes_without_logs(&self) -> bool {
-        false
-    }
+    fn unsettled<'a>(&self, own: &[&'a Log], wallet: B256) -> Vec<&'a Log>;
 
     /// The logs whose transaction may also have changed the position without a log, each with the least that the wallet
     /// owned after it, in the market's only asset.
-    fn incomplete<'a>(&self, _evidence: &Evidence<'a>, _wallet: B256) -> Vec<(I256, &'a Log)> {
-        Vec::new()
-    }
+    fn incomplete<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(I256, &'a Log)>;
 
     /// The changes of a position that no log shows.
-    fn unlogged<'a>(&self, quest: Quest<'a>) -> BoxFuture<'a, Result<Unlogged, Obstacle>> {
-        std::future::ready(Ok(Unlogged { after: quest.before.unwrap_or_default(), ..Unlogged::default() })).boxed()
-    }
+    fn unlogged<'a>(&self, quest: Quest<'a>) -> BoxFuture<'a, Result<Unlogged, Obstacle>>;
+}
 
-    /// Whether a market's own logs are worth reading while its terms are unknown.
-    fn reads_without_terms(&self) -> bool {
-        true
-    }
-
-    /// Whether `counts`, which are complete, lack a borrowing that must have happened.
-    fn lacks_a_borrowing(&self, _counts: &EventCounts) -> bool {
-        false
-    }
+/// Reads histories that are kept under several words.
+pub(crate) trait Aliases {
+    /// Joins the entries of the words that identify a wallet in the logs of a market, by the wallet's hints. The wallet
+    /// itself comes first. `None` if the entries leave a doubt.
+    fn joined(&self, of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>>;
 }
 
 /// The terms of one market: contracts and parameters that governance can change. They are looked up again every hour.

@@ -173,7 +173,10 @@ impl Pass<'_> {
             logged: amounts.iter().filter(|(block, _)| span.contains(*block)).copied().collect(),
             events: events.iter().filter(|(block, _)| span.contains(*block)).copied().collect(),
         };
-        market.protocol.unlogged(quest).await
+        match market.protocol.partial_logs() {
+            Some(logs) => logs.unlogged(quest).await,
+            None => Ok(Unlogged { after: before.unwrap_or_default(), ..Unlogged::default() }),
+        }
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> HashSet<Mark> {
     for (market, hints) in markets.iter().zip(hints.iter()) {
         let Some(hints) = hints else { continue };
         let contract = market.config.address;
-        let signatures = market.protocol.signatures().iter().map(|signature| signature.topic0);
-        let own = signatures.chain(market.protocol.in_receipts().iter().copied());
+        let signatures = market.protocol.profile().signatures.iter().map(|signature| signature.topic0);
+        let own = signatures.chain(market.protocol.profile().in_receipts.iter().copied());
         marks.extend(own.map(|topic0| Mark { contract, topic0, peer: None }));
         marks.extend(hints.iter().map(|hint| {
             let peer = if let Naming::With(peer) = hint.naming { Some(peer) } else { None };

@@ -37,7 +37,7 @@ impl Roles {
         let mut roles = Self::default();
         for (index, (market, hints)) in markets.iter().zip(hints.iter()).enumerate() {
             let Some(hints) = hints else { continue };
-            for signature in market.protocol.signatures() {
+            for signature in market.protocol.profile().signatures {
                 let role = Role { market: index, is_hint: false, naming: Naming::At(signature.wallet_at) };
                 roles.add(market.config.address, signature.topic0, role);
             }

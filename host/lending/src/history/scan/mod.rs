@@ -190,8 +190,9 @@ pub(crate) fn asked(market: &Market, hints: &[Hint]) -> B256 {
         of_all.map(|hint| format!("{:#x} {:#x} {:?}", hint.contract, hint.topic0, hint.naming)).collect();
     parts.sort_unstable();
     let protocol = &market.config.protocol;
-    let signatures = market.protocol.signatures();
-    keccak256(format!("{VERSION} {protocol:?} {signatures:?} {:?} {parts:?}", market.protocol.in_receipts()))
+    let profile = market.protocol.profile();
+    let signatures = profile.signatures;
+    keccak256(format!("{VERSION} {protocol:?} {signatures:?} {:?} {parts:?}", profile.in_receipts))
 }
 
 #[cfg(test)]

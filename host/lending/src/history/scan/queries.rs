@@ -15,8 +15,8 @@ pub(super) fn of(markets: &[Market], hints: &AllHints) -> Vec<LogQuery> {
     let (mut all, mut from, mut to) = (LogQuery::default(), LogQuery::default(), LogQuery::default());
     for (market, hints) in markets.iter().zip(hints.iter()) {
         let Some(hints) = hints else { continue };
-        let signatures = market.protocol.signatures().iter().map(|signature| &signature.topic0);
-        for topic0 in signatures.chain(market.protocol.in_receipts()) {
+        let signatures = market.protocol.profile().signatures.iter().map(|signature| &signature.topic0);
+        for topic0 in signatures.chain(market.protocol.profile().in_receipts) {
             ask(&mut all, market.config.address, *topic0);
         }
         for hint in hints {

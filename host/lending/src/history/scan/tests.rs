@@ -92,8 +92,8 @@ fn words() -> Vec<B256> {
 
 fn signatures(markets: &[Market]) -> Vec<B256> {
     let own = markets.iter().flat_map(|market| {
-        let signatures = market.protocol.signatures().iter().map(|signature| signature.topic0);
-        signatures.chain(market.protocol.in_receipts().iter().copied())
+        let signatures = market.protocol.profile().signatures.iter().map(|signature| signature.topic0);
+        signatures.chain(market.protocol.profile().in_receipts.iter().copied())
     });
     own.chain([TRANSFER, TRANSFER, TRANSFER, distributed(), new_vault(), give(), keccak256("Other()")]).collect()
 }
@@ -211,7 +211,7 @@ fn other_hints_are_another_question() {
 fn an_event_without_a_time_is_no_entry() {
     let markets = markets();
     let scan = Scan::new(markets.clone(), hints(&markets));
-    let signature = markets[1].protocol.signatures()[0];
+    let signature = markets[1].protocol.profile().signatures[0];
     let mut topics = vec![signature.topic0, B256::ZERO, B256::ZERO, B256::ZERO];
     topics[signature.wallet_at] = wallets()[0].into_word();
     let inner = alloy::primitives::Log { address: address(2), data: LogData::new_unchecked(topics, Bytes::new()) };

@@ -34,7 +34,7 @@ use crate::{
         record::Side,
         sums::Move,
     },
-    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Profile, Signature, boxed},
 };
 use assay_domain::B256;
 use assay_evm::{Block, Client};
@@ -58,16 +58,12 @@ pub(crate) static V2: Aave = Aave { version: Version::V2, signatures: SIGNATURES
 pub(crate) static V3: Aave = Aave { version: Version::V3, signatures: SIGNATURES_V3 };
 
 impl LendingProtocol for Aave {
-    fn family(&self) -> &'static str {
-        "aave"
+    fn profile(&self) -> Profile {
+        Profile { logs_its_traces: self.version == Version::V3, ..Profile::new("aave", self.signatures) }
     }
 
     fn look_up<'a>(&self, client: &'a Client, pools: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         async move { Ok(boxed(terms::look_up(client, &pools, at).await?)) }.boxed()
-    }
-
-    fn signatures(&self) -> &'static [Signature] {
-        self.signatures
     }
 
     /// Events in which the pool names the wallet, and withdrawals by a receiver of its aTokens.
@@ -97,11 +93,6 @@ impl LendingProtocol for Aave {
             Naming::Balance { asset, .. } => own.iter().any(|own| changes_debt(own, asset)),
             Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
         }
-    }
-
-    /// In v2 a wallet without any supply can claim rewards, which leaves a trace but no log.
-    fn logs_its_traces(&self) -> bool {
-        self.version == Version::V3
     }
 
     /// Only if the pool's aTokens are known.

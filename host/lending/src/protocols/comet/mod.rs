@@ -21,7 +21,10 @@ use futures::{FutureExt, future::BoxFuture};
 use crate::{
     config::MarketConfig,
     history::{hints::Hint, sums::Move},
-    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Obstacle, Quest, Signature, Unlogged, boxed},
+    protocols::{
+        EventKind, Evidence, FoundTerms, LendingProtocol, Obstacle, PartialLogs, Profile, Quest, Unlogged,
+        boxed,
+    },
 };
 use assay_domain::B256;
 use assay_evm::{Block, Client};
@@ -32,17 +35,13 @@ use terms::Terms;
 pub(crate) struct Comet;
 
 impl LendingProtocol for Comet {
-    fn family(&self) -> &'static str {
-        "comet"
+    fn profile(&self) -> Profile {
+        Profile { logs_its_traces: true, ..Profile::new("comet", SIGNATURES) }
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         let markets: Vec<_> = markets.iter().map(|market| market.address).collect();
         async move { Ok(boxed(Terms::look_up(client, &markets, at.hash).await?)) }.boxed()
-    }
-
-    fn signatures(&self) -> &'static [Signature] {
-        SIGNATURES
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
@@ -62,21 +61,15 @@ impl LendingProtocol for Comet {
         !transfers::is_transfer(log, own)
     }
 
+    fn partial_logs(&self) -> Option<&dyn PartialLogs> {
+        Some(self)
+    }
+}
+
+impl PartialLogs for Comet {
     /// Supplies that look like repayments and withdrawals that look like borrowings, because no log of supply follows.
     fn unsettled<'a>(&self, own: &[&'a Log], wallet: B256) -> Vec<&'a Log> {
         read(own, wallet).into_iter().filter(|read| read.lacks_a_part).map(|read| read.log).collect()
-    }
-
-    fn logs_its_traces(&self) -> bool {
-        true
-    }
-
-    fn adds_up(&self, _: &[Hint]) -> bool {
-        true
-    }
-
-    fn changes_without_logs(&self) -> bool {
-        true
     }
 
     fn incomplete<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(I256, &'a Log)> {

@@ -11,7 +11,7 @@ use crate::{
     },
     protocols::EventKind,
 };
-use assay_domain::{Address, B256, EventCounts};
+use assay_domain::{Address, B256};
 
 sol! {
     event Borrow(address borrower, uint256 borrowAmount, uint256 accountBorrows, uint256 totalBorrows);
@@ -33,11 +33,6 @@ pub(super) fn hints(ctoken: Address, underlying: Option<Address>, rewards: Optio
     hints.extend(rewards.map(|rewards| hint(rewards.contract, rewards.topic0, Naming::At(rewards.borrower_at))));
     hints.extend(underlying.map(|token| hint(token, TRANSFER, Naming::With(ctoken.into_word()))));
     hints
-}
-
-/// Whether a debt was repaid or liquidated without any borrowing: no hint pointed at its borrowing.
-pub(super) fn lacks_a_borrowing(counts: &EventCounts) -> bool {
-    counts.borrow == Some(0) && counts.repay.max(counts.liquidation) > Some(0)
 }
 
 /// A repayment in the log of a cToken.

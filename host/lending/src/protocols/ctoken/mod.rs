@@ -27,8 +27,8 @@ use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    history::{hints::Hint, sums::Move},
-    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    history::sums::Move,
+    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Profile, boxed},
 };
 use assay_domain::{B256, EventCounts};
 use assay_evm::{Block, Client};
@@ -40,26 +40,19 @@ use terms::Terms;
 pub(crate) struct CompoundV2;
 
 impl LendingProtocol for CompoundV2 {
-    fn family(&self) -> &'static str {
-        "ctoken"
+    fn profile(&self) -> Profile {
+        Profile {
+            in_receipts: &[BORROW, REPAY_BORROW, LIQUIDATE_BORROW],
+            no_events: EventCounts { supply: None, withdraw: None, ..EventCounts::ZERO },
+            reads_without_terms: false,
+            can_lack_borrowings: true,
+            ..Profile::new("ctoken", &[])
+        }
     }
 
     fn look_up<'a>(&self, client: &'a Client, ctokens: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         let ctokens: Vec<_> = ctokens.iter().map(|market| (market.address, market.dialect)).collect();
         async move { Ok(boxed(Terms::look_up(client, &ctokens, at.hash).await?)) }.boxed()
-    }
-
-    /// Hints find all events.
-    fn signatures(&self) -> &'static [Signature] {
-        &[]
-    }
-
-    fn in_receipts(&self) -> &'static [B256] {
-        &[BORROW, REPAY_BORROW, LIQUIDATE_BORROW]
-    }
-
-    fn no_events(&self) -> EventCounts {
-        EventCounts { supply: None, withdraw: None, ..EventCounts::ZERO }
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
@@ -68,18 +61,5 @@ impl LendingProtocol for CompoundV2 {
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
         evidence.receipts.iter().filter_map(|log| Some((events::moved(log, wallet)?, *log))).collect()
-    }
-
-    /// Each change of a debt has a log. Supplies are not tracked.
-    fn adds_up(&self, _: &[Hint]) -> bool {
-        true
-    }
-
-    fn reads_without_terms(&self) -> bool {
-        false
-    }
-
-    fn lacks_a_borrowing(&self, counts: &EventCounts) -> bool {
-        events::lacks_a_borrowing(counts)
     }
 }

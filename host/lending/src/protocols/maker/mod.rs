@@ -27,7 +27,7 @@ use crate::{
         record::Side,
         sums::Move,
     },
-    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    protocols::{Aliases, EventKind, Evidence, FoundTerms, LendingProtocol, Profile, Signature, boxed},
 };
 use assay_domain::B256;
 use assay_evm::{Block, Client};
@@ -47,16 +47,12 @@ const SIGNATURES: &[Signature] = &[
 ];
 
 impl LendingProtocol for MakerVaults {
-    fn family(&self) -> &'static str {
-        "maker"
+    fn profile(&self) -> Profile {
+        Profile { names_its_parts: true, ..Profile::new("maker", SIGNATURES) }
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         async move { Ok(boxed(Contracts::look_up(client, &markets, at.hash).await?)) }.boxed()
-    }
-
-    fn signatures(&self) -> &'static [Signature] {
-        SIGNATURES
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
@@ -90,21 +86,14 @@ impl LendingProtocol for MakerVaults {
         true
     }
 
-    fn has_aliases(&self) -> bool {
-        true
+    fn aliases(&self) -> Option<&dyn Aliases> {
+        Some(self)
     }
+}
 
+impl Aliases for MakerVaults {
     fn joined(&self, of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>> {
         owners::joined(of_words, hints)
-    }
-
-    /// The manager names the vaults, but nothing names the collateral that a wallet has without one.
-    fn names_its_parts(&self) -> bool {
-        true
-    }
-
-    fn adds_up(&self, _: &[Hint]) -> bool {
-        true
     }
 }
 

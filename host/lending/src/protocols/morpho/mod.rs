@@ -17,8 +17,8 @@ use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    history::{hints::Hint, sums::Move},
-    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Signature, boxed},
+    history::sums::Move,
+    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Profile, boxed},
 };
 use assay_domain::B256;
 use assay_evm::{Block, Client};
@@ -29,17 +29,13 @@ use terms::Terms;
 pub(crate) struct MorphoBlue;
 
 impl LendingProtocol for MorphoBlue {
-    fn family(&self) -> &'static str {
-        "morpho"
+    fn profile(&self) -> Profile {
+        Profile { names_its_parts: true, ..Profile::new("morpho", SIGNATURES) }
     }
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         let contracts: Vec<_> = markets.iter().map(|market| market.address).collect();
         async move { Ok(boxed(Terms::look_up(client, &contracts, at.hash).await?)) }.boxed()
-    }
-
-    fn signatures(&self) -> &'static [Signature] {
-        SIGNATURES
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
@@ -50,13 +46,5 @@ impl LendingProtocol for MorphoBlue {
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
         let own = evidence.own.iter().filter(|log| is_own(log, wallet));
         own.flat_map(|log| read(log).into_iter().flat_map(|read| read.moves).map(|moved| (moved, *log))).collect()
-    }
-
-    fn names_its_parts(&self) -> bool {
-        true
-    }
-
-    fn adds_up(&self, _: &[Hint]) -> bool {
-        true
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::protocols::{
-    Evidence, LendingProtocol,
+    Evidence, LendingProtocol, PartialLogs,
     comet::{
         Comet,
         events::{SIGNATURES, hints, tests::log},

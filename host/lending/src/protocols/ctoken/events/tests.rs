@@ -3,8 +3,12 @@
 use alloy::primitives::LogData;
 
 use super::*;
-use crate::{history::plan::Plan, market::Market};
-use assay_domain::Protocol;
+use crate::{
+    history::plan::Plan,
+    market::Market,
+    protocols::{LendingProtocol, ctoken::CompoundV2},
+};
+use assay_domain::{EventCounts, Protocol};
 
 const WALLET: u8 = 0xaa;
 
@@ -118,7 +122,7 @@ fn beside_both_other_lenders_it_costs_one_query_more() {
 #[test]
 fn what_was_repaid_was_borrowed() {
     let lacks = |borrow, repay, liquidation| {
-        lacks_a_borrowing(&EventCounts {
+        CompoundV2.profile().lacks_a_borrowing(&EventCounts {
             borrow: Some(borrow),
             repay: Some(repay),
             liquidation: Some(liquidation),
@@ -127,5 +131,5 @@ fn what_was_repaid_was_borrowed() {
     };
     assert!(lacks(0, 1, 0) && lacks(0, 0, 1));
     assert!(!lacks(0, 0, 0) && !lacks(1, 3, 1));
-    assert!(!lacks_a_borrowing(&EventCounts::default()), "nothing was read");
+    assert!(!CompoundV2.profile().lacks_a_borrowing(&EventCounts::default()), "nothing was read");
 }
