@@ -193,7 +193,7 @@ mod tests {
     use alloy::primitives::{Bytes, I256};
     use assay_domain::{B256, Protocol};
     use assay_index::{Check, Checkpoint, IndexedMarket, Segment, WalletEntries};
-    use assay_lending::{Entry, Move, What, progress::Side};
+    use assay_lending::{Entry, Move, Side, What};
 
     use super::*;
 

@@ -173,6 +173,14 @@ impl PoolEvents {
 }
 
 impl PoolHistory {
+    /// Counts a complete history as partial: it is not known to be complete while it cannot be compared with the
+    /// position.
+    pub fn lower(&mut self) {
+        if self.coverage == Coverage::Complete {
+            self.coverage = Coverage::Partial;
+        }
+    }
+
     /// The missing part of the history, unless it is complete.
     pub(crate) fn unread(&self) -> Option<Unread> {
         let missing = Unread::history(self.protocol, self.market_address, self.coverage, self.synced_to_block)?;

@@ -8,9 +8,17 @@ use std::{
 };
 
 use serde::{Deserialize, Deserializer};
+use url::Url;
+
+use crate::Secret;
 
 const HOUR: u64 = 3_600;
 const DAY: u64 = 24 * HOUR;
+
+/// Whether the text is an http or https URL.
+pub fn is_web(url: &Secret) -> bool {
+    Url::parse(url.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
+}
 
 /// One problem, with the path of its key.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -91,8 +91,3 @@ fn is_host_and_port(server: &str) -> bool {
     let url = Url::parse(&format!("http://{server}/"));
     has_port && url.is_ok_and(|url| url.path() == "/" && url.username().is_empty())
 }
-
-/// Whether the text is an http or https URL.
-pub fn is_web(url: &Secret) -> bool {
-    Url::parse(url.expose()).is_ok_and(|url| matches!(url.scheme(), "http" | "https"))
-}

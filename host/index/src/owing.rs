@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use alloy::primitives::{I256, U256};
 use assay_domain::{Address, ChainId};
-use assay_lending::{Asset, Entry, EventKind, What, progress::Side};
+use assay_lending::{Asset, Entry, EventKind, Side, What};
 
 use crate::{Index, IndexError, WalletEntries, Wallets};
 

@@ -3,11 +3,11 @@
 use alloy::rpc::types::Log;
 
 use crate::{
-    aave, comet, ctoken,
-    hints::{Hint, Naming, TRANSFER},
-    maker, morpho,
-    progress::Side,
-    protocol::{Evidence, LendingProtocol},
+    history::{
+        hints::{Hint, Naming, TRANSFER},
+        record::Side,
+    },
+    protocols::{Evidence, LendingProtocol, aave, comet, ctoken, maker, morpho},
 };
 use assay_domain::{Address, B256};
 
@@ -25,7 +25,7 @@ pub fn count(logs: &[Log]) -> usize {
     let protocols: [&dyn LendingProtocol; 6] =
         [&aave::V2, &aave::V3, &comet::Comet, &ctoken::CompoundV2, &morpho::MorphoBlue, &maker::MakerVaults];
     let found = |protocol: &dyn LendingProtocol, wallet: B256| {
-        let incomplete = protocol.incomplete(&evidence, wallet).len();
+        let incomplete = protocol.partial_logs().map_or(0, |logs| logs.incomplete(&evidence, wallet).len());
         protocol.events(&evidence, wallet).len() + protocol.moves(&evidence, wallet).len() + incomplete
     };
     wallets.into_iter().map(|wallet| protocols.iter().map(|protocol| found(*protocol, wallet)).sum::<usize>()).sum()

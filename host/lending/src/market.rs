@@ -3,10 +3,8 @@
 use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
-    aave, comet,
     config::MarketConfig,
-    ctoken, maker, morpho,
-    protocol::{LendingProtocol, Signature},
+    protocols::{LendingProtocol, Signature, aave, comet, ctoken, maker, morpho},
 };
 use assay_domain::{B256, Protocol, features::Features};
 
@@ -26,7 +24,7 @@ fn implementation(protocol: Protocol) -> &'static dyn LendingProtocol {
 
 /// Whether the logs of `protocol` identify a wallet by other words, such as those of its vaults.
 pub fn has_aliases(protocol: Protocol) -> bool {
-    implementation(protocol).has_aliases()
+    implementation(protocol).aliases().is_some()
 }
 
 /// Whether part of the debt in `features` is in vaults. The logs name the vaults instead of the wallet, so an index of
@@ -53,7 +51,7 @@ impl Market {
     /// A digest of how its histories are read: which logs, from which block on, and what they mean.
     pub(crate) fn read_as(&self) -> B256 {
         let MarketConfig { protocol, from_block, dialect, chainlog, .. } = &self.config;
-        let signatures = self.protocol.signatures();
+        let signatures = self.protocol.profile().signatures;
         keccak256(format!("{READING} {protocol:?} {from_block} {dialect:?} {chainlog:?} {signatures:?}"))
     }
 
@@ -62,7 +60,7 @@ impl Market {
     pub(crate) fn is_own(&self, log: &Log, wallet: B256) -> bool {
         let topics = log.topics();
         let names = |s: &Signature| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet);
-        log.address() == self.config.address && self.protocol.signatures().iter().any(names)
+        log.address() == self.config.address && self.protocol.profile().signatures.iter().any(names)
     }
 }
 
@@ -79,6 +77,40 @@ impl Market {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::history::{
+        hints::{Hint, Naming, TRANSFER},
+        record::Side,
+        scan::asked,
+    };
+    use assay_domain::Address;
+
+    #[test]
+    fn digests_of_stored_histories_stay() {
+        let digests = Protocol::ALL.map(|protocol| {
+            let market = Market::sample(protocol, 1);
+            let hints = [
+                Hint { contract: Address::ZERO, topic0: TRANSFER, naming: Naming::At(2), explained_by: &[] },
+                Hint {
+                    contract: Address::ZERO,
+                    topic0: TRANSFER,
+                    naming: Naming::Balance { topic: 1, side: Side::Supply, asset: Address::ZERO },
+                    explained_by: &[],
+                },
+            ];
+            let both = [market.read_as(), asked(&market, &hints)];
+            both.map(|digest| digest.to_string().get(..10).unwrap_or_default().to_owned())
+        });
+        let known = [
+            ["0x112715bc", "0xbaf6793b"],
+            ["0x2b2bc6b4", "0xa286a87d"],
+            ["0xc5b4235a", "0x9ea4e7e1"],
+            ["0x202c5529", "0x4e61926a"],
+            ["0x07733416", "0x80380200"],
+            ["0xaa1b3dff", "0xce8ae09c"],
+        ];
+        // A changed digest makes every server read all histories, and build its index, once more.
+        assert_eq!(digests, known);
+    }
 
     #[test]
     fn only_debt_in_vaults_is_not_found_by_wallet() {

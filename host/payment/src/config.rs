@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use assay_domain::{
     Address, ChainId, Secret, SigningDomain, address,
-    settings::{self, Problems},
+    settings::{self, Problems, is_web},
 };
-use assay_evm::config::is_web;
 use serde::Deserialize;
 use url::Url;
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_domain::{Secret, settings::Problems};
-use assay_evm::config::is_web;
+use assay_domain::{
+    Secret,
+    settings::{Problems, is_web},
+};
 use http::{HeaderName, HeaderValue};
 use serde::Deserialize;
 

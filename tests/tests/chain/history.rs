@@ -6,7 +6,7 @@ use alloy::sol;
 use alloy::sol_types::SolCall;
 use assay::config::Config;
 use assay_domain::{Coverage, EventCounts, U256};
-use assay_lending::progress::{self, LendingProgress};
+use assay_lending::record::{self, LendingProgress};
 
 use assay_tests::devnet::receipts::{LendingEvents, lending_events};
 use assay_tests::devnet::{Chain, Devnet};
@@ -103,7 +103,7 @@ fn a_history_without_amounts_is_read_once_more() {
         let mut reader = Reader::of(devnet).ethereum().through(&[&proxy]).with(uncached).started().await;
         let wallet = devnet.wallet("borrower").address;
         let pool = reader.pool(wallet).await;
-        let key = progress::lending(1, pool.market_address, wallet);
+        let key = record::lending(1, pool.market_address, wallet);
         // An older host stored this record without sums, after a node returned no events.
         let older = |kept: LendingProgress| LendingProgress { counts: EventCounts::ZERO, sums: None, ..kept };
         reader

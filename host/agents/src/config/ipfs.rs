@@ -1,7 +1,9 @@
 //! `[ipfs]`: the services that pin and fetch documents.
 
-use assay_domain::{Secret, settings::Problems};
-use assay_evm::config::is_web;
+use assay_domain::{
+    Secret,
+    settings::{Problems, is_web},
+};
 use serde::Deserialize;
 
 /// The services that pin and fetch feedback documents.

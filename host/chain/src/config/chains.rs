@@ -4,9 +4,9 @@ use std::{collections::BTreeSet, time::Duration};
 
 use assay_domain::{
     Address, AssetClass, ChainId, ExposureClass, Secret,
-    settings::{self, Problems},
+    settings::{self, Problems, is_web},
 };
-use assay_evm::config::{Endpoints, is_web};
+use assay_evm::config::Endpoints;
 use assay_lending::config::MarketConfig;
 use serde::Deserialize;
 

@@ -16,7 +16,11 @@ use url::Url;
 use super::{Refusal, answer};
 use crate::config::ExplorerLimits;
 use assay_domain::ChainId;
-use assay_evm::{endpoint::Http, redact::Redact};
+use assay_evm::{
+    body::{self, BodyError},
+    endpoint::Http,
+    redact::Redact,
+};
 use assay_trace::TRACE;
 
 /// Largest response that is read: some ten times the size of a page of rows.
@@ -135,9 +139,10 @@ impl Host {
             .get(http::header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.trim().parse().ok());
         let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
-        let body = match body(response).await {
+        let body = match body::read(response, MAX_RESPONSE_BYTES).await {
             Ok(body) => body,
-            Err(refusal) => return (Err(refusal), after),
+            Err(BodyError::TooLarge) => return (Err(Refusal::TooLarge), after),
+            Err(BodyError::Lost(error)) => return (Err(lost(error)), after),
         };
         let answer = match status.as_u16() {
             429 => Err(Refusal::Rate),
@@ -162,18 +167,6 @@ impl Host {
             other => other,
         }
     }
-}
-
-/// The body of a response, up to the size limit.
-async fn body(mut response: reqwest::Response) -> Result<Vec<u8>, Refusal> {
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(lost)? {
-        if body.len() + chunk.len() > MAX_RESPONSE_BYTES {
-            return Err(Refusal::TooLarge);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
 }
 
 /// The refusal of a request without a response. The error's own text may hold the URL.

@@ -21,7 +21,7 @@ use assay_evm::{
     client::{Block, Bounds, Client},
     fault::Fault,
 };
-use assay_lending::AllTerms;
+use assay_lending::ChainTerms;
 use assay_store::Store;
 
 sol! {
@@ -70,7 +70,7 @@ impl Finder {
         &self,
         wallet: Address,
         listed: &ActivityProgress,
-        terms: Option<AllTerms>,
+        terms: Option<ChainTerms>,
         head: Block,
     ) -> Result<Found, Fault> {
         let receipts = Receipts::new(&self.chain, terms.as_ref());

@@ -8,7 +8,5 @@ mod pair;
 mod receipts;
 mod tokens;
 
-#[cfg(test)]
-pub(super) use account::Questions;
-pub(super) use account::{Account, ChainState, Positions};
+pub(super) use account::{Account, NATIVE_DECIMALS};
 pub(super) use found::{Finder, Found};

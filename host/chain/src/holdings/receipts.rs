@@ -11,7 +11,7 @@ use assay_evm::{
     client::{Block, Bounds, Client},
     fault::Fault,
 };
-use assay_lending::AllTerms;
+use assay_lending::ChainTerms;
 
 sol! {
     /// Implemented by aTokens and debt tokens, and by contracts that wrap one.
@@ -27,12 +27,11 @@ pub(super) struct Receipts {
 
 impl Receipts {
     /// `terms` are `None` if they cannot be read.
-    pub(super) fn new(chain: &ChainConfig, terms: Option<&AllTerms>) -> Self {
-        let of_market = |index: usize| terms?.get(index)?.as_ref();
-        let unknown = chain.markets.iter().enumerate().filter(|(index, _)| of_market(*index).is_none());
-        let unknown = unknown.map(|(_, market)| market.address).collect();
-        let tokens = terms.into_iter().flat_map(|terms| terms.iter().flatten()).flat_map(|terms| terms.receipts());
-        Self { tokens: tokens.collect(), unknown }
+    pub(super) fn new(chain: &ChainConfig, terms: Option<&ChainTerms>) -> Self {
+        let known = terms.into_iter().flat_map(ChainTerms::iter).map(Option::is_some);
+        let markets = chain.markets.iter().zip(known.chain(std::iter::repeat(false)));
+        let unknown = markets.filter(|(_, is_known)| !is_known).map(|(market, _)| market.address).collect();
+        Self { tokens: terms.into_iter().flat_map(ChainTerms::receipt_tokens).collect(), unknown }
     }
 
     pub(super) fn contains(&self, token: &Address) -> bool {

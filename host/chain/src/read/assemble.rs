@@ -1,27 +1,21 @@
 //! The snapshot of one chain, made from the answers. Asks nothing.
 
 use super::{discover::Discovered, unread};
-use crate::{
-    config::ChainConfig,
-    holdings::{Account, Positions},
-    prices::Quotes,
-};
+use crate::{config::ChainConfig, holdings::Account, prices::Quotes};
 use assay_domain::{
-    Activity, ChainId, ChainOrigin, ChainSnapshot, Coverage, Nft, Origin, PoolHistory, ReadBlock, SourcedPart,
-    TokenBalance, Unread, features::PositionFeatures,
+    Activity, ChainId, ChainOrigin, ChainSnapshot, Coverage, Nft, Origin, PoolHistory, Position, ReadBlock,
+    SourcedPart, TokenBalance, Unread,
 };
 use assay_evm::{client::Block, fault::Fault};
-use assay_lending::{AllPasts, AllSums, Market, State, cross_check, failed_pool};
+use assay_lending::{LendingRead, MarketResult, Valuation, failed_pool};
 
 /// Everything that a snapshot is made from.
 pub(super) struct Parts {
     pub account: Account,
+    pub lending: LendingRead,
     pub quotes: Quotes,
     pub activity: Activity,
     pub activity_unread: Vec<Unread>,
-    pub pools: Vec<PoolHistory>,
-    pub sums: AllSums,
-    pub pasts: AllPasts,
     pub discovered: Option<Discovered>,
 }
 
@@ -56,38 +50,23 @@ pub(super) fn without_state(config: &ChainConfig, mut pools: Vec<PoolHistory>, f
         return ChainSnapshot { pools, unread: vec![unread::failed(fault)], ..failed(config) };
     }
     // The account's positions could not be compared with the history yet.
-    pools.iter_mut().for_each(unread::lower);
+    pools.iter_mut().for_each(PoolHistory::lower);
     ChainSnapshot { pools, coverage: Coverage::Pending, unread: vec![unread::late()], ..failed(config) }
 }
 
-/// The snapshot of `parts`, and the markets (by index) whose history contradicts the account's positions.
-pub(super) fn snapshot(
-    config: &ChainConfig,
-    markets: &[Market],
-    head: Block,
-    parts: Parts,
-) -> (ChainSnapshot, Vec<usize>) {
-    let Parts { account, quotes, activity, activity_unread, mut pools, sums, pasts, discovered } = parts;
-    let Positions { positions, unread: without, lacking, mut details, unpriced } =
-        account.positions(config, markets, &quotes.prices);
-    if !quotes.trusted {
-        details.iter_mut().flatten().for_each(|detail| *detail = PositionFeatures::UNREAD);
-    }
-    for (pool, detail) in pools.iter_mut().zip(details) {
-        pool.position = detail;
-    }
-    let (balances, lacks) = (account.amounts(), account.lacks());
-    let (ever_held, touched) = (account.ever_held(), account.touched());
-    let state = State { positions: &positions, balances: &balances, ever_held, touched, lacks: &lacks, at: head.time };
-    let doubted = cross_check(&mut pools, markets, &sums, &state);
+/// The snapshot of `parts`, and what it shows of each market.
+pub(super) fn snapshot(config: &ChainConfig, head: Block, parts: Parts) -> (ChainSnapshot, Vec<MarketResult>) {
+    let Parts { account, lending, quotes, activity, activity_unread, discovered } = parts;
+    let class_of = |token| config.exposure(token);
+    let valuation =
+        Valuation { prices: &quotes.prices, is_trusted: quotes.trusted, at: head.time, class_of: &class_of };
+    let markets = lending.finish(&valuation);
+    let positions: Vec<Position> = markets.iter().filter_map(|market| market.position.clone()).collect();
     let tokens = account.holdings(config, &quotes.prices);
     let mut unread = activity_unread;
     unread.extend(unread::silent(&account.silent));
     unread.extend(unread::prices(&quotes, &tokens));
-    unread.extend(unread::positions(markets, &without, &mut pools));
-    unread::remark_unpriced(&unpriced, &mut pools);
-    account.add_events(config, &mut pools, &pasts);
-    unread.extend(unread::lacking(markets, &lacking));
+    unread.extend(unread::positions(&markets));
     unread.extend(unread::untrusted(&quotes, &positions));
     unread.extend(unread::listed(discovered.as_ref()));
     let origin = origin(config.id, head, &quotes, discovered.as_ref());
@@ -98,19 +77,19 @@ pub(super) fn snapshot(
         tokens: tokens.into_iter().chain(found).collect(),
         nfts,
         positions,
-        pools,
+        pools: markets.iter().map(|market| market.history.clone()).collect(),
         unread,
         origin,
         ..failed(config)
     };
-    (snapshot, doubted)
+    (snapshot, markets)
 }
 
 /// Adds the doubt that the block of `snapshot` is the newest one. Its histories count as partial.
 pub(super) fn doubt(snapshot: &mut ChainSnapshot, doubt: Unread) {
     snapshot.unread.push(doubt);
     snapshot.coverage = snapshot.coverage.min(unread::coverage(&snapshot.unread));
-    snapshot.pools.iter_mut().for_each(unread::lower);
+    snapshot.pools.iter_mut().for_each(PoolHistory::lower);
 }
 
 /// Where the parts of a snapshot at `head` came from.

@@ -5,10 +5,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{
-    Chain,
-    plan::{Plan, Terms},
-};
+use super::{Chain, plan::Plan};
 use crate::{
     activity::{Histories, Listed, records::ActivityProgress},
     holdings::{Finder, Found},
@@ -16,7 +13,7 @@ use crate::{
 };
 use assay_domain::{Address, Origin, Prices};
 use assay_evm::client::Block;
-use assay_lending::Rest;
+use assay_lending::{Rest, SharedTerms};
 
 /// The source of a chain that has one.
 pub(super) struct Discovery {
@@ -28,7 +25,7 @@ pub(super) struct Discovery {
 pub(super) struct Question<'a> {
     pub wallet: Address,
     pub plan: &'a Plan,
-    pub terms: Terms,
+    pub terms: SharedTerms,
     pub head: Block,
     pub deadline: Instant,
 }

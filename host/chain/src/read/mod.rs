@@ -37,7 +37,7 @@ use assay_evm::{
     fault::Fault,
 };
 use assay_index::follow::{self, IndexState};
-use assay_lending::{Jobs, Market, Rest, TermsCache};
+use assay_lending::{Jobs, Rest};
 use assemble::Parts;
 pub(crate) use batch::Batch;
 use batch::Part;
@@ -62,7 +62,6 @@ const PER_READ: f64 = 10.0;
 pub(super) struct Chain {
     config: ChainConfig,
     client: Client,
-    terms: Arc<TermsCache>,
     prices: PriceReader,
     activity: ActivityReader,
     /// How exactly a read dates transactions.
@@ -93,11 +92,10 @@ struct Stored {
 impl Chain {
     pub(super) fn new(config: &ChainConfig, setup: &Setup<'_>) -> Self {
         let client = Client::new(setup.http, &config.endpoints(), &setup.reading.rpc);
-        let (index, terms) = (follow::State::new(config.id), Arc::<TermsCache>::default());
+        let index = follow::State::new(config.id);
         Self {
             discovery: setup.discovery(config, &client),
-            lending: setup.lending(config, &client, &terms, &index),
-            terms,
+            lending: setup.lending(config, &client, &index),
             prices: PriceReader::new(config, setup.external),
             activity: setup.activity(config, &client),
             goal: setup.goal(),
@@ -163,26 +161,24 @@ impl Chain {
         };
         // The receiver may be gone.
         let _ = head_sender.send(head);
-        let (blank, indexed) = (self.lending.blank(&stored.lending), self.lending.indexed(&stored.lending));
-        let (answered, rest) = self.ask(wallet, stored, &blank, head, deadline, permit).await;
-        let (mut account, quotes) = match answered.state {
+        let (answered, rest) = self.ask(wallet, stored, head, deadline, permit).await;
+        let (account, quotes) = match answered.state {
             Ok(Ok(state)) => state,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.config.id, %fault, "balances and positions cannot be read");
-                return (assemble::without_state(&self.config, answered.pools, Some(&fault)), rest);
+                return (assemble::without_state(&self.config, answered.lending.into_histories(), Some(&fault)), rest);
             }
-            Err(_) => return (assemble::without_state(&self.config, answered.pools, None), rest),
+            Err(_) => return (assemble::without_state(&self.config, answered.lending.into_histories(), None), rest),
         };
-        account.add_indexed(&indexed);
-        let (pools, sums, pasts, discovered) = (answered.pools, answered.sums, answered.pasts, answered.discovered);
+        let (lending, discovered) = (answered.lending, answered.discovered);
         let listed = discovered.as_ref().map(|discovered| &discovered.listed);
         let (activity, activity_unread) = activity::combined(answered.activity, listed);
-        let parts = Parts { account, quotes, activity, activity_unread, pools, sums, pasts, discovered };
-        let (mut snapshot, doubted) = assemble::snapshot(&self.config, self.markets(), head, parts);
+        let parts = Parts { account, lending, quotes, activity, activity_unread, discovered };
+        let (mut snapshot, markets) = assemble::snapshot(&self.config, head, parts);
         if let Some(doubt) = self.doubt(head) {
             assemble::doubt(&mut snapshot, doubt.unread(head, self.clock.is_suspected()));
         }
-        self.lending.doubt(wallet, &doubted, &blank).await;
+        self.lending.doubt(wallet, &markets).await;
         (snapshot, rest)
     }
 
@@ -220,7 +216,7 @@ impl Chain {
     /// Asks for the head, and looks up the markets' terms if that is due, so that reads need not.
     pub(super) async fn refresh(&self) {
         if let Ok(head) = self.watch().await
-            && let Err(fault) = self.terms.refresh(&self.client, self.markets(), head).await
+            && let Err(fault) = self.lending.refresh_terms(head).await
         {
             tracing::warn!(chain = self.config.id, %fault, "lending markets cannot be looked up");
         }
@@ -307,10 +303,6 @@ impl Chain {
     /// The snapshot of a chain that could not be read.
     pub(super) fn failed(&self) -> ChainSnapshot {
         assemble::failed(&self.config)
-    }
-
-    fn markets(&self) -> &[Market] {
-        &self.lending.reader().markets
     }
 }
 

@@ -3,10 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use futures::{
-    FutureExt,
-    future::{BoxFuture, Shared},
-};
+use futures::{FutureExt, future::BoxFuture};
 
 use super::Stored;
 use crate::activity::{self, AnchorCheck};
@@ -15,10 +12,7 @@ use assay_evm::{
     client::{Answers, Block, Client, ask_block, block_from},
     fault::Fault,
 };
-use assay_lending::{AllTerms, Jobs};
-
-/// The terms of all markets, read once and shared.
-pub(super) type Terms = Shared<BoxFuture<'static, Result<AllTerms, Fault>>>;
+use assay_lending::Jobs;
 
 /// The shared batch. The first reader that needs an answer sends it.
 pub(super) struct Plan {

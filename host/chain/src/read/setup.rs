@@ -68,17 +68,12 @@ impl Setup<'_> {
     }
 
     /// The reader of lending histories, and the reader of the index where they begin, which works on a task.
-    pub(super) fn lending(
-        &self,
-        config: &ChainConfig,
-        client: &Client,
-        terms: &Arc<TermsCache>,
-        state: &Arc<State>,
-    ) -> Jobs {
+    pub(super) fn lending(&self, config: &ChainConfig, client: &Client, state: &Arc<State>) -> Jobs {
         let reader = Reader {
             chain: config.id,
             client: client.clone(),
             markets: config.markets.iter().cloned().map(Market::new).collect(),
+            terms: Arc::<TermsCache>::default(),
             store: self.store.clone(),
             tasks: self.tasks.clone(),
             logs: self.reading.logs(),
@@ -91,7 +86,7 @@ impl Setup<'_> {
             chain: config.id,
             client: client.behind(),
             markets: reader.markets.clone(),
-            terms: terms.clone(),
+            terms: reader.terms.clone(),
             finality: config.finality,
             logs: self.reading.logs(),
             mode: self.reading.index,

@@ -2,9 +2,9 @@
 
 use super::discover::Discovered;
 use crate::{activity::Scope, prices::Quotes};
-use assay_domain::{Address, Coverage, Part, PoolHistory, Position, TokenBalance, Unread};
+use assay_domain::{Address, Coverage, Part, Position, TokenBalance, Unread};
 use assay_evm::fault::Fault;
-use assay_lending::Market;
+use assay_lending::{MarketResult, PositionGap};
 
 /// The coverage of a chain without these parts.
 pub(super) fn coverage(unread: &[Unread]) -> Coverage {
@@ -24,13 +24,6 @@ pub(super) fn late() -> Unread {
     Unread::new(Part::Chain, "not read in time; ask again shortly")
 }
 
-/// A history is not known to be complete while it cannot be compared with the position.
-pub(super) fn lower(pool: &mut PoolHistory) {
-    if pool.coverage == Coverage::Complete {
-        pool.coverage = Coverage::Partial;
-    }
-}
-
 /// Configured tokens that do not answer.
 pub(super) fn silent(tokens: &[Address]) -> impl Iterator<Item = Unread> {
     tokens
@@ -44,32 +37,15 @@ pub(super) fn prices(quotes: &Quotes, held: &[TokenBalance]) -> impl Iterator<It
     lacking.map(|token| Unread::price(token.contract))
 }
 
-/// The positions in the markets `without` one that could be read and priced. Their histories count as partial.
-pub(super) fn positions(markets: &[Market], without: &[usize], pools: &mut [PoolHistory]) -> Vec<Unread> {
-    let mut unread = Vec::new();
-    for market in without.iter().filter_map(|index| markets.get(*index)) {
-        let (protocol, address) = (market.config.protocol, market.config.address);
-        let own = |pool: &&mut PoolHistory| pool.protocol == protocol && pool.market_address == address;
-        pools.iter_mut().filter(own).for_each(lower);
-        unread.push(Unread::new(Part::Position(protocol, address), "its amounts or prices could not be read"));
-    }
-    unread
-}
-
-/// Remarks the deposits without a price, each with the index of its market: anybody can supply a token without a price
-/// for any wallet, so that one makes no history partial.
-pub(super) fn remark_unpriced(unpriced: &[(usize, Address)], pools: &mut [PoolHistory]) {
-    for (index, token) in unpriced {
-        let Some(pool) = pools.get_mut(*index) else { continue };
-        pool.remark.get_or_insert_with(|| format!("a deposit of token {token} has no price and is in no sum"));
-    }
-}
-
-/// Positions of which the market did not say how far they are from a liquidation.
-pub(super) fn lacking(markets: &[Market], lacking: &[usize]) -> impl Iterator<Item = Unread> {
-    lacking.iter().filter_map(|index| markets.get(*index)).map(|market| {
-        let part = Part::Position(market.config.protocol, market.config.address);
-        Unread::new(part, "the market did not return the health factor; try again later")
+/// The positions that could not be read or priced, and then those whose market did not return the health factor.
+pub(super) fn positions(markets: &[MarketResult]) -> impl Iterator<Item = Unread> {
+    let reasons = [
+        (PositionGap::Unread, "its amounts or prices could not be read"),
+        (PositionGap::HealthFactor, "the market did not return the health factor; try again later"),
+    ];
+    reasons.into_iter().flat_map(move |(gap, reason)| {
+        let lacking = markets.iter().filter(move |market| market.gap == Some(gap)).map(|market| &market.market.config);
+        lacking.map(move |market| Unread::new(Part::Position(market.protocol, market.address), reason))
     })
 }
 

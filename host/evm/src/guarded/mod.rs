@@ -21,7 +21,10 @@ use tokio::{sync::Semaphore, time::timeout};
 use tracing::{Instrument, field::Empty};
 use url::{Host, Url};
 
-use crate::config::Outbound;
+use crate::{
+    body::{self, BodyError},
+    config::Outbound,
+};
 use assay_trace::TRACE;
 
 /// Maximum redirects.
@@ -223,16 +226,12 @@ impl Guarded {
         })
     }
 
-    async fn read(&self, mut response: reqwest::Response) -> Result<Vec<u8>, Barred> {
-        let most = self.inner.max_bytes;
-        let mut body = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(|_| Barred::Unreachable)? {
-            if body.len() + part.len() > most {
-                return Err(Barred::TooLarge(most));
-            }
-            body.extend_from_slice(&part);
-        }
-        Ok(body)
+    async fn read(&self, response: reqwest::Response) -> Result<Vec<u8>, Barred> {
+        let limit = self.inner.max_bytes;
+        body::read(response, limit).await.map_err(|error| match error {
+            BodyError::TooLarge => Barred::TooLarge(limit),
+            BodyError::Lost(_) => Barred::Unreachable,
+        })
     }
 }
 

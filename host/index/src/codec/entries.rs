@@ -11,7 +11,7 @@
 //! | incomplete | bit 6: negative | amount |
 
 use alloy::primitives::I256;
-use assay_lending::{Asset, Entry, EventKind, Move, What, progress::Side};
+use assay_lending::{Asset, Entry, EventKind, Move, Side, What};
 
 use super::{
     assets::Assets,

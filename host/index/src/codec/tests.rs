@@ -1,6 +1,6 @@
 use alloy::primitives::I256;
 use assay_domain::{Address, B256};
-use assay_lending::{Asset, Entry, EventKind, Move, What, progress::Side};
+use assay_lending::{Asset, Entry, EventKind, Move, Side, What};
 use proptest::prelude::*;
 
 use super::*;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use alloy::hex;
 use assay_domain::Address;
-use assay_lending::{Asset, Entry, EventKind, What, progress::Side};
+use assay_lending::{Asset, Entry, EventKind, Side, What};
 use parquet::data_type::ByteArray;
 
 use crate::IndexedMarket;

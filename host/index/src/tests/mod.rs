@@ -12,7 +12,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use alloy::primitives::{Bytes, I256};
 use assay_domain::{Address, B256, Protocol};
-use assay_lending::{Entry, EventKind, Move, What, progress::Side};
+use assay_lending::{Entry, EventKind, Move, Side, What};
 
 use crate::{Check, Checkpoint, Index, IndexError, IndexedMarket, Progress, Segment, WalletEntries};
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use assay_domain::Secret;
+use assay_evm::body::{self, BodyError};
 
 /// Maximum size of a response, in bytes.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
@@ -109,15 +110,12 @@ impl Facilitator {
     ) -> Result<T, FacilitatorError> {
         let url = self.root.join(what).map_err(|_| FacilitatorError::Unreachable)?;
         let body = json!({ "x402Version": version, "paymentPayload": payload, "paymentRequirements": requirements });
-        let mut response = self.http.post(url).json(&body).send().await.map_err(|_| FacilitatorError::Unreachable)?;
+        let response = self.http.post(url).json(&body).send().await.map_err(|_| FacilitatorError::Unreachable)?;
         let status = response.status();
-        let mut body = Vec::new();
-        while let Some(part) = response.chunk().await.map_err(|_| FacilitatorError::Unreachable)? {
-            if body.len() + part.len() > MAX_RESPONSE_BYTES {
-                return Err(FacilitatorError::Unreadable);
-            }
-            body.extend_from_slice(&part);
-        }
+        let body = body::read(response, MAX_RESPONSE_BYTES).await.map_err(|error| match error {
+            BodyError::TooLarge => FacilitatorError::Unreadable,
+            BodyError::Lost(_) => FacilitatorError::Unreachable,
+        })?;
         // Some facilitators refuse with these statuses and give the reason in the body.
         let answered = status.is_success() || matches!(status, StatusCode::BAD_REQUEST | StatusCode::PAYMENT_REQUIRED);
         match serde_json::from_slice(&body) {

@@ -12,6 +12,7 @@ use tracing::Instrument;
 use url::Url;
 
 use assay_agents::config;
+use assay_evm::body::{self, BodyError};
 use assay_trace::TRACE;
 
 pub use cid::cid;
@@ -121,13 +122,11 @@ async fn ask(server: &'static str, request: RequestBuilder) -> Result<(StatusCod
 }
 
 async fn send(server: &'static str, request: RequestBuilder) -> Result<(StatusCode, Vec<u8>), IpfsError> {
-    let mut response = request.send().await.map_err(|_| IpfsError::Unreachable(server))?;
-    let mut body = Vec::new();
-    while let Some(part) = response.chunk().await.map_err(|_| IpfsError::Unreachable(server))? {
-        if body.len() + part.len() > MAX_RESPONSE_BYTES {
-            return Err(IpfsError::Unreadable(server));
-        }
-        body.extend_from_slice(&part);
-    }
-    Ok((response.status(), body))
+    let response = request.send().await.map_err(|_| IpfsError::Unreachable(server))?;
+    let status = response.status();
+    let body = body::read(response, MAX_RESPONSE_BYTES).await.map_err(|error| match error {
+        BodyError::TooLarge => IpfsError::Unreadable(server),
+        BodyError::Lost(_) => IpfsError::Unreachable(server),
+    })?;
+    Ok((status, body))
 }

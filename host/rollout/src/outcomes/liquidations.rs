@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use assay_chain::Chains;
 use assay_domain::{Address, ChainId, features::Features};
 use assay_index::{History, Index};
-use assay_lending::{Entry, EventKind, Move, What, has_aliases, owes_in_vaults, progress::Side};
+use assay_lending::{Entry, EventKind, Move, Side, What, has_aliases, owes_in_vaults};
 
 /// Why there is nothing to join with.
 #[derive(Debug, thiserror::Error)]

@@ -18,6 +18,7 @@ use super::{Asset, coingecko, defillama, stated::StatedPrice};
 use crate::config::{PriceApi, Slugs};
 use assay_domain::{Address, ChainId, Secret};
 use assay_evm::{
+    body::{self, BodyError},
     endpoint::{Http, root_cause},
     fault::Fault,
 };
@@ -162,7 +163,7 @@ impl Api {
         if let Some((name, value)) = &self.key {
             request = request.header(name.clone(), value.clone());
         }
-        let mut response = request.send().await.map_err(lost)?;
+        let response = request.send().await.map_err(lost)?;
         let status = response.status();
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
             let after = response
@@ -178,13 +179,10 @@ impl Api {
         if !status.is_success() {
             return Err(Fault::Denied(format!("HTTP status {status}")));
         }
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(lost)? {
-            if body.len() + chunk.len() > MAX_BYTES {
-                return Err(Fault::TooDense { suggested: None });
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = body::read(response, MAX_BYTES).await.map_err(|error| match error {
+            BodyError::TooLarge => Fault::TooDense { suggested: None },
+            BodyError::Lost(error) => lost(error),
+        })?;
         serde_json::from_slice(&body).map_err(|error| Fault::unreadable(&error))
     }
 }

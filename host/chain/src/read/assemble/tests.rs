@@ -9,14 +9,15 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     config::{NativeConfig, Slugs, TokenConfig},
-    holdings::Questions,
     prices::pure,
 };
 use assay_domain::{
     Address, AssetClass, B256, EventCounts, Part, Protocol, Seen, Snapshot, U256, features::features, time_from_unix,
 };
 use assay_evm::Call;
-use assay_lending::{AllTerms, Held, HeldParts, LendingTerms, MarketTerms, Past, config::MarketConfig};
+use assay_lending::{
+    ChainTerms, Held, HeldParts, LendingTerms, Market, MarketHistory, MarketTerms, Past, config::MarketConfig,
+};
 
 const NOW: u64 = 1_700_000_000;
 const WALLET: Address = Address::repeat_byte(0xaa);
@@ -170,12 +171,13 @@ fn read(hidden: &Hidden) -> Snapshot {
 fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
     let config = config();
     let markets: Vec<Market> = config.markets.iter().cloned().map(Market::new).collect();
-    let terms: AllTerms = std::sync::Arc::new(vec![(!hidden.terms).then(|| std::sync::Arc::new(Vault) as MarketTerms)]);
-    let questions = Questions::new(&config, &terms, &[false], WALLET);
+    let terms = ChainTerms::from_iter([(!hidden.terms).then(|| std::sync::Arc::new(Vault) as MarketTerms)]);
+    let mut lending = LendingRead::new(1, WALLET, &markets, [(false, indexed)]);
+    let calls = Account::calls(&config, WALLET).count() + lending.calls(&terms).len();
     let answers = hide(state(), &hidden.state);
-    let answers = answers.get(..questions.calls.len()).unwrap_or(&answers);
-    let account = Account::answered(&config, &terms, &questions, answers, WALLET);
-    let quotes = terms.iter().flatten().filter_map(|terms| terms.quoted_in()).collect::<Vec<_>>();
+    let answers = answers.get(..calls).unwrap_or(&answers);
+    let account = Account::answered(&config, &mut lending, answers);
+    let quotes = terms.quote_assets();
     assert_eq!(pure::calls(&config, &[ORACLE], &quotes).len(), prices().len());
     let quotes = pure::quotes(&config, &[ORACLE], &quotes, NOW, &hide(prices(), &hidden.prices));
     let coverage = if hidden.history { Coverage::Partial } else { Coverage::Complete };
@@ -183,23 +185,15 @@ fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
     let pools = vec![PoolHistory { coverage, counts, ..failed_pool(1, &config.markets[0]) }];
     let chain = match account {
         Err(fault) => without_state(&config, pools, Some(&fault)),
-        Ok((mut account, _)) => {
-            account.add_indexed(&[indexed]);
+        Ok((account, _)) => {
+            let history = |pool| MarketHistory { pool, sums: None, past: Some(Past::default()), hints: Vec::new() };
+            lending.add_histories(pools.into_iter().map(history).collect());
             let (activity, activity_unread) = match hidden.activity {
                 true => (Activity::default(), vec![Unread::new(Part::Transactions, "hidden")]),
                 false => (activity(), Vec::new()),
             };
-            let parts = Parts {
-                account,
-                quotes,
-                activity,
-                activity_unread,
-                pools,
-                sums: vec![None],
-                pasts: vec![Some(Past::default())],
-                discovered: None,
-            };
-            snapshot(&config, &markets, Block { number: 9, hash: B256::ZERO, time: NOW }, parts).0
+            let parts = Parts { account, lending, quotes, activity, activity_unread, discovered: None };
+            snapshot(&config, Block { number: 9, hash: B256::ZERO, time: NOW }, parts).0
         }
     };
     let (attestations, identity) = (Vec::new(), Vec::new());

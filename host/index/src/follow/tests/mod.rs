@@ -21,7 +21,7 @@ use assay_evm::{
     config::{Endpoints, LogLimits, RpcLimits},
     endpoint,
 };
-use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, config::MarketConfig, hints};
+use assay_lending::{Jobs, Market, Reader, Recent, config::MarketConfig};
 use assay_store::{Store, config::Store as StoreConfig};
 use assay_tasks::Tracker;
 use node::{Chain, Node, POOL, wallet};
@@ -96,6 +96,7 @@ impl Running {
             chain: 1,
             client: client.clone(),
             markets: markets.clone(),
+            terms: Arc::default(),
             store: Store::open(&config).await.unwrap(),
             tasks: Tracker::new(),
             logs: LIMITS,
@@ -106,12 +107,11 @@ impl Running {
         };
         let jobs = Jobs::new(reader, Tracker::new(), CancellationToken::new());
         let (head, stored) = (client.head().await.unwrap(), jobs.stored(wallet).await);
-        let terms = TermsCache::default().current(&client, &markets, head).await.unwrap();
-        let hints = std::future::ready(hints(&markets, Some(&terms))).boxed();
         let (anchors, blocks) = (jobs.anchors(&stored, head), client.clone());
         let blocks = async move { blocks.blocks(&anchors).await }.boxed();
         let deadline = tokio::time::Instant::now() + PATIENCE;
-        jobs.history(wallet, stored, hints, blocks, head, deadline).await.pools
+        let history = jobs.history(wallet, stored, jobs.terms(head), blocks, head, deadline).await;
+        history.markets.into_iter().map(|market| market.pool).collect()
     }
 
     /// What the index has, once it is closed.

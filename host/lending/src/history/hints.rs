@@ -1,0 +1,90 @@
+//! Hints: logs of other contracts that name a wallet and point to a transaction. A market lists them if its own logs do
+//! not name the wallet in every event; the transaction's receipt then shows what happened.
+
+use std::sync::Arc;
+
+use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
+use futures::future::{BoxFuture, Shared};
+
+use crate::history::record::Side;
+use assay_domain::{Address, B256};
+
+sol! {
+    event Transfer(address indexed from, address indexed to, uint256 value);
+}
+
+/// The transfer of every token, and of Comet markets for their base asset.
+pub const TRANSFER: B256 = Transfer::SIGNATURE_HASH;
+
+/// A kind of log whose transaction must be looked up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hint {
+    /// The contract that emits it: the market, one of its tokens, or its controller.
+    pub contract: Address,
+    pub topic0: B256,
+    pub naming: Naming,
+    /// Signatures of the market's own logs. If one of them names the wallet in the same transaction, the receipt is not
+    /// read, because that log has the same information.
+    pub explained_by: &'static [B256],
+}
+
+/// How a log names the wallet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// In this topic, 1 to 3.
+    At(usize),
+    /// In topic 1 or 2, if the other one is this address.
+    With(B256),
+    /// In topic 1 as the sender, or in topic 2 as the receiver, of a token that represents a supply of this asset.
+    Holder(Address),
+    /// In this topic, by a token that represents a supply or a debt of this asset, when its balance changes.
+    Balance { topic: usize, side: Side, asset: Address },
+    /// In this topic, by another word that identifies the wallet.
+    Alias { topic: usize, word: B256, of: Alias },
+}
+
+/// What a word in a log identifies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Alias {
+    /// An account of the wallet.
+    Account,
+    /// An account that another wallet has now.
+    Lost,
+    /// A part of a position, whose logs have this word as their first topic.
+    Part { id: B256, kind: B256, is_owned: bool },
+}
+
+/// One entry per market: its hints, or `None` if they are unknown and the market cannot be read now.
+pub type AllHints = Arc<[Option<Vec<Hint>>]>;
+
+/// The hints of every market for one wallet, once looked up.
+pub type Hinted = Shared<BoxFuture<'static, AllHints>>;
+
+impl Hint {
+    /// Whether the hint belongs to one wallet instead of all.
+    pub(crate) fn is_alias(&self) -> bool {
+        matches!(self.naming, Naming::Alias { .. })
+    }
+
+    pub(crate) fn is(&self, log: &Log, wallet: B256) -> bool {
+        let topics = log.topics();
+        // A pool has dozens of hints and a long history many logs, so the most selective comparison comes first.
+        if log.address() != self.contract || topics.first() != Some(&self.topic0) {
+            return false;
+        }
+        match self.naming {
+            Naming::At(topic) | Naming::Balance { topic, .. } => topics.get(topic) == Some(&wallet),
+            Naming::Holder(_) => topics.get(1) == Some(&wallet) || topics.get(2) == Some(&wallet),
+            Naming::Alias { topic, word, .. } => topics.get(topic) == Some(&word),
+            Naming::With(peer) => {
+                matches!(topics, [_, from, to, ..] if (*from, *to) == (wallet, peer) || (*from, *to) == (peer, wallet))
+            }
+        }
+    }
+
+    /// Whether a log in `own`, logs of the market that name the wallet in the same transaction, already has everything
+    /// that the receipt could add.
+    pub(crate) fn is_explained_by(&self, own: &[&Log]) -> bool {
+        own.iter().any(|own| own.topic0().is_some_and(|topic| self.explained_by.contains(topic)))
+    }
+}

@@ -1,0 +1,53 @@
+//! A wallet's entries in an index of all wallets. The ledger counts them like those that it extracts from the logs of
+//! one wallet.
+
+use std::fmt::Debug;
+
+use alloy::primitives::I256;
+use futures::future::BoxFuture;
+
+use crate::history::sums::Move;
+use assay_domain::{Address, B256, EventKind};
+
+/// The markets of one chain, read for all wallets.
+pub trait Index: Debug + Send + Sync {
+    /// The index's history of `wallet`; `None` if it has none now, or ends before block `least`.
+    fn history(&self, wallet: Address, least: u64) -> BoxFuture<'static, Option<Indexed>>;
+}
+
+/// A wallet's history in an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Indexed {
+    /// The index's last block, which was final when it was read.
+    pub through: u64,
+    pub hash: B256,
+    pub markets: Vec<IndexedMarket>,
+}
+
+/// All entries of one wallet in one market.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexedMarket {
+    pub address: Address,
+    /// The block at which the index of the market begins.
+    pub from: u64,
+    /// The digest of the queries, from [`Scan::asked`](crate::Scan::asked).
+    pub asked: B256,
+    pub entries: Vec<Entry>,
+}
+
+/// One event or amount of a wallet in one market, with its block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    pub block: u64,
+    pub what: What,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// An event of the position; `time` is that of the block, in Unix seconds.
+    Event { kind: EventKind, time: u64 },
+    /// An amount moved.
+    Moved(Move),
+    /// The logs may not show everything; the wallet owned at least this after them.
+    Incomplete { owned: I256 },
+}

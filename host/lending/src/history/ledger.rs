@@ -1,0 +1,272 @@
+//! The counts and sums of a wallet's lending history, during a read and after it.
+
+use alloy::primitives::I256;
+
+use crate::{
+    config::MarketConfig,
+    history::{
+        events::AllBefore,
+        hints::AllHints,
+        jobs::MarketHistory,
+        past::Past,
+        record::{Shown, Side, Unexplained},
+        settled::Settled,
+        sums::Sums,
+        tally::Tally,
+    },
+    market::Market,
+};
+use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolEvents, PoolHistory, features::PositionFeatures};
+
+/// One entry per market of the chain.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Ledger {
+    pub entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// Counts of settled blocks.
+    pub settled: Tally,
+    /// `None` if the amounts in settled blocks are unknown.
+    pub settled_sums: Option<Sums>,
+    /// Counts of later blocks, which every read reads again.
+    pub tail: Tally,
+    pub tail_sums: Sums,
+    /// Single events in the same blocks; `None` if those in settled blocks are unknown.
+    pub settled_past: Option<Past>,
+    pub tail_past: Past,
+    /// Complete through this block; `None` before any was read.
+    pub through: Option<u64>,
+    /// Whether there is a record of an earlier read.
+    pub read_before: bool,
+    /// The block at which the next read of settled history begins.
+    pub next: u64,
+    /// Whether the market is not read, because its hints are unknown now.
+    pub left_out: bool,
+    /// The position in old state, if the history is followed by it.
+    pub followed: Option<Followed>,
+    pub unexplained: Option<Unexplained>,
+}
+
+/// The position in old state, for a protocol in which it can change without a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Followed {
+    /// In the settled blocks that were compared.
+    pub settled: Shown,
+    /// In all blocks that were compared.
+    pub latest: Shown,
+}
+
+/// How far a read of the history has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// Through the head.
+    Done,
+    /// Not yet at the head.
+    Running,
+    /// Ended at a span that could not be read, for this reason.
+    Stopped(String),
+}
+
+impl Ledger {
+    pub(crate) fn new(markets: &[Market], settled: &[Option<Settled>]) -> Self {
+        let entry = |(market, settled): (&Market, &Option<Settled>)| {
+            let none = Tally::of(market.protocol.profile().no_events);
+            Entry {
+                settled: settled.as_ref().map_or(none, |s| s.tally),
+                settled_sums: settled.as_ref().map_or_else(|| Some(Sums::default()), |s| s.sums.clone()),
+                tail: none,
+                tail_sums: Sums::default(),
+                settled_past: settled.as_ref().map_or_else(|| Some(Past::default()), |s| s.past.clone()),
+                tail_past: Past::default(),
+                through: settled.as_ref().map(|s| s.through),
+                read_before: settled.is_some(),
+                next: settled.as_ref().map_or(market.config.from_block, |s| s.through.saturating_add(1)),
+                left_out: false,
+                followed: settled.as_ref().and_then(|s| s.shown).map(|at| Followed { settled: at, latest: at }),
+                unexplained: settled.as_ref().and_then(|s| s.unexplained),
+            }
+        };
+        Self { entries: markets.iter().zip(settled).map(entry).collect() }
+    }
+
+    /// Leaves out the markets without an entry in `hints`, and the sums of markets whose logs do not show all moves.
+    #[must_use]
+    pub(crate) fn planned(mut self, markets: &[Market], hints: &AllHints) -> Self {
+        for ((entry, market), hints) in self.entries.iter_mut().zip(markets).zip(hints.iter()) {
+            match hints {
+                None => (entry.left_out, entry.next) = (true, u64::MAX),
+                Some(hints) if !market.protocol.adds_up(hints) => entry.settled_sums = None,
+                Some(_) => {}
+            }
+        }
+        self
+    }
+
+    /// Follows, by old state, the markets that are read from their beginning and can change without a log.
+    #[must_use]
+    pub(crate) fn following(mut self, markets: &[Market]) -> Self {
+        for (entry, market) in self.entries.iter_mut().zip(markets) {
+            if !entry.read_before && market.protocol.partial_logs().is_some() {
+                let before = Shown { block: market.config.from_block.saturating_sub(1), ..Shown::default() };
+                entry.followed = Some(Followed { settled: before, latest: before });
+            }
+        }
+        self
+    }
+
+    /// The block at which a read of all markets together begins.
+    pub(crate) fn start(&self) -> u64 {
+        self.entries.iter().map(|entry| entry.next).min().unwrap_or(0)
+    }
+
+    /// The histories of all markets, without their hints.
+    pub(crate) fn histories(&self, chain: ChainId, markets: &[Market], progress: &Progress) -> Vec<MarketHistory> {
+        markets.iter().zip(&self.entries).map(|(market, entry)| entry.history(chain, market, progress)).collect()
+    }
+
+    /// The amounts before the next logs; empty if no market's logs depend on them.
+    pub(crate) fn before(&self, markets: &[Market]) -> AllBefore {
+        if !markets.iter().any(|market| market.protocol.aliases().is_some()) {
+            return AllBefore::new();
+        }
+        let of = |entry: &Entry| (entry.next, entry.settled_sums.clone().unwrap_or_default().then(&entry.tail_sums));
+        self.entries.iter().map(of).collect()
+    }
+}
+
+impl Entry {
+    /// The sum of the base amounts that were read.
+    pub(crate) fn base(&self) -> I256 {
+        let net = |sums: &Sums| sums.of(Side::Base, Address::ZERO).net;
+        self.settled_sums.as_ref().map(net).unwrap_or_default().saturating_add(net(&self.tail_sums))
+    }
+
+    fn history(&self, chain: ChainId, market: &Market, progress: &Progress) -> MarketHistory {
+        let principal = self.followed.map(|followed| followed.latest.principal);
+        let sums = self.settled_sums.clone().map(|sums| sums.then(&self.tail_sums).with_principal(principal));
+        let past = self.settled_past.clone().map(|past| past.then(&self.tail_past));
+        MarketHistory { pool: self.pool(chain, market, progress), sums, past, hints: Vec::new() }
+    }
+
+    fn pool(&self, chain: ChainId, market: &Market, progress: &Progress) -> PoolHistory {
+        let left_out = Progress::Stopped("its parts could not be read; try again later".to_owned());
+        let progress = if self.left_out { &left_out } else { progress };
+        let stopped = if let Progress::Stopped(reason) = progress { Some(reason.clone()) } else { None };
+        let all = self.settled.plus(self.tail);
+        let mut remark = self.unexplained.map(Unexplained::as_str);
+        let coverage = match (progress, self.through) {
+            (Progress::Done, _) if market.protocol.profile().lacks_a_borrowing(&all.counts) => {
+                remark = Some("a debt was repaid, and its borrowing is not found");
+                let market = market.config.address;
+                tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history \
+                                                counts as partial");
+                Coverage::Partial
+            }
+            // A read up to the head did not reach the first block, so the history there is not known to be empty.
+            (Progress::Done, None) => {
+                let (from_block, market) = (market.config.from_block, market.config.address);
+                remark = Some("the chain has not reached from_block, so nothing was read; correct chains.markets");
+                tracing::warn!(chain, %market, from_block, "the chain has not reached from_block of this market; \
+                                                            correct chains.markets");
+                Coverage::Partial
+            }
+            (Progress::Done, Some(_)) => Coverage::Complete,
+            (Progress::Running, _) if !self.read_before => Coverage::Pending,
+            (Progress::Stopped(_), None) => return PoolHistory { stopped, ..failed_pool(chain, &market.config) },
+            (Progress::Running | Progress::Stopped(_), _) => Coverage::Partial,
+        };
+        PoolHistory {
+            coverage,
+            synced_to_block: self.through,
+            counts: all.counts,
+            first_event_at: all.first,
+            last_event_at: all.last,
+            last_liquidation_at: all.last_liquidation,
+            stopped,
+            remark: remark.map(str::to_owned),
+            ..failed_pool(chain, &market.config)
+        }
+    }
+}
+
+/// The entry of a configured market that could not be read.
+pub fn failed_pool(chain: ChainId, market: &MarketConfig) -> PoolHistory {
+    PoolHistory {
+        chain_id: chain,
+        protocol: market.protocol,
+        market_address: market.address,
+        market: market.market.clone(),
+        feeds_score: market.feeds_score(),
+        coverage: Coverage::Failed,
+        synced_to_block: None,
+        counts: EventCounts::default(),
+        first_event_at: None,
+        last_event_at: None,
+        last_liquidation_at: None,
+        stopped: None,
+        remark: None,
+        events: PoolEvents::UNREAD,
+        position: market.protocol.has_details().then_some(PositionFeatures::UNREAD),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocols::EventKind;
+    use assay_domain::{B256, Protocol};
+
+    fn pool(settled: Option<u64>, through: Option<u64>, progress: &Progress) -> PoolHistory {
+        let config = MarketConfig {
+            protocol: Protocol::LenderAV3,
+            market: None,
+            address: Address::ZERO,
+            from_block: 10,
+            feeds_score: None,
+            dialect: None,
+            chainlog: None,
+        };
+        let markets = [Market::new(config)];
+        let mut tally = Tally::of(EventCounts::ZERO);
+        tally.add(EventKind::Repay, Some(5));
+        let hash = B256::ZERO;
+        let settled = settled.map(|through| Settled {
+            tally,
+            sums: None,
+            past: None,
+            through,
+            hash,
+            shown: None,
+            unexplained: None,
+        });
+        let mut ledger = Ledger::new(&markets, std::slice::from_ref(&settled));
+        assert_eq!(ledger.entries[0].next, settled.map_or(10, |s| s.through + 1));
+        ledger.entries[0].through = ledger.entries[0].through.max(through);
+        ledger.entries[0].tail.add(EventKind::Borrow, Some(9));
+        ledger.histories(1, &markets, progress).remove(0).pool
+    }
+
+    #[test]
+    fn coverage_tells_how_far_reading_came() {
+        let summary = |pool: PoolHistory| (pool.coverage, pool.synced_to_block, pool.counts.repay);
+        assert_eq!(summary(pool(Some(50), Some(99), &Progress::Done)), (Coverage::Complete, Some(99), Some(1)));
+        assert_eq!(summary(pool(None, None, &Progress::Running)), (Coverage::Pending, None, Some(0)));
+        assert_eq!(summary(pool(None, Some(40), &Progress::Running)), (Coverage::Pending, Some(40), Some(0)));
+        assert_eq!(summary(pool(Some(50), None, &Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
+        assert_eq!(
+            summary(pool(None, Some(40), &Progress::Stopped("no".into()))),
+            (Coverage::Partial, Some(40), Some(0))
+        );
+        assert_eq!(summary(pool(None, None, &Progress::Stopped("no".into()))), (Coverage::Failed, None, None));
+        assert_eq!(summary(pool(None, None, &Progress::Done)), (Coverage::Partial, None, Some(0)));
+    }
+
+    #[test]
+    fn settled_history_and_tail_are_one_history() {
+        let pool = pool(Some(50), Some(99), &Progress::Done);
+        assert_eq!((pool.counts.repay, pool.counts.borrow), (Some(1), Some(1)));
+        assert!(pool.first_event_at < pool.last_event_at);
+    }
+}

@@ -1,0 +1,266 @@
+//! One pass over the blocks of a read: counts events in chain order, and saves settled history at checkpoints.
+
+mod count;
+mod follow;
+
+use std::{
+    collections::HashSet,
+    time::{Duration, Instant},
+};
+
+use alloy::rpc::types::Log;
+use futures::{StreamExt, future::try_join_all, stream};
+use tokio::sync::watch;
+
+use crate::{
+    history::{
+        events::{Extract, Found, extract},
+        ledger::{Entry, Ledger},
+        plan::Plan,
+        reader::Reader,
+        second::Opinion,
+        settled::{self, Settled},
+    },
+    market::Market,
+};
+use assay_domain::{Address, B256};
+use assay_evm::{
+    Block, Fault, Span,
+    logs::{Ceiling, Chunk, Stop},
+};
+use assay_store::Batch;
+
+/// A long read saves settled history after this many ranges or this much time, which is the most that a crash can lose.
+const CHECKPOINT_RANGES: u32 = 16;
+const CHECKPOINT: Duration = Duration::from_secs(1);
+/// Ranges after which wider ones are tried.
+const AT_ONE_WIDTH: usize = 32;
+
+pub(crate) struct Pass<'a> {
+    reader: &'a Reader,
+    plan: Plan,
+    head: Block,
+    /// The last settled block; `None` while the chain is shorter than its finality.
+    settled_to: Option<Block>,
+    pub ledger: Ledger,
+    /// The saved records, one entry per market.
+    records: Vec<Option<Settled>>,
+    /// The markets whose history the position contradicted.
+    doubted: Vec<usize>,
+    /// First block not yet read.
+    at: u64,
+    /// The first block, if a whole history is read.
+    whole_from: Option<u64>,
+    /// Whether no log has been found so far.
+    is_empty: bool,
+    /// The logs that name parts of positions, by block and log index.
+    naming: HashSet<(Option<B256>, Option<u64>)>,
+    saved: Saved,
+}
+
+/// The last checkpoint.
+struct Saved {
+    when: Instant,
+    ranges_since: u32,
+    /// Whether all settled history is saved.
+    all: bool,
+}
+
+impl<'a> Pass<'a> {
+    pub(crate) fn new(
+        reader: &'a Reader,
+        plan: Plan,
+        records: Vec<Option<Settled>>,
+        doubted: &[usize],
+        head: Block,
+        settled_to: Option<Block>,
+    ) -> Self {
+        let blank = !plan.is_tail && records.iter().flatten().all(Settled::is_blank);
+        let markets = &reader.markets;
+        let ledger = Ledger::new(markets, &records).planned(markets, &plan.hints).following(markets);
+        let doubted = doubted.to_vec();
+        let at = ledger.start();
+        let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
+        let (whole_from, is_empty, naming) = (blank.then_some(at), true, HashSet::new());
+        Self { reader, plan, head, settled_to, ledger, records, doubted, at, whole_from, is_empty, naming, saved }
+    }
+}
+
+impl Pass<'_> {
+    pub(crate) async fn run(&mut self, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
+        let mut width = u64::MAX;
+        if let Some(chunk) = first {
+            match self.take(chunk).await? {
+                Some(narrow) => width = narrow,
+                None => _ = view.send_replace(self.ledger.clone()),
+            }
+        }
+        while self.at <= self.head.number {
+            let rest = Span { from: self.at, to: self.head.number };
+            let spans = rest.pieces(width.min(self.reader.client.log_ceiling())).take(AT_ONE_WIDTH);
+            let (reader, plan) = (self.reader, self.plan.clone());
+            // Unless one of these says otherwise: a dense range ends, and a limit may be gone.
+            width = width.saturating_mul(2);
+            let mut chunks =
+                stream::iter(spans).map(|span| reader.chunk(&plan, span)).buffered(reader.logs.concurrency);
+            while let Some(chunk) = chunks.next().await {
+                let narrow = self.take(chunk).await?;
+                view.send_replace(self.ledger.clone());
+                if let Some(narrow) = narrow {
+                    width = narrow;
+                    break;
+                }
+            }
+        }
+        self.ask_another_endpoint(self.head.number).await?;
+        // Also if there was no new block to read. A market that begins above the head was not read.
+        let head = self.head.number;
+        let begun = |entry: &&mut Entry| !entry.left_out && entry.next <= head.saturating_add(1);
+        for entry in self.ledger.entries.iter_mut().filter(begun) {
+            entry.through = Some(head);
+        }
+        Ok(())
+    }
+
+    /// Counts the next chunk. Returns a width if the following chunks must be narrower.
+    async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
+        if let Some(through) = chunk.through {
+            let found: Found = chunk.found.into_iter().collect();
+            self.is_empty &= found.logs.is_empty();
+            let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
+            let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
+            self.naming.extend(naming);
+            let found = self.extract(found);
+            self.follow_and_count(found, through).await?;
+            self.at = through.saturating_add(1);
+            for entry in &mut self.ledger.entries {
+                if through >= entry.next {
+                    entry.through = entry.through.max(Some(through));
+                }
+            }
+            self.saved.ranges_since += 1;
+            let all = self.settled_to.is_some_and(|settled_to| through >= settled_to.number);
+            if all {
+                self.ask_another_endpoint(through).await?;
+            }
+            if all || self.saved.ranges_since >= CHECKPOINT_RANGES || self.saved.when.elapsed() >= CHECKPOINT {
+                self.save().await;
+            }
+        }
+        match chunk.stop {
+            None => Ok(None),
+            Some(Stop::Ceiling(Ceiling { width, .. }) | Stop::Narrow(width)) => Ok(Some(width)),
+            Some(Stop::Gap(fault)) => Err(fault),
+        }
+    }
+
+    /// Compares and counts the events through block `through`. After a fault the ledger is unchanged: if the
+    /// compared state were saved ahead of the counted events, the next read would miss them.
+    async fn follow_and_count(&mut self, mut found: Extract, through: u64) -> Result<(), Fault> {
+        let before: Vec<_> = self.ledger.entries.iter().map(|entry| (entry.followed, entry.unexplained)).collect();
+        self.follow(&mut found, through).await?;
+        let counted = self.count(found).await;
+        if counted.is_err() {
+            for (entry, before) in self.ledger.entries.iter_mut().zip(before) {
+                (entry.followed, entry.unexplained) = before;
+            }
+        }
+        counted
+    }
+
+    fn extract(&self, found: Found) -> Extract {
+        let markets = &self.reader.markets;
+        extract(markets, &self.plan, found, &self.ledger.before(markets))
+    }
+
+    /// Whether the logs of this contract name parts of a position.
+    fn names_parts(&self, contract: Address) -> bool {
+        let own = |market: &&Market| market.config.address == contract;
+        self.reader.markets.iter().find(own).is_some_and(|market| market.protocol.profile().names_its_parts)
+    }
+
+    /// Before saving that a wallet has no history at all, asks another endpoint once, if there is one. For a wallet
+    /// with a history, asks only for logs that name parts of positions, because the position does not show every
+    /// missing one. Most wallets have none, so an endpoint that does not answer for the whole span at once is not asked
+    /// for parts of it.
+    async fn ask_another_endpoint(&mut self, through: u64) -> Result<(), Fault> {
+        let Some((from, other)) = self.whole_from.take().zip(self.reader.client.other_endpoints()) else {
+            return Ok(());
+        };
+        let mut queries = self.plan.queries.clone();
+        if !self.is_empty {
+            queries.iter_mut().for_each(|query| query.addresses.retain(|contract| self.names_parts(*contract)));
+            queries.retain(|query| !query.addresses.is_empty());
+        }
+        if from > through || queries.is_empty() {
+            return Ok(());
+        }
+        let span = Span { from, to: through };
+        let asked = queries.iter().map(|query| other.believed_logs(query, span));
+        // The other logs show the part, and its missing amount shows in the position.
+        let (wallet, is_empty) = (self.plan.wallet.into_word(), self.is_empty);
+        let is_own = |log: &Log| self.reader.markets.iter().any(|market| market.is_own(log, wallet));
+        let is_known = |log: &Log| self.naming.contains(&(log.block_hash, log.log_index));
+        let is_new = |log: &Log| !is_known(log) && (is_empty || is_own(log));
+        let answer =
+            try_join_all(asked).await.map(|logs| logs.into_iter().flatten().filter(is_new).collect::<Vec<_>>());
+        self.reader.count_opinion(match &answer {
+            Ok(logs) if logs.is_empty() => Opinion::Confirmed,
+            Ok(_) => Opinion::Contradicted,
+            Err(_) => Opinion::Unanswered,
+        });
+        let logs = answer.unwrap_or_default();
+        if !logs.is_empty() {
+            tracing::warn!(
+                chain = self.reader.chain,
+                logs = logs.len(),
+                "an endpoint left out logs of a wallet, which another returned"
+            );
+            let receipts = self.reader.receipts(&self.plan, &logs).await?;
+            let found = Found { logs, receipts };
+            self.count(self.extract(found)).await?;
+        }
+        Ok(())
+    }
+
+    /// Saves settled history.
+    pub(crate) async fn save(&mut self) {
+        let (Some(settled_to), Some(through)) = (self.settled_to, self.at.checked_sub(1)) else { return };
+        let through = through.min(settled_to.number);
+        let advanced: Vec<_> =
+            self.ledger.entries.iter().enumerate().filter(|(_, entry)| entry.next <= through).collect();
+        if advanced.is_empty() || self.saved.all {
+            return;
+        }
+        let block =
+            if through == settled_to.number { Ok(Some(settled_to)) } else { self.reader.client.block(through).await };
+        let Ok(Some(block)) = block else {
+            // The next checkpoint or the next read saves it.
+            tracing::warn!(
+                chain = self.reader.chain,
+                block = through,
+                "block cannot be read; lending progress is not saved now"
+            );
+            return;
+        };
+        let mut batch = Ok(Batch::new());
+        for (index, entry) in advanced {
+            let (Some(market), Some(record)) = (self.reader.markets.get(index), self.records.get_mut(index)) else {
+                continue;
+            };
+            let settled = Settled {
+                tally: entry.settled,
+                sums: entry.settled_sums.clone(),
+                past: entry.settled_past.clone(),
+                through: block.number,
+                hash: block.hash,
+                shown: entry.followed.map(|followed| followed.settled),
+                unexplained: entry.unexplained,
+            };
+            batch = batch.and_then(|batch| settled::put(batch, self.reader.chain, market, self.plan.wallet, &settled));
+            *record = Some(settled);
+        }
+        self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number };
+        self.reader.save(self.plan.wallet, &self.records, batch).await;
+    }
+}

@@ -1,0 +1,88 @@
+//! The wallets that a log names, for which market, and whether the log is the market's own or a hint.
+
+use alloy::{primitives::map::HashMap, rpc::types::Log};
+
+use super::Scan;
+use crate::{
+    history::hints::{AllHints, Naming},
+    market::Market,
+};
+use assay_domain::{Address, B256};
+
+/// A wallet in a log. Ordered by wallet, market and kind, then by log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mention {
+    pub wallet: Address,
+    /// Index of the market.
+    pub market: usize,
+    pub is_hint: bool,
+    /// Index of the log.
+    pub log: usize,
+}
+
+/// The role of a contract's logs with one signature in a market.
+#[derive(Debug, Clone, Copy)]
+struct Role {
+    market: usize,
+    is_hint: bool,
+    naming: Naming,
+}
+
+/// By contract and signature.
+#[derive(Debug, Default)]
+pub(super) struct Roles(HashMap<(Address, B256), Vec<Role>>);
+
+impl Roles {
+    pub fn of(markets: &[Market], hints: &AllHints) -> Self {
+        let mut roles = Self::default();
+        for (index, (market, hints)) in markets.iter().zip(hints.iter()).enumerate() {
+            let Some(hints) = hints else { continue };
+            for signature in market.protocol.profile().signatures {
+                let role = Role { market: index, is_hint: false, naming: Naming::At(signature.wallet_at) };
+                roles.add(market.config.address, signature.topic0, role);
+            }
+            for hint in hints {
+                roles.add(hint.contract, hint.topic0, Role { market: index, is_hint: true, naming: hint.naming });
+            }
+        }
+        roles
+    }
+
+    fn add(&mut self, contract: Address, topic0: B256, role: Role) {
+        self.0.entry((contract, topic0)).or_default().push(role);
+    }
+
+    /// Unordered, with duplicates.
+    pub fn mentions(&self, markets: &[Market], logs: &[Log]) -> Vec<Mention> {
+        let mut found = Vec::with_capacity(logs.len().saturating_mul(2));
+        for (index, log) in logs.iter().enumerate() {
+            let roles = log.topic0().and_then(|topic0| self.0.get(&(log.address(), *topic0)));
+            for Role { market, is_hint, naming } in roles.into_iter().flatten().copied() {
+                let wallets = named(naming, log.topics()).into_iter().flatten().filter_map(address);
+                let wallets = wallets.filter(|wallet| Scan::is_wallet(markets, *wallet));
+                found.extend(wallets.map(|wallet| Mention { wallet, market, is_hint, log: index }));
+            }
+        }
+        found
+    }
+}
+
+/// The words in `topics` that name a wallet.
+fn named(naming: Naming, topics: &[B256]) -> [Option<B256>; 2] {
+    let topic = |at: usize| topics.get(at).copied();
+    match naming {
+        Naming::At(at) | Naming::Balance { topic: at, .. } => [topic(at), None],
+        Naming::Holder(_) => [topic(1), topic(2)],
+        Naming::Alias { .. } => [None, None],
+        Naming::With(peer) => match (topic(1), topic(2)) {
+            (Some(from), Some(to)) => [Some(to).filter(|_| from == peer), Some(from).filter(|_| to == peer)],
+            _ => [None, None],
+        },
+    }
+}
+
+/// The address in a topic; `None` if it holds another value.
+fn address(word: B256) -> Option<Address> {
+    let address = Address::from_word(word);
+    (address.into_word() == word).then_some(address)
+}

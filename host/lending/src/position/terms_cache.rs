@@ -1,0 +1,228 @@
+//! The terms of every market of a chain, looked up at run time and again every hour, because governance changes them.
+//! The chain's watcher does that; meanwhile requests use the earlier terms, up to a maximum age.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use futures::future::{BoxFuture, Shared, try_join_all};
+
+use crate::{
+    history::hints::AllHints,
+    market::Market,
+    protocols::{LendingProtocol, MarketTerms},
+};
+use assay_domain::{Address, B256, U256};
+use assay_evm::{Block, Client, Fault};
+
+const LIFETIME: Duration = Duration::from_secs(3600);
+/// Older terms are not used: they may lack assets, or name a former oracle.
+const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
+/// A market that does not answer as its protocol should may answer later.
+const INCOMPLETE_LIFETIME: Duration = Duration::from_secs(60);
+
+/// The terms of every market of a chain, in the order of the configuration; `None` for a market that does not answer as
+/// its protocol should. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct ChainTerms(Arc<[Option<MarketTerms>]>);
+
+/// The terms of all markets, looked up once and shared.
+pub type SharedTerms = Shared<BoxFuture<'static, Result<ChainTerms, Fault>>>;
+
+impl ChainTerms {
+    pub fn iter(&self) -> std::slice::Iter<'_, Option<MarketTerms>> {
+        self.0.iter()
+    }
+
+    fn known(&self) -> impl Iterator<Item = &MarketTerms> {
+        self.0.iter().flatten()
+    }
+
+    /// The oracles that price every listed asset in dollars, each once, with its number for one dollar.
+    pub fn oracles(&self) -> Vec<(Address, U256)> {
+        let mut oracles = Vec::new();
+        for oracle in self.known().filter_map(|terms| terms.oracle()) {
+            if !oracles.contains(&oracle) {
+                oracles.push(oracle);
+            }
+        }
+        oracles
+    }
+
+    /// The assets in which markets quote prices.
+    pub fn quote_assets(&self) -> Vec<Address> {
+        self.known().filter_map(|terms| terms.quoted_in()).collect()
+    }
+
+    /// The tokens by which the markets record deposits and debts.
+    pub fn receipt_tokens(&self) -> impl Iterator<Item = Address> {
+        self.known().flat_map(|terms| terms.receipts())
+    }
+}
+
+impl FromIterator<Option<MarketTerms>> for ChainTerms {
+    fn from_iter<I: IntoIterator<Item = Option<MarketTerms>>>(terms: I) -> Self {
+        Self(terms.into_iter().collect())
+    }
+}
+
+/// The newest terms of a chain's markets, shared by all requests.
+#[derive(Default)]
+pub struct TermsCache {
+    latest: Mutex<Option<(Instant, ChainTerms)>>,
+    /// One look-up runs at a time.
+    looking: tokio::sync::Mutex<()>,
+}
+
+impl TermsCache {
+    /// The latest terms of `markets`, in the same order. They are looked up here only if there are none yet, or if none
+    /// could be looked up for hours.
+    ///
+    /// # Errors
+    /// [`Fault`] if there are no usable terms and the look-up fails.
+    pub async fn current(&self, client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
+        if let Some(terms) = self.usable() {
+            return Ok(terms);
+        }
+        let _one_at_a_time = self.looking.lock().await;
+        match self.usable() {
+            Some(terms) => Ok(terms),
+            None => self.renew(client, markets, at).await,
+        }
+    }
+
+    /// Looks up the terms again if they are old or incomplete.
+    ///
+    /// # Errors
+    /// [`Fault`] if that fails; earlier terms remain in use.
+    pub async fn refresh(&self, client: &Client, markets: &[Market], at: Block) -> Result<(), Fault> {
+        let _one_at_a_time = self.looking.lock().await;
+        if self.latest().is_none_or(|(found, terms)| found.elapsed() >= lifetime(&terms)) {
+            self.renew(client, markets, at).await?;
+        }
+        Ok(())
+    }
+
+    fn latest(&self) -> Option<(Instant, ChainTerms)> {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn usable(&self) -> Option<ChainTerms> {
+        self.latest().filter(|(found, _)| found.elapsed() < MAX_AGE).map(|(_, terms)| terms)
+    }
+
+    async fn renew(&self, client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
+        let terms = look_up(client, markets, at).await?;
+        *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), terms.clone()));
+        Ok(terms)
+    }
+}
+
+fn lifetime(terms: &ChainTerms) -> Duration {
+    if terms.iter().all(Option::is_some) { LIFETIME } else { INCOMPLETE_LIFETIME }
+}
+
+/// The hints of `markets` by their `terms`; `None` for a market that cannot be read without terms.
+pub fn hints(markets: &[Market], terms: Option<&ChainTerms>) -> AllHints {
+    let of = |(index, market): (usize, &Market)| match terms.and_then(|terms| terms.0.get(index)?.as_ref()) {
+        Some(terms) => Some(terms.hints()),
+        None => market.protocol.profile().reads_without_terms.then(Vec::new),
+    };
+    markets.iter().enumerate().map(of).collect()
+}
+
+/// The hints of `markets` for `wallet`, with the words that identify it in their logs at block `at`. `known` are the
+/// parts of positions that it once had, one entry per market. `None` for a market that does not answer.
+pub(crate) async fn wallet_hints(
+    client: &Client,
+    markets: &[Market],
+    terms: Option<&ChainTerms>,
+    wallet: Address,
+    known: &[BTreeSet<B256>],
+    at: Block,
+) -> AllHints {
+    let mut all = hints(markets, terms).to_vec();
+    let none = BTreeSet::new();
+    for (index, (terms, hints)) in terms.iter().flat_map(|terms| terms.iter()).zip(&mut all).enumerate() {
+        let known = known.get(index).unwrap_or(&none);
+        let Some(found) = terms.as_ref().and_then(|terms| terms.aliases(client, wallet, known, at)) else { continue };
+        let found = found.await.unwrap_or_else(|fault| {
+            tracing::warn!(%fault, "what stands for a wallet in the logs of a market cannot be read");
+            None
+        });
+        *hints = hints.take().zip(found).map(|(hints, aliases)| [hints, aliases].concat());
+    }
+    all.into()
+}
+
+/// Looks up all families concurrently, each with one request per step.
+async fn look_up(client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
+    let mut families = BTreeMap::<&str, (&dyn LendingProtocol, Vec<_>)>::new();
+    for market in markets {
+        let (_, members) = families.entry(market.protocol.profile().family).or_insert((market.protocol, Vec::new()));
+        members.push(&market.config);
+    }
+    let lookups = families.into_iter().map(|(family, (protocol, members))| async move {
+        Ok::<_, Fault>((family, protocol.look_up(client, members, at).await?.into_iter()))
+    });
+    let mut found: BTreeMap<_, _> = try_join_all(lookups).await?.into_iter().collect();
+    let terms = markets.iter().map(|market| {
+        let terms = found.get_mut(market.protocol.profile().family).and_then(Iterator::next).flatten();
+        if terms.is_none() {
+            let (protocol, address) = (market.config.protocol.as_str(), market.config.address);
+            tracing::warn!(protocol, market = %address, "no market of this protocol answers at this address of \
+                                                         chains.markets");
+        }
+        terms
+    });
+    Ok(terms.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_domain::{Protocol, Secret};
+    use assay_evm::{
+        config::{Endpoints, RpcLimits},
+        endpoint,
+    };
+
+    use super::*;
+    use crate::config::MarketConfig;
+
+    #[tokio::test]
+    async fn old_terms_serve_and_are_only_refreshed_aside() {
+        let rpc = vec![Secret::new("http://127.0.0.1:9")];
+        let limits = RpcLimits {
+            timeout: Duration::from_secs(10),
+            concurrency: 1,
+            per_second: 0,
+            retries: 0,
+            traceparent: false,
+        };
+        let client =
+            Client::new(&endpoint::http(), &Endpoints { chain: 1, rpc, multicall: None, max_head_age: None }, &limits);
+        let config = MarketConfig {
+            protocol: Protocol::LenderAV3,
+            market: None,
+            address: Address::ZERO,
+            from_block: 0,
+            feeds_score: None,
+            dialect: None,
+            chainlog: None,
+        };
+        let (markets, at) = ([Market::new(config)], Block { number: 0, hash: Default::default(), time: 0 });
+        let cache = TermsCache::default();
+        assert!(cache.current(&client, &markets, at).await.is_err());
+        let old = Instant::now().checked_sub(INCOMPLETE_LIFETIME).unwrap();
+        *cache.latest.lock().unwrap() = Some((old, ChainTerms::from_iter([None])));
+        assert!(cache.refresh(&client, &markets, at).await.is_err());
+        assert_eq!(cache.current(&client, &markets, at).await.unwrap().iter().len(), 1);
+        *cache.latest.lock().unwrap() = Some((Instant::now(), ChainTerms::from_iter([None])));
+        assert!(cache.refresh(&client, &markets, at).await.is_ok(), "new ones are not looked up");
+        let too_old = Instant::now().checked_sub(MAX_AGE).unwrap();
+        *cache.latest.lock().unwrap() = Some((too_old, ChainTerms::from_iter([None])));
+        assert!(cache.current(&client, &markets, at).await.is_err(), "too old to be used");
+    }
+}

@@ -1,0 +1,102 @@
+//! Aave v2 and v3: five pool events, in which the position's owner is always indexed. A few queries therefore find a
+//! wallet's history in all pools of a chain. Most events are the same in both versions; the pool's address tells the
+//! version.
+//!
+//! A supply is a balance of aTokens, which can be transferred without the pool. Their transfers are read together with
+//! the pool's events ([`tokens`]):
+//! - For a withdrawal through a gateway or an adapter, the wallet first transfers its aTokens there, and the pool then
+//!   names the gateway. It counts as a withdrawal of the wallet, found in the transaction's receipt.
+//! - A repayment out of aTokens is a repayment, and reduces the supply by the same amount. It does not count as a
+//!   withdrawal, because nothing left the pool.
+//! - A plain transfer, and one to a liquidator who takes aTokens, changes the supply but is not an event for either
+//!   side: the pool had no part in it, and any sender can send dust.
+//! - An unbacked mint by a bridge is a supply.
+//!
+//! The logs of aTokens and debt tokens also show the stored balances ([`scaled`]), which interest does not change. The
+//! sum of the logged changes must equal the stored balance, apart from rounding.
+//!
+//! Not shown by the logs: debt that changes other than by borrowing, repaying, liquidating and writing off (today there
+//! is none), flash loans that are repaid within their transaction, and the growth of rebasing tokens.
+
+mod events;
+mod position;
+mod scaled;
+mod terms;
+mod tokens;
+
+use alloy::rpc::types::Log;
+use futures::FutureExt;
+
+use crate::{
+    config::MarketConfig,
+    history::{
+        hints::{Hint, Naming, TRANSFER},
+        record::Side,
+        sums::Move,
+    },
+    protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Profile, Signature, boxed},
+};
+use assay_domain::B256;
+use assay_evm::{Block, Client};
+pub(crate) use events::{SIGNATURES_V2, SIGNATURES_V3};
+use events::{changes_debt, event, moved, order};
+
+/// One version of the protocol.
+#[derive(Debug)]
+pub(crate) struct Aave {
+    version: Version,
+    signatures: &'static [Signature],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V2,
+    V3,
+}
+
+pub(crate) static V2: Aave = Aave { version: Version::V2, signatures: SIGNATURES_V2 };
+pub(crate) static V3: Aave = Aave { version: Version::V3, signatures: SIGNATURES_V3 };
+
+impl LendingProtocol for Aave {
+    fn profile(&self) -> Profile {
+        Profile { logs_its_traces: self.version == Version::V3, ..Profile::new("aave", self.signatures) }
+    }
+
+    fn look_up<'a>(&self, client: &'a Client, pools: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
+        async move { Ok(boxed(terms::look_up(client, &pools, at).await?)) }.boxed()
+    }
+
+    /// Events in which the pool names the wallet, and withdrawals by a receiver of its aTokens.
+    fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
+        let own = &evidence.own;
+        let mut events: Vec<_> = own.iter().filter_map(|log| Some((event(log)?, *log))).collect();
+        events.extend(tokens::withdrawals(evidence, wallet, own).into_iter().map(|log| (EventKind::Withdraw, log)));
+        events.sort_by_key(|(_, log)| order(log));
+        events
+    }
+
+    fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
+        let moved = |log: &'a Log| moved(log).unwrap_or_default().into_iter().map(move |amount| (amount, log));
+        let mut moves: Vec<_> = evidence.own.iter().flat_map(|log| moved(log)).collect();
+        moves
+            .extend(evidence.hints.iter().filter_map(|log| Some((tokens::moved(log, evidence.listed, wallet)?, *log))));
+        moves.extend(scaled::moves(&evidence.hints, evidence.listed, wallet));
+        moves.sort_by_key(|(_, log)| order(log));
+        moves
+    }
+
+    fn is_explained(&self, hint: &Hint, log: &Log, wallet: B256, own: &[&Log], hinting: &[&Log]) -> bool {
+        match hint.naming {
+            Naming::Holder(asset) if hint.topic0 == TRANSFER => tokens::is_explained(log, asset, wallet, own, hinting),
+            // The transfer next to it decides whether a receipt is needed.
+            Naming::Holder(_) | Naming::Balance { side: Side::Supply, .. } => tokens::is_beside(log, hinting),
+            Naming::Balance { asset, .. } => own.iter().any(|own| changes_debt(own, asset)),
+            Naming::At(_) | Naming::With(_) | Naming::Alias { .. } => hint.is_explained_by(own),
+        }
+    }
+
+    /// Only if the pool's aTokens are known.
+    fn adds_up(&self, hints: &[Hint]) -> bool {
+        !hints.is_empty()
+    }
+}

@@ -1,0 +1,109 @@
+//! Transfers of aTokens, which move supplies without the pool: matches them with pool events that name another address,
+//! and reads their amounts.
+//!
+//! A transfer to the wallet never needs a receipt, so dust from other senders costs only its log.
+
+use std::collections::{HashMap, HashSet};
+
+use alloy::rpc::types::Log;
+
+use super::events::{LIQUIDATION, REPAY_V3, WITHDRAW};
+use crate::{
+    history::{
+        hints::{Hint, Naming, TRANSFER},
+        record::Side,
+        sums::{Move, amount_at},
+    },
+    protocols::Evidence,
+};
+use assay_domain::{Address, B256};
+
+/// Whether no receipt is needed for `log`, a transfer of the aToken of `asset` from or to the wallet. `own` are the
+/// logs of the same transaction in which the pool names the wallet; `transfers` are all its transfers of aTokens.
+pub(super) fn is_explained(log: &Log, asset: Address, wallet: B256, own: &[&Log], transfers: &[&Log]) -> bool {
+    let [_, from, to, ..] = *log.topics() else { return true };
+    let about = asset.into_word();
+    let explains = |signatures: &[B256]| {
+        own.iter().any(|own| {
+            own.topic0().is_some_and(|topic| signatures.contains(topic)) && own.topics().get(1) == Some(&about)
+        })
+    };
+    if from == wallet {
+        // The pool burnt it and logs why, or it was transferred, which the pool does only to seize it.
+        to == wallet
+            || if to.is_zero() { explains(&[WITHDRAW, REPAY_V3, LIQUIDATION]) } else { explains(&[LIQUIDATION]) }
+    } else if from.is_zero() {
+        // The pool minted it, or it is interest minted along with another change, such as a smaller seizure.
+        let beside = |other: &&&Log| {
+            other.topic0() == Some(&TRANSFER)
+                && other.address() == log.address()
+                && other.topics().get(1).is_some_and(|from| !from.is_zero())
+        };
+        own.iter().any(|own| own.topics().get(1) == Some(&about)) || transfers.iter().any(|other| beside(&other))
+    } else {
+        true
+    }
+}
+
+/// Whether `hinting`, logs of the same transaction, has a transfer of the same token as `log`.
+pub(super) fn is_beside(log: &Log, hinting: &[&Log]) -> bool {
+    hinting.iter().any(|other| other.address() == log.address() && other.topic0() == Some(&TRANSFER))
+}
+
+/// The amount of a transfer. Mints and burns are left to the pool's own logs, whose amounts exclude the interest that
+/// the token adds.
+pub(super) fn moved(log: &Log, listed: &[Hint], wallet: B256) -> Option<Move> {
+    let [_, from, to, ..] = *log.topics() else { return None };
+    if from == to || from.is_zero() || to.is_zero() {
+        return None;
+    }
+    let (asset, amount) = (asset(log, listed)?, amount_at(log, 0)?);
+    Some(if from == wallet { Move::loss(Side::Supply, asset, amount) } else { Move::gain(Side::Supply, asset, amount) })
+}
+
+/// Withdrawals in the same transaction by receivers of the wallet's aTokens: gateways and adapters. `own` are the
+/// pool's logs that name the wallet. A liquidator who withdraws seized aTokens does so for itself.
+pub(super) fn withdrawals<'a>(evidence: &Evidence<'a>, wallet: B256, own: &[&'a Log]) -> Vec<&'a Log> {
+    let seized: HashSet<_> =
+        own.iter().filter(|log| log.topic0() == Some(&LIQUIDATION)).map(|log| key(log, log.topics().get(1))).collect();
+    let mut withdrawn = HashMap::<_, Vec<&Log>>::new();
+    // Last to first, because `pop` takes from the end.
+    for log in evidence.receipts.iter().filter(|log| log.topic0() == Some(&WITHDRAW)).rev() {
+        withdrawn.entry((key(log, log.topics().get(1)), log.topics().get(2).copied())).or_default().push(log);
+    }
+    let mut found = Vec::new();
+    for log in &evidence.hints {
+        let ([_, from, to, ..], Some(asset)) = (log.topics(), asset(log, evidence.listed)) else { continue };
+        let about = key(log, Some(&asset.into_word()));
+        if *from != wallet || *to == wallet || to.is_zero() || seized.contains(&about) {
+            continue;
+        }
+        let Some(candidates) = withdrawn.get_mut(&(about, Some(*to))) else { continue };
+        // A withdrawal before the transfer used other aTokens.
+        while let Some(candidate) = candidates.pop() {
+            if candidate.log_index > log.log_index {
+                found.push(candidate);
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// A transaction and a reserve.
+fn key(log: &Log, reserve: Option<&B256>) -> (Option<B256>, Option<B256>, Option<B256>) {
+    (log.block_hash, log.transaction_hash, reserve.copied())
+}
+
+/// The asset that the transferred aTokens represent; `None` if the log is not a transfer of aTokens.
+fn asset(log: &Log, listed: &[Hint]) -> Option<Address> {
+    let is_transfer = log.topic0() == Some(&TRANSFER);
+    let mut own = listed.iter().filter(|hint| is_transfer && hint.contract == log.address());
+    own.find_map(|hint| match hint.naming {
+        Naming::Holder(asset) if hint.topic0 == TRANSFER => Some(asset),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! The collateral and the debt of a wallet's vaults. Debt includes the stability fee until now. Collateral has the
+//! price of the protocol's own oracle, by which it also liquidates.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use alloy::{primitives::Bytes, sol};
+
+use super::{
+    alias,
+    contracts::{Contracts, is_number},
+    math::{RAY, WAD, accrued},
+    owners::Names,
+};
+use crate::{
+    asset::Asset,
+    history::{hints::Alias, record::Side},
+    position::balance::Balance,
+    protocols::{Held, LendingTerms, MarketTerms, Parts, Used},
+};
+use assay_domain::{Address, B256, Prices, U256};
+use assay_evm::{Block, Call, Client, Fault, returned};
+
+sol! {
+    interface Vat {
+        #[derive(Debug)]
+        function urns(bytes32 ilk, address urn) external view returns (uint256 ink, uint256 art);
+        #[derive(Debug)]
+        function ilks(bytes32 ilk)
+            external view returns (uint256 art, uint256 rate, uint256 spot, uint256 line, uint256 dust);
+    }
+    interface Spotter {
+        function ilks(bytes32 ilk) external view returns (address pip, uint256 mat);
+        function par() external view returns (uint256 par);
+    }
+    interface Jug {
+        #[derive(Debug)]
+        function ilks(bytes32 ilk) external view returns (uint256 duty, uint256 rho);
+        function base() external view returns (uint256 base);
+    }
+    function gem(bytes32 ilk) external view returns (address token);
+}
+
+/// Units of collateral and debt in the Vat have 18 decimals.
+const DECIMALS: f64 = 1e18;
+const LOST: &str = "the wallet's proxy belongs to another wallet now, and what the wallet did with it is not known";
+
+/// The state to read for a wallet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Asked {
+    /// Part of the position, kind of collateral and urn.
+    urns: Vec<(B256, B256, Address)>,
+    /// Every known vault, and whether the wallet has it.
+    vaults: BTreeMap<B256, bool>,
+    is_lost: bool,
+}
+
+/// A kind of collateral.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    /// The value of one unit of debt, with the fee until now.
+    rate: U256,
+    /// The debt that a unit of collateral allows, in ray.
+    spot: U256,
+    /// The collateral that a debt needs, as a multiple of it, in ray.
+    ratio: U256,
+    token: Address,
+}
+
+#[derive(Debug, Clone)]
+struct Holding {
+    id: B256,
+    kind: Kind,
+    collateral: U256,
+    debt: U256,
+}
+
+/// The vaults of a wallet.
+#[derive(Debug, Clone)]
+pub(super) struct Holdings {
+    holdings: Vec<Holding>,
+    vaults: BTreeMap<B256, bool>,
+    is_lost: bool,
+    /// The dollars at which the protocol aims for one DAI, in ray.
+    par: U256,
+    dai: Address,
+}
+
+impl Holdings {
+    pub(super) fn asked(wallet: Address, used: Used<'_>) -> Asked {
+        let names = Names::of(used.hints, wallet.into_word());
+        let ids = used.sums.markets();
+        let own = ids.iter().filter(|id| !is_number(**id)).map(|ilk| (*ilk, *ilk, wallet));
+        let of_vaults = names.vaults.iter().filter(|vault| vault.is_owned);
+        let urns = own.chain(of_vaults.map(|vault| (vault.id, vault.ilk, Address::from_word(vault.urn)))).collect();
+        let mut vaults: BTreeMap<B256, bool> = ids.iter().filter(|id| is_number(**id)).map(|id| (*id, false)).collect();
+        vaults.extend(names.vaults.iter().map(|vault| (vault.id, vault.is_owned)));
+        let is_lost = used.hints.iter().filter_map(alias).any(|(_, of)| of == Alias::Lost);
+        Asked { urns, vaults, is_lost }
+    }
+
+    /// `None` if a contract does not answer for one of them.
+    pub(super) async fn look_up(
+        client: &Client,
+        contracts: Contracts,
+        asked: Asked,
+        at: Block,
+    ) -> Result<Option<Self>, Fault> {
+        let Asked { urns, vaults, is_lost } = asked;
+        let mut found = Self { holdings: Vec::new(), vaults, is_lost, par: RAY, dai: contracts.dai };
+        if urns.is_empty() {
+            return Ok(Some(found));
+        }
+        let ilks: BTreeSet<B256> = urns.iter().map(|(_, ilk, _)| *ilk).collect();
+        let mut calls =
+            vec![Call::new(contracts.jug, &Jug::baseCall {}), Call::new(contracts.spotter, &Spotter::parCall {})];
+        calls.extend(ilks.iter().flat_map(|ilk| Kind::calls(&contracts, *ilk)));
+        calls
+            .extend(urns.iter().map(|(_, ilk, urn)| Call::new(contracts.vat, &Vat::urnsCall { ilk: *ilk, urn: *urn })));
+        let answers = client.shared_calls(calls, at.hash).await?;
+        let (Some(base), Some(par)) =
+            (returned::<Jug::baseCall>(answers.first()), returned::<Spotter::parCall>(answers.get(1)))
+        else {
+            return Ok(None);
+        };
+        found.par = par;
+        let (_, rest) = answers.split_at(2);
+        let (of_kinds, of_urns) = rest.split_at(ilks.len().saturating_mul(4).min(rest.len()));
+        let kinds = ilks.iter().zip(of_kinds.chunks(4)).map(|(ilk, of)| Some((*ilk, Kind::read(of, base, at.time)?)));
+        let Some(kinds) = kinds.collect::<Option<BTreeMap<_, _>>>() else { return Ok(None) };
+        for ((id, ilk, _), answer) in urns.iter().zip(of_urns) {
+            let held = returned::<Vat::urnsCall>(Some(answer)).zip(kinds.get(ilk));
+            let Some((Vat::urnsReturn { ink, art }, kind)) = held else { return Ok(None) };
+            found.holdings.push(Holding { id: *id, kind: *kind, collateral: ink, debt: art });
+        }
+        Ok(Some(found))
+    }
+}
+
+impl Kind {
+    fn calls(contracts: &Contracts, ilk: B256) -> [Call; 4] {
+        [
+            Call::new(contracts.vat, &Vat::ilksCall { ilk }),
+            Call::new(contracts.jug, &Jug::ilksCall { ilk }),
+            Call::new(contracts.spotter, &Spotter::ilksCall { ilk }),
+            Call::new(contracts.kinds, &gemCall { ilk }),
+        ]
+    }
+
+    /// The kind in the answers to [`calls`](Self::calls), at the time `now`, in seconds since 1970.
+    fn read(answers: &[Option<Bytes>], base: U256, now: u64) -> Option<Self> {
+        let of_vat = returned::<Vat::ilksCall>(answers.first())?;
+        let fee = returned::<Jug::ilksCall>(answers.get(1))?;
+        let ratio = returned::<Spotter::ilksCall>(answers.get(2))?.mat;
+        let token = returned::<gemCall>(answers.get(3))?;
+        let since = u64::try_from(fee.rho).ok()?;
+        // A kind without a fee was never set up in the Jug.
+        let rate = match fee.duty.checked_add(base)? {
+            fee if fee.is_zero() => of_vat.rate,
+            fee => accrued(of_vat.rate, fee, now.saturating_sub(since))?,
+        };
+        Some(Self { rate, spot: of_vat.spot, ratio, token })
+    }
+}
+
+impl Holding {
+    /// In ray of a unit of DAI, the unit in which the contract compares it.
+    fn owed(&self) -> Option<U256> {
+        self.debt.checked_mul(self.kind.rate)
+    }
+
+    fn allowed(&self) -> Option<U256> {
+        self.collateral.checked_mul(self.kind.spot)
+    }
+
+    /// The oracle's price of a unit of collateral, in dollars.
+    fn price(&self, par: U256) -> Option<f64> {
+        let price =
+            self.kind.spot.checked_mul(self.kind.ratio)?.checked_div(RAY)?.checked_mul(par)?.checked_div(RAY)?;
+        (!price.is_zero()).then(|| f64::from(price) / f64::from(RAY))
+    }
+
+    /// Adds the holding to `held`, and its collateral in dollars times its threshold to `weighted`.
+    fn add(&self, par: U256, dai: (Address, Option<f64>), (held, weighted): (&mut Held, &mut f64)) -> Option<()> {
+        let (owed, token) = (self.owed()?, self.kind.token);
+        if !owed.is_zero() {
+            let debt = f64::from(owed) / f64::from(RAY) / DECIMALS * dai.1?;
+            held.borrowed_usd += debt;
+            held.parts.debt.push((dai.0, debt));
+            let health = f64::from(self.allowed()?) / f64::from(owed);
+            held.parts.health_factor = Some(held.parts.health_factor.map_or(health, |least| least.min(health)));
+        }
+        if self.collateral.is_zero() {
+            return Some(());
+        }
+        match self.price(par) {
+            Some(price) => {
+                let usd = f64::from(self.collateral) / DECIMALS * price;
+                held.supplied_usd += usd;
+                *weighted += usd * f64::from(RAY) / f64::from(self.kind.ratio);
+                held.parts.collateral.push((token, usd));
+            }
+            // A debt without its collateral would be misleading.
+            None if !owed.is_zero() => return None,
+            None => held.parts.unpriced.push(token),
+        }
+        Some(())
+    }
+}
+
+impl Parts for Holdings {
+    fn tokens(&self) -> BTreeSet<Address> {
+        let owes = self.holdings.iter().any(|holding| !holding.debt.is_zero());
+        owes.then_some(self.dai).into_iter().collect()
+    }
+
+    fn priced(self: Box<Self>, _: &dyn Fn(Address) -> Option<Option<u8>>) -> MarketTerms {
+        Arc::new(*self)
+    }
+}
+
+impl LendingTerms for Holdings {
+    fn calls(&self, _: Address) -> Vec<Call> {
+        Vec::new()
+    }
+
+    fn held(&self, answers: &[Option<Bytes>], _: Option<f64>) -> Option<Held> {
+        self.held_at(answers, &Prices::default())
+    }
+
+    /// The health factor is that of the vault nearest to liquidation: no vault secures another's debt.
+    fn held_at(&self, _: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
+        let (mut held, mut weighted) = (Held::default(), 0.0);
+        let dai = (self.dai, prices.get(&Some(self.dai)).map(|price| price.usd));
+        for holding in &self.holdings {
+            holding.add(self.par, dai, (&mut held, &mut weighted))?;
+        }
+        let all: f64 = held.parts.collateral.iter().map(|(_, usd)| *usd).sum();
+        held.parts.threshold = (all > 0.0).then(|| weighted / all);
+        let supplied = self.holdings.iter().filter(|holding| !holding.collateral.is_zero());
+        let supplied: BTreeSet<Address> = supplied.map(|holding| holding.kind.token).collect();
+        held.supplied_assets = u32::try_from(supplied.len()).ok()?;
+        Some(held)
+    }
+
+    fn balances(&self, _: &[Option<Bytes>]) -> Option<Vec<Balance>> {
+        let amounts = self.holdings.iter().flat_map(|holding| {
+            [
+                Balance::still(Side::Collateral, Asset::Market(holding.id), holding.collateral),
+                Balance::still(Side::Debt, Asset::Shares(holding.id), holding.debt),
+            ]
+        });
+        let owned = |(id, owned): (&B256, &bool)| Balance::still(Side::Supply, Asset::Shares(*id), U256::from(*owned));
+        Some(amounts.chain(self.vaults.iter().map(owned)).collect())
+    }
+
+    fn token(&self, side: Side, asset: Asset) -> Option<(Address, f64)> {
+        let Asset::Market(id) = asset else { return None };
+        let holding = self.holdings.iter().find(|holding| side == Side::Collateral && holding.id == id)?;
+        Some((holding.kind.token, f64::from(WAD)))
+    }
+
+    fn traces(&self, _: Address) -> Vec<Call> {
+        Vec::new()
+    }
+
+    fn ever_held(&self, _: &[Option<Bytes>]) -> bool {
+        false
+    }
+
+    fn lacks(&self) -> Option<&'static str> {
+        self.is_lost.then_some(LOST)
+    }
+}

@@ -1,0 +1,234 @@
+//! Which logs become which events, whose events they are, and that an index agrees.
+
+use alloy::primitives::{Bytes, I256, LogData, address, b256};
+
+use super::{
+    events::{GIVE, NEW_VAULT},
+    *,
+};
+use crate::{
+    history::{hints::Alias, indexed::What, sums::Sums},
+    protocols::Before,
+};
+use assay_domain::{Address, U256};
+
+const ME: B256 = B256::new(word(0xaa));
+const PROXY: B256 = B256::new(word(0xab));
+const OTHER: B256 = B256::new(word(0xbb));
+const URN: B256 = B256::new(word(0x01));
+const ILK: B256 = B256::repeat_byte(b'E');
+const VAULT: B256 = B256::with_last_byte(7);
+const MANAGER: Address = Address::repeat_byte(0x30);
+const VAT: Address = Address::repeat_byte(0x20);
+
+/// An address as a word.
+const fn word(byte: u8) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    let mut at = 12;
+    while at < 32 {
+        bytes[at] = byte;
+        at += 1;
+    }
+    bytes
+}
+
+fn log(contract: Address, block: u64, topics: [B256; 4], data: Vec<u8>) -> Log {
+    let data = LogData::new_unchecked(topics.to_vec(), Bytes::from(data));
+    let inner = alloy::primitives::Log { address: contract, data };
+    Log { inner, block_number: Some(block), block_timestamp: Some(block), log_index: Some(block), ..Log::default() }
+}
+
+/// A log of a call whose last two arguments are numbers.
+fn call(block: u64, topics: [B256; 4], named: usize, collateral: i64, debt: i64) -> Log {
+    let mut data = [U256::from(32).to_be_bytes::<32>(), U256::from(224).to_be_bytes::<32>()].concat();
+    data.extend(&topics[0][..4]);
+    data.extend(vec![0; named * 32]);
+    for amount in [collateral, debt] {
+        data.extend(I256::try_from(amount).unwrap().into_raw().to_be_bytes::<32>());
+    }
+    data.resize(64 + 224, 0);
+    log(VAT, block, topics, data)
+}
+
+fn frob(block: u64, urn: B256, collateral: i64, debt: i64) -> Log {
+    call(block, [FROB, ILK, urn, urn], 4, collateral, debt)
+}
+
+fn grab(block: u64, urn: B256, collateral: i64, debt: i64) -> Log {
+    call(block, [GRAB, ILK, urn, OTHER], 4, collateral, debt)
+}
+
+fn fork(block: u64, from: B256, to: B256, collateral: i64, debt: i64) -> Log {
+    call(block, [FORK, ILK, from, to], 3, collateral, debt)
+}
+
+fn new_vault(block: u64, owner: B256) -> Log {
+    log(MANAGER, block, [NEW_VAULT, OTHER, owner, VAULT], Vec::new())
+}
+
+fn give(block: u64, to: B256) -> Log {
+    log(MANAGER, block, [GIVE, VAULT, to, B256::ZERO], Vec::new())
+}
+
+/// The hints of a wallet with a proxy and a vault.
+fn aliases(is_owned: bool) -> Vec<Hint> {
+    let hint = |contract, topic0, topic, word, of| Hint {
+        contract,
+        topic0,
+        naming: Naming::Alias { topic, word, of },
+        explained_by: &[],
+    };
+    let vault = Alias::Part { id: VAULT, kind: ILK, is_owned };
+    vec![
+        hint(MANAGER, NEW_VAULT, 2, PROXY, Alias::Account),
+        hint(MANAGER, GIVE, 2, PROXY, Alias::Account),
+        hint(VAT, FROB, 2, URN, vault),
+        hint(VAT, GRAB, 2, URN, vault),
+        hint(VAT, FORK, 2, URN, vault),
+        hint(VAT, FORK, 3, URN, vault),
+        hint(MANAGER, GIVE, 1, VAULT, vault),
+    ]
+}
+
+/// The kinds and blocks of a wallet's events, and its amounts.
+fn read(logs: &[Log], listed: &[Hint], before: Option<Before<'_>>) -> (Vec<(EventKind, u64)>, Sums) {
+    let own = logs.iter().filter(|log| log.address() == VAT && log.topics()[2..].contains(&ME)).collect();
+    let evidence = Evidence { own, hints: logs.iter().collect(), listed, before, ..Evidence::default() };
+    let events = MakerVaults.events(&evidence, ME);
+    let mut sums = Sums::default();
+    MakerVaults.moves(&evidence, ME).iter().for_each(|(moved, _)| sums.add(moved));
+    (events.into_iter().map(|(kind, log)| (kind, log.block_number.unwrap())).collect(), sums)
+}
+
+fn net(sums: &Sums, side: Side, asset: Asset) -> i64 {
+    i64::try_from(sums.of(side, asset).net).unwrap()
+}
+
+use EventKind::{Borrow, Liquidation, Repay, Supply, Withdraw};
+
+#[test]
+fn one_call_can_be_two_events_and_a_seizure_is_one() {
+    let logs = [
+        new_vault(0, PROXY),
+        frob(1, URN, 100, 40),
+        frob(2, URN, -10, -5),
+        frob(3, URN, 0, 0),
+        grab(4, URN, -30, -20),
+        // Collateral left by a shutdown.
+        grab(5, URN, -60, 0),
+        frob(6, OTHER, 5, 5),
+    ];
+    let (events, sums) = read(&logs, &aliases(true), None);
+    assert_eq!(events, [(Supply, 1), (Borrow, 1), (Withdraw, 2), (Repay, 2), (Liquidation, 4), (Withdraw, 5)]);
+    assert_eq!(net(&sums, Side::Collateral, Asset::Market(VAULT)), 0);
+    assert_eq!(net(&sums, Side::Debt, Asset::Shares(VAULT)), 15);
+    assert_eq!(net(&sums, Side::Supply, Asset::Shares(VAULT)), 1);
+    assert_eq!(read(&logs[..6], &[], None).0, [], "nobody's without its vault");
+}
+
+#[test]
+fn a_move_between_urns_is_no_event() {
+    let logs = [frob(1, ME, 100, 40), fork(2, ME, URN, 60, 30), fork(3, URN, URN, 1, 1), fork(4, OTHER, ME, 7, 0)];
+    let (events, sums) = read(&logs, &aliases(true), None);
+    assert_eq!(events, [(Supply, 1), (Borrow, 1)]);
+    let amounts = |side, of: fn(B256) -> Asset| [ILK, VAULT].map(|id| net(&sums, side, of(id)));
+    assert_eq!(amounts(Side::Collateral, Asset::Market), [47, 60]);
+    assert_eq!(amounts(Side::Debt, Asset::Shares), [10, 30]);
+}
+
+#[test]
+fn events_are_of_the_owner_after_their_block() {
+    let logs = [
+        new_vault(1, OTHER),
+        frob(2, URN, 100, 40),
+        give(3, ME),
+        frob(4, URN, 10, 0),
+        give(5, PROXY),
+        frob(6, URN, 10, 0),
+        give(7, OTHER),
+        frob(8, URN, -120, -40),
+    ];
+    let (events, sums) = read(&logs, &aliases(false), None);
+    assert_eq!(events, [(Supply, 4), (Supply, 6)]);
+    assert_eq!(net(&sums, Side::Supply, Asset::Shares(VAULT)), 0);
+    // In parts: the later one knows the amounts before it.
+    let (first, sums) = read(&logs[..4], &aliases(false), None);
+    let (second, rest) = read(&logs[4..], &aliases(false), Some(Before { next: 5, sums: &sums }));
+    assert_eq!([first, second].concat(), events);
+    assert_eq!(net(&sums.clone().then(&rest), Side::Supply, Asset::Shares(VAULT)), 0);
+    // Blocks that were read before change nothing.
+    let before = Before { next: 5, sums: &sums };
+    let (_, rest) = read(&logs, &aliases(false), Some(before));
+    assert_eq!(net(&sums.clone().then(&rest), Side::Supply, Asset::Shares(VAULT)), 0);
+}
+
+/// The index's entries for a word in `logs`.
+fn indexed(logs: &[Log], word: B256) -> Vec<Entry> {
+    let (own, hints): (Vec<&Log>, Vec<&Log>) = logs.iter().partition(|log| log.address() == VAT);
+    let named = |log: &&&Log| log.topics()[1..].contains(&word);
+    let evidence = Evidence {
+        own: own.iter().filter(named).copied().collect(),
+        hints: hints.iter().filter(named).copied().collect(),
+        ..Evidence::default()
+    };
+    let time = |log: &Log| log.block_number.unwrap();
+    let events = MakerVaults.events(&evidence, word).into_iter();
+    let events = events.map(|(kind, log)| Entry { block: time(log), what: What::Event { kind, time: time(log) } });
+    let moves = MakerVaults.moves(&evidence, word).into_iter();
+    let mut all: Vec<_> =
+        events.chain(moves.map(|(moved, log)| Entry { block: time(log), what: What::Moved(moved) })).collect();
+    all.sort_by_key(|entry| entry.block);
+    all
+}
+
+#[test]
+fn an_index_says_the_same() {
+    let logs = [
+        new_vault(1, OTHER),
+        frob(2, URN, 100, 40),
+        give(3, ME),
+        frob(4, URN, 10, 0),
+        give(5, PROXY),
+        grab(6, URN, -10, -40),
+        frob(7, ME, 3, 0),
+        fork(8, URN, ME, 1, 0),
+        give(9, OTHER),
+        frob(10, URN, -99, 0),
+        give(11, ME),
+        frob(12, URN, 0, 5),
+    ];
+    let (events, sums) = read(&logs, &aliases(true), None);
+    assert_eq!(events, [(Supply, 4), (Liquidation, 6), (Supply, 7), (Borrow, 12)]);
+    let of = [ME, PROXY, URN, VAULT].map(|word| (word, indexed(&logs, word)));
+    let of_words: Vec<(B256, &[Entry])> = of.iter().map(|(word, entries)| (*word, entries.as_slice())).collect();
+    let joined = MakerVaults.joined(&of_words, &aliases(true)).unwrap();
+    let (mut told, mut added) = (Vec::new(), Sums::default());
+    for Entry { block, what } in joined {
+        match what {
+            What::Event { kind, .. } => told.push((kind, block)),
+            What::Moved(moved) => added.add(&moved),
+            What::Incomplete { .. } => unreachable!(),
+        }
+    }
+    assert_eq!(told, events);
+    assert_eq!(added, sums);
+    // Anybody can add collateral of another kind to an urn.
+    let foreign = call(13, [FROB, B256::repeat_byte(b'W'), URN, URN], 4, 1, 0);
+    let entries = indexed(&[foreign], URN);
+    let of_words = [(ME, &[][..]), (PROXY, &[][..]), (URN, entries.as_slice()), (VAULT, &[][..])];
+    assert_eq!(MakerVaults.joined(&of_words, &aliases(true)), None);
+}
+
+/// A repayment on Ethereum in the kind YFI-A, for an urn without a vault.
+#[test]
+fn a_log_of_the_real_contract_is_read() {
+    let urn = address!("0x0abb839063ef747c8432b2acc60bf8f70ec09a45").into_word();
+    let ilk = B256::right_padding_from(b"YFI-A");
+    let debt = b256!("0xfffffffffffffffffffffffffffffffffffffffffffa050e82a57b7fc6b6020c");
+    let words = [U256::from(32).to_be_bytes::<32>(), U256::from(224).to_be_bytes::<32>()].concat();
+    let mut data = [&words[..], &FROB[..4], &ilk[..], &urn[..], &urn[..], &urn[..], &[0; 32], &debt[..]].concat();
+    data.resize(288, 0);
+    let (kind, told) = change(&log(VAT, 1, [FROB, ilk, urn, urn], data), urn).unwrap();
+    assert_eq!((kind, told.kinds, told.collateral), (ilk, [None, Some(Repay)], I256::ZERO));
+    assert_eq!(told.debt, -I256::try_from(7_229_675_416_790_010_075_676_148_u128).unwrap());
+}
