@@ -39,7 +39,7 @@ pub use rate::{RateState, WINDOW};
 pub use reservation::{Prepaid, Reservation};
 
 use price_class::Costs;
-use rate::{Counted, Rates};
+use rate::{RateCount, Rates};
 
 use assay_store::{Key, Store, StoreError, Take, Withdrawal};
 use assay_tasks::Tracker;
@@ -165,7 +165,7 @@ impl Access {
         let (Some(rate), Some(limit), 1..) = (caller.rate, caller.units, units) else {
             return (self.count(caller).await, None);
         };
-        let (who, meter) = (Counted::Key(caller.identity().to_owned()), caller.meter());
+        let (who, meter) = (RateCount::Key(caller.identity().to_owned()), caller.meter());
         let (sender, both) = oneshot::channel();
         let (token, taken) = (self.pending.token(), self.taken(meter.clone(), units, limit));
         let withdrawal = Withdrawal { counter: &meter, amount: units, limit };
@@ -188,15 +188,15 @@ impl Access {
 
     /// Counts a request of `caller`; `None` when its key has no rate.
     pub async fn count(&self, caller: &Caller) -> Option<Count> {
-        self.counted(Counted::Key(caller.identity().to_owned()), caller.rate).await
+        self.counted(RateCount::Key(caller.identity().to_owned()), caller.rate).await
     }
 
     /// Counts a request from `address` without a valid key; `None` when addresses have no rate.
     pub(crate) async fn count_address(&self, address: IpAddr) -> Option<Count> {
-        self.counted(Counted::Address(neighbourhood(address)), self.address_rate).await
+        self.counted(RateCount::Address(neighbourhood(address)), self.address_rate).await
     }
 
-    async fn counted(&self, who: Counted, rate: Option<NonZeroU32>) -> Option<Count> {
+    async fn counted(&self, who: RateCount, rate: Option<NonZeroU32>) -> Option<Count> {
         let policy = who.policy();
         Some((policy, self.rates.count(who, rate?).await))
     }

@@ -25,14 +25,14 @@ const COUNTED: u64 = 100_000;
 
 /// The subject of a rate.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Counted {
+pub(crate) enum RateCount {
     /// A key, by its identity.
     Key(String),
     /// The address of callers without a valid key.
     Address(std::net::IpAddr),
 }
 
-impl Counted {
+impl RateCount {
     /// Name of the policy.
     pub(crate) fn policy(&self) -> &'static str {
         match self {
@@ -82,7 +82,7 @@ type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformati
 #[derive(Clone)]
 pub(crate) struct Rates {
     store: Store,
-    limiters: Cache<(Counted, NonZeroU32), Arc<Limiter>>,
+    limiters: Cache<(RateCount, NonZeroU32), Arc<Limiter>>,
 }
 
 impl Rates {
@@ -92,7 +92,7 @@ impl Rates {
     }
 
     /// Counts a request of `who` against `rate`.
-    pub(crate) async fn count(&self, who: Counted, rate: NonZeroU32) -> RateState {
+    pub(crate) async fn count(&self, who: RateCount, rate: NonZeroU32) -> RateState {
         match self.store.admit(&who.key(), rate, WINDOW).await {
             Some(admission) => RateState::after(admission, rate),
             None => self.count_here(who, rate).await,
@@ -103,7 +103,7 @@ impl Rates {
     /// Calls `told` with `None` if the caller must do the two separately.
     pub(crate) fn count_and_take(
         &self,
-        who: &Counted,
+        who: &RateCount,
         rate: NonZeroU32,
         units: Withdrawal<'_>,
         told: impl FnOnce(Option<(RateState, Option<Take>)>) + Send + 'static,
@@ -113,7 +113,7 @@ impl Rates {
         });
     }
 
-    async fn count_here(&self, who: Counted, rate: NonZeroU32) -> RateState {
+    async fn count_here(&self, who: RateCount, rate: NonZeroU32) -> RateState {
         let fresh = async {
             Arc::new(RateLimiter::direct(Quota::per_minute(rate)).with_middleware::<StateInformationMiddleware>())
         };
@@ -140,7 +140,7 @@ mod tests {
             Store::open(&assay_store::config::Store::embedded(folder.path().join("assay.redb"))).await.unwrap(),
         );
         let rate = NonZeroU32::new(2).unwrap();
-        let key = |name: &str| Counted::Key(name.to_owned());
+        let key = |name: &str| RateCount::Key(name.to_owned());
         let left = |state: RateState| (state.left, state.refused.is_some(), state.resets_in().as_secs());
         assert_eq!(left(rates.count(key("a"), rate).await), (1, false, 30));
         assert_eq!(left(rates.count(key("a"), rate).await), (0, false, 60));
@@ -148,6 +148,6 @@ mod tests {
         assert_eq!(left(refused), (0, true, 60));
         assert!(refused.refused.is_some_and(|wait| wait <= Duration::from_secs(30)), "{refused:?}");
         assert_eq!(left(rates.count(key("b"), rate).await), (1, false, 30));
-        assert_eq!(left(rates.count(Counted::Address([127, 0, 0, 1].into()), rate).await), (1, false, 30));
+        assert_eq!(left(rates.count(RateCount::Address([127, 0, 0, 1].into()), rate).await), (1, false, 30));
     }
 }

@@ -14,7 +14,7 @@ use assay_tasks::Tracker;
 #[must_use = "a dropped reservation refunds its units"]
 pub struct Reservation {
     /// `None` for a free call, and after the commit.
-    taken: Option<Taken>,
+    taken: Option<Spending>,
 }
 
 /// Units that were reserved, or refused, before the handler of a request runs. Clones share them, and the first that
@@ -36,7 +36,7 @@ impl Prepaid {
     }
 }
 
-struct Taken {
+struct Spending {
     store: Store,
     meter: Key<u64>,
     units: u64,
@@ -50,7 +50,7 @@ impl Reservation {
     }
 
     pub(super) fn metered(store: Store, meter: Key<u64>, units: u64, left: u64, pending: Tracker) -> Self {
-        Self { taken: Some(Taken { store, meter, units, left, pending }) }
+        Self { taken: Some(Spending { store, meter, units, left, pending }) }
     }
 
     /// Units left after this call; `None` for an unmetered key.
@@ -66,7 +66,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let Some(Taken { store, meter, units, pending, .. }) = self.taken.take() else { return };
+        let Some(Spending { store, meter, units, pending, .. }) = self.taken.take() else { return };
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             tracing::error!(?meter, units, "a reservation ended outside the runtime; its units stay spent");
             return;

@@ -18,21 +18,21 @@ const MOST_FAILURES: u32 = 12;
 pub(super) type Fetched = (u64, Outside, Result<Vec<u8>, &'static str>);
 
 #[derive(Default)]
-struct Host {
+struct HostQueue {
     waiting: VecDeque<(u64, Outside)>,
     running: usize,
     failures: u32,
 }
 
 /// The servers with their waiting documents.
-struct Queue {
-    hosts: HashMap<String, Host>,
+struct FetchState {
+    hosts: HashMap<String, HostQueue>,
     /// Servers with a waiting document and a free request slot, in turn.
     turns: VecDeque<String>,
 }
 
 /// The next document of a queue.
-enum Next {
+enum NextFetch {
     /// From the server of this name.
     Fetch(String, u64, Outside),
     /// Its server failed too often.
@@ -46,18 +46,18 @@ pub(super) async fn fetch_all(
     at_once: usize,
     outcomes: mpsc::Sender<Fetched>,
 ) {
-    let mut queue = Queue::new(wanted);
+    let mut queue = FetchState::new(wanted);
     let mut running = FuturesUnordered::new();
     loop {
         while running.len() < at_once
             && let Some(next) = queue.next()
         {
             match next {
-                Next::Fetch(name, id, outside) => running.push(async move {
+                NextFetch::Fetch(name, id, outside) => running.push(async move {
                     let outcome = documents.fetch(&outside).await;
                     (name, id, outside, outcome)
                 }),
-                Next::Skip(id, outside) => {
+                NextFetch::Skip(id, outside) => {
                     if outcomes.send((id, outside, Err("host_down"))).await.is_err() {
                         return;
                     }
@@ -72,9 +72,9 @@ pub(super) async fn fetch_all(
     }
 }
 
-impl Queue {
+impl FetchState {
     fn new(wanted: Vec<(u64, Outside)>) -> Self {
-        let mut hosts = HashMap::<String, Host>::new();
+        let mut hosts = HashMap::<String, HostQueue>::new();
         for (id, outside) in wanted {
             hosts.entry(outside.host()).or_default().waiting.push_back((id, outside));
         }
@@ -82,19 +82,19 @@ impl Queue {
         Self { hosts, turns }
     }
 
-    fn next(&mut self) -> Option<Next> {
+    fn next(&mut self) -> Option<NextFetch> {
         while let Some(name) = self.turns.pop_front() {
             let Some(host) = self.hosts.get_mut(&name) else { continue };
             let Some((id, outside)) = host.waiting.pop_front() else { continue };
             if host.failures >= MOST_FAILURES && !outside.by_content {
                 self.turns.push_front(name);
-                return Some(Next::Skip(id, outside));
+                return Some(NextFetch::Skip(id, outside));
             }
             host.running += 1;
             if host.running < if outside.by_content { GATEWAY } else { EACH } {
                 self.turns.push_back(name.clone());
             }
-            return Some(Next::Fetch(name, id, outside));
+            return Some(NextFetch::Fetch(name, id, outside));
         }
         None
     }

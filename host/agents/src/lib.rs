@@ -80,17 +80,17 @@ pub struct Page {
 /// Agents as handlers see them. Cheap to clone.
 #[derive(Clone)]
 pub struct Agents {
-    source: Option<Arc<dyn Source>>,
+    source: Option<Arc<dyn AgentSource>>,
 }
 
-type Answer<'a, T> = BoxFuture<'a, Result<T, AgentError>>;
+type AgentAnswer<'a, T> = BoxFuture<'a, Result<T, AgentError>>;
 
 /// A source of agents.
-trait Source: Send + Sync {
-    fn page(&self, page: u64, limit: u64) -> Answer<'_, Page>;
-    fn get(&self, id: u64) -> Answer<'_, Agent>;
-    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> Answer<'a, Found>;
-    fn reputation(&self, id: u64) -> Answer<'_, Arc<AgentReputation>>;
+trait AgentSource: Send + Sync {
+    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, Page>;
+    fn get(&self, id: u64) -> AgentAnswer<'_, Agent>;
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, Found>;
+    fn reputation(&self, id: u64) -> AgentAnswer<'_, Arc<AgentReputation>>;
 }
 
 impl Agents {
@@ -129,7 +129,7 @@ impl Agents {
         // Requests use a separate client, so they do not wait for the index.
         let view = View::new(Documents::new(outbound, ipfs), published.clone(), spawner.clone());
         let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
-        Self { source: Some(Arc::new(Chain { registries, view, published, reputations })) }
+        Self { source: Some(Arc::new(ChainAgents { registries, view, published, reputations })) }
     }
 
     /// The agents with ids from `(page - 1) * limit + 1` on, read from the chain. Burned agents are omitted.
@@ -165,21 +165,21 @@ impl Agents {
         self.configured()?.reputation(id).await
     }
 
-    fn configured(&self) -> Result<&dyn Source, AgentError> {
+    fn configured(&self) -> Result<&dyn AgentSource, AgentError> {
         self.source.as_deref().ok_or(AgentError::NotConfigured)
     }
 }
 
 /// The registries on their chain.
-struct Chain {
+struct ChainAgents {
     registries: AgentRegistries,
     view: View,
     published: Arc<Published>,
     reputations: Cache<u64, Arc<AgentReputation>>,
 }
 
-impl Source for Chain {
-    fn page(&self, page: u64, limit: u64) -> Answer<'_, Page> {
+impl AgentSource for ChainAgents {
+    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, Page> {
         async move {
             let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
             // Ids start at 0, so the last one is one less than the total.
@@ -190,7 +190,7 @@ impl Source for Chain {
         .boxed()
     }
 
-    fn get(&self, id: u64) -> Answer<'_, Agent> {
+    fn get(&self, id: u64) -> AgentAnswer<'_, Agent> {
         async move {
             let token = self.registries.token(id).await?.ok_or(AgentError::Unknown)?;
             self.view.agents(vec![token]).await.into_iter().next().ok_or(AgentError::Unknown)
@@ -198,7 +198,7 @@ impl Source for Chain {
         .boxed()
     }
 
-    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> Answer<'a, Found> {
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, Found> {
         async move {
             let (snapshot, query) = (self.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
             // A search takes milliseconds, so it must not block the threads of the runtime.
@@ -209,7 +209,7 @@ impl Source for Chain {
         .boxed()
     }
 
-    fn reputation(&self, id: u64) -> Answer<'_, Arc<AgentReputation>> {
+    fn reputation(&self, id: u64) -> AgentAnswer<'_, Arc<AgentReputation>> {
         async move {
             let read = async {
                 self.registries.token(id).await?.ok_or(AgentError::Unknown)?;

@@ -6,7 +6,7 @@ use std::{future::ready, sync::Arc};
 use alloy::primitives::keccak256;
 use futures::FutureExt;
 
-use super::{AgentError, Answer, Found, Index, Page, Source};
+use super::{AgentAnswer, AgentError, AgentSource, Found, Index, Page};
 use assay_domain::{Address, Agent, AgentMetadata, AgentReputation, Tag, TagSummary};
 
 /// Agents ever registered; their ids start at 1.
@@ -24,22 +24,22 @@ impl Mock {
     }
 }
 
-impl Source for Mock {
-    fn page(&self, page: u64, limit: u64) -> Answer<'_, Page> {
+impl AgentSource for Mock {
+    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, Page> {
         let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
         let ids = first..=REGISTERED.min(first.saturating_add(limit).saturating_sub(1));
         ready(Ok(Page { agents: ids.filter_map(agent).collect(), total: REGISTERED })).boxed()
     }
 
-    fn get(&self, id: u64) -> Answer<'_, Agent> {
+    fn get(&self, id: u64) -> AgentAnswer<'_, Agent> {
         ready(agent(id).ok_or(AgentError::Unknown)).boxed()
     }
 
-    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> Answer<'a, Found> {
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, Found> {
         ready(Ok(self.index.search(query, skip, limit))).boxed()
     }
 
-    fn reputation(&self, id: u64) -> Answer<'_, Arc<AgentReputation>> {
+    fn reputation(&self, id: u64) -> AgentAnswer<'_, Arc<AgentReputation>> {
         ready(agent(id).map(|_| Arc::new(reputation(id))).ok_or(AgentError::Unknown)).boxed()
     }
 }

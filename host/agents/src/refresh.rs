@@ -46,7 +46,7 @@ pub(super) struct Refresher {
 
 /// The state from which the next refresh continues.
 #[derive(Default)]
-struct State {
+struct RefreshState {
     agents: Registered,
     /// The last block whose events are in `agents`.
     synced: Option<Mark>,
@@ -59,7 +59,7 @@ struct State {
 }
 
 /// The result of one turn.
-enum Turn {
+enum RefreshTurn {
     Refreshed,
     /// Another host refreshes the index; this one loaded what was saved so far.
     Followed,
@@ -84,16 +84,16 @@ enum RefreshError {
 impl Refresher {
     /// Refreshes in a loop that never ends.
     pub(super) async fn run(self) {
-        let mut state = State::default();
+        let mut state = RefreshState::default();
         let name = format!("agents/{}/{:#x}", self.registries.chain(), self.registries.identity());
         let holder = Uuid::new_v4().to_string();
         loop {
             let started = Instant::now();
             let outcome = self.turn(&name, &holder, &mut state).await;
             let (word, pause) = match outcome {
-                Ok(Turn::Refreshed) => (Some("complete"), self.every),
-                Ok(Turn::Followed) => (Some("followed"), self.every.min(RETRY)),
-                Ok(Turn::Waited) => (None, self.every.min(RETRY)),
+                Ok(RefreshTurn::Refreshed) => (Some("complete"), self.every),
+                Ok(RefreshTurn::Followed) => (Some("followed"), self.every.min(RETRY)),
+                Ok(RefreshTurn::Waited) => (None, self.every.min(RETRY)),
                 Err(error) => {
                     tracing::warn!(%error, "the index of agents was not refreshed");
                     (Some("failed"), self.every.min(AFTER_FAILURE))
@@ -107,15 +107,15 @@ impl Refresher {
     }
 
     /// Refreshes the index under the lease, or follows the host that has it.
-    async fn turn(&self, name: &str, holder: &str, state: &mut State) -> Result<Turn, RefreshError> {
+    async fn turn(&self, name: &str, holder: &str, state: &mut RefreshState) -> Result<RefreshTurn, RefreshError> {
         let Some(lease) = self.store.acquire(name, holder, LEASE).await? else {
             if state.followed.is_some_and(|at| at.elapsed() < self.every.min(LEASE)) {
-                return Ok(Turn::Waited);
+                return Ok(RefreshTurn::Waited);
             }
             self.load(state).await?;
             self.refresh(state, None).await?;
             state.followed = Some(Instant::now());
-            return Ok(Turn::Followed);
+            return Ok(RefreshTurn::Followed);
         };
         let refresh = async {
             self.load(state).await?;
@@ -128,12 +128,12 @@ impl Refresher {
         // After a failure the memory may have changes that were not saved.
         state.is_loaded = refreshed.is_ok();
         self.store.release(lease).await?;
-        refreshed.map(|()| Turn::Refreshed)
+        refreshed.map(|()| RefreshTurn::Refreshed)
     }
 
     /// Loads the saved index; the first one loaded is published at once. In a shared store another host may have saved
     /// a newer one, so it is loaded each time.
-    async fn load(&self, state: &mut State) -> Result<(), StoreError> {
+    async fn load(&self, state: &mut RefreshState) -> Result<(), StoreError> {
         if state.is_loaded && !self.store.is_shared() {
             return Ok(());
         }
@@ -160,7 +160,7 @@ impl Refresher {
     }
 
     /// Without a lease, nothing is saved: the host that has the lease handles the settled events.
-    async fn refresh(&self, state: &mut State, lease: Option<&Lease>) -> Result<(), RefreshError> {
+    async fn refresh(&self, state: &mut RefreshState, lease: Option<&Lease>) -> Result<(), RefreshError> {
         let (head, settled) = self.registries.head().await?;
         if let Some(mark) = state.synced
             && self.registries.mark(mark.number).await? != Some(mark)
@@ -213,7 +213,12 @@ impl Refresher {
     }
 
     /// Fetches the documents of the settled agents and saves the results in steps.
-    async fn fetch_settled(&self, state: &mut State, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {
+    async fn fetch_settled(
+        &self,
+        state: &mut RefreshState,
+        tail: &[AgentEvent],
+        lease: &Lease,
+    ) -> Result<(), RefreshError> {
         let now = now();
         let (sender, mut outcomes) = mpsc::channel(CHUNK);
         let fetched = fetch_all(&self.documents, state.agents.due(now, &self.documents), self.at_once, sender);
@@ -233,7 +238,7 @@ impl Refresher {
     }
 
     /// Fetches the documents of agents whose events are not settled.
-    async fn fetch_ahead(&self, state: &mut State, tail: &[AgentEvent]) {
+    async fn fetch_ahead(&self, state: &mut RefreshState, tail: &[AgentEvent]) {
         if tail.is_empty() {
             state.ahead = Registered::default();
             return;
@@ -257,7 +262,7 @@ impl Refresher {
         state.ahead = ahead;
     }
 
-    async fn save(&self, state: &mut State, lease: &Lease, through: Mark) -> Result<(), RefreshError> {
+    async fn save(&self, state: &mut RefreshState, lease: &Lease, through: Mark) -> Result<(), RefreshError> {
         if state.agents.save(&self.store, self.registry(), through, lease).await? {
             Ok(())
         } else {
@@ -265,7 +270,7 @@ impl Refresher {
         }
     }
 
-    async fn keep(&self, state: &mut State, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {
+    async fn keep(&self, state: &mut RefreshState, tail: &[AgentEvent], lease: &Lease) -> Result<(), RefreshError> {
         if let Some(mark) = state.synced {
             self.save(state, lease, mark).await?;
         }
@@ -274,7 +279,7 @@ impl Refresher {
     }
 
     /// The settled agents, with the unsettled events applied.
-    fn ahead(&self, state: &State, tail: &[AgentEvent]) -> Registered {
+    fn ahead(&self, state: &RefreshState, tail: &[AgentEvent]) -> Registered {
         let mut ahead = state.agents.clone();
         for event in tail {
             ahead.apply(event.clone(), &self.documents);
@@ -283,7 +288,7 @@ impl Refresher {
         ahead
     }
 
-    fn publish(&self, state: &State, tail: &[AgentEvent]) {
+    fn publish(&self, state: &RefreshState, tail: &[AgentEvent]) {
         if tail.is_empty() { self.published.set(&state.agents) } else { self.published.set(&self.ahead(state, tail)) }
     }
 }

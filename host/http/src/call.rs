@@ -59,12 +59,12 @@ impl Call {
 /// The cost of the current request, which the extractor [`Caller`](crate::extract::Caller) records.
 #[derive(Clone, Default)]
 pub struct Bill {
-    entry: Arc<Mutex<Option<Entry>>>,
+    entry: Arc<Mutex<Option<Cost>>>,
     given_up: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct Cost {
     units: u64,
     left: Option<u64>,
 }
@@ -72,7 +72,7 @@ struct Entry {
 impl Bill {
     /// `units` were spent; a metered key has `left` remaining.
     pub fn record(&self, units: u64, left: Option<u64>) {
-        *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Entry { units, left });
+        *self.entry.lock().unwrap_or_else(PoisonError::into_inner) = Some(Cost { units, left });
     }
 
     /// Marks the request as ended by the server before its handler answered, so that it costs nothing.
@@ -87,7 +87,7 @@ impl Bill {
     /// Adds the recorded cost to the headers of the response.
     pub fn add_headers(&self, headers: &mut HeaderMap) {
         let entry = *self.entry.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Entry { units, left }) = entry {
+        if let Some(Cost { units, left }) = entry {
             headers.insert(COST, HeaderValue::from(units));
             headers.extend(left.map(|left| (LEFT, HeaderValue::from(left))));
         }

@@ -90,7 +90,7 @@ pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel
         };
         let (router, bounds, cancel, kill) = (router.clone(), bounds.clone(), cancel.clone(), kill.clone());
         connections.spawn("connection", async move {
-            let _open = Open::new();
+            let _open = OpenConnection::new();
             tokio::select! {
                 () = converse(stream, peer, router, &bounds, cancel) => {}
                 () = kill.cancelled() => {}
@@ -148,16 +148,16 @@ async fn bound_head(State(most): State<usize>, request: Request, next: Next) -> 
 }
 
 /// A connection, counted as long as it is open.
-struct Open;
+struct OpenConnection;
 
-impl Open {
+impl OpenConnection {
     fn new() -> Self {
         metrics::gauge!("assay_http_connections").increment(1.0);
         Self
     }
 }
 
-impl Drop for Open {
+impl Drop for OpenConnection {
     fn drop(&mut self) {
         metrics::gauge!("assay_http_connections").decrement(1.0);
     }

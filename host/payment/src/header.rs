@@ -28,7 +28,7 @@ struct Envelope {
     network: Option<String>,
     /// In the second version.
     accepted: Option<Accepted>,
-    payload: Signed,
+    payload: SignedPayload,
 }
 
 #[derive(Deserialize)]
@@ -43,7 +43,7 @@ struct Accepted {
 }
 
 #[derive(Deserialize)]
-struct Signed {
+struct SignedPayload {
     signature: Bytes,
     authorization: SignedFields,
 }

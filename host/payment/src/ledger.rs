@@ -69,7 +69,7 @@ impl From<PaymentError> for PayError {
 }
 
 /// What a request for a payment finds.
-enum Found {
+enum Lookup {
     /// The payment to wait for.
     Claimed(PaymentRecord),
     /// Nothing was claimed, or the claim was refused before.
@@ -103,18 +103,18 @@ impl X402 {
         loop {
             changes.mark_unchanged();
             match self.found(payment, purchase, waited).await? {
-                Found::Claimed(PaymentRecord { id, state: PaymentState::Settled { transaction, bought }, .. }) => {
+                Lookup::Claimed(PaymentRecord { id, state: PaymentState::Settled { transaction, bought }, .. }) => {
                     return Ok(Settled { id, transaction, bought });
                 }
-                Found::Claimed(record) => {
+                Lookup::Claimed(record) => {
                     if Instant::now() >= deadline {
                         return Err(self.why_open(&record).await?);
                     }
                 }
-                Found::Free(Some(PaymentRecord { state: PaymentState::Refused { reason, detail }, .. })) if waited => {
+                Lookup::Free(Some(PaymentRecord { state: PaymentState::Refused { reason, detail }, .. })) if waited => {
                     return Err(Refused { tried: true, ..Refused::new(reason, detail) }.into());
                 }
-                Found::Free(_) => {
+                Lookup::Free(_) => {
                     // The next read of the record decides, whether or not the claim succeeded.
                     self.claim(payment, purchase, resource).await?;
                     waited = true;
@@ -138,7 +138,7 @@ impl X402 {
 
     /// `tried`: a claim was tried. A payment that was refused before is claimed first, for it may have arrived since;
     /// after it another payment for the same request counts.
-    async fn found(&self, payment: &Payment, purchase: &PurchaseRecord, tried: bool) -> Result<Found, PayError> {
+    async fn found(&self, payment: &Payment, purchase: &PurchaseRecord, tried: bool) -> Result<Lookup, PayError> {
         let known = self.inner.store.get(&records::payment(&self.id(payment))).await?;
         let mut refused = None;
         if let Some(record) = known {
@@ -149,13 +149,13 @@ impl X402 {
             }
             match record.is_of(payment) {
                 true if is_free && tried => refused = Some(record),
-                true if is_free => return Ok(Found::Free(Some(record))),
-                true => return Ok(Found::Claimed(record)),
+                true if is_free => return Ok(Lookup::Free(Some(record))),
+                true => return Ok(Lookup::Claimed(record)),
                 false if is_free && !record.reverted => {}
                 false => return Err(Refused::used().into()),
             }
         }
-        Ok(self.sibling(payment, purchase).await?.map_or(Found::Free(refused), Found::Claimed))
+        Ok(self.sibling(payment, purchase).await?.map_or(Lookup::Free(refused), Lookup::Claimed))
     }
 
     /// The payment that the payer of `payment` presented for the same request before. A client that gave up waiting

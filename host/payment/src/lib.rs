@@ -122,7 +122,7 @@ struct X402State {
 /// The outcome of a payment, in a response header.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Receipt<'a> {
+struct PaymentReceipt<'a> {
     success: bool,
     transaction: String,
     network: String,
@@ -250,7 +250,7 @@ impl X402 {
             Version::One => "x-payment-response",
             Version::Two => "payment-response",
         };
-        let receipt = Receipt {
+        let receipt = PaymentReceipt {
             success: outcome.is_ok(),
             transaction: outcome.map(|hash| hash.to_string()).unwrap_or_default(),
             network: self.inner.terms.network_in(payment.version),

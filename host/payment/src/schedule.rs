@@ -25,13 +25,13 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// The looks of one worker.
 #[derive(Default)]
 pub(super) struct Schedule {
-    busy: HashMap<PaymentId, Look>,
+    busy: HashMap<PaymentId, Visit>,
     /// Looks so far, and the time from which another one is due.
     looks: HashMap<PaymentId, (u32, Instant)>,
 }
 
 /// A look that has not ended.
-struct Look {
+struct Visit {
     since: Instant,
     leave: CancellationToken,
 }
@@ -69,8 +69,8 @@ impl Schedule {
 
     /// Cancels the oldest slow looks, up to `places` of them.
     fn make_room(&self, places: usize, may_end: impl Fn(&PaymentId) -> bool, now: Instant) {
-        let is_slow = |look: &Look| now.saturating_duration_since(look.since) >= SLOW;
-        let mut slow: Vec<&Look> =
+        let is_slow = |look: &Visit| now.saturating_duration_since(look.since) >= SLOW;
+        let mut slow: Vec<&Visit> =
             self.busy.iter().filter(|(id, look)| may_end(id) && is_slow(look)).map(|(_, look)| look).collect();
         slow.sort_by_key(|look| look.since);
         slow.into_iter().take(places).for_each(|look| look.leave.cancel());
@@ -78,7 +78,7 @@ impl Schedule {
 
     fn begin(&mut self, record: PaymentRecord, now: Instant) -> (PaymentRecord, CancellationToken) {
         let leave = CancellationToken::new();
-        self.busy.insert(record.id, Look { since: now, leave: leave.clone() });
+        self.busy.insert(record.id, Visit { since: now, leave: leave.clone() });
         if record.attempts > 0 {
             self.looks.entry(record.id).or_insert((0, now));
         }

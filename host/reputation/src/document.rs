@@ -15,19 +15,19 @@ use assay_domain::{Address, B256, ModelPin, Tag, Time};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Document<'a> {
+struct FeedbackDocument<'a> {
     agent_id: u64,
     agent_registry: &'a str,
     client_address: &'a str,
     created_at: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     endpoint: &'a str,
-    feedback: &'a [Entry<'a>],
+    feedback: &'a [DocumentEntry<'a>],
     #[serde(skip_serializing_if = "Option::is_none")]
-    settlement: Option<&'a Settled>,
+    settlement: Option<&'a SettledPayment>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stated: Option<&'a Stated>,
-    subject: &'a Subject,
+    subject: &'a DocumentSubject,
     submission_id: &'a str,
     tag1: Tag,
     tag2: &'a str,
@@ -37,7 +37,7 @@ struct Document<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Entry<'a> {
+struct DocumentEntry<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     model_sha256: Option<String>,
     tag1: Tag,
@@ -48,22 +48,22 @@ struct Entry<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Settled {
+struct SettledPayment {
     payer: String,
     transaction: String,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Subject {
+struct DocumentSubject {
     address: String,
-    coverage: Coverage,
+    coverage: CoverageText,
     read_at: String,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Coverage {
+struct CoverageText {
     chains: &'static str,
     credit_events: &'static str,
     identity: &'static str,
@@ -101,7 +101,7 @@ pub(super) fn feedback(
     if feedback.is_empty() {
         return Err("a submission without tags".to_owned());
     }
-    let settlement = settlement.as_ref().map(|&Settlement { chain, payer, transaction }| Settled {
+    let settlement = settlement.as_ref().map(|&Settlement { chain, payer, transaction }| SettledPayment {
         payer: account(chain, payer),
         transaction: transaction.to_string(),
     });
@@ -110,7 +110,7 @@ pub(super) fn feedback(
     let documents: Vec<_> = {
         let entries: Vec<_> = feedback.iter().map(|one| entry(one, scores)).collect();
         let document = |one: &FeedbackRecord| {
-            written(&Document {
+            written(&FeedbackDocument {
                 agent_id: record.agent_id,
                 agent_registry: &registry,
                 client_address: &client,
@@ -146,26 +146,26 @@ fn valued(tag: Tag, scores: &ScoresRecord) -> FeedbackRecord {
 }
 
 /// A document with its CID and hash.
-fn written(document: &Document<'_>) -> Result<DocumentRecord, String> {
+fn written(document: &FeedbackDocument<'_>) -> Result<DocumentRecord, String> {
     let text = serde_json_canonicalizer::to_string(document).map_err(|error| error.to_string())?;
     Ok(DocumentRecord { cid: cid(text.as_bytes()), hash: keccak256(&text), text })
 }
 
-fn entry<'a>(feedback: &'a FeedbackRecord, scores: &ScoresRecord) -> Entry<'a> {
+fn entry<'a>(feedback: &'a FeedbackRecord, scores: &ScoresRecord) -> DocumentEntry<'a> {
     let model_sha256 = match feedback.tag {
         Tag::CreditScore => Some(sha256(&scores.credit_model)),
         Tag::SybilRisk => Some(sha256(&scores.sybil_model)),
         Tag::IdentityCount => None,
     };
     let FeedbackRecord { tag, value, version, .. } = feedback;
-    Entry { model_sha256, tag1: *tag, tag2: version, value: *value, value_decimals: 0 }
+    DocumentEntry { model_sha256, tag1: *tag, tag2: version, value: *value, value_decimals: 0 }
 }
 
-fn subject(record: &SubmissionRecord, scores: &ScoresRecord) -> Subject {
+fn subject(record: &SubmissionRecord, scores: &ScoresRecord) -> DocumentSubject {
     let Coverages { chains, credit_events, identity } = scores.coverage;
-    Subject {
+    DocumentSubject {
         address: record.address.to_checksum(None),
-        coverage: Coverage {
+        coverage: CoverageText {
             chains: chains.as_str(),
             credit_events: credit_events.as_str(),
             identity: identity.as_str(),

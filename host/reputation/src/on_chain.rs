@@ -44,7 +44,7 @@ enum Withheld {
 }
 
 /// The result of one step about a tag: the chain's failure inside, the loss of lease or store outside.
-type Step = Result<Result<(), SenderError>, Lost>;
+type ChainStep = Result<Result<(), SenderError>, Lost>;
 
 impl<'a> Look<'a> {
     /// Reads the chain once for all of `records` and `payments`, oldest first, and takes the next step of each.
@@ -150,7 +150,7 @@ impl Look<'_> {
         record: &mut SubmissionRecord,
         feedback: &FeedbackRecord,
         turn: &mut Option<String>,
-    ) -> Step {
+    ) -> ChainStep {
         let Some(call) = self.call(record, feedback) else { return Ok(Ok(())) };
         let event = match self.round.quote(call).await {
             Err(error) => return Ok(Err(error)),
@@ -205,7 +205,12 @@ impl Look<'_> {
     }
 
     /// Records the outcome of a nonce, or moves its transaction on.
-    async fn follow(&mut self, record: &mut SubmissionRecord, feedback: &FeedbackRecord, slot: &NonceRecord) -> Step {
+    async fn follow(
+        &mut self,
+        record: &mut SubmissionRecord,
+        feedback: &FeedbackRecord,
+        slot: &NonceRecord,
+    ) -> ChainStep {
         let (tag, nonce) = (feedback.tag, slot.nonce);
         let call = self.call(record, feedback).filter(|_| record.giving_up.is_none());
         // An owner may have approved the account since, or the agent is gone: the waiting feedback would be reverted.
@@ -246,7 +251,7 @@ impl Look<'_> {
     }
 
     /// Sends the newest transaction of `slot`, only where the stored record has it.
-    async fn send(&self, record: &SubmissionRecord, feedback: &FeedbackRecord, slot: &NonceRecord) -> Step {
+    async fn send(&self, record: &SubmissionRecord, feedback: &FeedbackRecord, slot: &NonceRecord) -> ChainStep {
         let stored = record.feedback.iter().find(|stored| stored.tag == feedback.tag);
         let stored = stored.and_then(|stored| stored.slot.as_ref());
         match slot.signed.last().filter(|signed| stored.is_some_and(|slot| slot.has(signed.hash))) {

@@ -81,11 +81,11 @@ fn set_aside(registries: Registries, agent: u64) -> Key<SetAsideRecord> {
 /// revert.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
-    spent: Vec<(LandedRecord, Outcome)>,
+    spent: Vec<(LandedRecord, Ending)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
+enum Ending {
     Given,
     /// It brought nothing, and nobody is to blame.
     Vain,
@@ -95,10 +95,10 @@ enum Outcome {
 impl Ends {
     pub(crate) fn add(&mut self, event: &Event) {
         let end = match *event {
-            Event::Landed { landed, .. } => (landed, Outcome::Given),
-            Event::NonceSpent { by: SpentBy::Revert(landed), .. } => (landed, Outcome::Reverted),
+            Event::Landed { landed, .. } => (landed, Ending::Given),
+            Event::NonceSpent { by: SpentBy::Revert(landed), .. } => (landed, Ending::Reverted),
             Event::NonceSpent { by: SpentBy::OutOfGas(landed) | SpentBy::Cancellation(landed), .. } => {
-                (landed, Outcome::Vain)
+                (landed, Ending::Vain)
             }
             _ => return,
         };
@@ -106,7 +106,7 @@ impl Ends {
     }
 
     fn reverted(&self) -> Option<LandedRecord> {
-        self.spent.iter().rev().find(|(_, outcome)| *outcome == Outcome::Reverted).map(|(landed, _)| *landed)
+        self.spent.iter().rev().find(|(_, outcome)| *outcome == Ending::Reverted).map(|(landed, _)| *landed)
     }
 
     pub(crate) fn gas(&self, price: NativePrice) -> Spent {
@@ -115,8 +115,8 @@ impl Ends {
             let part = |counts: bool| if counts { cost } else { Usd::ZERO };
             Spent {
                 cost: sum.cost + cost,
-                lost: sum.lost + part(*outcome != Outcome::Given),
-                blamed: sum.blamed + part(*outcome == Outcome::Reverted),
+                lost: sum.lost + part(*outcome != Ending::Given),
+                blamed: sum.blamed + part(*outcome == Ending::Reverted),
             }
         })
     }

@@ -47,7 +47,7 @@ impl Reputation {
 
     /// Works until the lease or the store is lost.
     async fn rounds(&self, lease: &Lease) -> Lost {
-        let mut worker = Worker { reputation: self, lease, preparing: Preparing::default() };
+        let mut worker = SubmissionWorker { reputation: self, lease, preparing: Preparing::default() };
         loop {
             if let Err(lost) = worker.round().await {
                 return lost;
@@ -72,7 +72,7 @@ impl Reputation {
 }
 
 /// A worker that holds the lease.
-struct Worker<'a> {
+struct SubmissionWorker<'a> {
     reputation: &'a Reputation,
     lease: &'a Lease,
     preparing: Preparing<'a>,
@@ -98,7 +98,7 @@ impl Preparing<'_> {
     }
 }
 
-impl Worker<'_> {
+impl SubmissionWorker<'_> {
     /// One look at everything that is open, and a pause.
     async fn round(&mut self) -> Result<(), Lost> {
         let Self { reputation, lease, .. } = *self;

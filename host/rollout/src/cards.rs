@@ -45,18 +45,18 @@ pub enum CardError {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Card {
+struct CardFile {
     /// Of the component. The card in a component has none.
     sha256: Option<String>,
     section: Vec<Section>,
     #[serde(default)]
-    claim: Vec<Stated>,
+    claim: Vec<CardClaims>,
 }
 
 /// A claim as a card states it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Stated {
+struct CardClaims {
     /// In words.
     population: String,
     /// The population is those who owe at least so many dollars, and whose whole debt was read.
@@ -125,7 +125,7 @@ pub fn check(text: &str) -> Result<(), String> {
     }
 }
 
-fn parse(text: &str) -> Result<Card, String> {
+fn parse(text: &str) -> Result<CardFile, String> {
     let parsed = Config::builder().add_source(File::from_str(text, FileFormat::Toml)).build();
     parsed.and_then(Config::try_deserialize).map_err(|error| error.to_string())
 }
@@ -209,7 +209,7 @@ pub fn in_words(info: &ModelInfo) -> Vec<Claim> {
 }
 
 /// The card of the shelf or, without one, the `packed` one; `None` if the model has neither.
-fn card(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<Option<Card>, CardError> {
+fn card(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<Option<CardFile>, CardError> {
     let path = path(shelf, info.kind, &info.version);
     let unreadable = |reason: String| CardError::Unreadable { path: path.clone(), reason };
     let text = match read(&path) {
@@ -229,10 +229,10 @@ fn card(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) ->
     Ok(Some(card))
 }
 
-impl Card {
+impl CardFile {
     fn claims(&self, info: &ModelInfo, path: &Path) -> Result<Vec<Claim>, CardError> {
         let bad = |reason: String| CardError::BadClaim { path: path.to_owned(), reason };
-        let claims: Vec<Claim> = self.claim.iter().map(Stated::checked).collect::<Result<_, _>>().map_err(bad)?;
+        let claims: Vec<Claim> = self.claim.iter().map(CardClaims::checked).collect::<Result<_, _>>().map_err(bad)?;
         // A card that states populations states that of the component too, with the same rates.
         let says = |own: &Claims, claim: &Claim| {
             let Claims { outcome, horizon_days, rates, .. } = &claim.claims;
@@ -248,7 +248,7 @@ impl Card {
     }
 }
 
-impl Stated {
+impl CardClaims {
     fn checked(&self) -> Result<Claim, String> {
         let population = match (self.owes_usd, self.debt_unread) {
             (Some(usd), false) if usd.is_finite() && usd > 0.0 => Population::Owing { usd },
@@ -359,7 +359,7 @@ fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-fn render(card: &Card, claims: &[Claim], info: &ModelInfo, digest: Digest) -> String {
+fn render(card: &CardFile, claims: &[Claim], info: &ModelInfo, digest: Digest) -> String {
     let mut page = format!("# {} {}\n\n{}\n\n", info.kind, info.version, info.title);
     // Writing to a string does not fail.
     let _ = writeln!(page, "- Component: SHA-256 `{digest}`\n- Authors: {}", info.authors.join(", "));

@@ -95,7 +95,7 @@ impl Rollout {
     }
 
     /// Removes a version that another host has removed; `Err` says why this host cannot.
-    async fn follow_removal(&self, model: &ModelRef) -> Result<(), Refusal> {
+    async fn follow_removal(&self, model: &ModelRef) -> Result<(), ShelfRefusal> {
         let registry = &self.inner.registry;
         if self.loaded_digest(model) != Some(model.digest) {
             return Ok(());
@@ -108,13 +108,13 @@ impl Rollout {
             }
             // Its role changes first, and this host follows that a moment later.
             Err(RoleError::IsChampion { .. }) => Ok(()),
-            Err(error) => Err(Refusal { reason: error.to_string(), is_lasting: false }),
+            Err(error) => Err(ShelfRefusal { reason: error.to_string(), is_lasting: false }),
         }
     }
 
     /// Loads a component that another host has uploaded; `Err` within says why this host cannot.
-    async fn follow_upload(&self, model: &ModelRef) -> Result<Result<(), Refusal>, StoreError> {
-        let refused = |reason: String, is_lasting| Ok(Err(Refusal { reason, is_lasting }));
+    async fn follow_upload(&self, model: &ModelRef) -> Result<Result<(), ShelfRefusal>, StoreError> {
+        let refused = |reason: String, is_lasting| Ok(Err(ShelfRefusal { reason, is_lasting }));
         match self.loaded_digest(model) {
             Some(digest) if digest == model.digest => return Ok(Ok(())),
             Some(digest) => return refused(format!("another file of this version is here, {digest}"), true),
@@ -203,18 +203,18 @@ fn digest(bytes: &[u8]) -> Digest {
 }
 
 /// Why this host cannot follow a change.
-struct Refusal {
+struct ShelfRefusal {
     reason: String,
     /// Another try would end the same way.
     is_lasting: bool,
 }
 
 /// The digest of a component, and whether it was removed.
-type Change = (Digest, bool);
+type ShelfChange = (Digest, bool);
 
 /// Changes by other hosts that this host could not follow, with its last try.
 #[derive(Default)]
-struct Missed(HashMap<Change, Try>);
+struct Missed(HashMap<ShelfChange, Try>);
 
 struct Try {
     reason: String,
@@ -227,16 +227,16 @@ struct Try {
 
 impl Missed {
     /// Whether `change` is to be tried now: it is new, its pause is over, or a role has come to name the version.
-    fn is_due(&mut self, change: Change, is_named: bool, now: Instant) -> bool {
+    fn is_due(&mut self, change: ShelfChange, is_named: bool, now: Instant) -> bool {
         let Some(last) = self.0.get_mut(&change) else { return true };
         let was_named = std::mem::replace(&mut last.is_named, is_named);
         (is_named && !was_named) || last.next.is_some_and(|next| next <= now)
     }
 
     /// Records the result of a try. Returns whether it is a failure for a new reason.
-    fn tried(&mut self, change: Change, followed: Result<(), Refusal>, is_named: bool, now: Instant) -> bool {
+    fn tried(&mut self, change: ShelfChange, followed: Result<(), ShelfRefusal>, is_named: bool, now: Instant) -> bool {
         let last = self.0.remove(&change);
-        let Err(Refusal { reason, is_lasting }) = followed else { return false };
+        let Err(ShelfRefusal { reason, is_lasting }) = followed else { return false };
         let pause = last.as_ref().map_or(PAUSE, |last| last.pause.saturating_mul(2).min(LONGEST_PAUSE));
         let is_news = last.is_none_or(|last| last.reason != reason);
         let next = now.checked_add(pause).filter(|_| !is_lasting);
@@ -253,7 +253,7 @@ mod tests {
     fn a_refusal_that_may_pass_is_tried_again_and_a_lasting_one_if_a_role_names_the_version() {
         let (start, mut missed) = (Instant::now(), Missed::default());
         let after = |seconds| start + Duration::from_secs(seconds);
-        let refusal = |is_lasting| Err(Refusal { reason: "the disk is full".to_owned(), is_lasting });
+        let refusal = |is_lasting| Err(ShelfRefusal { reason: "the disk is full".to_owned(), is_lasting });
         let [busy, wrong] = [1, 2].map(|byte| (Digest([byte; 32]), false));
         for (change, is_lasting) in [(busy, false), (wrong, true)] {
             assert!(missed.is_due(change, false, start));

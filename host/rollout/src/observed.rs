@@ -58,21 +58,21 @@ pub struct Observation {
 }
 
 pub(super) struct Observed {
-    kept: Mutex<Kept>,
+    kept: Mutex<ObservedScores>,
     /// Of the records. With zero nothing is kept.
     lifetime: Duration,
     process: String,
 }
 
 #[derive(Default)]
-struct Kept {
+struct ObservedScores {
     hours: BTreeMap<i64, Vec<ObservedScore>>,
-    weeks: HashMap<(Digest, u64), Sample>,
+    weeks: HashMap<(Digest, u64), WeekSample>,
     changed: bool,
 }
 
 /// The wallets of one model and week.
-struct Sample {
+struct WeekSample {
     model: ModelPin,
     wallets: HashSet<Address>,
     halvings: u32,
@@ -128,17 +128,17 @@ impl Observed {
         stored.map(drop)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn kept(&self) -> MutexGuard<'_, ObservedScores> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl ObservedScores {
     fn add(&mut self, hour: i64, score: ObservedScore) {
         let (model, week) = (score.model.digest, score.as_of / WEEK);
         let before = self.weeks.get(&(model, week.saturating_sub(1)));
         let begin = before.map_or(0, |before| before.halvings.saturating_sub(u32::from(before.is_half_empty())));
-        let new = || Sample { model: score.model.clone(), wallets: HashSet::new(), halvings: begin };
+        let new = || WeekSample { model: score.model.clone(), wallets: HashSet::new(), halvings: begin };
         let sample = self.weeks.entry((model, week)).or_insert_with(new);
         if halvings(score.address) < sample.halvings || !sample.wallets.insert(score.address) {
             return;
@@ -159,8 +159,8 @@ impl Kept {
     }
 
     fn samples(&self) -> Vec<SampleRecord> {
-        let is_part = |(_, sample): &(_, &Sample)| sample.halvings > 0;
-        let record = |(&(_, week), Sample { model, halvings, .. }): (&(Digest, u64), &Sample)| SampleRecord {
+        let is_part = |(_, sample): &(_, &WeekSample)| sample.halvings > 0;
+        let record = |(&(_, week), WeekSample { model, halvings, .. }): (&(Digest, u64), &WeekSample)| SampleRecord {
             model: model.clone(),
             week,
             halvings: *halvings,
@@ -169,7 +169,7 @@ impl Kept {
     }
 }
 
-impl Sample {
+impl WeekSample {
     /// Whether twice as many wallets would fit.
     fn is_half_empty(&self) -> bool {
         self.wallets.len() * 2 < MOST
@@ -291,7 +291,13 @@ mod tests {
     }
 
     /// The scores of these wallets, as one process keeps them and stores them at each thousandth.
-    fn process(kept: &mut Kept, wallets: std::ops::Range<usize>, model: u8, as_of: u64, to: &mut Vec<ObservedRecord>) {
+    fn process(
+        kept: &mut ObservedScores,
+        wallets: std::ops::Range<usize>,
+        model: u8,
+        as_of: u64,
+        to: &mut Vec<ObservedRecord>,
+    ) {
         let mut stored = BTreeMap::new();
         let hour = i64::try_from(as_of).unwrap() / HOUR;
         for (index, wallet) in wallets.enumerate() {
@@ -306,7 +312,7 @@ mod tests {
 
     #[test]
     fn many_wallets_are_halved_until_they_fit_the_same_on_every_host_and_in_every_week() {
-        let (mut one, mut other, mut records) = (Kept::default(), Kept::default(), Vec::new());
+        let (mut one, mut other, mut records) = (ObservedScores::default(), ObservedScores::default(), Vec::new());
         process(&mut one, 0..30_000, 1, 10 * WEEK, &mut records);
         process(&mut one, 0..4_000, 2, 10 * WEEK, &mut records);
         process(&mut other, 20_000..32_000, 1, 10 * WEEK + 9, &mut records);

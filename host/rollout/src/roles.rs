@@ -29,7 +29,7 @@ pub enum MoveError {
 }
 
 /// A role change that is decided and not yet stored.
-struct Change<'a> {
+struct RoleChange<'a> {
     step: AuditRecord,
     roles: KindRoles,
     /// Versions that get another chance where they were out of service.
@@ -68,7 +68,7 @@ impl Rollout {
         }
         let roles = registry.with_champion(kind, version)?;
         let again = std::slice::from_ref(version);
-        let change = Change { step, roles, again, cause: "operator", detail: review.summary() };
+        let change = RoleChange { step, roles, again, cause: "operator", detail: review.summary() };
         self.change(change, &mut recorded).await
     }
 
@@ -85,7 +85,7 @@ impl Rollout {
             to: pins(registry, kind, &roles.champion),
             ..audit::step("rollback", kind, with)
         };
-        self.change(Change { step, roles, again: &[], cause: "rollback", detail: None }, &mut recorded).await
+        self.change(RoleChange { step, roles, again: &[], cause: "rollback", detail: None }, &mut recorded).await
     }
 
     /// Replaces the challengers of a kind by these loaded versions.
@@ -106,13 +106,13 @@ impl Rollout {
             to: pins(registry, kind, versions),
             ..audit::step("challenge", kind, with)
         };
-        self.change(Change { step, roles, again: versions, cause: "operator", detail: None }, &mut recorded).await
+        self.change(RoleChange { step, roles, again: versions, cause: "operator", detail: None }, &mut recorded).await
     }
 
     /// Stores the step, then the roles together with the step's end, and then puts the roles in force, which cannot
     /// fail.
-    async fn change(&self, change: Change<'_>, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
-        let Change { step, roles, again, cause, detail } = change;
+    async fn change(&self, change: RoleChange<'_>, recorded: &mut RecordedRoles) -> Result<(), MoveError> {
+        let RoleChange { step, roles, again, cause, detail } = change;
         let (store, registry) = (&self.inner.store, &self.inner.registry);
         let open = audit::begin(store, &step).await?;
         let mut all = recorded.roles.clone();

@@ -21,6 +21,14 @@ pub enum OutOfService {
     Benched(DetailBody),
 }
 
+/// Responses that a sandbox does not give.
+#[derive(IntoResponses)]
+pub enum OfChains {
+    /// This server is a sandbox, whose answers are mocks
+    #[response(status = 409)]
+    Sandbox(DetailBody),
+}
+
 /// Responses that need the chains.
 #[derive(IntoResponses)]
 pub enum Chains {

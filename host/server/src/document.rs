@@ -19,11 +19,11 @@ use assay_reputation::bodies::SubmissionStatus;
 
 /// The OpenAPI 3.1 document of `operations`, for a server that accepts payments if `is_paid`.
 pub(crate) fn describe(operations: Vec<Operation>, is_paid: bool) -> openapi::OpenApi {
-    let mut document = Document::openapi();
+    let mut document = ApiDocument::openapi();
     for operation in operations {
         document.merge(placed(operation, is_paid));
     }
-    let modifiers: [&dyn Modify; 2] = [&Key, &MayBeEmpty];
+    let modifiers: [&dyn Modify; 2] = [&KeyScheme, &MayBeEmpty];
     modifiers.iter().for_each(|modifier| modifier.modify(&mut document));
     document
 }
@@ -87,12 +87,12 @@ fn placed(mut route: Operation, is_paid: bool) -> openapi::OpenApi {
         (name = "operation", description = "Health, readiness and metrics; public"),
     ),
 )]
-struct Document;
+struct ApiDocument;
 
 /// The security scheme of every path under `/api/v2`.
-struct Key;
+struct KeyScheme;
 
-impl Modify for Key {
+impl Modify for KeyScheme {
     fn modify(&self, document: &mut openapi::OpenApi) {
         let mut scheme = Http::new(HttpAuthScheme::Bearer);
         scheme.description = Some("An API key; `assay key mint` creates one".to_owned());

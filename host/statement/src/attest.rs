@@ -107,7 +107,7 @@ struct Sig {
     primary_type: String,
     types: Types,
     message: Message,
-    signature: Parts,
+    signature: TypedParts,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -153,7 +153,7 @@ struct Message {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Parts {
+struct TypedParts {
     v: u8,
     r: B256,
     s: B256,
@@ -189,7 +189,7 @@ impl Statement {
     /// The signer's error.
     pub fn sign(self, key: &PrivateKeySigner) -> Result<Signed, alloy::signers::Error> {
         let signature = key.sign_hash_sync(&self.hash())?;
-        let parts = Parts { v: 27 + u8::from(signature.v()), r: signature.r().into(), s: signature.s().into() };
+        let parts = TypedParts { v: 27 + u8::from(signature.v()), r: signature.r().into(), s: signature.s().into() };
         let (uid, attest) = (self.uid(), self.attest());
         let domain = DomainFields {
             name: NAME.to_owned(),
@@ -294,7 +294,7 @@ impl Signed {
     /// # Errors
     /// [`NotSigned`].
     pub fn check(&self, statement: &Statement) -> Result<(), NotSigned> {
-        let Parts { v, r, s } = self.sig.signature;
+        let TypedParts { v, r, s } = self.sig.signature;
         if !matches!(v, 27 | 28) {
             return Err(NotSigned::Form);
         }

@@ -64,7 +64,7 @@ impl Traces {
             .with_endpoint(&collector.endpoint)
             .with_timeout(TIMEOUT)
             .with_headers(collector.headers.clone().into_iter().collect::<HashMap<_, _>>())
-            .with_http_client(Sender { http, runtime, failing: AtomicBool::new(false) })
+            .with_http_client(SpanSender { http, runtime, failing: AtomicBool::new(false) })
             .build()
             .map_err(|error| TraceError(error.to_string()))?;
         let provider = SdkTracerProvider::builder()
@@ -115,13 +115,13 @@ pub fn answered(span: &Span, status: StatusCode) {
 /// The HTTP client that sends batches. It is called on a thread outside the runtime, so it spawns on the runtime's
 /// handle.
 #[derive(Debug)]
-struct Sender {
+struct SpanSender {
     http: reqwest::Client,
     runtime: Handle,
     failing: AtomicBool,
 }
 
-impl Sender {
+impl SpanSender {
     /// Counts a batch. Logs once that the collector refuses batches, and once that it accepts them again.
     fn note(&self, outcome: &Result<Response<Bytes>, HttpError>) {
         let (label, why) = match outcome {
@@ -139,7 +139,7 @@ impl Sender {
     }
 }
 
-impl HttpClient for Sender {
+impl HttpClient for SpanSender {
     fn send_bytes<'s, 'f>(
         &'s self,
         request: Request<Bytes>,
@@ -192,7 +192,7 @@ mod tests {
             sent
         });
         let sender =
-            Sender { http: reqwest::Client::new(), runtime: Handle::current(), failing: AtomicBool::new(false) };
+            SpanSender { http: reqwest::Client::new(), runtime: Handle::current(), failing: AtomicBool::new(false) };
         assert!(sender.send_bytes(Request::post(url).body(Bytes::new()).unwrap()).await.is_err());
         assert!(sent.join().unwrap() < 64 << 20, "more than what both systems buffer");
     }

@@ -204,11 +204,11 @@ struct EnhancedReport {
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
 struct Additional {
-    source: Source,
+    source: SummarySource,
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
-struct Source {
+struct SummarySource {
     /// The source of the off-chain figures, as the caller describes it.
     name: String,
     data: OffChainData,
@@ -279,7 +279,7 @@ impl EnhancedBody {
                 timestamp: Moment(one.fresh.read_at),
                 first_transaction: whole.first.map(Into::into),
                 summary: whole.with(&off_chain).into(),
-                additional: Additional { source: Source { name, data: off_chain.into() } },
+                additional: Additional { source: SummarySource { name, data: off_chain.into() } },
                 chains: one.chains.iter().map(part).collect(),
                 unread: one.unread.clone().map(sentences),
             },

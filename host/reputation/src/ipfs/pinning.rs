@@ -18,7 +18,7 @@ pub(super) struct Service {
 }
 
 #[derive(Deserialize)]
-struct List {
+struct PinList {
     results: Vec<Pin>,
 }
 
@@ -32,7 +32,7 @@ impl Service {
     pub(super) async fn pin(&self, cid: &str) -> Result<(), IpfsError> {
         let mut url = self.url()?;
         url.query_pairs_mut().extend_pairs([("cid", cid), ("status", "queued,pinning,pinned")]);
-        let known: List = self.answer(self.http.get(url), StatusCode::OK).await?;
+        let known: PinList = self.answer(self.http.get(url), StatusCode::OK).await?;
         let pin = match known.results.into_iter().max_by_key(|pin| pin.status == "pinned") {
             Some(pin) => pin,
             None => {

@@ -108,7 +108,7 @@ impl Outcomes {
         for (described, model, role) in roles {
             let observed = by_model.remove(&model.digest).unwrap_or_default();
             let claims = self.inner.cards.claims(&model, || Some(described)).await;
-            own.push(Scorer { model, role, observed, claims });
+            own.push(ModelOutcomes { model, role, observed, claims });
         }
         let ether = self.inner.rollout.ether().await?;
         let join = move || own.into_iter().map(|own| of_model(own, known.as_ref(), &ether)).collect();
@@ -190,7 +190,7 @@ impl Outcomes {
 }
 
 /// A model in a role, its kept scores and what it claims.
-struct Scorer {
+struct ModelOutcomes {
     model: ModelRef,
     role: Role,
     observed: Observations,
@@ -198,7 +198,7 @@ struct Scorer {
 }
 
 fn of_model(
-    Scorer { model, role, observed, claims }: Scorer,
+    ModelOutcomes { model, role, observed, claims }: ModelOutcomes,
     known: Option<&Liquidations>,
     ether: &EtherPrices,
 ) -> OfModel {

@@ -42,9 +42,9 @@ impl FromStr for ScoreId {
 }
 
 /// The key of the hash, known only to the hosts of one store.
-pub(super) struct Secret([u8; 32]);
+pub(super) struct IdKey([u8; 32]);
 
-impl Secret {
+impl IdKey {
     pub(super) fn random() -> Result<Self, String> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes).map_err(|error| error.to_string())?;
@@ -77,14 +77,14 @@ mod tests {
 
     #[test]
     fn an_id_is_bound_to_its_owner_and_is_parsed_from_its_text() {
-        let (secret, record) = (Secret([7; 32]), Uuid::from_u128(42));
+        let (secret, record) = (IdKey([7; 32]), Uuid::from_u128(42));
         let id = secret.bind(record, "alice");
         assert_eq!(id.to_string().parse::<ScoreId>().unwrap(), id);
         assert_eq!(id.to_string().len(), 49);
         for other in [
             secret.bind(record, "bob"),
             secret.bind(Uuid::from_u128(43), "alice"),
-            Secret([8; 32]).bind(record, "alice"),
+            IdKey([8; 32]).bind(record, "alice"),
         ] {
             assert_ne!(other.bond, id.bond);
         }
@@ -92,6 +92,6 @@ mod tests {
         for wrong in ["", "-", "batch", "address", &text[..48], &format!("{text}0"), &text.replace('-', "")] {
             assert!(wrong.parse::<ScoreId>().is_err(), "{wrong}");
         }
-        assert_eq!(Secret::parse(&secret.text()).unwrap().bind(record, "alice"), id);
+        assert_eq!(IdKey::parse(&secret.text()).unwrap().bind(record, "alice"), id);
     }
 }

@@ -22,8 +22,8 @@ use crate::config;
 use assay_domain::{FactorRecord, ModelRef, features::Features};
 use assay_store::{Revision, Store, StoreError};
 use assay_tasks::Spawner;
-use id::Secret;
-use writer::Writer;
+use id::IdKey;
+use writer::RecordWriter;
 
 pub use id::ScoreId;
 pub use replay::{ReplayError, Replayed, replay, served};
@@ -48,8 +48,8 @@ pub(super) struct Unwritten {
 pub(super) struct Provenance {
     /// `None` if provenance is switched off.
     queue: Option<mpsc::Sender<Unwritten>>,
-    writer: Writer,
-    secret: Secret,
+    writer: RecordWriter,
+    secret: IdKey,
     store: Store,
 }
 
@@ -72,7 +72,7 @@ impl Provenance {
         let secret = secret(store).await?;
         Ok(Self {
             queue: (!lifetime.is_zero()).then_some(queue),
-            writer: Writer::new(inbox, lifetime),
+            writer: RecordWriter::new(inbox, lifetime),
             secret,
             store: store.clone(),
         })
@@ -156,15 +156,15 @@ impl Rollout {
 }
 
 /// The secret of this store. The first host creates it; of several that start at once, one does.
-async fn secret(store: &Store) -> Result<Secret, StoreError> {
+async fn secret(store: &Store) -> Result<IdKey, StoreError> {
     let key = records::score_secret();
     loop {
         let found = store.read(&key).await?;
-        if let Some(secret) = found.value.as_deref().and_then(Secret::parse) {
+        if let Some(secret) = found.value.as_deref().and_then(IdKey::parse) {
             return Ok(secret);
         }
         let unusable = |reason: String| StoreError::Unstorable { key: "score-secret".to_owned(), reason };
-        let random = Secret::random().map_err(unusable)?;
+        let random = IdKey::random().map_err(unusable)?;
         let expected = if found.value.is_some() { found.revision } else { Revision::ABSENT };
         store.compare_and_swap(&key, &expected, &random.text()).await?;
     }

@@ -15,13 +15,13 @@ use assay_tasks::Spawner;
 /// Maximum number of records in one commit.
 const BATCH: usize = 256;
 
-pub(super) struct Writer {
+pub(super) struct RecordWriter {
     /// Taken by the task when it starts.
     inbox: Mutex<Option<mpsc::Receiver<Unwritten>>>,
     lifetime: Duration,
 }
 
-impl Writer {
+impl RecordWriter {
     pub(super) fn new(inbox: mpsc::Receiver<Unwritten>, lifetime: Duration) -> Self {
         Self { inbox: Mutex::new(Some(inbox)), lifetime }
     }

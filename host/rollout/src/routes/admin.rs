@@ -42,7 +42,7 @@ pub(crate) struct OneVersion {
 #[schema(as = RollBack, example = json!({ "why": "complaints about the new one" }))]
 #[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Reason {
+pub(crate) struct RollBackBody {
     /// For the audit log.
     why: Option<String>,
 }
@@ -135,7 +135,7 @@ pub(crate) async fn champion(
 #[utoipa::path(
     post, path = "/api/v2/admin/models/{kind}/rollback", tag = "admin", operation_id = "roll_back_champion",
     params(KindPath),
-    request_body = Reason,
+    request_body = RollBackBody,
     responses(
         (status = 200, description = "The roles as they are now", body = RolesBody),
         responses::Model, responses::Validated, responses::Bodied, responses::Keyed,

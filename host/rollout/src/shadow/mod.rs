@@ -59,7 +59,7 @@ impl Shadow {
         let mut shadow = Self { queue: None, thread: None, stop, counters, hours, share: settings.shadow_share };
         if settings.shadow_share > 0.0 && settings.shadow_budget > 0.0 {
             let (queue, inbox) = mpsc::sync_channel(QUEUE);
-            let worker = worker::Worker {
+            let worker = worker::ShadowWorker {
                 registry: Arc::clone(registry),
                 hours: Arc::clone(&shadow.hours),
                 counters: Arc::clone(&shadow.counters),

@@ -10,7 +10,7 @@ const LABELS: usize = 64;
 const OTHERS: &str = "(others)";
 
 /// The answers of champion and challenger about one subject.
-pub(super) struct Observation<'a> {
+pub(super) struct CallObservation<'a> {
     pub address: Address,
     /// The champion's answer, which was served.
     pub served: &'a Assessment,
@@ -21,7 +21,7 @@ pub(super) struct Observation<'a> {
     pub champion_spent: Option<Spent>,
 }
 
-impl Observation<'_> {
+impl CallObservation<'_> {
     pub(crate) fn add_to(&self, pair: &mut PairRecord) {
         pair.counts.seen += 1;
         pair.counts.sampled += 1;

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{counters::Counters, hours::Hours, observation::Observation};
+use super::{counters::Counters, hours::Hours, observation::CallObservation};
 use crate::{Scored, observed::Observed};
 use assay_domain::{Digest, features::Features};
 use assay_registry::{CreditModel, Registry, Spent};
@@ -37,7 +37,7 @@ pub(super) struct ShadowTask {
     pub features: Arc<Features>,
 }
 
-pub(super) struct Worker {
+pub(super) struct ShadowWorker {
     pub registry: Arc<Registry>,
     pub hours: Arc<Mutex<Hours>>,
     pub counters: Arc<Counters>,
@@ -46,7 +46,7 @@ pub(super) struct Worker {
     pub budget: f64,
 }
 
-impl Worker {
+impl ShadowWorker {
     pub(super) fn run(&self, inbox: &mpsc::Receiver<ShadowTask>) {
         yield_to_requests();
         // The moment up to which the share is used.
@@ -112,7 +112,7 @@ impl Worker {
             self.observed.see(challenger.reference(), &job.scored, &job.features, assessment.score);
         }
         let (address, served) = (job.scored.address, &job.scored.assessment);
-        let observation = Observation { address, served, shadow: &shadow, spent, champion_spent };
+        let observation = CallObservation { address, served, shadow: &shadow, spent, champion_spent };
         let mut hours = self.hours.lock().unwrap_or_else(PoisonError::into_inner);
         observation.add_to(hours.pair(&job.champion.reference().into(), &challenger.reference().into()));
         spent

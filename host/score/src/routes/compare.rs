@@ -58,7 +58,7 @@ impl<S: Send + Sync> FromRequestParts<S> for VersionsQuery {
     responses(
         (status = 200, description = "What they say", body = ComparisonBody),
         responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown,
-        responses::Chains,
+        responses::OfChains, responses::Chains,
     ),
     security(("key" = [])),
 )]

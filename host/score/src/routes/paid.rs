@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 
-use super::statement::{Stated, StatementRequest, StatementService, statement_response};
+use super::statement::{SignedScore, StatementRequest, StatementService, statement_response};
 use assay_access::Caller;
 use assay_http::ApiError;
 use assay_payment::{
@@ -41,7 +41,7 @@ pub(super) async fn attest(
     let receipt = offered.receipt(x402, Ok(settled.transaction)).filter(|_| is_own);
     let fetched = |SoldRecord { score_id, signed }| {
         let id = score_id.parse().map_err(|why: String| ApiError::internal("score_id", why))?;
-        Ok(Stated { id, signed: Arc::new(signed) })
+        Ok(SignedScore { id, signed: Arc::new(signed) })
     };
     match stated.and_then(fetched) {
         Ok(stated) => {
@@ -69,7 +69,7 @@ async fn make(
 ) -> Result<SoldRecord, ApiError> {
     let guest = Caller::guest();
     let stated = async { service.state(service.score(order, &guest.name).await?, &guest).await };
-    let Stated { id, signed } = stated.await.map_err(|error| error.advise(KEPT))?;
+    let SignedScore { id, signed } = stated.await.map_err(|error| error.advise(KEPT))?;
     let sold = SoldRecord { score_id: id.to_string(), signed: Arc::unwrap_or_clone(signed) };
     let sold = x402.sell(&settled.id, purchase, id.record(), sold, service.attestor.valid()).await;
     sold.map_err(ApiError::store)?.ok_or_else(|| offered.refused(x402, &Refused::spent()))

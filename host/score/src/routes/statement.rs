@@ -45,7 +45,7 @@ pub(super) struct StatementService<'a> {
 }
 
 /// A score with its features.
-type Basis = (Arc<Scored>, Arc<Features>);
+type ScoredFeatures = (Arc<Scored>, Arc<Features>);
 
 impl StatementService<'_> {
     /// Refuses an order that no reading can fulfil: of a model that is not loaded, or of a moment that was not read.
@@ -59,7 +59,7 @@ impl StatementService<'_> {
     }
 
     /// The score that is to be stated, asked by the key of this name.
-    pub(crate) async fn score(&self, order: &StatementRequest, by: &str) -> Result<Basis, ApiError> {
+    pub(crate) async fn score(&self, order: &StatementRequest, by: &str) -> Result<ScoredFeatures, ApiError> {
         let ask = Ask { by, version: order.version.as_ref(), factors: false };
         let Some(moment) = order.moment else {
             return self.scoring.score_and_features(&order.subject, &ask).await.map_err(ApiError::from);
@@ -82,7 +82,11 @@ impl StatementService<'_> {
     }
 
     /// The statement of a final score, whose evidence is kept for this caller.
-    pub(crate) async fn state(&self, (scored, features): Basis, caller: &Caller) -> Result<Stated, ApiError> {
+    pub(crate) async fn state(
+        &self,
+        (scored, features): ScoredFeatures,
+        caller: &Caller,
+    ) -> Result<SignedScore, ApiError> {
         if scored.coverage.is_provisional() {
             let words = "The score is not final: a part of the reading is missing. The field `unread` of the report \
                          names it; try again when `provisional` of the score is false";
@@ -90,25 +94,25 @@ impl StatementService<'_> {
         }
         let (attestor, rollout, owner) = (self.attestor, &self.scores.rollout, caller.identity());
         if let Some(Kept { record, signed }) = attestor.recent(&scored).await {
-            return Ok(Stated { id: rollout.bound(record, owner), signed });
+            return Ok(SignedScore { id: rollout.bound(record, owner), signed });
         }
         let signed = attestor.attest(&scored, &features).await.map_err(|why| ApiError::internal("attestation", why))?;
         let signed = Arc::new(signed);
         let inputs = Inputs { features, boost: None, asked_by: caller.name.clone() };
         let id = rollout.keep(&scored, inputs, owner, attestor.valid()).await.map_err(ApiError::store)?;
         attestor.remember(&scored, &Kept { record: id.record(), signed: Arc::clone(&signed) }).await;
-        Ok(Stated { id, signed })
+        Ok(SignedScore { id, signed })
     }
 }
 
 /// A statement, and the id of its score for who asked.
-pub(super) struct Stated {
+pub(super) struct SignedScore {
     pub id: ScoreId,
     pub signed: Arc<Signed>,
 }
 
 /// The response with a statement.
-pub(super) fn statement_response(Stated { id, signed }: Stated) -> Response {
+pub(super) fn statement_response(SignedScore { id, signed }: SignedScore) -> Response {
     let answer = fresh::once(Json(StatementBody::new(id.to_string(), signed)));
     identified(answer, [Some(id)])
 }

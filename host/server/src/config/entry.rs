@@ -22,8 +22,8 @@ struct ChainEntry {
     #[serde(default, deserialize_with = "settings::seconds")]
     max_head_age: Option<Duration>,
     genesis_accounts: Option<bool>,
-    multicall: Option<Contract>,
-    sequencer: Option<Contract>,
+    multicall: Option<ContractEntry>,
+    sequencer: Option<ContractEntry>,
     native: Option<NativeEntry>,
     tokens: Option<Vec<TokenConfig>>,
     pair_factories: Option<Vec<Address>>,
@@ -44,9 +44,9 @@ struct NativeEntry {
 }
 
 /// An address, or `"none"` if the shipped one must not be used.
-struct Contract(Option<Address>);
+struct ContractEntry(Option<Address>);
 
-impl<'de> Deserialize<'de> for Contract {
+impl<'de> Deserialize<'de> for ContractEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         if text == "none" {
@@ -81,7 +81,7 @@ impl Keys {
         value
     }
 
-    fn contract(&mut self, key: &'static str, own: Option<Contract>, shipped: Option<Address>) -> Option<Address> {
+    fn contract(&mut self, key: &'static str, own: Option<ContractEntry>, shipped: Option<Address>) -> Option<Address> {
         self.optional(key, own.map(|own| own.0), shipped.map(Some)).flatten()
     }
 }

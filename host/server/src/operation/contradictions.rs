@@ -9,10 +9,10 @@ use assay_domain::ChainId;
 
 /// The known contradictions of the configuration. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Contradictions(Arc<Mutex<Found>>);
+pub struct Contradictions(Arc<Mutex<Findings>>);
 
 /// By chain; `None` for contradictions that do not concern a chain.
-type Found = BTreeMap<Option<ChainId>, Vec<String>>;
+type Findings = BTreeMap<Option<ChainId>, Vec<String>>;
 
 impl Contradictions {
     /// Replaces the findings of the last check of `chain`. Logs new findings.
@@ -28,7 +28,7 @@ impl Contradictions {
         self.all().values().flatten().cloned().collect()
     }
 
-    fn all(&self) -> MutexGuard<'_, Found> {
+    fn all(&self) -> MutexGuard<'_, Findings> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,7 +20,7 @@ pub struct Calls {
 }
 
 /// The prices of a provider, in its units.
-struct Prices {
+struct UnitPrices {
     provider: &'static str,
     unit: &'static str,
     nonce: u64,
@@ -32,10 +32,10 @@ struct Prices {
 
 /// Alchemy: "Compute Unit Costs", Infura: "Credit costs" of Ethereum, Moralis: "RPC Node Compute Units" with the
 /// weights of archive requests for nonces and blocks.
-const PROVIDERS: [Prices; 3] = [
-    Prices { provider: "Alchemy", unit: "compute units", nonce: 20, block: 20, logs: 60, call: 26, other: 20 },
-    Prices { provider: "Infura", unit: "credits", nonce: 80, block: 80, logs: 255, call: 80, other: 80 },
-    Prices { provider: "Moralis", unit: "compute units", nonce: 8, block: 12, logs: 12, call: 3, other: 3 },
+const PROVIDERS: [UnitPrices; 3] = [
+    UnitPrices { provider: "Alchemy", unit: "compute units", nonce: 20, block: 20, logs: 60, call: 26, other: 20 },
+    UnitPrices { provider: "Infura", unit: "credits", nonce: 80, block: 80, logs: 255, call: 80, other: 80 },
+    UnitPrices { provider: "Moralis", unit: "compute units", nonce: 8, block: 12, logs: 12, call: 3, other: 3 },
 ];
 
 impl Calls {
@@ -74,7 +74,7 @@ impl Calls {
         (nonces + blocks + calls + others).saturating_add(logs)
     }
 
-    fn units(self, prices: &Prices) -> u64 {
+    fn units(self, prices: &UnitPrices) -> u64 {
         let logs = self.logs.saturating_mul(prices.logs);
         let rest = self.nonces * prices.nonce
             + self.blocks * prices.block

@@ -22,8 +22,7 @@ use crate::{
     config::MarketConfig,
     history::{hints::Hint, sums::Move},
     protocols::{
-        EventKind, Evidence, FoundTerms, LendingProtocol, Obstacle, PartialLogs, Profile, Quest, Unlogged,
-        boxed,
+        EventKind, Evidence, FoundTerms, LendingProtocol, Obstacle, PartialLogs, Profile, Quest, Unlogged, boxed,
     },
 };
 use assay_domain::B256;
