@@ -61,7 +61,8 @@ impl Row {
 macro_rules! rows {
     (
         $state:ty:
-        $($method:ident $path:literal $admission:ident $([$($special:ident)+])? $($handler:ident)::+ $(as $id:literal)?;)*
+        $($method:ident $path:literal $admission:ident $([$($special:ident)+])? $($handler:ident)::+
+          $(as $id:literal)?;)*
     ) => {
         /// The routes of this crate.
         pub fn routes(state: &$state) -> Vec<$crate::Row> {

@@ -583,8 +583,8 @@ mod tests {
         let card = |tested: &str| {
             format!(
                 "[[section]]\ntitle = \"Purpose\"\n[[claim]]\npopulation = \"borrowers\"\nowes_usd = 10\noutcome = \
-                 \"liquidated\"\nhorizon_days = 30\nrates = [{{ range = \"low\", low = 0.08, estimate = 0.1, high = 0.12 \
-                 }}]\ntested = [{tested}]\n"
+                 \"liquidated\"\nhorizon_days = 30\nrates = [{{ range = \"low\", low = 0.08, estimate = 0.1, high = \
+                 0.12 }}]\ntested = [{tested}]\n"
             )
         };
         let test = |wallets: u64, low: f64, observed: f64, high: f64| {
@@ -615,7 +615,7 @@ mod tests {
         assert!(found.contains("low within 90 days not shown"), "{found}");
     }
 
-    /// What the card of 1.4 says of its tests is what its evidence has, and by the rule of a backtest that is not enough.
+    /// The tests in the card of 1.4 agree with its evidence, and by the rule of a backtest they are not enough.
     #[test]
     fn the_card_of_1_4_does_not_show_that_its_claims_hold() {
         #[derive(Deserialize)]

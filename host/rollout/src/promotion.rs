@@ -86,10 +86,11 @@ impl Review {
     /// The measured figures; `None` if there are none.
     pub(super) fn summary(&self) -> Option<String> {
         let measured = self.enough().map(|Evidence { calls, wallets, failures, psi, migration, latency_ratio }| {
-            let figure = |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
+            let figure =
+                |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
             format!(
-                "{calls} calls for {wallets} wallets in the shadow: failures {failures:.4}, PSI {}, in another range {}, \
-                 latency ratio {}",
+                "{calls} calls for {wallets} wallets in the shadow: failures {failures:.4}, PSI {}, in another range \
+                 {}, latency ratio {}",
                 figure(psi),
                 figure(migration),
                 figure(latency_ratio)

@@ -40,7 +40,8 @@ struct RoleChange<'a> {
 }
 
 impl Rollout {
-    /// Makes a loaded version champion if the bounds of promotion allow it. `doubts` says what is not shown of its claims.
+    /// Makes a loaded version champion if the limits of promotion allow it. `doubts` says which of its claims are not
+    /// shown to hold.
     ///
     /// # Errors
     /// [`MoveError`]; the roles are then unchanged.

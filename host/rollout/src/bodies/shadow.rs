@@ -84,8 +84,8 @@ pub struct PairBody {
     /// Population stability index of the scores, in tenths of the champion's scores; null when no wallet was scored by
     /// both.
     psi: Option<f64>,
-    /// `no significant change` (below 0.1), `requires investigation` (below 0.25), `significant change`; null with fewer
-    /// than `min_scores` wallets.
+    /// `no significant change` (below 0.1), `requires investigation` (below 0.25), `significant change`; null with
+    /// fewer than `min_scores` wallets.
     #[schema(value_type = Option<String>)]
     psi_band: Option<&'static str>,
     /// Wallets by the champion's range (rows) and the challenger's (columns), low to excellent.

@@ -25,10 +25,10 @@ use assay_http::{
 /// `from`, `to` and `every`: moments in the past, in Unix seconds, oldest first.
 pub(crate) struct MomentsQuery(pub Vec<u64>);
 
-parameters!(MomentsQuery: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by \
-                                                 default")
-    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; the start of the \
-                                                                   day by default"),
+parameters!(MomentsQuery:
+    optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by default")
+        .example(Some("2026-01-01".into())),
+    optional::<String>("to", "Last moment, at least an hour ago; the start of the day by default"),
     optional::<String>("every", "Days between two moments, such as 7d; 30d by default").example(Some("30d".into())));
 
 /// Maximum number of moments in one request.
