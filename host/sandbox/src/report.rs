@@ -25,7 +25,7 @@ impl Sandbox {
         let mut mock = self.generator()?.report(&asked.address)?;
         let unread = asked.condition.change(&mut mock);
         let scored = Arc::new(self.scored_as(asked, self.on_scale(mock.score)?, Vec::new())?);
-        let inactive = mock.total_transactions == 0 && mock.tokens.is_empty();
+        let inactive = !has_activity(&mock) && !unread.iter().flatten().any(|(_, one)| one.part.can_show_activity());
         let fresh = scored.fresh;
         Ok(Report {
             scored: Ok(scored),
@@ -56,6 +56,15 @@ impl Sandbox {
     }
 }
 
+/// As `ChainSnapshot::has_activity` in production: a transaction, a holding, or a lending history.
+fn has_activity(mock: &MockReport) -> bool {
+    mock.total_transactions > 0
+        || mock.tokens.iter().any(|token| token.value_usd > 0.0 || token.balance.parse() != Ok(0.0))
+        || !mock.nfts.is_empty()
+        || mock.positions.iter().any(|position| position.supplied > 0.0 || position.borrowed > 0.0)
+        || mock.pools.iter().any(|pool| pool.first_event.is_some())
+}
+
 /// What a mock report shows of `address`.
 fn contents(address: Address, mock: MockReport, unread: Option<UnreadByChain>) -> Contents {
     let mut read_on: ReadOn = mock.active_chains.iter().map(|chain| (*chain, Default::default())).collect();
@@ -72,7 +81,7 @@ fn contents(address: Address, mock: MockReport, unread: Option<UnreadByChain>) -
         tokens: mock.tokens.into_iter().map(held_token).collect(),
         nfts: mock.nfts.into_iter().map(nft).collect(),
         protocols: mock.positions.into_iter().map(protocol_total).collect(),
-        first_transaction: Some(time_from_unix(mock.first_transaction)),
+        first_transaction: (mock.total_transactions > 0).then(|| time_from_unix(mock.first_transaction)),
         transactions: mock.total_transactions,
         active_chains: mock.active_chains,
         pools: mock.pools.into_iter().map(reported_pool).collect(),
