@@ -229,7 +229,7 @@ fn cost(survey: &Survey) -> String {
     let first = format!("first read of a wallet: {wallet} log queries, and some batches of calls");
     match survey.logs {
         LogRange::Blocks { .. } => format!(
-            "{first}; once the market index is read, which takes {index} log queries, at most 2 for each new wallet"
+            "{first}; once the market index is read, which takes {index} log queries, 2 or 3 for each new wallet"
         ),
         _ => first,
     }

@@ -159,7 +159,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     Ok(Assembled { routes, tasks, readers, access })
 }
 
-/// The parts that a sandbox replaces. Nothing else asks whether the server is one.
+/// The parts that a sandbox replaces. Besides these, a sandbox marks its answers, and neither checks its chains nor
+/// warns that there are none.
 struct Ports {
     scores: Arc<dyn ScoreSource>,
     reports: Arc<dyn ReportSource>,
