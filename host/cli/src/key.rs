@@ -19,7 +19,7 @@ pub enum Command {
         /// Name of the key in logs and usage: letters, digits, '-', '_', '.'
         #[arg(long, default_value = "key")]
         name: String,
-        /// Scope of the key: read (scores and agents), submit (reputation) or admin (models). May be repeated
+        /// Scope of the key: read (scores, agents), submit (submissions) or admin (models, keys, backup). May be repeated
         #[arg(long = "scope", value_name = "SCOPE", value_enum, default_values_t = [ScopeName::Read])]
         scopes: Vec<ScopeName>,
         #[command(flatten)]
