@@ -142,8 +142,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (tally, digest) = comparison.features(&identities, counting)?;
     for (name, _) in trained.iter().filter(|(_, training)| *training == Some(digest)) {
         eprintln!(
-            "assay: {name} was trained on these very wallets, so it knows their outcomes. Compare on wallets that it \
-             has not seen: of later dates, and of other clusters"
+            "assay: {name} was trained on these wallets, so it knows their outcomes. Compare on other wallets: of \
+             later dates, and of other clusters"
         );
     }
     let about = About {
@@ -234,7 +234,7 @@ fn keeps_bounds(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
     let failed: Vec<_> = grade.checks.iter().filter(|check| !check.passed).map(|check| check.bound.as_str()).collect();
     match failed.is_empty() {
         true => Ok(()),
-        false => Err(Failure::no(format!("{} does not keep its bounds: {}", grade.model, failed.join("; ")))),
+        false => Err(Failure::no(format!("{} does not meet its bounds: {}", grade.model, failed.join("; ")))),
     }
 }
 

@@ -108,8 +108,8 @@ fn existing(file: &ConfigFile) -> Result<Index, Failure> {
     if !folder.exists() {
         let folder = folder.display();
         return Err(Failure::no(format!(
-            "there is no index at {folder}; a server with reading.index = \"on\" builds it, or `assay index import` \
-             takes one"
+            "there is no index at {folder}; a server with reading.index = \"on\" builds it, and `assay index import` \
+             imports one"
         )));
     }
     Index::open(&folder).map_err(Failure::cannot)

@@ -303,7 +303,7 @@ fn mint(path: &Path) -> Result<Option<String>, Failure> {
         Err(error) => Err(Failure::cannot(error)),
     });
     minted.map_err(|Failure { message, code }| Failure {
-        message: format!("{message}\nNo key was made; do it with `assay key mint --store --scope admin`"),
+        message: format!("{message}\nNo key was created; create one with `assay key mint --store --scope admin`"),
         code,
     })
 }
@@ -313,7 +313,7 @@ fn next(path: &Path, config: &Config, key: Option<&str>) -> String {
     let made = match key {
         Some(key) => format!("Admin key, shown only now; the store keeps its hash:\n\n  {key}\n"),
         None => format!(
-            "The store has a key named {ADMIN} already; it stays valid. `assay key mint --store` makes another.\n"
+            "The store has a key named {ADMIN} already; it stays valid. `assay key mint --store` creates another.\n"
         ),
     };
     let file = if path == Path::new("assay.toml") { String::new() } else { format!(" --config {}", path.display()) };

@@ -114,8 +114,8 @@ async fn listen(config: Config, key: Option<String>) -> Result<(), Failure> {
 fn bind_error(address: SocketAddr, error: &io::Error) -> String {
     let advice = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "another process listens there. Stop it, or give another port by --listen, `listen` or ASSAY__LISTEN; port \
-             0 takes a free one"
+            "another process uses this port. Stop it, or set another port with --listen, `listen` or ASSAY__LISTEN; \
+             port 0 picks a free one"
         }
         io::ErrorKind::PermissionDenied => {
             "ports below 1024 need a privilege. Set `listen` (or ASSAY__LISTEN) to a higher one"

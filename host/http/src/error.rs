@@ -208,7 +208,7 @@ impl ApiError {
     }
 
     pub fn no_route() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "No such path; /docs lists every path there is")
+        Self::new(StatusCode::NOT_FOUND, "No such path; /docs lists every path")
     }
 
     pub fn too_large(most: u64) -> Self {
@@ -221,12 +221,12 @@ impl ApiError {
     }
 
     pub fn too_slow() -> Self {
-        Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again, what was read so far is kept")
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again. Data read so far is kept")
     }
 
     /// The server works at as many requests as it may.
     pub fn busy() -> Self {
-        let words = "Too many requests are at work at this moment; try again";
+        let words = "Too many requests are in progress; try again";
         Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(MOMENT)
     }
 
@@ -286,15 +286,15 @@ impl ApiError {
             |code, detail: &'static str| Self::coded(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(MOMENT);
         match error {
             StoreError::Away { .. } => {
-                not_now("store_away", "Records cannot be reached at this moment, so nothing was done; try again")
+                not_now("store_away", "The store cannot be reached, so nothing was done; try again")
             }
             StoreError::Unwritable { .. } => {
-                not_now("store_unwritable", "Records cannot be written at this moment, so nothing was done; try again")
+                not_now("store_unwritable", "The store cannot be written, so nothing was done; try again")
             }
             StoreError::Unanswered { .. } => not_now(
                 "store_unanswered",
-                "Whether this was done is not known: the answer of the store was lost. Look whether it was, or repeat \
-                 it with the same Idempotency-Key where there is one",
+                "It is unknown whether this was done, because the store's answer was lost. Check the result, or \
+                 repeat the request with the same Idempotency-Key",
             ),
             error => Self::internal("store", error),
         }

@@ -140,7 +140,7 @@ async fn no_route() -> ApiError {
 async fn no_method() -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "This path does not take this method; the Allow header lists those it takes",
+        "This path does not support this method; the Allow header lists the methods that it supports",
     )
 }
 

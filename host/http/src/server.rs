@@ -125,7 +125,7 @@ async fn accept(
             Err(error) => {
                 if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
                     if !std::mem::replace(&mut told, true) {
-                        tracing::warn!(%error, "cannot accept connections; trying again until it passes");
+                        tracing::warn!(%error, "cannot accept connections; retrying");
                     }
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -143,7 +143,7 @@ async fn bound_head(State(most): State<usize>, request: Request, next: Next) -> 
     if size <= most {
         return next.run(request).await;
     }
-    let detail = format!("The request line and headers have {size} bytes, and at most {most} are taken; send less");
+    let detail = format!("The request line and headers have {size} bytes, more than the limit of {most}; send less");
     ApiError::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail).into_response()
 }
 

@@ -62,7 +62,7 @@ impl Violation {
         let nearest = near.filter(|(likeness, _)| *likeness > NEAR).max_by(|one, other| one.0.total_cmp(&other.0));
         let msg = match nearest {
             Some((_, known)) => format!("Unknown field; did you mean {known}?"),
-            None => format!("Unknown field; there are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+            None => format!("Unknown field; known fields are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
         };
         let mut violation = Self::new("extra_forbidden", Location::Body, None, msg);
         violation.loc.push(Cow::Owned(display_text(name, SHOWN)));

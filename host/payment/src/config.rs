@@ -100,7 +100,7 @@ impl X402 {
             return found;
         }
         let no_payee = self.pay_to.is_none_or(|pay_to| pay_to.is_zero());
-        found.add_if(no_payee, "pay_to", "missing; name the account that is to be paid");
+        found.add_if(no_payee, "pay_to", "missing; set the account that receives payments");
         self.asset_problems(&mut found);
         let facilitated = self.is_local() || is_web(&self.facilitator);
         found.add_if(!facilitated, "facilitator", "neither \"local\" nor an http or https URL");
@@ -125,7 +125,7 @@ impl X402 {
         };
         let Some(domain) = self.domain() else {
             let key = if self.asset.is_none() { "asset" } else { "domain_name" };
-            let what = format!("missing; no asset is known on {name}, so that asset and domain_name are needed");
+            let what = format!("missing; no asset is known on {name}, so set asset and domain_name");
             return found.add(key, what);
         };
         let wrong = domain.asset.is_zero() || Some(domain.asset) == self.pay_to;

@@ -32,7 +32,7 @@ impl Offered {
             }
             PayError::Unavailable(why) => {
                 tracing::warn!(why, "a payment could not be checked");
-                let detail = "The payment could not be checked, and was not taken; present it again";
+                let detail = "The payment could not be checked, and was not taken; send it again";
                 ApiError::coded(StatusCode::BAD_GATEWAY, "payment_not_checked", detail).retry_after(RETRY_UNAVAILABLE)
             }
             PayError::Store(error) => ApiError::store(error),

@@ -120,7 +120,7 @@ impl X402 {
                     Ok(promised) if standing.balance >= promised.saturating_add(authorization.value) => return false,
                     Ok(_) => {
                         record.trouble =
-                            Some("the payer's balance does not cover it and the payer's earlier payments now".into());
+                            Some("the payer's balance does not cover this payment and the earlier ones".into());
                     }
                     Err(error) => record.trouble = Some(error.to_string()),
                 }
@@ -175,11 +175,11 @@ impl X402 {
         match self.inner.asset {
             // The events of the chain decide.
             Some(_) => {
-                record.trouble = Some("the facilitator says that it is settled, the chain does not show it yet".into());
+                record.trouble = Some("the facilitator reports settlement, which the chain does not show yet".into());
             }
             None => match self.matching(&settlement, record) {
                 Some(transaction) => record.settled(transaction),
-                None => record.trouble = Some("the facilitator says that it settled something else".into()),
+                None => record.trouble = Some("the facilitator reports another payment".into()),
             },
         }
     }

@@ -146,7 +146,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
             Err(Unopened::Full) => return Ok(Step::default()),
             Err(Unopened::Costly(gas)) => {
                 let most_gas = most_gas(record);
-                let detail = format!("The transfer would take {gas} gas, and may take {most_gas} at most");
+                let detail = format!("The transfer needs {gas} gas, more than the limit of {most_gas}");
                 record.refused(Refused::new(reason::STATE, detail));
                 return Ok(Step::default());
             }

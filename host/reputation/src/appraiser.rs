@@ -75,7 +75,7 @@ fn no_appraisal(error: AppraisalError) -> NoAppraisal {
     match error {
         AppraisalError::Scoring(ScoringError::NotFound) => NoAppraisal::Never(ScoringError::NotFound.to_string()),
         AppraisalError::Scoring(ScoringError::Model(ScoreError::Refused(why))) => {
-            NoAppraisal::Never(format!("The model will not judge: {why}"))
+            NoAppraisal::Never(format!("The model does not score the address: {why}"))
         }
         // A missing model may be put on the shelf, and a failing one replaced.
         error => NoAppraisal::NotYet(error.to_string()),

@@ -138,7 +138,7 @@ impl Look<'_> {
         let event = match is_own {
             // What waits is taken back, and what is mined counts.
             true => Event::Refused(ELSEWHERE.to_owned()),
-            false => Event::Retry("The account of this service was changed while it was under way".to_owned()),
+            false => Event::Retry("The account of this service was changed during the submission".to_owned()),
         };
         self.advance(record, event).await?;
         Ok(is_own)
@@ -177,7 +177,7 @@ impl Look<'_> {
             }
             Ok(Err(Unopened::Reverts(reason))) => Event::Declined(by_registry(&registry_reason(&reason))),
             Ok(Err(Unopened::Costly(gas))) => {
-                Event::Refused(by_registry(&format!("it would take {gas} gas, and may take {MOST_GAS} at most")))
+                Event::Refused(by_registry(&format!("it needs {gas} gas, more than the limit of {MOST_GAS}")))
             }
         };
         self.advance(record, event).await.map(Ok)
@@ -189,10 +189,10 @@ impl Look<'_> {
         let waits = |what: String| Err(Withheld::Now(what));
         match self.ledger.admit(&risk) {
             Admission::Granted => Ok(risk),
-            Admission::Busy => waits("Other feedback of the same caller or owner is under way".to_owned()),
-            Admission::Turn => waits(
-                "Feedback that was reverted has used the budget for gas; submissions are served in turn".to_owned(),
-            ),
+            Admission::Busy => waits("Other feedback of the same caller or owner is in progress".to_owned()),
+            Admission::Turn => {
+                waits("Reverted feedback has used the gas budget; submissions are served in turn".to_owned())
+            }
             Admission::Spent(spent) => {
                 let owner = record.start.and_then(|start| start.owner);
                 Err(Withheld::Declined(Barred::by(spent, owner).to_string()))

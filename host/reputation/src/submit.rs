@@ -26,7 +26,7 @@ const TRIES: usize = 4;
 pub enum SubmitError {
     #[error("Agent {0} does not exist in the Identity Registry")]
     NoAgent(u64),
-    #[error("This service's account owns agent {0} or acts for it, so that the registry refuses its feedback")]
+    #[error("This service's account owns agent {0} or acts for it, so the registry refuses its feedback")]
     OwnAgent(u64),
     #[error(transparent)]
     Barred(Barred),

@@ -142,7 +142,7 @@ impl SubmissionWorker<'_> {
                     self.preparing.work.push(async move { (id, reputation.prepare(lease, record).await) }.boxed());
                 }
             } else if !self.preparing.ids.contains(&id) && record.trouble.is_none() {
-                let turn = format!("{AT_ONCE} submissions are prepared at once; it waits for its turn");
+                let turn = format!("{AT_ONCE} submissions are being prepared, the maximum; this one waits");
                 reputation.advance(lease, &record, Event::Waits(Some(turn))).await?;
             }
         }

@@ -35,9 +35,12 @@ const ENOUGH: u64 = 50;
 pub enum CardError {
     #[error("the card {} cannot be read: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
-    #[error("the card {} speaks of the bytes {named}, and the model has {found}: replace the card", path.display())]
+    #[error(
+        "the card {} is for a component with digest {named}, but the model has {found}: replace the card",
+        path.display()
+    )]
     OtherBytes { path: PathBuf, named: String, found: Digest },
-    #[error("the card {} has a claim that does not count: {reason}", path.display())]
+    #[error("the card {} has an invalid claim: {reason}", path.display())]
     BadClaim { path: PathBuf, reason: String },
     #[error("the card in the model {kind} {version} cannot be read: {reason}")]
     Packed { kind: ModelKind, version: ModelVersion, reason: String },
@@ -117,7 +120,7 @@ pub fn path(shelf: &Path, kind: ModelKind, version: &ModelVersion) -> PathBuf {
 /// What is wrong with it, and where.
 pub fn check(text: &str) -> Result<(), String> {
     if text.len() > LARGEST_CARD {
-        return Err(format!("it has {} bytes and may have {LARGEST_CARD}", text.len()));
+        return Err(format!("it has {} bytes, more than the limit of {LARGEST_CARD}", text.len()));
     }
     match parse(text)?.sha256 {
         Some(_) => Err("it names `sha256`: remove it, because the card becomes part of the bytes".into()),

@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum StageError {
     #[error(transparent)]
     Load(#[from] LoadError),
-    #[error("the component could not be given to the other hosts, so it was taken back: {0}")]
+    #[error("the component could not be stored for the other hosts, so it was removed again: {0}")]
     Store(#[from] StoreError),
 }
 

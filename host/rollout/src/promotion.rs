@@ -135,7 +135,7 @@ impl Review {
         };
         for Bound { what, value, most, .. } in bounds.bounds(evidence).into_iter().filter(|bound| !bound.is_met()) {
             against.push(format!(
-                "{what} is {:.3} and may be {most} (of {} wallets in {} h)",
+                "{what} is {:.3}, above the limit of {most} (of {} wallets in {} h)",
                 value.unwrap_or_default(),
                 evidence.wallets,
                 bounds.window_hours()

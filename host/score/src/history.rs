@@ -58,7 +58,7 @@ struct HistoryState {
 pub enum HistoryError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("The past of {0} wallets is being read; ask for another one when one of them is done")]
+    #[error("The history of {0} wallets is being read; request another one when one of them is complete")]
     Busy(usize),
 }
 

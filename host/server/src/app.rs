@@ -75,7 +75,7 @@ impl Assembled {
         self.readers.close();
         let tasks = self.tasks.shutdown(BACKGROUND).await;
         if !tasks || tokio::time::timeout(BACKGROUND, self.readers.wait()).await.is_err() {
-            tracing::warn!("stopped with background work unfinished; it goes on where it was at the next start");
+            tracing::warn!("stopped with background work unfinished; the next start continues it");
         }
         self.access.settle().await;
     }

@@ -176,7 +176,9 @@ impl Rows {
         let snapshot = self.reading.settled(together, wallet, wait).await?;
         if is_pending(&snapshot) {
             let seconds = wait.as_secs();
-            return Err(format!("its lending history is still being read after {seconds} s; the next export goes on"));
+            return Err(format!(
+                "its lending history is still being read after {seconds} s; the next export continues"
+            ));
         }
         // Features without one of the chains would be those of another wallet.
         if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {

@@ -20,8 +20,8 @@ impl Indexed {
     pub async fn open(chains: &Chains, settings: &Settings) -> Result<Self, Failure> {
         let missing = || {
             Failure::cannot(
-                "there is no index of markets, from which populations and outcomes come: serve with reading.index = \
-                 \"on\" until `assay index status` says that it is current, or import one",
+                "there is no index of markets, the source of populations and outcomes: run `assay serve` with \
+                 reading.index = \"on\" until `assay index status` shows it as current, or import an index",
             )
         };
         let index = chains.indexed().await.ok_or_else(missing)?;

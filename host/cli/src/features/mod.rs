@@ -146,7 +146,7 @@ fn export(mut arguments: Arguments) -> Result<(), Failure> {
         file::tabulate(&lines, output)?;
     }
     let [written, left_out, unread] = [written, left_out, failed].map(grouped);
-    eprintln!("{written} written, {left_out} there before or twice, {unread} not read");
+    eprintln!("{written} written, {left_out} already in the file or repeated, {unread} not read");
     if failed > 0 { Err(Failure::no("")) } else { Ok(()) }
 }
 

@@ -53,7 +53,7 @@ pub fn run(folder: &Path, limits: &Limits, remote: Option<&Remote>, once: bool) 
         if let Err(failure) = outcome {
             print(format!("not built: {}", failure.message))?;
         }
-        print("waiting for a change, or for `a` and Enter, which takes the scores as golden")?;
+        print("waiting for a change; `a` and Enter accepts the scores as golden")?;
         accept = next(&causes)?;
     }
 }

@@ -96,7 +96,7 @@ pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
         return print(serde_json::to_string_pretty(&rows).map_err(Failure::cannot)?);
     }
     if reports.is_empty() {
-        return print(format!("the shelf {} holds no .wasm file", shelf.display()));
+        return print(format!("the shelf {} has no .wasm file", shelf.display()));
     }
     print(
         reports

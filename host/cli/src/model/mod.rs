@@ -299,7 +299,7 @@ fn publish(remote: &Remote, bytes: &[u8]) -> Result<(), Failure> {
 /// Takes a version off the shelf of a server.
 fn unpublish(remote: &Remote, kind: ModelKind, version: &ModelVersion) -> Result<(), Failure> {
     remote.ask(Method::DELETE, &format!("/api/v2/admin/models/{kind}/{version}"), None)?;
-    print(format!("{kind} {version} is off the shelf of the server"))
+    print(format!("{kind} {version} was removed from the shelf of the server"))
 }
 
 /// The limits of the configuration, for a model that is not signed yet.

@@ -254,7 +254,8 @@ async fn collect(body: Body, limit: BodyLimit) -> Result<Bytes, ApiError> {
     let mut chunks = body.into_data_stream();
     let mut whole = Vec::new();
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| ApiError::new(http::StatusCode::BAD_REQUEST, "Request body broke off"))?;
+        let broken = "Request body is incomplete; send it again";
+        let chunk = chunk.map_err(|_| ApiError::new(http::StatusCode::BAD_REQUEST, broken))?;
         if (whole.len() + chunk.len()) as u64 > limit.most {
             discard(chunks).await;
             return Err(ApiError::beyond(limit, None));

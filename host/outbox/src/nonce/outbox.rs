@@ -150,8 +150,7 @@ impl Outbox {
         match answer {
             SendOutcome::Accepted | SendOutcome::NonceUsed => {}
             SendOutcome::Underpriced | SendOutcome::ReplacementUnderpriced => {
-                tracing::info!(hash = %signed.hash, max_fee = signed.max_fee, "a transaction offers too little at the \
-                                                                               moment");
+                tracing::info!(hash = %signed.hash, max_fee = signed.max_fee, "a transaction offers too low a fee");
             }
             SendOutcome::InsufficientFunds => return Err(SenderError::NoFunds(self.sender.address())),
         }

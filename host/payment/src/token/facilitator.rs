@@ -28,7 +28,7 @@ pub enum FacilitatorError {
     Unreachable,
     #[error("the facilitator answered with status {0}")]
     Status(u16),
-    #[error("the facilitator answered what cannot be read")]
+    #[error("the facilitator's answer cannot be read")]
     Unreadable,
 }
 

@@ -277,7 +277,7 @@ pub async fn contradictions(
              domain_version",
             domain.name, domain.version, domain.chain
         )),
-        None => found.push("does not answer DOMAIN_SEPARATOR(), so that its EIP-712 domain cannot be checked".into()),
+        None => found.push("does not answer DOMAIN_SEPARATOR(), so its EIP-712 domain cannot be checked".into()),
     }
     match returned::<decimalsCall>(answers.get(1)) {
         Some(known) if known == decimals => {}

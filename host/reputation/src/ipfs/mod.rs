@@ -38,7 +38,7 @@ pub enum IpfsError {
     Unreachable(&'static str),
     #[error("the {0} answered with status {1}")]
     Status(&'static str, u16),
-    #[error("the {0} answered what cannot be read")]
+    #[error("the answer of the {0} cannot be read")]
     Unreadable(&'static str),
     #[error("the IPFS node computed another CID for the document than {0}")]
     OtherCid(String),

@@ -107,8 +107,8 @@ pub(crate) enum TagName {
         (
             status = 202, description = "Accepted", body = SubmittedBody,
             headers(
-                ("X-PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 1"),
-                ("PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 2"),
+                ("X-PAYMENT-RESPONSE" = String, description = "Outcome of the payment by x402, version 1"),
+                ("PAYMENT-RESPONSE" = String, description = "Outcome of the payment by x402, version 2"),
             ),
         ),
         payment::Payable, responses::Submission, responses::Bodied, responses::Keyed, responses::Units),
@@ -124,7 +124,7 @@ pub(crate) async fn submit(
 ) -> Result<Response, ApiError> {
     let (address, tags) = (body.text("address"), body.list::<Tag>("tags", MOST_TAGS));
     if tags.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
-        body.refuse("tags", "give at least one tag, or leave `tags` out for all three");
+        body.refuse("tags", "give at least one tag, or omit `tags` for all three");
     }
     body.finish()?;
     let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");

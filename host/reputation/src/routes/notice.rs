@@ -29,7 +29,7 @@ const POLL: u64 = 5;
 pub(crate) fn place(state: &ReputationRoutes, record: SubmissionRecord) -> Result<Waiting, ApiError> {
     state.notices.as_ref().and_then(|notices| notices.wait(record)).ok_or_else(|| {
         metrics::counter!("assay_http_refused_total", "reason" => "waiting").increment(1);
-        let words = "Too many clients wait for submissions at this moment; ask without waiting, every 5 to 10 seconds";
+        let words = "Too many clients are waiting for submissions; poll without `wait`, every 5 to 10 seconds";
         ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(POLL)
     })
 }

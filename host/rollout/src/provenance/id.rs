@@ -33,7 +33,7 @@ impl FromStr for ScoreId {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{:?} is no id of a score", text.chars().take(60).collect::<String>());
+        let wrong = || format!("{:?} is not a score id", text.chars().take(60).collect::<String>());
         let (record, tag) = text.split_once('-').filter(|(record, _)| record.len() == 32).ok_or_else(wrong)?;
         let mut bond = [0; BOND];
         hex::decode_to_slice(tag, &mut bond).map_err(|_| wrong())?;

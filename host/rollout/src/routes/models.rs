@@ -127,7 +127,7 @@ pub(crate) async fn component(
     VersionPath(version): VersionPath,
 ) -> Result<Response, ApiError> {
     if !state.public_models {
-        let words = "This server does not give its models away; its operator can set models.public";
+        let words = "This server does not offer its models for download; its operator can set models.public";
         return Err(ApiError::coded(StatusCode::FORBIDDEN, "models_not_public", words));
     }
     let found = state.rollout.registry().list().into_iter().find_map(|status| {

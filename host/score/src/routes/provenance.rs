@@ -40,7 +40,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ScorePath {
 
 /// No score is stored under this id, or it belongs to another key.
 fn no_score() -> ApiError {
-    ApiError::coded(StatusCode::NOT_FOUND, "unknown_score", "No score of this id is kept for this key")
+    ApiError::coded(StatusCode::NOT_FOUND, "unknown_score", "This key has no score with this id")
 }
 
 /// Where a served score came from: the exact input of the model, and the digest of the model's bytes.

@@ -75,7 +75,7 @@ impl StatementService<'_> {
         let wallet = self.scoring.address(subject).await?;
         let read = self.scores.history.known(wallet, moment).await.map_err(ApiError::store)?;
         let unread = || {
-            let words = "This moment was not read; ask for the history of the score with it, until it is not pending";
+            let words = "This moment was not read; request the history of the score for it until `pending` is false";
             ApiError::coded(StatusCode::CONFLICT, "history_unread", words)
         };
         Ok((wallet, read.ok_or_else(unread)?))
@@ -88,8 +88,8 @@ impl StatementService<'_> {
         caller: &Caller,
     ) -> Result<SignedScore, ApiError> {
         if scored.coverage.is_provisional() {
-            let words = "The score is not final: a part of the reading is missing. The field `unread` of the report \
-                         names it; try again when `provisional` of the score is false";
+            let words = "The score is not final, because a part was not read; the field `unread` of the report names \
+                         it. Try again when `provisional` of the score is false";
             return Err(ApiError::coded(StatusCode::CONFLICT, "provisional", words).retry_after(5));
         }
         let (attestor, rollout, owner) = (self.attestor, &self.scores.rollout, caller.identity());

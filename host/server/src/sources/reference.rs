@@ -44,7 +44,7 @@ impl FromStr for Reference {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{text:?} is no place in a registry: write oci://HOST/REPOSITORY:TAG or \
+                "{text:?} is not a reference to a registry: write oci://HOST/REPOSITORY:TAG or \
                  oci://HOST/REPOSITORY@sha256:DIGEST, in small letters and without a password"
             )
         };
@@ -124,7 +124,7 @@ mod tests {
             "oci://h/r@sha256:12",
             "oci://h/r?x=1",
         ] {
-            assert!(text.parse::<Reference>().unwrap_err().contains("is no place in a registry"), "{text}");
+            assert!(text.parse::<Reference>().unwrap_err().contains("is not a reference to a registry"), "{text}");
         }
     }
 }

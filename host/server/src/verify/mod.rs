@@ -33,8 +33,8 @@ use claim::{Claim, claims, identity_services, registries};
 pub use survey::{Depth, LogQueries, LogRange, Survey, survey};
 pub(crate) use watch::watch;
 
-const IGNORES: &str = "answers with the present, whatever block it is asked about, so first and last transactions stay \
-                       unread; replace it in chains.rpc";
+const IGNORES: &str = "answers every request with the current state, so first and last transactions stay unread; \
+                       replace it in chains.rpc";
 
 /// One contradiction between the configuration and the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,7 +141,7 @@ async fn contracts(
     }
     found.extend(accounts(client, chain, config, head).await);
     progress(match found.len() {
-        0 => format!("all {} contracts are what they should be", claims.len()),
+        0 => format!("all {} contracts are as configured", claims.len()),
         wrong => format!("{wrong} problem(s) with {} contracts", claims.len()),
     });
     found

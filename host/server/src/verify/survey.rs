@@ -88,7 +88,7 @@ impl fmt::Display for Depth {
             Self::Blocks(blocks) => write!(f, "state of the last {blocks} blocks kept"),
             Self::Recent => f.write_str("no old state kept"),
             Self::Ignored => f.write_str(
-                "the present in place of old state, so first and last transactions stay unread; add another endpoint",
+                "current state instead of old state, so first and last transactions stay unread; add another endpoint",
             ),
             Self::Unknown => f.write_str("depth of state unknown"),
         }
