@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, sync::Arc};
 
-use super::{Asked, Sandbox, now};
+use super::{MockRequest, Sandbox, now};
 use assay_chain::config::ReadOn;
 use assay_domain::{
     Address, ChainId, EventCounts, EventKind, Nft, PriceSource, Protocol, UnreadByChain, features::MOST_EVENTS,
@@ -21,7 +21,7 @@ const THRESHOLD: f64 = 0.8;
 impl Sandbox {
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn report(&self, asked: Asked) -> Result<Report, ScoringError> {
+    pub fn report(&self, asked: MockRequest) -> Result<Report, ScoringError> {
         let mut mock = self.generator()?.report(&asked.address)?;
         let unread = asked.condition.change(&mut mock);
         let scored = Arc::new(self.scored_as(asked, self.on_scale(mock.score)?, Vec::new())?);
@@ -40,7 +40,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::score`], and `ScoringError::ChainDown` if the condition makes the chain unreadable.
-    pub fn chain_report(&self, asked: Asked, chain: ChainId) -> Result<ChainReport, ScoringError> {
+    pub fn chain_report(&self, asked: MockRequest, chain: ChainId) -> Result<ChainReport, ScoringError> {
         asked.condition.require(chain)?;
         let mut mock = self.generator()?.report(&asked.address)?;
         let mut unread = asked.condition.change(&mut mock);
