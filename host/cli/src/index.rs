@@ -1,4 +1,5 @@
-//! `assay index`: what the index of markets has, its files for another host or an analyst, and who owed in a market.
+//! `assay index`: the content of the index of markets, its files for another host or an analyst, and the debtors of a
+//! market.
 
 use std::{
     io::{self, BufWriter, ErrorKind, Write as _},

@@ -1,5 +1,5 @@
-//! `assay init`: writes a configuration for the chains at some endpoints, after it asked each endpoint what it can do,
-//! and mints an admin key.
+//! `assay init`: writes a configuration for the chains at some endpoints, after probing each endpoint, and mints an
+//! admin key.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -210,7 +210,7 @@ fn ask_endpoints(config: &Config) -> Result<Vec<Survey>, Failure> {
     Err(Failure::no(format!("nothing was written, because an endpoint cannot be used:\n{problems}")))
 }
 
-/// What reading a wallet costs on all chains, in the units of providers, after the first log queries.
+/// The cost of reading a wallet on all chains, in the units of providers, after the first log queries.
 fn bill(surveys: &[Survey], config: &Config) -> String {
     let chains: BTreeSet<ChainId> = surveys.iter().map(|survey| survey.chain).collect();
     let chains = u64::try_from(chains.len()).unwrap_or(u64::MAX);
@@ -221,7 +221,7 @@ fn bill(surveys: &[Survey], config: &Config) -> String {
     )
 }
 
-/// What the first read of a wallet costs the endpoint.
+/// The cost of the first read of a wallet for the endpoint.
 fn cost(survey: &Survey) -> String {
     let Some(LogQueries { wallet, index }) = survey.queries else {
         return "lending histories cannot be read here; add an endpoint that answers eth_getLogs".to_owned();

@@ -50,8 +50,8 @@ pub fn run(serve: Serve) -> Result<(), Failure> {
     runtime.block_on(listen(config, key))
 }
 
-/// What a sandbox needs to answer: models, if there is no shelf, and a key, if none is configured or one is given.
-/// Returns that key.
+/// Prepares a sandbox: models, if there is no shelf, and a key, if none is configured or one is given. Returns that
+/// key.
 fn sandbox(config: &mut Config, given: Option<String>) -> Result<Option<String>, Failure> {
     if !config.models.shelf.exists() {
         let shelf = config.store.path.with_file_name("first-party");
@@ -75,7 +75,7 @@ fn sandbox(config: &mut Config, given: Option<String>) -> Result<Option<String>,
     Ok(Some(key))
 }
 
-/// What to do with a sandbox, for the terminal. The log never has the key.
+/// The first commands with a sandbox, for the terminal. The log never has the key.
 fn welcome(address: SocketAddr, key: &str) -> String {
     format!(
         "Sandbox on http://{address} with the key {key}\n\n  \

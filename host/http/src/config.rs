@@ -149,7 +149,7 @@ impl TryFrom<String> for WebOrigin {
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
         let authority: Authority = host.parse().map_err(|_| NotAnOrigin)?;
         let is_pattern = host.contains(['@', '*']) || authority.host().is_empty();
-        // A port after a colon, and not a colon alone or one beyond 65535.
+        // A port after a colon: neither only a colon nor a number above 65535.
         let is_whole = authority.port().is_none_or(|port| port.as_u16() > 0)
             && host.len() == authority.host().len() + authority.port().map_or(0, |port| 1 + port.as_str().len());
         if !is_scheme || is_pattern || !is_whole {

@@ -42,9 +42,9 @@ enum Body {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Error, example = json!({ "detail": "Address not found or has no on-chain activity" }))]
 pub struct DetailBody {
-    /// What is wrong and, when it helps, what to do.
+    /// The problem and, if possible, the remedy.
     detail: Cow<'static, str>,
-    /// A stable code, present where a program may need to tell cases apart.
+    /// A stable code, present if a program may need to distinguish cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     code: Option<&'static str>,
@@ -69,7 +69,7 @@ pub enum DetailOrError {
     Error(ErrorBody),
 }
 
-/// A `detail` in words about what is asked for, or one that lists what has not the documented form.
+/// A `detail` with a message, or one that lists each value that does not have the documented form.
 #[derive(ToSchema)]
 #[serde(untagged)]
 #[schema(as = DetailOrViolations)]
@@ -162,7 +162,7 @@ impl ApiError {
         Self::failed(code)
     }
 
-    /// 500 for a failure that is already logged where it happened.
+    /// 500 for a failure that was already logged.
     pub fn failed(code: &'static str) -> Self {
         Self::coded(StatusCode::INTERNAL_SERVER_ERROR, code, "Internal server error")
     }
@@ -224,7 +224,7 @@ impl ApiError {
         Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again. Data read so far is kept")
     }
 
-    /// The server works at as many requests as it may.
+    /// The maximum number of requests is in progress.
     pub fn busy() -> Self {
         let words = "Too many requests are in progress; try again";
         Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(MOMENT)
@@ -317,7 +317,7 @@ impl From<AccessError> for ApiError {
 }
 
 impl ApiError {
-    /// A body of `length` bytes, where that is known, or of more than the limit.
+    /// A body of `length` bytes, if known, or of more than the limit.
     pub(crate) fn beyond(BodyLimit { most, with_large, needs_large }: BodyLimit, length: Option<u64>) -> Self {
         if most == with_large || length.is_some_and(|length| length > with_large) {
             return Self::too_large(most);

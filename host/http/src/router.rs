@@ -105,7 +105,7 @@ macro_rules! admission {
 }
 
 /// The router of these rows, with responses for unknown paths and methods, and the middleware around every request.
-/// Every route answers with and without a slash at the end of its path, unless the other path is a route of its own.
+/// Every route answers with and without a slash at the end of its path, unless the other path is a separate route.
 pub fn router(gate: &Gate, rows: Vec<Row>) -> Router {
     let paths: BTreeSet<&str> = rows.iter().map(|row| row.route.path).collect();
     let (mut router, mut of_paths) = (Router::new(), BTreeMap::<String, Vec<Route>>::new());

@@ -260,7 +260,7 @@ mod tests {
     async fn a_request_in_flight_is_answered_before_the_server_stops() {
         let mut fixture = in_flight(bounds(LONG)).await;
         fixture.cancel.cancel();
-        // The listener closes first: from then on nobody new is let in.
+        // The listener closes first: no new connection is accepted from then on.
         while TcpStream::connect(fixture.address).await.is_ok() {
             tokio::task::yield_now().await;
         }

@@ -69,7 +69,7 @@ impl Violation {
         violation
     }
 
-    /// A field that is given more than once, where one would be ignored.
+    /// A field that is given more than once, so all but one would be ignored.
     pub fn duplicate(place: Location, field: &str) -> Self {
         let mut violation = Self::new("duplicate", place, None, "Field given more than once");
         violation.loc.push(Cow::Owned(display_text(field, SHOWN)));

@@ -57,7 +57,7 @@ pub(crate) struct NewKeyBody {
     rate: Option<u32>,
 }
 
-/// What a key may do.
+/// The scopes of the key.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Scope, rename_all = "lowercase")]
 pub(crate) enum ScopeName {

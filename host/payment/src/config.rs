@@ -40,7 +40,7 @@ pub struct X402 {
     pub enabled: bool,
     /// The account that is paid.
     pub pay_to: Option<Address>,
-    /// The token that pays; USDC where it is known on the network.
+    /// The token of payments; USDC if it is known on the network.
     pub asset: Option<Address>,
     /// The protocol's name of the network, such as `base` or `eip155:8453`.
     pub network: String,
@@ -48,24 +48,24 @@ pub struct X402 {
     pub facilitator: Secret,
     /// Price of a submission, in the asset's smallest unit.
     pub price: u64,
-    /// Price of a statement, in the same unit; that of a submission where absent.
+    /// Price of a statement, in the same unit; that of a submission if absent.
     pub statement_price: Option<u64>,
     /// Decimals of the asset.
     pub decimals: u8,
-    /// Name in the asset's EIP-712 domain; that of USDC on the network where absent.
+    /// Name in the asset's EIP-712 domain; that of USDC on the network if absent.
     pub domain_name: Option<String>,
     pub domain_version: String,
     /// Whether responses have the terms of version 2 of the protocol. Clients of both versions prefer them.
     pub offer_v2: bool,
-    /// Public URL of the API; the request's `Host` where absent.
+    /// Public URL of the API; the request's `Host` if absent.
     pub base_url: Option<Url>,
     /// Lifetime of a payer's signature.
     #[serde(rename = "valid_seconds", deserialize_with = "settings::seconds")]
     pub valid: Duration,
-    /// Maximum wait for a payment to arrive; after it, the payer is asked to repeat the request.
+    /// Maximum wait for a payment to arrive; after it, the payer has to repeat the request.
     #[serde(rename = "settle_ms", deserialize_with = "settings::millis")]
     pub settle: Duration,
-    /// Whether contracts may pay where this server settles. They decide by code whether a transfer succeeds.
+    /// Whether contracts may pay if this server settles. They decide by code whether a transfer succeeds.
     pub contract_signatures: bool,
     /// Timeout of one request to the facilitator.
     #[serde(rename = "facilitator_timeout_ms", deserialize_with = "settings::millis")]

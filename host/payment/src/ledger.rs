@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(200);
 pub struct Settled {
     pub id: PaymentId,
     pub transaction: B256,
-    /// What it bought before.
+    /// The item that it bought before.
     pub bought: Option<Uuid>,
 }
 
@@ -68,7 +68,7 @@ impl From<PaymentError> for PayError {
     }
 }
 
-/// What a request for a payment finds.
+/// The state of a payment at a request.
 enum Lookup {
     /// The payment to wait for.
     Claimed(PaymentRecord),
@@ -86,8 +86,8 @@ impl X402 {
         Ok(known.is_some_and(|record| !record.may_be_claimed() && record.is_of(payment)))
     }
 
-    /// Settles `payment` for `purchase`, once. Where the payer has a payment for the same request under way, or one
-    /// that arrived, that one counts, and this one is left alone. `resource` is the URL that it pays for.
+    /// Settles `payment` for `purchase`, once. If the payer has a payment for the same request in progress, or one that
+    /// arrived, that one counts, and this one is not touched. `resource` is the URL that it pays for.
     ///
     /// # Errors
     /// [`PayError`].

@@ -109,7 +109,7 @@ struct X402State {
     base_url: Option<Url>,
     goods: Box<dyn Fulfilment>,
     gas: GasBook,
-    /// Whether contracts may pay where this server settles.
+    /// Whether contracts may pay if this server settles.
     contract_signatures: bool,
     /// Maximum wait of a request for its payment.
     settle_timeout: Duration,

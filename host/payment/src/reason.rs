@@ -96,7 +96,7 @@ impl Refused {
         Self::new(SIGNATURE, detail)
     }
 
-    /// `promised` is the sum of the payer's payments under way.
+    /// `promised` is the sum of the payer's payments in progress.
     pub fn funds(terms: &Terms, payment: &Payment, promised: U256) -> Self {
         let Authorization { from, value, .. } = payment.authorization;
         let beside = match promised.is_zero() {

@@ -6,7 +6,7 @@ use crate::bodies::PaymentRequiredBody;
 use assay_http::DetailBody;
 pub use assay_http::responses::*;
 
-/// A call that can be paid by x402, where the server accepts it.
+/// A call that can be paid by x402, if the server accepts it.
 #[derive(IntoResponses)]
 pub enum Payable {
     /// No key and no payment, or a payment that was not accepted; the body has the reason and the terms

@@ -1,5 +1,5 @@
-//! Role changes by an operator. A change is stored before it is in force, so that a restart answers with the same
-//! champion, and every change is in the audit log.
+//! Role changes by an operator. A change is stored before it is in force, so a restart answers with the same champion,
+//! and every change is in the audit log.
 
 use super::{
     Rollout,
@@ -32,7 +32,7 @@ pub enum MoveError {
 struct RoleChange<'a> {
     step: AuditRecord,
     roles: KindRoles,
-    /// Versions that get another chance where they were out of service.
+    /// Versions that return to service if they were out of it.
     again: &'a [ModelVersion],
     cause: &'static str,
     /// For the audit log.

@@ -248,7 +248,7 @@ fn x402(config: &Config, chains: &Chains, store: &Store, registry: &FeedbackRegi
     X402::new(&config.access.x402, chains, store.clone(), confirmations, gas.clone(), factory)
 }
 
-/// Submissions, where everything they need is configured.
+/// Submissions, if everything that they need is configured.
 fn reputation(
     config: &Config,
     registry: FeedbackRegistry,

@@ -79,7 +79,7 @@ fn next(causes: &Receiver<Cause>) -> Result<bool, Failure> {
     }
 }
 
-/// What a build writes is no change.
+/// Files that a build writes do not count as changes.
 fn is_source(path: &Path) -> bool {
     let built = path.components().any(|part| {
         matches!(part.as_os_str().to_str(), Some("target" | ".git" | "node_modules" | ".venv" | "venv" | "__pycache__"))

@@ -59,7 +59,7 @@ fn differences(report: &CheckReport, shelf: &[CheckReport]) -> Option<String> {
     Some(format!("against credit {version} of the shelf: {}", parts.join(", ")))
 }
 
-/// What the files of the shelf say of themselves.
+/// The descriptions of the files on the shelf.
 pub fn on_shelf(config: &ConfigFile) -> Result<Vec<ModelInfo>, Failure> {
     let config = config.load()?;
     let limits = config.models.limits();

@@ -1,4 +1,4 @@
-//! `assay model outcomes`: what became of the wallets that a running server scored.
+//! `assay model outcomes`: the outcomes of the wallets that a running server scored.
 
 use std::fmt::Write as _;
 

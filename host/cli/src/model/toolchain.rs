@@ -17,7 +17,7 @@ use crate::{Failure, print};
 /// The longest that a toolchain may take. Python takes 10 to 30 seconds.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// What the toolchain makes of the model in `folder`: with `fuse` its modules linked into one, otherwise a component.
+/// The toolchain's output for the model in `folder`: with `fuse` its modules linked into one, otherwise a component.
 pub fn built(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, Failure> {
     let mut command = script.prepare(folder).map_err(Failure::no)?;
     let (tool, source) = (command.get_program().to_string_lossy().into_owned(), script.source());

@@ -81,7 +81,7 @@ impl Default for How {
     }
 }
 
-/// Builds the model in `folder` and writes its component beside it.
+/// Builds the model in `folder` and writes its component next to it.
 pub fn build(folder: &Path, How { accept, fuse, expect, features }: How) -> Result<PathBuf, Failure> {
     let features = features.unwrap_or_else(|| folder.join(HISTORY));
     let folder = folder.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", folder.display())))?;

@@ -97,7 +97,7 @@ fn signature(signed: &Signed, statement: &Statement) -> Result<String, String> {
 }
 
 impl Verify {
-    /// Whether the signer may be believed; `None` if nobody said who may.
+    /// Whether the signer is trusted; `None` if no trusted signer was named.
     fn trusted(
         &self,
         signed: &Signed,

@@ -44,7 +44,7 @@ impl<S: Send + Sync> FromRequest<S> for Upload {
 /// A JSON object. An empty body counts as `{}`. The content type is ignored.
 pub struct JsonObject {
     fields: Map<String, Value>,
-    /// The fields that were asked for. At the end, each other one is a violation.
+    /// The fields that were read. At the end, each other field is a violation.
     known: BTreeSet<&'static str>,
     violations: Vec<Violation>,
 }

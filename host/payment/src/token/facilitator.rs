@@ -126,7 +126,7 @@ impl Facilitator {
     }
 }
 
-/// The reason that a payer is shown: a short machine-readable code, or a fixed one in place of any other text.
+/// The reason that a payer is shown: a short machine-readable code, or a fixed one instead of any other text.
 fn reason_code(reason: Option<String>) -> String {
     let is_code = |text: &String| {
         (1..=80).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))

@@ -1,4 +1,4 @@
-//! Who was liquidated when, from the index of markets.
+//! The liquidations of wallets, from the index of markets.
 
 use std::{collections::HashMap, ops::Range};
 

@@ -39,7 +39,7 @@ pub fn replay(
     same(record.model.digest, credit.digest())?;
     let served = served(record)?;
     let mut assessment = credit.score(&record.features)?;
-    // Where nobody was shown words, none are compared.
+    // If no words were served, none are compared.
     if served.is_explained() {
         assessment = credit.explain(&record.features, &assessment)?;
     }

@@ -13,7 +13,7 @@ use assay_http::ApiError;
 use assay_registry::Registry;
 use assay_report::Networks;
 
-/// What the handlers of the sandbox paths need.
+/// The state of the handlers of the sandbox paths.
 #[derive(Clone)]
 pub struct SandboxRoutes {
     pub registry: Arc<Registry>,

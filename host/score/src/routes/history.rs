@@ -73,10 +73,10 @@ impl<S: Send + Sync> FromRequestParts<S> for MomentsQuery {
 
 /// The score at moments in the past, read from endpoints that keep old state.
 ///
-/// What was not read before is read in the background: `pending` is true until all is known, and asking again is free
-/// for a day. Each point names its blocks, and how each factor changed since the point before; with `rest`, what no
-/// factor accounts for, these sum to the change of the score. Explorers and price APIs are not asked, because they tell
-/// only of today. Each point costs the units of one score.
+/// Moments that were not read before are read in the background: `pending` is true until all are known, and repeating
+/// the request is free for a day. Each point names its blocks, and how each factor changed since the point before; with
+/// `rest`, what no factor accounts for, these sum to the change of the score. Explorers and price APIs are not used,
+/// because they only know the present. Each point costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "get_score_history",
     params(SubjectPath, MomentsQuery, VersionQuery),

@@ -1,5 +1,4 @@
-//! `/api/v2/score/{id}`: where a served score came from, for the key that received it; and for auditors, whichever key
-//! received it.
+//! `/api/v2/score/{id}`: the provenance of a served score, for the key that received it, and for auditors.
 
 use super::ScoreRoutes;
 use crate::{
@@ -66,7 +65,7 @@ pub(crate) async fn mine(
     Ok(Json(ProvenanceBody::new(&id, found)))
 }
 
-/// What a statement of this score commits to: its features and blocks, and where each part of the features came from.
+/// The evidence of a statement of this score: its features and blocks, and the source of each part of the features.
 ///
 /// `assay verify` compares it with a statement, runs the model on the features, and reads the chains again.
 #[utoipa::path(

@@ -23,7 +23,7 @@ use assay_tasks::Spawner;
 
 /// How long a start waits for the registries. Later components are loaded as they come.
 const START: Duration = Duration::from_secs(15);
-/// The pause before a registry is asked again: this long, then twice as long, up to the longest.
+/// The first pause before a registry is tried again, doubled up to the longest.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
@@ -79,7 +79,7 @@ fn digest(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
 }
 
-/// Puts the named components on the shelf that are not there. Waits a while for the registries, then goes on in the
+/// Puts the named components on the shelf that are not there. Waits a while for the registries, then continues in the
 /// background; the shelf is watched.
 pub async fn take(sources: &[Reference], shelf: &Path, most: u64, spawner: &Spawner) {
     let client = match Client::new(Login::of_environment()) {

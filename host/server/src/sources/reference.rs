@@ -17,7 +17,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The root of the registry. Only one on this machine is asked without TLS.
+    /// The root of the registry. Only a registry on this machine is used without TLS.
     pub fn root(&self) -> String {
         let name = self.host.rsplit_once(':').map_or(self.host.as_str(), |(name, _)| name);
         let scheme = if matches!(name, "localhost" | "127.0.0.1" | "[::1]") { "http" } else { "https" };
@@ -29,7 +29,7 @@ impl Reference {
         Self { digest: Some(digest), ..self.clone() }
     }
 
-    /// What a registry calls it: its digest, or its tag.
+    /// Its name in a registry: its digest, or its tag.
     pub fn name(&self) -> String {
         match (&self.digest, &self.tag) {
             (Some(digest), _) => format!("sha256:{digest}"),

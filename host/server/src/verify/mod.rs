@@ -53,8 +53,8 @@ impl std::fmt::Display for Finding {
 }
 
 /// The findings about `chain` and about the contracts of `config` on it; empty when the chain agrees with the
-/// configuration. `progress` receives a sentence about each step. Contracts are asked by `client` if there is one,
-/// which uses no multicall.
+/// configuration. `progress` receives a sentence about each step. Contracts are called through `client` if there is
+/// one, which uses no multicall.
 pub async fn verify(
     chain: &ChainConfig,
     config: &Config,
