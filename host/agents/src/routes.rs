@@ -71,7 +71,7 @@ pub(crate) async fn list(caller: Caller, State(agents): State<Agents>, paging: P
     get, path = "/api/v2/agents/search", tag = "agents", operation_id = "search_agents",
     params(SearchQuery, Paging),
     responses(
-        (status = 200, description = "Those that match", body = FoundBody),
+        (status = 200, description = "The matching agents", body = FoundBody),
         responses::Paged, responses::Validated, responses::Keyed, responses::AgentIndex,
     ),
     security(("key" = [])),

@@ -17,7 +17,7 @@ use assay_http::{ApiError, fresh};
 
 /// Time between two signs of life in a stream without events.
 const BEAT: Duration = Duration::from_secs(15);
-/// The longest stream. A client that wants more of it asks again.
+/// Maximum duration of a stream. A client that needs more sends the request again.
 const LONGEST: Duration = Duration::from_secs(900);
 /// `Retry-After` if too many clients wait, in seconds: the pace of polling.
 const POLL: u64 = 5;

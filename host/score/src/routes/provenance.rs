@@ -51,7 +51,7 @@ fn no_score() -> ApiError {
     get, path = "/api/v2/score/{id}", tag = "scores", operation_id = "get_provenance",
     params(ScorePath),
     responses(
-        (status = 200, description = "Where it came from", body = ProvenanceBody),
+        (status = 200, description = "The provenance of the score", body = ProvenanceBody),
         responses::NoScore, responses::Keyed,
     ),
     security(("key" = [])),
@@ -91,7 +91,7 @@ pub(crate) async fn evidence(
     get, path = "/api/v2/admin/scores/{id}", tag = "admin", operation_id = "get_audited_provenance",
     params(ScorePath),
     responses(
-        (status = 200, description = "Where it came from", body = AuditedBody),
+        (status = 200, description = "The provenance of the score", body = AuditedBody),
         responses::NoScore, responses::Keyed,
     ),
     security(("key" = [])),
