@@ -13,6 +13,7 @@ mod embedded;
 mod error;
 mod keys;
 mod lease;
+mod pauses;
 mod redis;
 #[cfg(test)]
 mod tests;

@@ -49,7 +49,7 @@ pub struct Settlement {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Verdict {
+struct FacilitatorVerdict {
     is_valid: bool,
     #[serde(default)]
     invalid_reason: Option<String>,
@@ -77,7 +77,7 @@ impl Facilitator {
         payload: &Value,
         requirements: &Value,
     ) -> Result<Result<(), String>, FacilitatorError> {
-        let verdict: Verdict = match self.ask("verify", version, payload, requirements).await {
+        let verdict: FacilitatorVerdict = match self.ask("verify", version, payload, requirements).await {
             Err(FacilitatorError::Unreachable | FacilitatorError::Status(500..)) => {
                 self.ask("verify", version, payload, requirements).await
             }
