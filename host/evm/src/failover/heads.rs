@@ -1,5 +1,5 @@
-//! Compares the newest blocks of the endpoints. A head that is much older than the newest one seen, or ahead of the
-//! machine's clock, is requested again, and its endpoint is asked last.
+//! Compares the newest blocks of the endpoints, to find an endpoint that is behind. A head that is much older than the
+//! newest one seen, or ahead of the machine's clock, is requested again, and its endpoint is used last.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},

@@ -1,5 +1,5 @@
-//! Whether the index still agrees with the chain and with what is asked: a replaced block is undone, and an index of
-//! other markets or contracts is not gone on with.
+//! Whether the index still agrees with the chain and with the configured markets: blocks that the chain replaced are
+//! removed, and an index of other markets or contracts is rebuilt.
 
 use std::{collections::BTreeSet, sync::Arc};
 

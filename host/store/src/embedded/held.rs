@@ -1,6 +1,6 @@
-//! The database in use. After a failure of the file it is reopened: first only for reading, and for writing as soon as
-//! a write succeeds. Only calls of moments hold its lock; a backup holds the database itself, and after a failure the
-//! file is opened again once the backup has ended.
+//! The database in use. After a failure of the file, such as a full disk, it is reopened: first only for reading, and
+//! for writing as soon as a write succeeds. Only short calls hold its lock; a backup holds the database itself, and
+//! after a failure the file is opened again once the backup has ended.
 
 use std::{
     path::PathBuf,

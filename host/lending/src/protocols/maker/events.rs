@@ -1,5 +1,5 @@
-//! Decodes the logs. Logs of calls begin with the selector instead of a signature, and have up to three arguments as
-//! topics and the call itself as data.
+//! The events of a vault, such as a liquidation (`grab`), and their logs. Logs of calls begin with the selector instead
+//! of a signature, and have up to three arguments as topics and the call itself as data.
 
 use alloy::{
     primitives::{I256, U256},
