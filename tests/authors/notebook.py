@@ -29,4 +29,4 @@ said = "".join(output.get("text", "") for output in cells["pack"])
 assert "the component predicts what predictions.csv has" in said, said
 assert "<th>decile</th>" in cells["score"][-1]["data"]["text/html"]
 assert "AUC within dates" in cells["backtest"][-1]["data"]["text/html"]
-assert "was trained on these very wallets" in "".join(output.get("text", "") for output in cells["backtest"])
+assert "was trained on these wallets" in "".join(output.get("text", "") for output in cells["backtest"])

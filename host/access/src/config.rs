@@ -48,8 +48,8 @@ pub struct KeyConfig {
     pub name: String,
     pub key: Secret,
     pub scopes: Vec<Scope>,
-    /// Units that this key may spend; no limit where absent.
+    /// Units that this key may spend; no limit if absent.
     pub units: Option<u64>,
-    /// Requests a minute of this key; `access.default_rate` where absent, 0 for no limit.
+    /// Requests a minute of this key; `access.default_rate` if absent, 0 for no limit.
     pub rate: Option<u32>,
 }

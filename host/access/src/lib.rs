@@ -64,7 +64,7 @@ pub type Count = (&'static str, RateState);
 pub struct Admitted {
     pub caller: Result<Arc<Caller>, AccessError>,
     pub counted: Option<Count>,
-    /// The units of the request, where they were reserved with its count.
+    /// The units of the request, if they were reserved together with its count.
     pub prepaid: Option<Prepaid>,
 }
 
@@ -142,8 +142,8 @@ impl Access {
     }
 
     /// The caller of a request from `address`, and its count: of the key, or of the address without a valid key. A key
-    /// that was never valid here is looked up in the store within the rate of its address alone, so that guesses do not
-    /// load the store. Where one write can count the request and take the units of `price`, they are reserved ahead.
+    /// that was never valid here is looked up in the store only within the rate of its address, so that guesses do not
+    /// load the store. If one write can count the request and take the units of `price`, they are reserved ahead.
     pub async fn admit(&self, authorization: Option<&str>, address: IpAddr, price: Option<PriceClass>) -> Admitted {
         let before = if self.is_new(authorization) { self.count_address(address).await } else { None };
         if before.is_some_and(|(_, state)| state.refused.is_some()) {
@@ -158,7 +158,7 @@ impl Access {
         Admitted { caller, counted, prepaid }
     }
 
-    /// Counts a request of `caller`, and reserves the units of `price` with it where one write does both.
+    /// Counts a request of `caller`, and reserves the units of `price` with it if one write can do both.
     async fn count_and_reserve(&self, caller: &Caller, price: Option<PriceClass>) -> (Option<Count>, Option<Prepaid>) {
         let price = price.filter(|price| self.store.is_shared() && caller.require(price.scopes()).is_ok());
         let units = price.map_or(0, |price| self.cost(price));

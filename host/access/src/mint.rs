@@ -25,7 +25,7 @@ pub struct KeyUsage {
     pub used: u64,
 }
 
-/// What became of the request to revoke a key.
+/// The outcome of the request to revoke a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Revoked {
     Done,

@@ -31,8 +31,8 @@ pub enum PriceClass {
     Models,
     /// Agent list, search and get.
     Agents,
-    /// What was bought: the status of a submission and its document, the evidence of a statement, the bytes of a public
-    /// model.
+    /// Items that were paid for: the status of a submission and its document, the evidence of a statement, the bytes of
+    /// a public model.
     Status,
     Submission,
     /// The rights and the usage of the caller's own key.

@@ -100,7 +100,7 @@ impl Rates {
     }
 
     /// Counts a request of `who` against `rate` and takes `units` in one write; nothing is taken for a refused request.
-    /// Calls `told` with `None` if the caller must do the two separately.
+    /// Calls `told` with `None` if the caller must do both separately.
     pub(crate) fn count_and_take(
         &self,
         who: &RateCount,

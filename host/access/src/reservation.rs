@@ -30,7 +30,7 @@ impl Prepaid {
         Self { units, reserved: Arc::new(Mutex::new(Some(reserved))) }
     }
 
-    /// The reservation, where it is of so many units.
+    /// The reservation, if it is of this number of units.
     pub fn take(&self, units: u64) -> Option<Result<Reservation, AccessError>> {
         self.reserved.lock().unwrap_or_else(PoisonError::into_inner).take().filter(|_| self.units == units)
     }

@@ -45,10 +45,10 @@ const WHILE: u64 = 10;
 const NOT_READ: &str = "Failed to read from the Identity Registry contract";
 const NOT_SEARCHED: &str = "Failed to search agents";
 
-/// All agents by ascending id from 1, as the registry is now.
+/// All agents by ascending id from 1, in the current state of the registry.
 ///
-/// Tokens that do not exist are skipped, so that a page may have fewer than `limit` agents. `total` is the number of
-/// tokens that the registry ever issued. The registry counts from 0: `total` includes token 0, which is on no page.
+/// Tokens that do not exist are skipped, so a page may have fewer than `limit` agents. `total` is the number of tokens
+/// that the registry ever issued. The registry counts from 0: `total` includes token 0, which is on no page.
 #[utoipa::path(
     get, path = "/api/v2/agents", tag = "agents", operation_id = "list_agents",
     params(Paging),
@@ -71,7 +71,7 @@ pub(crate) async fn list(caller: Caller, State(agents): State<Agents>, paging: P
     get, path = "/api/v2/agents/search", tag = "agents", operation_id = "search_agents",
     params(SearchQuery, Paging),
     responses(
-        (status = 200, description = "Those that match", body = FoundBody),
+        (status = 200, description = "The matching agents", body = FoundBody),
         responses::Paged, responses::Validated, responses::Keyed, responses::AgentIndex,
     ),
     security(("key" = [])),

@@ -118,7 +118,7 @@ pub fn compare(models: &str, features: &Path, config: &ConfigFile) -> Result<(),
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let config = arguments.config.load()?;
     let started = Instant::now();
-    // A comparison serves nobody, so a model needs no signature for it.
+    // A comparison serves no caller, so a model needs no signature for it.
     let limits = Limits { trust: Vec::new(), ..config.models.limits() };
     let loaded = assay_backtest::load(&arguments.models, &config.models.shelf, &limits).map_err(Failure::cannot)?;
     let (mut models, mut identities, mut counting, mut cards) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -130,7 +130,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             tracing::warn!(%error, "the page has no such card");
             None
         }));
-        // What a card claims is judged as it is served.
+        // The claims of a card are judged as they are served.
         let stated = cards::claims(&config.models.shelf, &info, identity.digest, packed);
         claims.push(stated.unwrap_or_else(|_| cards::in_words(&info)));
         models.push(model);
@@ -142,8 +142,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let (tally, digest) = comparison.features(&identities, counting)?;
     for (name, _) in trained.iter().filter(|(_, training)| *training == Some(digest)) {
         eprintln!(
-            "assay: {name} was trained on these very wallets, so it knows their outcomes. Compare on wallets that it \
-             has not seen: of later dates, and of other clusters"
+            "assay: {name} was trained on these wallets, so it knows their outcomes. Compare on other wallets: of \
+             later dates, and of other clusters"
         );
     }
     let about = About {
@@ -168,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the arguments say of a report, and the claims of the model if they do not.
+/// The settings of a report: from the arguments, otherwise from the claims of the model.
 fn about(arguments: &Arguments, claims: Vec<Vec<Claim>>) -> About {
     let own = claims.last().and_then(|claims| claims.first()).map(|claim| claim.claims.clone());
     About {
@@ -234,7 +234,7 @@ fn keeps_bounds(arguments: &Arguments, report: &Report) -> Result<(), Failure> {
     let failed: Vec<_> = grade.checks.iter().filter(|check| !check.passed).map(|check| check.bound.as_str()).collect();
     match failed.is_empty() {
         true => Ok(()),
-        false => Err(Failure::no(format!("{} does not keep its bounds: {}", grade.model, failed.join("; ")))),
+        false => Err(Failure::no(format!("{} does not meet its bounds: {}", grade.model, failed.join("; ")))),
     }
 }
 
@@ -348,7 +348,7 @@ fn stop_on_signal() -> Result<Arc<AtomicBool>, Failure> {
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
     let part = part(file);
     fs::write(&part, text).and_then(|()| fs::rename(&part, file)).map_err(|error| {
-        // What remains has only the temporary name.
+        // A remaining file has only the temporary name.
         let _ = fs::remove_file(&part);
         Failure::cannot(format!("{} cannot be written: {error}", file.display()))
     })

@@ -122,7 +122,7 @@ fn origin(chain: &ChainConfig) -> String {
         ],
     );
     if shipped.is_empty() {
-        return "from the file alone".into();
+        return "only from the file".into();
     }
     // The shipped data has every key of a chain, except an explorer and perhaps a sequencer.
     let optional = [("explorer", chain.explorer.is_some()), ("sequencer", chain.sequencer.is_some())];
@@ -192,7 +192,7 @@ mod tests {
         for part in [
             "from the file: rpc, markets; shipped with assay: name, finality, max_head_age, genesis_accounts, \
              multicall, sequencer, native, tokens, pair_factories, slugs\n",
-            "from the file alone",
+            "only from the file",
         ] {
             assert!(text.contains(part), "{text}");
         }

@@ -1,4 +1,5 @@
-//! `assay index`: what the index of markets has, its files for another host or an analyst, and who owed in a market.
+//! `assay index`: the content of the index of markets, its files for another host or an analyst, and the debtors of a
+//! market.
 
 use std::{
     io::{self, BufWriter, ErrorKind, Write as _},
@@ -108,8 +109,8 @@ fn existing(file: &ConfigFile) -> Result<Index, Failure> {
     if !folder.exists() {
         let folder = folder.display();
         return Err(Failure::no(format!(
-            "there is no index at {folder}; a server with reading.index = \"on\" builds it, or `assay index import` \
-             takes one"
+            "there is no index at {folder}; a server with reading.index = \"on\" builds it, and `assay index import` \
+             imports one"
         )));
     }
     Index::open(&folder).map_err(Failure::cannot)

@@ -1,5 +1,5 @@
-//! `assay init`: writes a configuration for the chains at some endpoints, after it asked each endpoint what it can do,
-//! and mints an admin key.
+//! `assay init`: writes a configuration for the chains at some endpoints, after probing each endpoint, and mints an
+//! admin key.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -210,7 +210,7 @@ fn ask_endpoints(config: &Config) -> Result<Vec<Survey>, Failure> {
     Err(Failure::no(format!("nothing was written, because an endpoint cannot be used:\n{problems}")))
 }
 
-/// What reading a wallet costs on all chains, in the units of providers, after the first log queries.
+/// The cost of reading a wallet on all chains, in the units of providers, after the first log queries.
 fn bill(surveys: &[Survey], config: &Config) -> String {
     let chains: BTreeSet<ChainId> = surveys.iter().map(|survey| survey.chain).collect();
     let chains = u64::try_from(chains.len()).unwrap_or(u64::MAX);
@@ -221,7 +221,7 @@ fn bill(surveys: &[Survey], config: &Config) -> String {
     )
 }
 
-/// What the first read of a wallet costs the endpoint.
+/// The cost of the first read of a wallet for the endpoint.
 fn cost(survey: &Survey) -> String {
     let Some(LogQueries { wallet, index }) = survey.queries else {
         return "lending histories cannot be read here; add an endpoint that answers eth_getLogs".to_owned();
@@ -229,7 +229,7 @@ fn cost(survey: &Survey) -> String {
     let first = format!("first read of a wallet: {wallet} log queries, and some batches of calls");
     match survey.logs {
         LogRange::Blocks { .. } => format!(
-            "{first}; once the market index is read, which takes {index} log queries, at most 2 for each new wallet"
+            "{first}; once the market index is read, which takes {index} log queries, 2 or 3 for each new wallet"
         ),
         _ => first,
     }
@@ -303,7 +303,7 @@ fn mint(path: &Path) -> Result<Option<String>, Failure> {
         Err(error) => Err(Failure::cannot(error)),
     });
     minted.map_err(|Failure { message, code }| Failure {
-        message: format!("{message}\nNo key was made; do it with `assay key mint --store --scope admin`"),
+        message: format!("{message}\nNo key was created; create one with `assay key mint --store --scope admin`"),
         code,
     })
 }
@@ -313,7 +313,7 @@ fn next(path: &Path, config: &Config, key: Option<&str>) -> String {
     let made = match key {
         Some(key) => format!("Admin key, shown only now; the store keeps its hash:\n\n  {key}\n"),
         None => format!(
-            "The store has a key named {ADMIN} already; it stays valid. `assay key mint --store` makes another.\n"
+            "The store has a key named {ADMIN} already; it stays valid. `assay key mint --store` creates another.\n"
         ),
     };
     let file = if path == Path::new("assay.toml") { String::new() } else { format!(" --config {}", path.display()) };

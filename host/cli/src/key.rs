@@ -19,7 +19,7 @@ pub enum Command {
         /// Name of the key in logs and usage: letters, digits, '-', '_', '.'
         #[arg(long, default_value = "key")]
         name: String,
-        /// Scope of the key: read (scores and agents), submit (reputation) or admin (models). May be repeated
+        /// Scope of the key: read (scores, agents), submit (submissions) or admin (models, keys). May be repeated
         #[arg(long = "scope", value_name = "SCOPE", value_enum, default_values_t = [ScopeName::Read])]
         scopes: Vec<ScopeName>,
         #[command(flatten)]
@@ -160,13 +160,13 @@ fn revoke(file: &ConfigFile, name: &str) -> Result<(), Failure> {
     with_store(file, async |access: Access, _| match access.revoke(name).await.map_err(Failure::cannot)? {
         Revoked::Done => Ok(()),
         Revoked::Configured => Err(Failure::no(format!(
-            "the key {name} stands in the configuration; remove it there and start the server again"
+            "the key {name} is in the configuration; remove it there and start the server again"
         ))),
         Revoked::Unknown => {
             Err(Failure::no(format!("no key in the store is named {name:?}; `assay key list` shows the keys")))
         }
     })?;
-    print(format!("The key {name} is revoked; servers that run refuse it within two seconds."))
+    print(format!("The key {name} is revoked; running servers refuse it within two seconds."))
 }
 
 /// Runs `work` on the configured store.
@@ -187,7 +187,7 @@ fn describe(scopes: &[Scope], bounds: Bounds) -> String {
     let units = bounds.units.map_or("without a limit of units".to_owned(), |units| format!("for {units} units"));
     let rate = match bounds.rate {
         None => String::new(),
-        Some(0) => ", as often as it likes".to_owned(),
+        Some(0) => ", without a rate limit".to_owned(),
         Some(rate) => format!(", {rate} requests a minute"),
     };
     format!("{scopes}, {units}{rate}")

@@ -52,6 +52,9 @@ enum Command {
         #[arg(long)]
         live: bool,
     },
+    /// Show what can be configured
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Check, list and pack model files; promote, challenge and roll back models of a running server
     #[command(subcommand)]
     Model(model::Command),
@@ -77,6 +80,12 @@ enum Command {
     Compile(compile::Compile),
     /// Print the OpenAPI document of the API
     Openapi,
+}
+
+#[derive(Subcommand)]
+enum ConfigCommand {
+    /// Print every key with its default, unit and range, as the file that a configuration overrides
+    Defaults,
 }
 
 #[derive(Args)]
@@ -119,6 +128,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve::run(serve),
         Command::Health(health) => health::run(&health),
         Command::CheckConfig { file, live } => check_config::run(&file, live),
+        Command::Config(ConfigCommand::Defaults) => print(config::DEFAULTS.trim_end()),
         Command::Model(command) => model::run(command),
         Command::Backtest(arguments) => backtest::run(&arguments),
         Command::Features(command) => features::run(command),

@@ -109,7 +109,7 @@ impl Records {
                 let mut body = remote.ask(Method::GET, &format!("/api/v2/admin/scores/{id}"), None)?;
                 let record = body.get_mut("record").map(serde_json::Value::take).unwrap_or_default();
                 serde_json::from_value(record)
-                    .map_err(|error| Failure::cannot(format!("the server answers with no record: {error}")))
+                    .map_err(|error| Failure::cannot(format!("the server has no record: {error}")))
             }
         }
     }

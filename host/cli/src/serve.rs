@@ -50,8 +50,8 @@ pub fn run(serve: Serve) -> Result<(), Failure> {
     runtime.block_on(listen(config, key))
 }
 
-/// What a sandbox needs to answer: models, if there is no shelf, and a key, if none is configured or one is given.
-/// Returns that key.
+/// Prepares a sandbox: models, if there is no shelf, and a key, if none is configured or one is given. Returns that
+/// key.
 fn sandbox(config: &mut Config, given: Option<String>) -> Result<Option<String>, Failure> {
     if !config.models.shelf.exists() {
         let shelf = config.store.path.with_file_name("first-party");
@@ -75,7 +75,7 @@ fn sandbox(config: &mut Config, given: Option<String>) -> Result<Option<String>,
     Ok(Some(key))
 }
 
-/// What to do with a sandbox, for the terminal. The log never has the key.
+/// The first commands with a sandbox, for the terminal. The log never has the key.
 fn welcome(address: SocketAddr, key: &str) -> String {
     format!(
         "Sandbox on http://{address} with the key {key}\n\n  \
@@ -114,8 +114,8 @@ async fn listen(config: Config, key: Option<String>) -> Result<(), Failure> {
 fn bind_error(address: SocketAddr, error: &io::Error) -> String {
     let advice = match error.kind() {
         io::ErrorKind::AddrInUse => {
-            "another process listens there. Stop it, or give another port by --listen, `listen` or ASSAY__LISTEN; port \
-             0 takes a free one"
+            "another process uses this port. Stop it, or set another port with --listen, `listen` or ASSAY__LISTEN; \
+             port 0 picks a free one"
         }
         io::ErrorKind::PermissionDenied => {
             "ports below 1024 need a privilege. Set `listen` (or ASSAY__LISTEN) to a higher one"

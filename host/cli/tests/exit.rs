@@ -17,6 +17,8 @@ fn a_command_says_by_its_code_how_it_went() {
     for (arguments, code, words) in [
         (&["openapi"][..], 0, ""),
         (&["--version"], 0, ""),
+        (&["config", "defaults"], 0, ""),
+        (&["config"], 2, "Usage: assay config <COMMAND>"),
         (&["check-config", "--config", "bad.toml"], 1, "listen"),
         (&["serve", "--config", "bad.toml"], 2, "listen"),
         (&["serve", "--config", "missing.toml"], 2, "missing.toml"),
@@ -28,6 +30,16 @@ fn a_command_says_by_its_code_how_it_went() {
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
         assert!(said.contains(words), "{arguments:?}: {said}");
     }
+}
+
+#[test]
+fn it_prints_the_defaults_that_it_contains() {
+    let folder = tempfile::tempdir().unwrap();
+    let printed = String::from_utf8(assay(&["config", "defaults"], folder.path()).unwrap().stdout).unwrap();
+    assert_eq!(printed.trim_end(), assay::config::DEFAULTS.trim_end());
+    // A file with every default is a configuration like none.
+    std::fs::write(folder.path().join("assay.toml"), &printed).unwrap();
+    assert_eq!(assay(&["check-config"], folder.path()).unwrap().status.code(), Some(0));
 }
 
 #[test]

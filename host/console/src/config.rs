@@ -3,7 +3,7 @@
 use assay_domain::{Address, Secret};
 use serde::Deserialize;
 
-/// Both are for everyone who opens the page.
+/// Everyone who opens the page sees both.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Docs {

@@ -82,7 +82,7 @@ files! {
 mod tests {
     use super::*;
 
-    /// The page at `/docs` loads files of its own, and some of these.
+    /// The page at `/docs` loads its own files, and some of these.
     #[test]
     fn what_a_browser_loads_for_the_console_is_small() {
         let of_console = FILES.iter().filter(|file| !file.path.starts_with("docs"));

@@ -1,4 +1,4 @@
-//! `/`: where everything is; a page for a browser, JSON for a program.
+//! `/`: links to everything; a page for a browser, JSON for a program.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
-//! The pages for people: `/console`, `/docs` and `/`. They use the public API with the key of the person who signs in, and nothing else.
+//! The pages for people: `/console`, `/docs` and `/`. They use only the public API, with the key of the person who
+//! signs in.
 //! The binary contains every file.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]

@@ -23,11 +23,11 @@ pub struct Call {
     pub gate: Gate,
     pub caller: Result<Arc<Caller>, AccessError>,
     pub price: Option<PriceClass>,
-    /// The units of the call, where they were reserved with its count.
+    /// The units of the call, if they were reserved together with its count.
     pub prepaid: Option<Prepaid>,
     pub bill: Bill,
     pub body: BodyLimit,
-    /// The network of the client; `None` for operations, whose clients are not told apart.
+    /// The network of the client; `None` for operations, whose clients are not distinguished.
     pub network: Option<IpAddr>,
 }
 

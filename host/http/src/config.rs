@@ -59,7 +59,7 @@ impl Http {
         found.number("max_head_bytes", self.max_head_bytes, ..=16 << 20);
         found.millis("header_timeout_ms", self.header_timeout, 1..=600_000);
         found.millis("body_timeout_ms", self.body_timeout, 1..);
-        let what = "not below http.request_timeout_ms; a slow body would be answered as a slow server";
+        let what = "not below http.request_timeout_ms, so a slow body would get 504 instead of 408; lower it";
         found.add_if(self.body_timeout >= self.request_timeout, "body_timeout_ms", what);
         found.millis("write_timeout_ms", self.write_timeout, 1..=600_000);
         found.number("max_connections", self.max_connections, 1..=1_000_000);
@@ -149,7 +149,7 @@ impl TryFrom<String> for WebOrigin {
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
         let authority: Authority = host.parse().map_err(|_| NotAnOrigin)?;
         let is_pattern = host.contains(['@', '*']) || authority.host().is_empty();
-        // A port after a colon, and not a colon alone or one beyond 65535.
+        // A port after a colon: neither only a colon nor a number above 65535.
         let is_whole = authority.port().is_none_or(|port| port.as_u16() > 0)
             && host.len() == authority.host().len() + authority.port().map_or(0, |port| 1 + port.as_str().len());
         if !is_scheme || is_pattern || !is_whole {

@@ -42,9 +42,9 @@ enum Body {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Error, example = json!({ "detail": "Address not found or has no on-chain activity" }))]
 pub struct DetailBody {
-    /// What is wrong and, when it helps, what to do.
+    /// The problem and, if possible, the remedy.
     detail: Cow<'static, str>,
-    /// A stable code, present where a program may need to tell cases apart.
+    /// A stable code, present if a program may need to distinguish cases.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     code: Option<&'static str>,
@@ -69,7 +69,7 @@ pub enum DetailOrError {
     Error(ErrorBody),
 }
 
-/// A `detail` in words about what is asked for, or one that lists what has not the documented form.
+/// A `detail` with a message, or one that lists each value that does not have the documented form.
 #[derive(ToSchema)]
 #[serde(untagged)]
 #[schema(as = DetailOrViolations)]
@@ -162,7 +162,7 @@ impl ApiError {
         Self::failed(code)
     }
 
-    /// 500 for a failure that is already logged where it happened.
+    /// 500 for a failure that was already logged.
     pub fn failed(code: &'static str) -> Self {
         Self::coded(StatusCode::INTERNAL_SERVER_ERROR, code, "Internal server error")
     }
@@ -208,7 +208,7 @@ impl ApiError {
     }
 
     pub fn no_route() -> Self {
-        Self::new(StatusCode::NOT_FOUND, "No such path; /docs lists every path there is")
+        Self::new(StatusCode::NOT_FOUND, "No such path; /docs lists every path")
     }
 
     pub fn too_large(most: u64) -> Self {
@@ -221,12 +221,12 @@ impl ApiError {
     }
 
     pub fn too_slow() -> Self {
-        Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again, what was read so far is kept")
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "The answer took too long; try again. Data read so far is kept")
     }
 
-    /// The server works at as many requests as it may.
+    /// The maximum number of requests is in progress.
     pub fn busy() -> Self {
-        let words = "Too many requests are at work at this moment; try again";
+        let words = "Too many requests are in progress; try again";
         Self::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(MOMENT)
     }
 
@@ -286,15 +286,15 @@ impl ApiError {
             |code, detail: &'static str| Self::coded(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(MOMENT);
         match error {
             StoreError::Away { .. } => {
-                not_now("store_away", "Records cannot be reached at this moment, so nothing was done; try again")
+                not_now("store_away", "The store cannot be reached, so nothing was done; try again")
             }
             StoreError::Unwritable { .. } => {
-                not_now("store_unwritable", "Records cannot be written at this moment, so nothing was done; try again")
+                not_now("store_unwritable", "The store cannot be written, so nothing was done; try again")
             }
             StoreError::Unanswered { .. } => not_now(
                 "store_unanswered",
-                "Whether this was done is not known: the answer of the store was lost. Look whether it was, or repeat \
-                 it with the same Idempotency-Key where there is one",
+                "It is unknown whether this was done, because the store's answer was lost. Check the result, or \
+                 repeat the request with the same Idempotency-Key",
             ),
             error => Self::internal("store", error),
         }
@@ -317,7 +317,7 @@ impl From<AccessError> for ApiError {
 }
 
 impl ApiError {
-    /// A body of `length` bytes, where that is known, or of more than the limit.
+    /// A body of `length` bytes, if known, or of more than the limit.
     pub(crate) fn beyond(BodyLimit { most, with_large, needs_large }: BodyLimit, length: Option<u64>) -> Self {
         if most == with_large || length.is_some_and(|length| length > with_large) {
             return Self::too_large(most);

@@ -1,4 +1,4 @@
-//! What every request passes: the keys with their rates and units, and the limits of the server. Cheap to clone.
+//! The checks of every request: keys with their rates and units, and the limits of the server. Cheap to clone.
 
 use std::{ops::Deref, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ pub struct GateState {
     pub limits: RequestLimits,
     /// Callers may pay instead of having a key.
     pub takes_payments: bool,
-    /// The server was told to stop.
+    /// The server is stopping.
     pub stopping: CancellationToken,
     /// Permits of concurrent requests.
     pub(crate) request_permits: Semaphore,

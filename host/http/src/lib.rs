@@ -1,6 +1,5 @@
-//! The HTTP server, without any route of its own: connections and their limits, admission, extractors, error
-//! responses, and routes as data. A handler extracts, charges, acts and responds; its arguments state who may call it
-//! and what the call costs.
+//! The HTTP server, without routes: connections and their limits, admission, extractors, error responses, and routes as
+//! data. A handler extracts, charges, acts and responds; its arguments state who may call it and what the call costs.
 //!
 //! Each crate of the API declares its handlers with [`rows!`], and the server puts the rows together.
 

@@ -17,7 +17,7 @@ pub struct Route {
     pub is_open: bool,
 }
 
-/// What a route demands of its caller.
+/// The requirements of a route for its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
     /// A key, or a payment, at this price.
@@ -94,8 +94,7 @@ impl Route {
         self.price().filter(|price| !self.several && *price != PriceClass::Submission)
     }
 
-    /// Its path with a slash at the end where it has none, and without it where it has one; `None` if it ends with
-    /// the path of a file.
+    /// Its path with the slash at the end added or removed; `None` if it ends with the path of a file.
     pub fn other_path(&self) -> Option<String> {
         match self.path.strip_suffix('/') {
             Some("") => None,

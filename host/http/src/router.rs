@@ -61,7 +61,8 @@ impl Row {
 macro_rules! rows {
     (
         $state:ty:
-        $($method:ident $path:literal $admission:ident $([$($special:ident)+])? $($handler:ident)::+ $(as $id:literal)?;)*
+        $($method:ident $path:literal $admission:ident $([$($special:ident)+])? $($handler:ident)::+
+          $(as $id:literal)?;)*
     ) => {
         /// The routes of this crate.
         pub fn routes(state: &$state) -> Vec<$crate::Row> {
@@ -104,7 +105,7 @@ macro_rules! admission {
 }
 
 /// The router of these rows, with responses for unknown paths and methods, and the middleware around every request.
-/// Every route answers with and without a slash at the end of its path, unless the other path is a route of its own.
+/// Every route answers with and without a slash at the end of its path, unless the other path is a separate route.
 pub fn router(gate: &Gate, rows: Vec<Row>) -> Router {
     let paths: BTreeSet<&str> = rows.iter().map(|row| row.route.path).collect();
     let (mut router, mut of_paths) = (Router::new(), BTreeMap::<String, Vec<Route>>::new());
@@ -139,7 +140,7 @@ async fn no_route() -> ApiError {
 async fn no_method() -> ApiError {
     ApiError::new(
         StatusCode::METHOD_NOT_ALLOWED,
-        "This path does not take this method; the Allow header lists those it takes",
+        "This path does not support this method; the Allow header lists the methods that it supports",
     )
 }
 

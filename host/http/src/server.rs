@@ -130,7 +130,7 @@ async fn accept(
             Err(error) => {
                 if !matches!(error.kind(), io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset) {
                     if !std::mem::replace(&mut told, true) {
-                        tracing::warn!(%error, "cannot accept connections; trying again until it passes");
+                        tracing::warn!(%error, "cannot accept connections; retrying");
                     }
                     tokio::time::sleep(Duration::from_millis(100)).await;
                 }
@@ -148,7 +148,7 @@ async fn bound_head(State(most): State<usize>, request: Request, next: Next) -> 
     if size <= most {
         return next.run(request).await;
     }
-    let detail = format!("The request line and headers have {size} bytes, and at most {most} are taken; send less");
+    let detail = format!("The request line and headers have {size} bytes, more than the limit of {most}; send less");
     ApiError::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, detail).into_response()
 }
 
@@ -260,7 +260,7 @@ mod tests {
     async fn a_request_in_flight_is_answered_before_the_server_stops() {
         let mut fixture = in_flight(bounds(LONG)).await;
         fixture.cancel.cancel();
-        // The listener closes first: from then on nobody new is let in.
+        // The listener closes first: no new connection is accepted from then on.
         while TcpStream::connect(fixture.address).await.is_ok() {
             tokio::task::yield_now().await;
         }

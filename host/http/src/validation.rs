@@ -62,14 +62,14 @@ impl Violation {
         let nearest = near.filter(|(likeness, _)| *likeness > NEAR).max_by(|one, other| one.0.total_cmp(&other.0));
         let msg = match nearest {
             Some((_, known)) => format!("Unknown field; did you mean {known}?"),
-            None => format!("Unknown field; there are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
+            None => format!("Unknown field; known fields are {}", known.iter().copied().collect::<Vec<_>>().join(", ")),
         };
         let mut violation = Self::new("extra_forbidden", Location::Body, None, msg);
         violation.loc.push(Cow::Owned(display_text(name, SHOWN)));
         violation
     }
 
-    /// A field that is given more than once, where one would be ignored.
+    /// A field that is given more than once, so all but one would be ignored.
     pub fn duplicate(place: Location, field: &str) -> Self {
         let mut violation = Self::new("duplicate", place, None, "Field given more than once");
         violation.loc.push(Cow::Owned(display_text(field, SHOWN)));

@@ -1,5 +1,5 @@
-//! API keys over HTTP: minting, the list and revocation for admins, and the usage of the caller's own key. What a key
-//! may do and what it costs is in `access`.
+//! API keys over HTTP: minting, the list and revocation for admins, and the usage of the caller's own key. Scopes and
+//! prices are in `access`.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -10,7 +10,7 @@ mod usage;
 
 use assay_access::Access;
 
-/// What the handlers of keys need.
+/// The state of the handlers of keys.
 #[derive(Clone)]
 pub struct KeysState {
     pub access: Access,

@@ -57,7 +57,7 @@ pub(crate) struct NewKeyBody {
     rate: Option<u32>,
 }
 
-/// What a key may do.
+/// The scopes of the key.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = Scope, rename_all = "lowercase")]
 pub(crate) enum ScopeName {
@@ -133,7 +133,7 @@ pub(crate) async fn mint(
 #[utoipa::path(
     delete, path = "/api/v2/admin/keys/{name}", tag = "admin", operation_id = "revoke_key",
     params(KeyPath),
-    responses((status = 204, description = "It is revoked"), responses::OneKey, responses::Keyed),
+    responses((status = 204, description = "The key is revoked"), responses::OneKey, responses::Keyed),
     security(("key" = [])),
 )]
 pub(crate) async fn revoke(

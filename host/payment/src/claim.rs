@@ -31,7 +31,7 @@ impl X402 {
         let mut record = self.open_record(payment, purchase, resource);
         let (id, key) = (record.id, records::payment(&record.id));
         let found = self.inner.store.read(&key).await?;
-        // Another caller claimed it after this one looked. A second claim would settle and hand over once more.
+        // Another caller claimed it after this one looked. A second claim would settle and deliver once more.
         if found.value.as_ref().is_some_and(|earlier| !earlier.may_be_claimed()) {
             return Ok(());
         }
@@ -162,7 +162,7 @@ impl X402 {
         {
             (batch, *bought) = self.inner.goods.fulfil(batch, record.id, purchase).await?;
             if bought.is_none() {
-                // Whoever paid and has nothing for it yet is not to pay again.
+                // A client that has paid and received nothing must not pay again.
                 batch = batch.put_expiring(&records::payment_for(&record.id, purchase), &record.id, UNFETCHED)?;
             }
         }
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// The service on a store of its own, behind a facilitator that is not there.
+    /// The service on a separate store, behind a facilitator that does not exist.
     async fn service() -> (X402, tempfile::TempDir) {
         let (config, folder) = (config(), tempfile::tempdir().unwrap());
         let path = folder.path().join("assay.redb");
@@ -322,7 +322,7 @@ mod tests {
         assert!(x402.inner.store.commit(batch).await.unwrap());
         // Its caller looked before the first was claimed. A claim would ask the facilitator, which is not there.
         x402.claim(&payment(&x402, from, &payer, 2), &purchase, "").await.unwrap();
-        // Who did not sign learns of no payment.
+        // A client that did not sign learns of no payment.
         let forged = x402.claim(&payment(&x402, from, &thief, 3), &purchase, "").await;
         assert!(matches!(forged, Err(PayError::Refused(_))), "{forged:?}");
         let other = PurchaseRecord::statement("another score".to_owned());

@@ -40,7 +40,7 @@ pub struct X402 {
     pub enabled: bool,
     /// The account that is paid.
     pub pay_to: Option<Address>,
-    /// The token that pays; USDC where it is known on the network.
+    /// The token of payments; USDC if it is known on the network.
     pub asset: Option<Address>,
     /// The protocol's name of the network, such as `base` or `eip155:8453`.
     pub network: String,
@@ -48,24 +48,24 @@ pub struct X402 {
     pub facilitator: Secret,
     /// Price of a submission, in the asset's smallest unit.
     pub price: u64,
-    /// Price of a statement, in the same unit; that of a submission where absent.
+    /// Price of a statement, in the same unit; that of a submission if absent.
     pub statement_price: Option<u64>,
     /// Decimals of the asset.
     pub decimals: u8,
-    /// Name in the asset's EIP-712 domain; that of USDC on the network where absent.
+    /// Name in the asset's EIP-712 domain; that of USDC on the network if absent.
     pub domain_name: Option<String>,
     pub domain_version: String,
     /// Whether responses have the terms of version 2 of the protocol. Clients of both versions prefer them.
     pub offer_v2: bool,
-    /// Public URL of the API; the request's `Host` where absent.
+    /// Public URL of the API; the request's `Host` if absent.
     pub base_url: Option<Url>,
     /// Lifetime of a payer's signature.
     #[serde(rename = "valid_seconds", deserialize_with = "settings::seconds")]
     pub valid: Duration,
-    /// Maximum wait for a payment to arrive; after it, the payer is asked to repeat the request.
+    /// Maximum wait for a payment to arrive; after it, the payer has to repeat the request.
     #[serde(rename = "settle_ms", deserialize_with = "settings::millis")]
     pub settle: Duration,
-    /// Whether contracts may pay where this server settles. They decide by code whether a transfer succeeds.
+    /// Whether contracts may pay if this server settles. They decide by code whether a transfer succeeds.
     pub contract_signatures: bool,
     /// Timeout of one request to the facilitator.
     #[serde(rename = "facilitator_timeout_ms", deserialize_with = "settings::millis")]
@@ -100,7 +100,7 @@ impl X402 {
             return found;
         }
         let no_payee = self.pay_to.is_none_or(|pay_to| pay_to.is_zero());
-        found.add_if(no_payee, "pay_to", "missing; name the account that is to be paid");
+        found.add_if(no_payee, "pay_to", "missing; set the account that receives payments");
         self.asset_problems(&mut found);
         let facilitated = self.is_local() || is_web(&self.facilitator);
         found.add_if(!facilitated, "facilitator", "neither \"local\" nor an http or https URL");
@@ -125,7 +125,7 @@ impl X402 {
         };
         let Some(domain) = self.domain() else {
             let key = if self.asset.is_none() { "asset" } else { "domain_name" };
-            let what = format!("missing; no asset is known on {name}, so that asset and domain_name are needed");
+            let what = format!("missing; no asset is known on {name}, so set asset and domain_name");
             return found.add(key, what);
         };
         let wrong = domain.asset.is_zero() || Some(domain.asset) == self.pay_to;

@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(200);
 pub struct Settled {
     pub id: PaymentId,
     pub transaction: B256,
-    /// What it bought before.
+    /// The item that it bought before.
     pub bought: Option<Uuid>,
 }
 
@@ -33,20 +33,20 @@ pub enum PayError {
     #[error("{}", .0.detail)]
     Refused(Refused),
     /// It may still arrive. The client presents it again.
-    #[error("The payment is being settled; present the same payment again, and do not sign another one")]
+    #[error("The payment is being settled; send the same payment again, and do not sign another one")]
     Pending,
     /// It waits for its turn.
     #[error(
-        "The payment is number {place} in the queue: transfers that failed on the chain have used this server's budget \
-         for gas, and payments are settled one after another, in at most {} seconds. Present the same payment again, \
-         or, once its signature has expired, a new one, which keeps its place. An API key does not wait",
+        "The payment is number {place} in the queue, because reverted transfers have used this server's gas budget; \
+         it is settled within {} seconds. Send the same payment again, or, once its signature has expired, a new one, \
+         which keeps the place. Requests with an API key do not wait",
         .wait.as_secs()
     )]
     Queued { place: usize, wait: Duration },
     /// Nothing was taken.
     #[error(
-        "Gas for this request can cost {cost} at the moment, and this server pays {limit} at most. The payment was not \
-         taken; present it again when gas costs less, or use an API key"
+        "Gas for this request can cost {cost}, more than the {limit} that this server pays. The payment was not \
+         taken; send it again when gas costs less, or use an API key"
     )]
     Dear { cost: Usd, limit: Usd },
     /// It could not be checked; nothing was done.
@@ -68,7 +68,7 @@ impl From<PaymentError> for PayError {
     }
 }
 
-/// What a request for a payment finds.
+/// The state of a payment at a request.
 enum Lookup {
     /// The payment to wait for.
     Claimed(PaymentRecord),
@@ -86,8 +86,8 @@ impl X402 {
         Ok(known.is_some_and(|record| !record.may_be_claimed() && record.is_of(payment)))
     }
 
-    /// Settles `payment` for `purchase`, once. Where the payer has a payment for the same request under way, or one
-    /// that arrived, that one counts, and this one is left alone. `resource` is the URL that it pays for.
+    /// Settles `payment` for `purchase`, once. If the payer has a payment for the same request in progress, or one that
+    /// arrived, that one counts, and this one is not touched. `resource` is the URL that it pays for.
     ///
     /// # Errors
     /// [`PayError`].

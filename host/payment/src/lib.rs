@@ -109,7 +109,7 @@ struct X402State {
     base_url: Option<Url>,
     goods: Box<dyn Fulfilment>,
     gas: GasBook,
-    /// Whether contracts may pay where this server settles.
+    /// Whether contracts may pay if this server settles.
     contract_signatures: bool,
     /// Maximum wait of a request for its payment.
     settle_timeout: Duration,
@@ -187,8 +187,8 @@ impl X402 {
     async fn check_asset(&self) {
         let Some(asset) = &self.inner.asset else {
             tracing::warn!(
-                "the chain of access.x402.network is not one of [[chains]]: what the facilitator says of payments is \
-                 not checked"
+                "the chain of access.x402.network is not in [[chains]], so the facilitator's reports are not \
+                 verified; add the chain"
             );
             return;
         };
@@ -197,7 +197,7 @@ impl X402 {
             Ok(found) => found
                 .iter()
                 .for_each(|what| tracing::error!(asset = %asset.contract(), what, "the asset of access.x402")),
-            Err(error) => tracing::warn!(%error, "the asset of access.x402 could not be looked at"),
+            Err(error) => tracing::warn!(%error, "the asset of access.x402 could not be checked"),
         }
     }
 

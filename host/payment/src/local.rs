@@ -1,5 +1,5 @@
 //! Settles payments with the account of submissions. The worker of that account calls this, under its lease and with
-//! its look at the chain. Each payment has at most one nonce at a time, which is kept until it is settled, and every
+//! its read of the chain. Each payment has at most one nonce at a time, which is kept until it is settled, and every
 //! transaction is saved before it is sent.
 
 use super::{

@@ -1,5 +1,5 @@
-//! The payer of a submission or a statement: a key, which pays with its units, or any client that pays by x402 where
-//! that is enabled.
+//! The payer of a submission or a statement: a key, which pays with its units, or any client that pays by x402, if
+//! enabled.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ pub struct Offered {
     pub resource: String,
 }
 
-/// What can be paid with, and to whom payments are refused. Cheap to clone.
+/// The means of payment, and the agents to which payments are refused. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Payments {
     /// Payment by call; absent when not enabled.

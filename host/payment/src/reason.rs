@@ -57,21 +57,21 @@ impl Refused {
     }
 
     pub fn recipient(pay_to: Address) -> Self {
-        Self::new(RECIPIENT, format!("The payment is not to {pay_to}"))
+        Self::new(RECIPIENT, format!("The recipient of the payment must be {pay_to}"))
     }
 
     pub fn value(terms: &Terms, wanted: U256, version: Version) -> Self {
         let at_least = if version == Version::One { "at least " } else { "exactly " };
         let price = terms.words(wanted);
-        Self::new(VALUE, format!("The payment is to be {at_least}{wanted} of the asset's smallest unit, {price}"))
+        Self::new(VALUE, format!("The payment must be {at_least}{wanted} of the asset's smallest unit, {price}"))
     }
 
     pub(crate) fn not_yet_valid() -> Self {
-        Self::new(VALID_AFTER, "The signature does not hold yet; check the clock it was signed by")
+        Self::new(VALID_AFTER, "The signature is not valid yet; check the clock of the signer")
     }
 
     pub fn expired() -> Self {
-        let detail = format!("The signature holds for less than {MARGIN} more seconds, or has expired; sign a new one");
+        let detail = format!("The signature expires in less than {MARGIN} seconds, or has expired; sign a new one");
         Self::new(VALID_BEFORE, detail)
     }
 
@@ -96,7 +96,7 @@ impl Refused {
         Self::new(SIGNATURE, detail)
     }
 
-    /// `promised` is the sum of the payer's payments under way.
+    /// `promised` is the sum of the payer's payments in progress.
     pub fn funds(terms: &Terms, payment: &Payment, promised: U256) -> Self {
         let Authorization { from, value, .. } = payment.authorization;
         let beside = match promised.is_zero() {
@@ -119,20 +119,21 @@ impl Refused {
 
     /// The transfer did not come to the chain.
     pub(crate) fn not_landed() -> Self {
-        Self::new(SETTLE, "The transfer could not be brought to the chain; present the payment again")
+        Self::new(SETTLE, "The transfer could not be sent to the chain; send the payment again")
     }
 
     /// This transaction made the transfer before the payment was presented here.
     pub(crate) fn paid_before(transaction: B256) -> Self {
         let detail = format!(
-            "The money arrived by transaction {transaction}, before the payment was presented here; ask the operator"
+            "The money arrived in transaction {transaction}, before the payment was sent to this server; ask the \
+             operator"
         );
         Self::new(USED, detail)
     }
 
     /// The payment was used for another request.
     pub fn spent() -> Self {
-        Self::new(USED, "The payment was presented for another request before; sign a new one")
+        Self::new(USED, "The payment was already sent with another request; sign a new one")
     }
 
     /// The transactions of the payer cost more gas than it may lose.

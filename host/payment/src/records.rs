@@ -20,7 +20,7 @@ use super::{reason, terms::Item};
 /// The payments with work left. The keys are in order of age.
 pub const OPEN_PAYMENTS: Family<PaymentId> = Family::listed("payment-open/");
 
-/// A payment. It is stored for ever, so that it is spent once.
+/// A payment. It is stored for ever, so it is spent once.
 pub fn payment(PaymentId { chain, asset, from, nonce }: &PaymentId) -> Key<PaymentRecord> {
     Family::new("payment/").key(format_args!("{chain}/{asset:#x}/{from:#x}/{nonce:#x}"))
 }
@@ -51,7 +51,7 @@ pub struct PaymentRecord {
     /// Digest of the request that it pays for. It pays for no other: once its transfer was sent, anybody can read its
     /// signature.
     pub request: B256,
-    /// What it buys.
+    /// The item that it buys.
     #[serde(default)]
     pub purchase: Option<PurchaseRecord>,
     /// When it was presented first; for a payment that keeps the place of an expired one, when that one was.
@@ -89,7 +89,7 @@ pub struct PaymentRecord {
     pub trouble: Option<String>,
 }
 
-/// What a payment without a transaction waits for.
+/// The reason why a payment without a transaction waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "for", rename_all = "snake_case")]
 pub enum Waits {
@@ -108,7 +108,7 @@ pub enum PaymentState {
     /// The money arrived with this transaction.
     Settled {
         transaction: B256,
-        /// What it bought: a submission, or the score of a statement.
+        /// The item: a submission, or the score of a statement.
         #[serde(rename = "submission")]
         bought: Option<Uuid>,
     },
@@ -127,7 +127,7 @@ pub struct PurchaseRecord {
     pub digest: B256,
 }
 
-/// What is ordered.
+/// The ordered item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Purchased {

@@ -1,4 +1,4 @@
-//! Responses about a payment: refused, not settled yet, and what became of it.
+//! Responses about a payment: refused, not settled yet, and its outcome.
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 
@@ -32,7 +32,7 @@ impl Offered {
             }
             PayError::Unavailable(why) => {
                 tracing::warn!(why, "a payment could not be checked");
-                let detail = "The payment could not be checked, and was not taken; present it again";
+                let detail = "The payment could not be checked, and was not taken; send it again";
                 ApiError::coded(StatusCode::BAD_GATEWAY, "payment_not_checked", detail).retry_after(RETRY_UNAVAILABLE)
             }
             PayError::Store(error) => ApiError::store(error),
@@ -50,7 +50,7 @@ impl Offered {
         }
     }
 
-    /// The response header with what became of the payment.
+    /// The response header with the outcome of the payment.
     pub fn receipt(&self, x402: &X402, outcome: Result<B256, &Refused>) -> Option<(HeaderName, HeaderValue)> {
         let (name, value) = x402.receipt(&self.payment, outcome);
         // Base 64 is a valid header value.

@@ -1,6 +1,6 @@
 //! Settles payments through a facilitator. One process of a fleet calls it, and compares its responses with the chain
-//! where the chain is configured. A lost, late or false response costs nobody anything: the chain shows the outcome, or
-//! the facilitator is called again.
+//! if the chain is configured. A lost, late or false response costs nothing: the chain shows the outcome, or the
+//! facilitator is called again.
 
 use std::time::{Duration, Instant};
 
@@ -28,9 +28,9 @@ const POLL: Duration = Duration::from_millis(250);
 /// First wait before the next call of the facilitator; doubled with each call.
 const BACKOFF: Duration = Duration::from_secs(2);
 const MAX_BACKOFF: Duration = Duration::from_secs(60);
-/// The most that two clocks differ, in seconds: after it an expired signature is unusable for everybody.
+/// Maximum difference of two clocks, in seconds: after it an expired signature is unusable.
 const CLOCK_SKEW: u64 = 60;
-/// Seconds after the expiry of a payment without an outcome until it is refused, where the chain is not configured.
+/// Seconds after the expiry of a payment without an outcome until it is refused, if the chain is not configured.
 const FORGOTTEN: u64 = 3_600;
 
 impl X402 {
@@ -71,7 +71,7 @@ impl X402 {
             let (Some(facilitator), Some(order)) = (&self.inner.facilitator, record.order.clone()) else {
                 return Ok(());
             };
-            // Written down before it is asked: after a crash it is known that it may have been.
+            // Recorded before the request: after a crash the request may have been sent.
             record.attempts = record.attempts.saturating_add(1);
             record.next_at =
                 Utc::now() + BACKOFF.saturating_mul(1 << record.attempts.saturating_sub(1).min(8)).min(MAX_BACKOFF);
@@ -120,7 +120,7 @@ impl X402 {
                     Ok(promised) if standing.balance >= promised.saturating_add(authorization.value) => return false,
                     Ok(_) => {
                         record.trouble =
-                            Some("the payer's balance does not cover it and the payer's earlier payments now".into());
+                            Some("the payer's balance does not cover this payment and the earlier ones".into());
                     }
                     Err(error) => record.trouble = Some(error.to_string()),
                 }
@@ -175,11 +175,11 @@ impl X402 {
         match self.inner.asset {
             // The events of the chain decide.
             Some(_) => {
-                record.trouble = Some("the facilitator says that it is settled, the chain does not show it yet".into());
+                record.trouble = Some("the facilitator reports settlement, which the chain does not show yet".into());
             }
             None => match self.matching(&settlement, record) {
                 Some(transaction) => record.settled(transaction),
-                None => record.trouble = Some("the facilitator says that it settled something else".into()),
+                None => record.trouble = Some("the facilitator reports another payment".into()),
             },
         }
     }
@@ -215,7 +215,7 @@ impl X402 {
     }
 }
 
-/// Refuses a payment that expired long ago without an outcome, where the chain cannot be read.
+/// Refuses a payment that expired long ago without an outcome, if the chain cannot be read.
 fn give_up(record: &mut PaymentRecord) -> bool {
     let is_over = seconds_expired(record).is_some_and(|seconds| seconds > FORGOTTEN);
     if is_over {

@@ -1,4 +1,4 @@
-//! Which payments are looked at next, so that payments that do not move leave room for the others.
+//! The order in which payments are checked, so that payments without progress leave room for the others.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -12,13 +12,13 @@ use assay_domain::{Address, PaymentId};
 
 /// Maximum number of concurrent first looks.
 const NEW: usize = 48;
-/// Maximum number of concurrent looks at payments of one payer.
+/// Maximum number of concurrent checks of payments of one payer.
 const OF_PAYER: usize = 4;
-/// Maximum number of concurrent looks at payments that an earlier look did not settle.
+/// Maximum number of concurrent checks of payments that an earlier check did not settle.
 const AGAIN: usize = 16;
 /// Age from which a look gives its place to a waiting payment.
 const SLOW: Duration = Duration::from_secs(2);
-/// Wait before the second look at a payment; it grows by half with each look.
+/// Wait before the second check of a payment; it grows by half with each check.
 const FIRST: Duration = Duration::from_millis(250);
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -37,8 +37,8 @@ struct Visit {
 }
 
 impl Schedule {
-    /// The payments of `open` to look at now: new ones first, then those that have waited longest. The token of a
-    /// payment is cancelled when another payment needs its place.
+    /// The payments of `open` to check now: new ones first, then those that have waited longest. The token of a payment
+    /// is cancelled when another payment needs its place.
     pub(super) fn due(&mut self, open: Vec<PaymentRecord>, now: Instant) -> Vec<(PaymentRecord, CancellationToken)> {
         let known: HashSet<PaymentId> = open.iter().map(|record| record.id).collect();
         self.looks.retain(|id, _| known.contains(id));
@@ -85,7 +85,7 @@ impl Schedule {
         (record, leave)
     }
 
-    /// A payment that an earlier worker asked the facilitator about is not new either.
+    /// A payment that an earlier worker sent to the facilitator is not new either.
     fn is_seen(&self, record: &PaymentRecord) -> bool {
         self.looks.contains_key(&record.id) || record.attempts > 0
     }
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(cancelled(), 0);
         assert!(schedule.due(asked.clone(), start + SLOW).is_empty());
         assert_eq!(cancelled(), 1);
-        // Second looks take no place of a payment that was not looked at yet.
+        // Second checks take no slot of a payment that was not checked yet.
         let due = schedule.due(asked.into_iter().chain([payment(200, 0)]).collect(), start + SLOW);
         assert_eq!(due.iter().map(|(record, _)| record.id.from).collect::<Vec<_>>(), [Address::with_last_byte(200)]);
     }

@@ -1,4 +1,4 @@
-//! What settled payments bought: each buys one thing, in the write that stores that thing.
+//! Items that settled payments bought: each buys one item, in the write that stores the item.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::{
 use assay_domain::{B256, PaymentId};
 use assay_store::{Batch, Revision, Store, StoreError};
 
-/// Attempts at the write, where other writes come first.
+/// Attempts at the write, if other writes come first.
 const TRIES: usize = 4;
 
 /// A batch that spends a payment.
@@ -24,7 +24,7 @@ pub struct Spent {
     pub payment: PaymentRecord,
 }
 
-/// Adds to `batch` that `payment` buys `goods` for the request with this digest; the batch is refused where the payment
+/// Adds to `batch` that `payment` buys `goods` for the request with this digest; the batch is refused if the payment
 /// has bought something. `None` if it is not settled, or for another request.
 ///
 /// # Errors
@@ -94,7 +94,7 @@ impl X402 {
     }
 }
 
-/// Who hands over what was paid for.
+/// Delivers the item that was paid for.
 pub trait Fulfilment: Send + Sync + 'static {
     /// Adds to `batch` what `payment` buys, and returns its id; `None` for what a later request fetches.
     ///

@@ -1,5 +1,5 @@
-//! What is sold, and the terms, in both versions of the protocol. There is no `outputSchema`: clients reject `null` for
-//! a text, and some reject the field.
+//! The items for sale, and the terms, in both versions of the protocol. There is no `outputSchema`: clients reject
+//! `null` for a text, and some reject the field.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ const MIME_TYPE: &str = "application/json";
 /// The only scheme: the exact amount, by signature.
 pub(crate) const SCHEME: &str = "exact";
 
-/// What a payment can buy.
+/// An item that a payment can buy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item {
     Submission,

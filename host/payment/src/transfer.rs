@@ -22,12 +22,12 @@ const ACCOUNT_GAS: u64 = 200_000;
 const CONTRACT_GAS: u64 = 500_000;
 /// Nonces that other senders may take from a payment.
 const MOST_LOST: u32 = 3;
-/// Payments without a transaction that are looked at in one round.
+/// Payments without a transaction that are checked in one round.
 const MOST_TRIES: usize = 32;
 /// The most that the clock of the chain may be behind ours, in seconds.
 const CLOCK_SKEW: u64 = 60;
 
-/// What follows from a step, once the record is saved.
+/// The effect of a step, once the record is saved.
 #[derive(Default)]
 pub(super) struct Step {
     pub send: Option<SignedRecord>,
@@ -146,7 +146,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
             Err(Unopened::Full) => return Ok(Step::default()),
             Err(Unopened::Costly(gas)) => {
                 let most_gas = most_gas(record);
-                let detail = format!("The transfer would take {gas} gas, and may take {most_gas} at most");
+                let detail = format!("The transfer needs {gas} gas, more than the limit of {most_gas}");
                 record.refused(Refused::new(reason::STATE, detail));
                 return Ok(Step::default());
             }
@@ -222,7 +222,7 @@ impl<'a, 'r> Transfers<'a, 'r> {
         self.concluded(record, ended, usage)
     }
 
-    /// The asset's events decide what became of the authorization.
+    /// The asset's events decide the outcome of the authorization.
     fn concluded(
         &self,
         record: &mut PaymentRecord,
@@ -311,7 +311,7 @@ impl PaymentRecord {
             && self.holds(standing.time.max(now), reason::CANCELLING_MARGIN)
     }
 
-    /// Settles or refuses it by what became of the authorization, once its nonce has `ended`, if it had one. A transfer
+    /// Settles or refuses it by the outcome of the authorization, once its nonce has `ended`, if it had one. A transfer
     /// by anybody is the payment if the payment was stored before the block of the transfer: `pay_to` belongs to one
     /// store. `false` if the outcome is not known.
     pub fn concluded(&mut self, usage: AuthorizationUse, ended: Option<Ended>, now: u64) -> bool {

@@ -57,7 +57,8 @@ impl X402 {
         // An open payment is tracked for as long as it can be settled.
         let longest = self.terms().valid_seconds.saturating_add(CLOCKS);
         if payment.authorization.valid_before > U256::from(now.saturating_add(longest)) {
-            let detail = format!("The signature holds for longer than {longest} seconds; sign one that ends earlier");
+            let detail =
+                format!("The signature is valid for longer than {longest} seconds; sign one that expires earlier");
             return Err(Refused::new(reason::VALID_BEFORE, detail));
         }
         if payment.authorization.valid_after > U256::from(now) {

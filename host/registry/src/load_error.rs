@@ -77,7 +77,7 @@ pub enum LoadError {
     TooDemanding { has: String, advice: &'static str },
     #[error(
         "it is a large model, and this server takes none: it has {has}. {advice}; or take large models, with \
-         models.large_lanes = 1 (host/docs/models.md says what they cost)"
+         models.large_lanes = 1 (host/docs/model-rules.md says what they cost)"
     )]
     NeedsLarge { has: String, advice: &'static str },
     #[error("it is a large file, and compiled in the background: it is ready in a minute or two")]

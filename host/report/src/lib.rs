@@ -1,4 +1,4 @@
-//! What is known of an address: the credit report, its parts by chain, summaries, portfolios and attestations.
+//! The data of an address: the credit report, its parts by chain, summaries, portfolios and attestations.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 

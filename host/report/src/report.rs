@@ -40,7 +40,7 @@ pub struct ChainReport {
     pub fresh: Freshness,
 }
 
-/// What a report shows of a wallet, on all chains or on one. Amounts are in US dollars.
+/// The content of a report of a wallet, on all chains or on one. Amounts are in US dollars.
 #[derive(Debug, Clone)]
 pub struct Contents {
     pub address: Address,
@@ -56,11 +56,11 @@ pub struct Contents {
     pub active_chains: Vec<ChainId>,
     pub pools: Vec<ReportedPool>,
     pub details: Details,
-    /// What the events of the pools do not show.
+    /// Remarks on what the events of the pools do not show.
     pub remarks: Vec<String>,
     /// The protocols that are read, by chain.
     pub read_on: ReadOn,
-    /// What was not read, by chain; `None` in a plain answer of the sandbox.
+    /// The unread parts, by chain; `None` in a plain answer of the sandbox.
     pub unread: Option<UnreadByChain>,
 }
 
@@ -75,7 +75,7 @@ pub struct HeldToken {
     pub balance: String,
     /// 0 without a price.
     pub value_usd: f64,
-    /// Who says what it is worth; `None` without a price.
+    /// The source of its price; `None` without a price.
     pub price_source: Option<PriceSource>,
 }
 
@@ -259,7 +259,7 @@ fn protocols(snapshot: &Snapshot) -> Vec<ProtocolTotal> {
     totals.into_values().filter(|total| total.supplied_usd > 0.0 || total.borrowed_usd > 0.0).collect()
 }
 
-/// What no read of the protocols finds, and what this one cannot explain.
+/// Events that no read of the protocols finds, and those that this read cannot explain.
 fn remarks(snapshot: &Snapshot) -> Vec<String> {
     let is_read = |protocol: &Protocol| snapshot.pools().any(|pool| pool.protocol == *protocol);
     let protocols = Protocol::ALL.into_iter().filter(is_read);

@@ -13,7 +13,7 @@ pub enum AddressAndChain {
     Invalid(DetailBody),
 }
 
-/// A path with an address and a chain in it, where the chain has an error of its own form.
+/// A path with an address and a chain, if an invalid chain has an error of another form.
 #[derive(IntoResponses)]
 pub enum AddressOrChain {
     /// Invalid Ethereum address format, or unsupported chain

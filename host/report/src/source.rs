@@ -1,4 +1,4 @@
-//! What reports of wallets: the chains, or the generator of a sandbox. Chosen once, when the server is assembled.
+//! The source of reports: the chains, or the generator of a sandbox. Chosen once, when the server is assembled.
 
 use futures::FutureExt;
 

@@ -16,7 +16,7 @@ pub struct Summarized {
     pub chains: Vec<ChainSummary>,
     /// The distinct attestations of the owner's identity.
     pub identity: BTreeSet<String>,
-    /// What was not read, by chain; `None` in the sandbox.
+    /// The unread parts, by chain; `None` in the sandbox.
     pub unread: Option<UnreadByChain>,
 }
 
@@ -32,7 +32,7 @@ pub struct Aggregate {
     pub summary: Summary,
     /// The attestations of all addresses, each once.
     pub identity: BTreeSet<String>,
-    /// What was not read of each address, by chain; `None` in the sandbox.
+    /// The unread parts of each address, by chain; `None` in the sandbox.
     pub unread: Option<Vec<(Address, UnreadByChain)>>,
     pub skipped: Vec<Skipped>,
 }
@@ -48,7 +48,7 @@ impl Summarized {
         self.chains.iter().filter(|chain| chain.coverage > Coverage::Pending)
     }
 
-    /// The sums of one chain alone.
+    /// The sums of one chain.
     ///
     /// # Errors
     /// [`ScoringError::ChainDown`] if it could not be read, [`ScoringError::NotYetRead`] if it is being read.
@@ -95,7 +95,7 @@ impl Reports {
         self.summarized(self.scoring.read_now(self.scoring.address(subject).await?).await?)
     }
 
-    /// The sums of `subject` on `chain` alone.
+    /// The sums of `subject` only on `chain`.
     ///
     /// # Errors
     /// As [`Scoring::chain_report`].

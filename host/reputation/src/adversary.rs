@@ -507,7 +507,7 @@ impl World {
         self.payments[at] = Some(record);
     }
 
-    /// The worker saw what became of the authorization of `record`, and concluded it.
+    /// The worker saw the outcome of the authorization of `record`, and concluded it.
     fn see(&mut self, record: &PaymentRecord, usage: AuthorizationUse) {
         let start = record.start.unwrap_or_default();
         let arrived = matches!(usage, AuthorizationUse::Paid { block, .. } if block > start);
@@ -857,7 +857,7 @@ impl World {
     }
 }
 
-/// One look at the chain.
+/// One read of the chain.
 struct Look {
     view: AccountView,
     statuses: HashMap<B256, TransactionStatus>,

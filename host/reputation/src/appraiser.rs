@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 5;
 pub enum NoAppraisal {
     /// A later attempt may succeed.
     NotYet(String),
-    /// Parts of the address were not read, so that scores would be wrong; which ones. A later attempt may read them.
+    /// The named parts of the address were not read, so scores would be wrong. A later attempt may read them.
     Unread(String),
     Never(String),
 }
@@ -39,7 +39,7 @@ impl Appraiser {
         Some(Self { scoring, credit, sybil, attestor })
     }
 
-    /// The scores, and, where statements are configured, that of the credit score.
+    /// The scores and, if statements are configured, the statement of the credit score.
     ///
     /// # Errors
     /// [`NoAppraisal`].
@@ -75,7 +75,7 @@ fn no_appraisal(error: AppraisalError) -> NoAppraisal {
     match error {
         AppraisalError::Scoring(ScoringError::NotFound) => NoAppraisal::Never(ScoringError::NotFound.to_string()),
         AppraisalError::Scoring(ScoringError::Model(ScoreError::Refused(why))) => {
-            NoAppraisal::Never(format!("The model will not judge: {why}"))
+            NoAppraisal::Never(format!("The model does not score the address: {why}"))
         }
         // A missing model may be put on the shelf, and a failing one replaced.
         error => NoAppraisal::NotYet(error.to_string()),

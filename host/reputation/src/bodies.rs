@@ -67,7 +67,7 @@ pub struct SubmissionBody {
     pub feedback_uri: Option<String>,
     /// Why it failed, and whether the units were refunded.
     pub error: Option<String>,
-    /// What it waits for, while something is in its way.
+    /// The obstacle, while the submission is blocked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detail: Option<String>,
     #[schema(value_type = String, format = DateTime)]

@@ -32,10 +32,10 @@ pub struct Reputation {
     /// Highest fee for a unit of gas, in billionths of the native currency.
     #[serde(default = "max_fee")]
     pub max_fee_gwei: f64,
-    /// Maximum number of transactions of the account under way at once; payments use half of them at most.
+    /// Maximum number of transactions of the account in progress; payments use at most half of them.
     #[serde(default = "max_transactions")]
     pub max_transactions: usize,
-    /// What the account may lose on transactions that bring nothing.
+    /// Maximum loss of the account on transactions without revenue.
     #[serde(default)]
     pub gas: Gas,
     /// Time between two reads of the chain while transactions are pending.

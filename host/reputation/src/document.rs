@@ -78,13 +78,13 @@ pub(super) struct Settlement {
     pub transaction: B256,
 }
 
-/// What a document says beside the scores.
+/// The content of a document in addition to the scores.
 #[derive(Debug, Default)]
 pub(super) struct Beside<'a> {
     pub settlement: Option<Settlement>,
     /// Of the credit score.
     pub stated: Option<Stated>,
-    /// Empty where none is configured.
+    /// Empty if none is configured.
     pub endpoint: &'a str,
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// `value` as RFC 8785 writes it, where all text is ASCII and all numbers are whole.
+    /// `value` in the form of RFC 8785, if all text is ASCII and all numbers are whole.
     fn canonical(value: &Value) -> String {
         match value {
             Value::Object(fields) => {

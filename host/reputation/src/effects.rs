@@ -1,4 +1,4 @@
-//! What a submission does outside of the store.
+//! The effects of a submission outside the store.
 
 use futures::{
     FutureExt,
@@ -40,7 +40,7 @@ pub trait Effects: Send + Sync {
     /// Transactions that may be in progress at once.
     fn most_transactions(&self) -> usize;
 
-    /// The agent as the identity registry knows it.
+    /// The agent in the identity registry.
     fn subject(&self, agent_id: u64) -> BoxFuture<'_, Result<Subject, SenderError>>;
 
     /// The scores of a submission, and, if statements are configured, that of the credit score.

@@ -15,7 +15,7 @@ pub(super) fn expected(durations: &[u32], usual: u32, ahead: usize, at_once: usi
 }
 
 /// `durations` with `seconds` added, and without the oldest beyond the limit. A submission that had `ahead` others
-/// before it counts as if it had been alone.
+/// before it counts as if it had been the only one.
 pub(super) fn remembered(mut durations: Vec<u32>, seconds: u32, ahead: usize, at_once: usize) -> Vec<u32> {
     durations.push(seconds / turns(ahead, at_once));
     let surplus = durations.len().saturating_sub(REMEMBERED);

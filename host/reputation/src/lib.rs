@@ -1,5 +1,5 @@
 //! Submissions of reputation: accepted and paid in one write, scored, documented on IPFS, and given to the ERC-8004
-//! registry, each tag once. The record holds every decision, `step` alone changes it, and one worker takes the next
+//! registry, each tag once. The record holds every decision, only `step` changes it, and one worker takes the next
 //! step.
 //!
 //! No submission is lost: an accepted one is listed as open in the store until it ends. No feedback is given twice:
@@ -155,7 +155,7 @@ impl Reputation {
         }
     }
 
-    /// Expected seconds from the acceptance of `record` to its confirmation; the usual ones where the store fails.
+    /// Expected seconds from the acceptance of `record` to its confirmation; the usual ones if the store fails.
     pub async fn expected_seconds(&self, record: &SubmissionRecord) -> u32 {
         let durations = self.inner.store.get(&records::submission_durations()).await.unwrap_or_else(|error| {
             tracing::warn!(submission = %record.id, %error, "the durations of earlier submissions were not read");
@@ -165,7 +165,7 @@ impl Reputation {
         estimate::expected(&durations, self.inner.settings.usual_seconds, record.ahead, self.at_once())
     }
 
-    /// Submissions whose transactions are under way at once.
+    /// Submissions whose transactions are in progress at once.
     fn at_once(&self) -> usize {
         (self.inner.effects.most_transactions() / Tag::ALL.len()).max(1)
     }

@@ -14,7 +14,7 @@ use assay_outbox::{
 };
 
 impl Look<'_> {
-    /// What the registry says about the tag; `None` if it does not say.
+    /// The registry's answer about the tag; `None` without one.
     pub(super) async fn without_receipt(
         &self,
         record: &SubmissionRecord,

@@ -15,7 +15,7 @@ pub(super) fn silence(record: &SubmissionRecord, head_since: Time, now: Time) ->
     let quiet = now.signed_duration_since(sent.max(head_since)).to_std().unwrap_or_default();
     (quiet >= SILENCE).then(|| {
         format!(
-            "The node shows no new block since {}; the transactions are sent and wait for one",
+            "The node has shown no new block since {}; the transactions are sent and wait for a block",
             head_since.format("%F %T UTC")
         )
     })

@@ -1,5 +1,5 @@
-//! Notices of submissions: a client that waits is told of the next state. While somebody waits, one task reads the
-//! submissions that are waited for: after every step of this process, and every second for the steps of other hosts.
+//! Notices of submissions: a waiting client is notified of the next state. While clients wait, one task reads their
+//! submissions: after every step of this process, and every second for the steps of other hosts.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// Maximum number of submissions in one reading of the store.
 const AT_ONCE: usize = 500;
 
-/// Those who wait. Cheap to clone.
+/// The waiting clients. Cheap to clone.
 #[derive(Clone)]
 pub struct Notices(Arc<NoticesState>);
 
@@ -60,7 +60,7 @@ impl Notices {
         });
     }
 
-    /// A place for a client that knows the state `last`; `None` if all places are taken.
+    /// A slot for a client that knows the state `last`; `None` if all slots are taken.
     pub fn wait(&self, last: SubmissionRecord) -> Option<Waiting> {
         let place = WaiterPermit::new(self.0.places.clone().try_acquire_owned().ok()?);
         let last = Arc::new(last);
@@ -80,7 +80,7 @@ impl Notices {
                 self.0.joined.notified().await;
                 continue;
             }
-            // A failing store is asked again at the next turn; who waits has the last state meanwhile.
+            // A failing store is read again in the next round; waiting clients keep the last state meanwhile.
             let _ = tokio::time::timeout(PACE, self.0.steps.notified()).await;
             if let Err(error) = self.look().await {
                 tracing::debug!(%error, "submissions that are waited for cannot be read");
@@ -89,7 +89,7 @@ impl Notices {
         }
     }
 
-    /// Reads every submission that is waited for, and tells those who wait.
+    /// Reads the submissions of waiting clients, and notifies the clients.
     async fn look(&self) -> Result<(), StoreError> {
         for ids in self.waited_for().chunks(AT_ONCE) {
             let keys: Vec<_> = ids.iter().copied().map(records::submission).collect();
@@ -147,7 +147,7 @@ impl Drop for WaiterPermit {
     }
 }
 
-/// What a client sees of `record`, as far as it changes.
+/// The part of `record` that a client sees and that changes.
 fn seen(record: &SubmissionRecord) -> (&'static str, bool, usize, Option<String>) {
     let landed = record.feedback.iter().filter(|feedback| feedback.landed.is_some()).count();
     let obstacle = record.giving_up.clone().or_else(|| record.trouble.clone());

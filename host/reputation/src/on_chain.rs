@@ -1,4 +1,4 @@
-//! Brings documented feedback onto the chain, exactly once.
+//! Sends documented feedback to the chain, exactly once.
 //!
 //! Each tag has at most one nonce at a time, which the outbox follows: whichever of its transactions is mined counts,
 //! and a replacement can never be mined beside it. A tag gets another nonce only after the first one was used without
@@ -25,7 +25,7 @@ use assay_store::{Lease, Lost};
 /// Maximum gas of one feedback, which takes about 200,000.
 const MOST_GAS: u64 = 1_000_000;
 
-/// One look at the chain, and the work that follows from it.
+/// One read of the chain, and the work that follows from it.
 pub(super) struct Look<'a> {
     reputation: &'a Reputation,
     pub(super) registry: &'a FeedbackRegistry,
@@ -83,7 +83,7 @@ impl<'a> Look<'a> {
         {
             return Err(Lost::Lease);
         }
-        // Who lost or has at risk least comes first, then the oldest.
+        // The party with the least loss and risk comes first, then the oldest.
         records.sort_by_key(|record| record.parties().map(|party| ledger.debt(&party)).max());
         let mut look = Look { reputation, registry, outbox, lease, round, ledger, price };
         for record in records {
@@ -136,9 +136,9 @@ impl Look<'_> {
     async fn is_followed(&self, record: &mut SubmissionRecord) -> Result<bool, Lost> {
         let is_own = (record.chain, record.client) == (self.registry.registries().chain, self.registry.account());
         let event = match is_own {
-            // What waits is taken back, and what is mined counts.
+            // Waiting feedback is cancelled, and mined feedback counts.
             true => Event::Refused(ELSEWHERE.to_owned()),
-            false => Event::Retry("The account of this service was changed while it was under way".to_owned()),
+            false => Event::Retry("The account of this service was changed during the submission".to_owned()),
         };
         self.advance(record, event).await?;
         Ok(is_own)
@@ -177,7 +177,7 @@ impl Look<'_> {
             }
             Ok(Err(Unopened::Reverts(reason))) => Event::Declined(by_registry(&registry_reason(&reason))),
             Ok(Err(Unopened::Costly(gas))) => {
-                Event::Refused(by_registry(&format!("it would take {gas} gas, and may take {MOST_GAS} at most")))
+                Event::Refused(by_registry(&format!("it needs {gas} gas, more than the limit of {MOST_GAS}")))
             }
         };
         self.advance(record, event).await.map(Ok)
@@ -189,10 +189,10 @@ impl Look<'_> {
         let waits = |what: String| Err(Withheld::Now(what));
         match self.ledger.admit(&risk) {
             Admission::Granted => Ok(risk),
-            Admission::Busy => waits("Other feedback of the same caller or owner is under way".to_owned()),
-            Admission::Turn => waits(
-                "Feedback that was reverted has used the budget for gas; submissions are served in turn".to_owned(),
-            ),
+            Admission::Busy => waits("Other feedback of the same caller or owner is in progress".to_owned()),
+            Admission::Turn => {
+                waits("Reverted feedback has used the gas budget; submissions are served in turn".to_owned())
+            }
             Admission::Spent(spent) => {
                 let owner = record.start.and_then(|start| start.owner);
                 Err(Withheld::Declined(Barred::by(spent, owner).to_string()))
@@ -250,7 +250,7 @@ impl Look<'_> {
         self.advance(record, event).await.map(Ok)
     }
 
-    /// Sends the newest transaction of `slot`, only where the stored record has it.
+    /// Sends the newest transaction of `slot`, only if the stored record has it.
     async fn send(&self, record: &SubmissionRecord, feedback: &FeedbackRecord, slot: &NonceRecord) -> ChainStep {
         let stored = record.feedback.iter().find(|stored| stored.tag == feedback.tag);
         let stored = stored.and_then(|stored| stored.slot.as_ref());

@@ -14,7 +14,7 @@ use assay_store::{Batch, Key, Store, StoreError};
 /// Entries that are read at once.
 const PAGE: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
 
-/// Which submissions are asked for.
+/// The requested submissions.
 #[derive(Debug, Clone)]
 pub struct OwnQuery<'a> {
     /// The identity of the key that paid.

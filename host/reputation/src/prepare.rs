@@ -103,7 +103,7 @@ impl Reputation {
     }
 }
 
-/// Why nothing is submitted where the chains could not be read completely.
+/// The reason why nothing is submitted if the chains could not be read completely.
 pub(super) fn unread(what: &str) -> String {
     format!("The chains could not be read completely, and a score without these parts would be wrong: {what}")
 }

@@ -15,7 +15,7 @@ pub(crate) const OPEN_SUBMISSIONS: Family<Uuid> = Family::listed("submission-ope
 /// The submissions that each API key paid for, the newest first. They are read in pages.
 pub(crate) const OWN_SUBMISSIONS: Family<OwnRecord> = Family::listed("submission-of/");
 
-/// What a search finds a submission by.
+/// The fields by which a search finds a submission.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OwnRecord {
     pub id: Uuid,
@@ -98,7 +98,7 @@ pub struct SubmissionRecord {
     pub agent_id: u64,
     /// The address whose score is submitted.
     pub address: Address,
-    /// Each once, in the order asked for.
+    /// Each once, in the requested order.
     pub tags: Vec<Tag>,
     pub payer: Payer,
     /// Chain and registries of the configuration under which it was accepted.
@@ -118,7 +118,7 @@ pub struct SubmissionRecord {
     /// Submissions before it in the queue when it was accepted.
     #[serde(default)]
     pub ahead: usize,
-    /// What it waits for, or the last failure.
+    /// The obstacle, or the last failure.
     #[serde(default)]
     pub trouble: Option<String>,
     #[serde(default)]

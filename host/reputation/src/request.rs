@@ -1,4 +1,4 @@
-//! A request for a submission: what tells two requests apart, and its record at acceptance.
+//! A request for a submission: its identity, and its record at acceptance.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The hash of what tells two requests apart. The order of the tags does not.
+    /// The hash of the identity of a request, which does not include the order of the tags.
     pub fn digest(&self) -> B256 {
         let mut tags = self.tags.clone();
         tags.sort_unstable();
@@ -48,7 +48,7 @@ impl Request {
         }
     }
 
-    /// The store key of the `Idempotency-Key`: each API key and each paying account has keys of its own.
+    /// The store key of the `Idempotency-Key`: each API key and each paying account has separate keys.
     pub(super) fn retry(&self) -> Option<Key<RetryRecord>> {
         let hash = Sha256::digest(self.retry_key.as_ref()?).into();
         Some(match &self.payer {
@@ -88,8 +88,8 @@ impl Request {
     }
 }
 
-/// The record of an `Idempotency-Key`, and the submission that holds the key: none where its payment was kept for the
-/// same request, which is then tried again.
+/// The record of an `Idempotency-Key`, and the submission that holds the key: none if its payment was kept for the same
+/// request, which is then tried again.
 pub(super) async fn holder(
     store: &Store,
     key: &Key<RetryRecord>,

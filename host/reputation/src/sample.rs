@@ -107,7 +107,7 @@ pub fn paid() -> PaymentRecord {
     }
 }
 
-/// The service on a store of its own, which ends with the folder. Nothing happens outside of the store.
+/// The service on a separate store, which ends with the folder. Nothing happens outside the store.
 pub async fn reputation() -> (Reputation, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("assay.redb");

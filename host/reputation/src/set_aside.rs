@@ -87,7 +87,7 @@ pub(crate) struct Ends {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Given,
-    /// It brought nothing, and nobody is to blame.
+    /// It brought nothing, and no party is to blame.
     Vain,
     Reverted,
 }
@@ -123,7 +123,7 @@ impl Ends {
 }
 
 impl SubmissionRecord {
-    /// Who can cause a loss: the payer, and the owner of the agent.
+    /// The parties that can cause a loss: the payer, and the owner of the agent.
     pub(super) fn parties(&self) -> impl Iterator<Item = Party> {
         let owner = self.start.and_then(|start| start.owner).map(Party::owner);
         std::iter::once(Party::from(&self.payer)).chain(owner)

@@ -1,5 +1,5 @@
-//! The next state of a submission, as a pure function of its record and an [`Event`]: no I/O and no clock of its own.
-//! The new record is stored before anything else happens outside.
+//! The next state of a submission, as a pure function of its record and an [`Event`]: no I/O and no clock. The new
+//! record is stored before anything else happens outside.
 //!
 //! A submission whose transactions may still be mined never fails at once. It gives up first: cancelling transactions
 //! take the nonces, and it fails once every nonce is spent without feedback.
@@ -23,7 +23,7 @@ const MOST_IN_VAIN: usize = 3;
 const BACKOFF: Duration = Duration::from_millis(500);
 const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
-/// What happened to a submission.
+/// An event of a submission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A worker has started on it.
@@ -58,7 +58,7 @@ pub enum Event {
     Tick,
 }
 
-/// What spent a nonce without feedback.
+/// The transaction that spent a nonce without feedback.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpentBy {
     /// Our own cancelling transaction.
@@ -194,8 +194,8 @@ fn give_up(next: &mut SubmissionRecord, why: String) {
     next.giving_up.get_or_insert(why);
 }
 
-/// Ends a submission: confirmed where all feedback landed, also after giving up; failed where it gave up and nothing
-/// can land any more.
+/// Ends a submission: confirmed if all feedback was mined, also after giving up; failed if it gave up and nothing can
+/// be mined any more.
 fn finish(next: &mut SubmissionRecord) {
     let all_landed = !next.feedback.is_empty() && next.feedback.iter().all(|feedback| feedback.landed.is_some());
     if next.stage == Stage::Submitting && all_landed {
@@ -209,7 +209,7 @@ fn finish(next: &mut SubmissionRecord) {
     }
 }
 
-/// What a failed submission left on the chain, and what becomes of its price.
+/// The feedback that a failed submission left on the chain, and the refund of its price.
 fn consequences(record: &SubmissionRecord) -> String {
     let landed: Vec<_> = record
         .feedback

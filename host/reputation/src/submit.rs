@@ -18,7 +18,7 @@ use assay_payment::{
 };
 use assay_store::{Batch, Revision, StoreError};
 
-/// Attempts at the write, where other writes come first.
+/// Attempts at the write, if other writes come first.
 const TRIES: usize = 4;
 
 /// Why a submission was not accepted. Nothing was spent.
@@ -26,7 +26,7 @@ const TRIES: usize = 4;
 pub enum SubmitError {
     #[error("Agent {0} does not exist in the Identity Registry")]
     NoAgent(u64),
-    #[error("This service's account owns agent {0} or acts for it, so that the registry refuses its feedback")]
+    #[error("This service's account owns agent {0} or acts for it, so the registry refuses its feedback")]
     OwnAgent(u64),
     #[error(transparent)]
     Barred(Barred),
@@ -123,7 +123,7 @@ impl Reputation {
         Ok(holder)
     }
 
-    /// Adds to `batch` that the `Idempotency-Key` of `request` began the submission `id`; the batch is refused where
+    /// Adds to `batch` that the `Idempotency-Key` of `request` began the submission `id`; the batch is refused if
     /// another request took the key meanwhile.
     async fn remembered(&self, batch: Batch, request: &Request, id: Uuid) -> Result<Batch, StoreError> {
         let Some(key) = request.retry() else { return Ok(batch) };
@@ -180,7 +180,7 @@ mod tests {
         let second = reputation.submit(request.clone()).await.unwrap();
         assert_ne!(second.id, first.id);
         assert_eq!(reputation.submit(request.clone()).await.unwrap().id, second.id);
-        // Who pays with another payment under the key finds it too.
+        // A client that pays with another payment under the key finds it too.
         let other = Request { payer: Payer::Payment(PaymentId { nonce: B256::repeat_byte(2), ..paid.id }), ..request };
         assert_eq!(reputation.earlier(&other).await.unwrap().map(|record| record.id), Some(second.id));
         let about_another = Request { address: Address::with_last_byte(9), ..other };

@@ -78,7 +78,7 @@ struct SubmissionWorker<'a> {
     preparing: Preparing<'a>,
 }
 
-/// Submissions that are prepared at this moment.
+/// Submissions that are being prepared.
 #[derive(Default)]
 struct Preparing<'a> {
     ids: HashSet<Uuid>,
@@ -86,7 +86,7 @@ struct Preparing<'a> {
 }
 
 impl Preparing<'_> {
-    /// Completes when the next submission is prepared, and never where none is.
+    /// Completes when the next submission is prepared, and never if there is none.
     async fn next(&mut self) -> Result<(), Lost> {
         match self.work.next().await {
             Some((id, done)) => {
@@ -99,7 +99,7 @@ impl Preparing<'_> {
 }
 
 impl SubmissionWorker<'_> {
-    /// One look at everything that is open, and a pause.
+    /// One round over all open submissions, and a pause.
     async fn round(&mut self) -> Result<(), Lost> {
         let Self { reputation, lease, .. } = *self;
         let open = reputation.open().await?;
@@ -142,7 +142,7 @@ impl SubmissionWorker<'_> {
                     self.preparing.work.push(async move { (id, reputation.prepare(lease, record).await) }.boxed());
                 }
             } else if !self.preparing.ids.contains(&id) && record.trouble.is_none() {
-                let turn = format!("{AT_ONCE} submissions are prepared at once; it waits for its turn");
+                let turn = format!("{AT_ONCE} submissions are being prepared, the maximum; this one waits");
                 reputation.advance(lease, &record, Event::Waits(Some(turn))).await?;
             }
         }

@@ -21,7 +21,7 @@ pub(super) const DONE: &str = "done";
 pub(super) const REFUSED: &str = "refused";
 pub(super) const NOT_DONE: &str = "not_done";
 
-/// Who asks for a step, and why.
+/// The caller of a step, and the reason.
 #[derive(Debug, Clone, Default)]
 pub struct RoleMove {
     /// Name of the API key.
@@ -78,7 +78,7 @@ pub(super) async fn begin(store: &Store, step: &AuditRecord) -> Result<OpenStep,
 }
 
 impl OpenStep {
-    /// Closes the step in `batch`. The batch is refused where the step is closed already.
+    /// Closes the step in `batch`. The batch is refused if the step is closed already.
     pub(super) fn close(&self, batch: Batch, outcome: &str, detail: Option<String>) -> Result<Batch, StoreError> {
         let key = records::audit_end(&self.id);
         batch.if_unchanged(&key, Revision::ABSENT).put(&key, &end(outcome, detail))
@@ -103,8 +103,8 @@ pub(super) fn closed(
 }
 
 /// Closes the steps that a crash left open. Roles are stored together with the end of their step, so an open step was
-/// not taken unless the roles say otherwise. If another host is taking the step at this moment, its own end is refused,
-/// and its roles with it; the end of a removal replaces this one.
+/// not taken unless the roles say otherwise. If another host is taking the step now, its own end is refused, and its
+/// roles with it; the end of a removal replaces this one.
 pub(super) async fn complete(store: &Store, registry: &Registry, roles: &Roles) -> Result<(), StoreError> {
     for AuditEntry { id, step, end } in entries(store).await? {
         if end.is_some() {

@@ -1,6 +1,6 @@
-//! Model cards: what a model is for, what it was made from, how far it can be trusted, and what it claims of which
-//! wallets. A card is a section of the component, or a file beside it, `cards/<kind>-<version>.toml` on the shelf, that
-//! names the bytes it speaks of; with what the model says of itself it becomes a page of Markdown.
+//! Model cards: the purpose of a model, its origin, its evidence, and its claims by population. A card is a section of
+//! the component, or a file `cards/<kind>-<version>.toml` on the shelf that names the digest of the component; together
+//! with the model's own description it is rendered as a page of Markdown.
 
 use std::{
     fmt::Write as _,
@@ -35,9 +35,12 @@ const ENOUGH: u64 = 50;
 pub enum CardError {
     #[error("the card {} cannot be read: {reason}", path.display())]
     Unreadable { path: PathBuf, reason: String },
-    #[error("the card {} speaks of the bytes {named}, and the model has {found}: replace the card", path.display())]
+    #[error(
+        "the card {} is for a component with digest {named}, but the model has {found}: replace the card",
+        path.display()
+    )]
     OtherBytes { path: PathBuf, named: String, found: Digest },
-    #[error("the card {} has a claim that does not count: {reason}", path.display())]
+    #[error("the card {} has an invalid claim: {reason}", path.display())]
     BadClaim { path: PathBuf, reason: String },
     #[error("the card in the model {kind} {version} cannot be read: {reason}")]
     Packed { kind: ModelKind, version: ModelVersion, reason: String },
@@ -59,9 +62,9 @@ struct CardFile {
 struct CardClaims {
     /// In words.
     population: String,
-    /// The population is those who owe at least so many dollars, and whose whole debt was read.
+    /// The population: wallets that owe at least this many dollars, and whose whole debt was read.
     owes_usd: Option<f64>,
-    /// The population is those who were liquidated, and may have a debt that was not read.
+    /// The population: wallets that were liquidated, and may have an unread debt.
     #[serde(default)]
     debt_unread: bool,
     /// The regime in which the rates hold, in words.
@@ -83,7 +86,7 @@ struct StatedRate {
     high: f64,
 }
 
-/// What was observed in one range, on records that its rate was not measured on.
+/// The observations in one range, on records that its rate was not measured on.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Tested {
@@ -111,13 +114,13 @@ pub fn path(shelf: &Path, kind: ModelKind, version: &ModelVersion) -> PathBuf {
     shelf.join("cards").join(format!("{kind}-{version}.toml"))
 }
 
-/// Refuses a text that is no card for a component.
+/// Refuses a text that is not a card for a component.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// The problem and its place.
 pub fn check(text: &str) -> Result<(), String> {
     if text.len() > LARGEST_CARD {
-        return Err(format!("it has {} bytes and may have {LARGEST_CARD}", text.len()));
+        return Err(format!("it has {} bytes, more than the limit of {LARGEST_CARD}", text.len()));
     }
     match parse(text)?.sha256 {
         Some(_) => Err("it names `sha256`: remove it, because the card becomes part of the bytes".into()),
@@ -144,10 +147,10 @@ pub fn markdown(
     Ok(Some(render(&card, &claims(shelf, info, digest, packed)?, info, digest)))
 }
 
-/// What a model claims, by population and horizon: what its card states, else what its component states in words.
+/// The claims of a model, by population and horizon: those of its card, otherwise that of its component.
 ///
 /// # Errors
-/// [`CardError`], also where a claim of the component is none of the card.
+/// [`CardError`], also if a claim of the component is not in the card.
 pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&str>) -> Result<Vec<Claim>, CardError> {
     let stated = match card(shelf, info, digest, packed)? {
         Some(card) => card.claims(info, &path(shelf, info.kind, &info.version))?,
@@ -156,8 +159,8 @@ pub fn claims(shelf: &Path, info: &ModelInfo, digest: Digest, packed: Option<&st
     Ok(if stated.is_empty() { in_words(info) } else { stated })
 }
 
-/// What is not shown of a model's claims, in a sentence; `None` if it claims nothing, or if every rate holds on records
-/// that it was not measured on, by the rule of a backtest. A test with fewer than 50 wallets shows nothing.
+/// The claims of a model that are not shown to hold, in a sentence; `None` if it claims nothing, or if every rate holds
+/// on records that it was not measured on, by the rule of a backtest. A test with fewer than 50 wallets shows nothing.
 ///
 /// # Errors
 /// As [`claims`].
@@ -200,7 +203,7 @@ fn judged(rate: &Rate, tested: &[Tested]) -> ClaimVerdict {
     }
 }
 
-/// What the component states.
+/// The claim of the component.
 pub fn in_words(info: &ModelInfo) -> Vec<Claim> {
     info.claims
         .iter()
@@ -278,10 +281,10 @@ impl CardClaims {
     }
 }
 
-/// What a model says of itself, and the card in its component.
+/// A model's description of itself, and the card in its component.
 pub type Described = (ModelInfo, Option<Arc<str>>);
 
-/// What models in service claim, kept until their cards change.
+/// The claims of models in service, cached until their cards change.
 pub struct Cards {
     shelf: PathBuf,
     kept: Cache<(Digest, Option<SystemTime>), Arc<[Claim]>>,
@@ -290,7 +293,7 @@ pub struct Cards {
 }
 
 impl Cards {
-    /// What the model of `scored` claims of the wallet.
+    /// The claims of the model of `scored` for the wallet.
     pub async fn claimed(&self, registry: &Registry, scored: &Scored) -> Claimed {
         if matches!(scored.basis, Basis::Unknown) {
             return Claimed::Nothing;
@@ -314,7 +317,7 @@ impl Cards {
         Self { shelf: shelf.to_owned(), kept: Cache::new(KEPT), changed }
     }
 
-    /// What is not shown of the claims of a loaded version, for the review of its promotion.
+    /// The claims of a loaded version that are not shown to hold, for the review of its promotion.
     pub async fn doubts(&self, registry: &Registry, kind: ModelKind, version: &ModelVersion) -> Option<String> {
         let model = registry.version_of(kind, version)?;
         let (shelf, digest, info) = (self.shelf.clone(), model.digest(), model.info().clone());
@@ -328,8 +331,8 @@ impl Cards {
         &self.shelf
     }
 
-    /// What `model` claims. A card that cannot be used claims nothing, and is logged. `info` is asked only if the card
-    /// was not read before.
+    /// The claims of `model`. A card that cannot be used claims nothing, and is logged. `info` is called only if the
+    /// card was not read before.
     pub async fn claims(&self, model: &ModelRef, info: impl FnOnce() -> Option<Described>) -> Arc<[Claim]> {
         let file = path(&self.shelf, model.kind, &model.version);
         let look = {
@@ -377,7 +380,7 @@ fn render(card: &CardFile, claims: &[Claim], info: &ModelInfo, digest: Digest) -
     page
 }
 
-/// What is claimed, by population and horizon.
+/// The claims, by population and horizon.
 fn claimed(page: &mut String, claims: &[Claim]) {
     let _ = writeln!(page, "## What it claims\n");
     for claim in claims {
@@ -583,8 +586,8 @@ mod tests {
         let card = |tested: &str| {
             format!(
                 "[[section]]\ntitle = \"Purpose\"\n[[claim]]\npopulation = \"borrowers\"\nowes_usd = 10\noutcome = \
-                 \"liquidated\"\nhorizon_days = 30\nrates = [{{ range = \"low\", low = 0.08, estimate = 0.1, high = 0.12 \
-                 }}]\ntested = [{tested}]\n"
+                 \"liquidated\"\nhorizon_days = 30\nrates = [{{ range = \"low\", low = 0.08, estimate = 0.1, high = \
+                 0.12 }}]\ntested = [{tested}]\n"
             )
         };
         let test = |wallets: u64, low: f64, observed: f64, high: f64| {
@@ -615,7 +618,7 @@ mod tests {
         assert!(found.contains("low within 90 days not shown"), "{found}");
     }
 
-    /// What the card of 1.4 says of its tests is what its evidence has, and by the rule of a backtest that is not enough.
+    /// The tests in the card of 1.4 agree with its evidence, and by the rule of a backtest they are not enough.
     #[test]
     fn the_card_of_1_4_does_not_show_that_its_claims_hold() {
         #[derive(Deserialize)]

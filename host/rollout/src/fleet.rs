@@ -1,5 +1,5 @@
 //! Hosts that share a store have the same uploaded components on their shelves, and the same roles within two seconds.
-//! A component that an operator copies into the folder of one host stays on that host alone. A version that was removed
+//! A component that an operator copies into the folder of one host stays only on that host. A version that was removed
 //! through the API is removed from every folder, also when its file appears there again, until it is uploaded again.
 //!
 //! A host that cannot load an upload, or remove a version, tries it again after a growing pause. A refusal that depends
@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum StageError {
     #[error(transparent)]
     Load(#[from] LoadError),
-    #[error("the component could not be given to the other hosts, so it was taken back: {0}")]
+    #[error("the component could not be stored for the other hosts, so it was removed again: {0}")]
     Store(#[from] StoreError),
 }
 
@@ -121,7 +121,7 @@ impl Rollout {
             None => {}
         }
         let Some(text) = self.inner.store.get(&records::component_bytes(&model.digest)).await? else {
-            // Another host removes it at this moment.
+            // Another host is removing it.
             return Ok(Ok(()));
         };
         let Ok(bytes) = hex::decode(&text) else {
@@ -143,7 +143,7 @@ impl Rollout {
         self.inner.registry.version_of(model.kind, &model.version).map(|model| model.digest())
     }
 
-    /// Puts a component on this shelf and, where the store is shared, into the store, or on neither.
+    /// Puts a component on this shelf and, if the store is shared, into the store, or on neither.
     pub(super) async fn put_on_shelves(&self, bytes: Vec<u8>) -> Result<ModelRef, StageError> {
         let registry = &self.inner.registry;
         if !self.inner.store.is_shared() {

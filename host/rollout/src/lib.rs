@@ -1,6 +1,6 @@
-//! Which model answers, and what is known of those that might: roles and how they change, the audit log, challengers in
-//! the shadow, the records by which a served score is computed again, cards and their claims, and what became of the
-//! scored wallets.
+//! Which model answers, and the evidence about the others: roles and their changes, the audit log, challengers in the
+//! shadow, the records by which a served score is recomputed, cards and their claims, and the outcomes of the scored
+//! wallets.
 //!
 //! `score` hands every score that it computes to [`Rollout`], which reads no chain.
 
@@ -109,7 +109,7 @@ impl Rollout {
         self.record_shadow(tasks);
     }
 
-    /// What a promotion is bound to.
+    /// The limits of a promotion.
     pub fn promotion(&self) -> &config::Promotion {
         &self.inner.promotion
     }

@@ -1,5 +1,5 @@
-//! The scores of champion and challengers, kept for a later comparison with what happened: of each model the first
-//! score of a wallet in a week. They are stored by hour and process, so that hosts share them and a list stays short.
+//! The scores of champion and challengers, kept for a later comparison with outcomes: of each model the first score of
+//! a wallet in a week. They are stored by hour and process, so that hosts share them and a list stays short.
 //!
 //! A process keeps at most [`MOST`] scores of a model and week. If more wallets are scored, it keeps those of every
 //! second wallet, then of every fourth, and so on. The address decides, so all weeks, hosts and models keep the same
@@ -330,7 +330,7 @@ mod tests {
         let [ten, eleven] = [10, 11].map(|week| wallets(&first.scores, week));
         let halved = first.halvings[&10];
         assert!(halved >= 3, "{:?}", first.halvings);
-        // Exactly the wallets of the share, whoever scored them, each with its first score.
+        // Exactly the wallets of the share, whichever process scored them, each with its first score.
         let own = |n: &usize| halvings(Address::left_padding_from(&n.to_be_bytes())) >= halved;
         assert_eq!(ten.len(), (0..32_000).filter(own).count());
         assert!(first.scores.iter().filter(|found| found.as_of == 10 * WEEK + 9).count() < ten.len() / 8);

@@ -49,23 +49,24 @@ impl config::Promotion {
     }
 }
 
-/// What supports and what prevents the promotion of a version.
+/// The evidence for and against the promotion of a version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Review {
     bounds: config::Promotion,
     evidence: Option<ShadowEvidence>,
     /// Why the version is out of service, if it is.
     out_of_service: Option<String>,
-    /// What is known of a credit model beside a champion; `None` for other kinds, and for a first champion.
+    /// The evidence about a credit model that would replace a champion; `None` for other kinds, and for a first
+    /// champion.
     credit: Option<Credit>,
 }
 
-/// What is known of a credit model that would replace another.
+/// The evidence about a credit model that would replace another.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Credit {
     /// Wallets that this server has scored, as far as it kept them.
     scored: u64,
-    /// What is not shown of its claims.
+    /// Which of its claims are not shown to hold.
     doubts: Option<String>,
     /// Its answers about the wallets that were scored last, or why there are none.
     trial: Option<Result<Trial, String>>,
@@ -76,8 +77,8 @@ impl Review {
         self.against().is_empty()
     }
 
-    /// What prevents the promotion, in a sentence. Says how many wallets the version would refuse, which prevents
-    /// nothing.
+    /// The reasons against the promotion, in a sentence, with the number of wallets that the version would refuse,
+    /// which is not a reason.
     pub(crate) fn objections(&self) -> String {
         let against = self.against().join("; ");
         self.refusals().map_or_else(|| against.clone(), |refusals| format!("{against} ({refusals})"))
@@ -86,10 +87,11 @@ impl Review {
     /// The measured figures; `None` if there are none.
     pub(super) fn summary(&self) -> Option<String> {
         let measured = self.enough().map(|ShadowEvidence { calls, wallets, failures, psi, migration, latency_ratio }| {
-            let figure = |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
+            let figure =
+                |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
             format!(
-                "{calls} calls for {wallets} wallets in the shadow: failures {failures:.4}, PSI {}, in another range {}, \
-                 latency ratio {}",
+                "{calls} calls for {wallets} wallets in the shadow: failures {failures:.4}, PSI {}, in another range \
+                 {}, latency ratio {}",
                 figure(psi),
                 figure(migration),
                 figure(latency_ratio)
@@ -134,7 +136,7 @@ impl Review {
         };
         for Bound { what, value, most, .. } in bounds.bounds(evidence).into_iter().filter(|bound| !bound.is_met()) {
             against.push(format!(
-                "{what} is {:.3} and may be {most} (of {} wallets in {} h)",
+                "{what} is {:.3}, above the limit of {most} (of {} wallets in {} h)",
                 value.unwrap_or_default(),
                 evidence.wallets,
                 bounds.window_hours()
@@ -145,8 +147,8 @@ impl Review {
 }
 
 impl Rollout {
-    /// Reviews a version against the evidence beside the current champion. `doubts` says what is not shown of its
-    /// claims.
+    /// Reviews a version against the evidence, compared with the current champion. `doubts` says which of its claims
+    /// are not shown to hold.
     pub(super) async fn review(
         &self,
         kind: ModelKind,
@@ -263,7 +265,7 @@ mod tests {
             let credit = Credit { scored, doubts: doubts.map(str::to_owned), trial };
             Review { credit: Some(credit), ..review(bounds(), evidence, None) }
         };
-        // The server is new, so nothing can be asked of the shadow.
+        // The server is new, so the shadow has no evidence.
         assert!(of(99, None, None, None).allows());
         for seen in [None, Some(99)] {
             let objections = of(100, seen, None, None).objections();

@@ -14,7 +14,7 @@ use assay_store::{Batch, Revision, Store, StoreError};
 #[derive(Clone, PartialEq)]
 pub(super) struct RecordedRoles {
     pub roles: Roles,
-    /// The digests of the versions in `roles`: one that is not loaded at this moment keeps its role.
+    /// The digests of the versions in `roles`: one that is not loaded now keeps its role.
     pins: BTreeMap<(ModelKind, ModelVersion), ModelPin>,
     revisions: BTreeMap<ModelKind, Revision>,
 }
@@ -40,7 +40,7 @@ impl RecordedRoles {
     }
 
     /// Adds to `batch` a record for each kind whose roles differ from the stored ones, and returns what is stored once
-    /// the batch is committed. The commit is refused where another host has written one of these records since.
+    /// the batch is committed. The commit is refused if another host has written one of these records since.
     ///
     /// # Errors
     /// A record that cannot be stored.
@@ -106,7 +106,7 @@ fn pinned(kind: ModelKind, record: &RolesRecord) -> impl Iterator<Item = ((Model
     all.map(move |pin| ((kind, pin.version.clone()), pin.clone()))
 }
 
-/// The stored roles, from which a starting server goes on.
+/// The stored roles, with which a starting server continues.
 ///
 /// # Errors
 /// The store's failure.
@@ -144,7 +144,7 @@ mod tests {
         };
         store.commit(Batch::new().put(&records::roles(kind), &stored).unwrap()).await.unwrap();
 
-        // The shelf is empty at this moment, and the challengers are removed.
+        // The shelf is empty now, and the challengers are removed.
         let recorded = RecordedRoles::read(&store).await.unwrap();
         let mut roles = recorded.roles.clone();
         roles.set(kind, KindRoles { challengers: Vec::new(), ..roles.of(kind) });

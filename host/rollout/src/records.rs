@@ -17,9 +17,9 @@ pub use wallets::{Answer, WalletAnswers};
 
 /// Uploaded components, in a store that hosts share.
 pub const COMPONENTS: Family<ComponentRecord> = Family::listed("component/");
-/// What each process measured of credit challengers, by hour since the epoch and process.
+/// Measurements of credit challengers, by hour since the epoch and process.
 pub const SHADOWS: Family<ShadowRecord> = Family::listed("shadow/credit/");
-/// Scores that are held against what happened later, by hour since the epoch and process.
+/// Scores that are compared with later outcomes, by hour since the epoch and process.
 pub(crate) const OBSERVED: Family<ObservedRecord> = Family::listed("observed/");
 /// The price of ether in dollars at the start of a UTC day, by the day since the epoch.
 pub(crate) const ETHER: Family<f64> = Family::listed("ether/");
@@ -68,7 +68,7 @@ pub(crate) fn audit_end(id: &str) -> Key<AuditEnd> {
     AUDIT_END.key(id)
 }
 
-/// What one process measured of credit challengers in one hour since the epoch.
+/// Measurements of credit challengers by one process in one hour since the epoch.
 pub fn shadow(hour: i64, process: &str) -> Key<ShadowRecord> {
     SHADOWS.key(format_args!("{hour}/{process}"))
 }
@@ -125,7 +125,7 @@ pub struct ObservedScore {
     /// The moment that the features describe, in Unix seconds: the outcome is counted from here.
     pub as_of: u64,
     pub score: Score,
-    /// What decides to which populations the wallet belonged.
+    /// The facts that decide to which populations the wallet belonged.
     pub standing: Standing,
     /// Part of the debt was in vaults, whose liquidations the index does not have by wallet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -1,5 +1,5 @@
-//! Role changes by an operator. A change is stored before it is in force, so that a restart answers with the same
-//! champion, and every change is in the audit log.
+//! Role changes by an operator. A change is stored before it is in force, so a restart answers with the same champion,
+//! and every change is in the audit log.
 
 use super::{
     Rollout,
@@ -17,12 +17,12 @@ use assay_store::{Batch, StoreError};
 pub enum MoveError {
     #[error(transparent)]
     Role(#[from] RoleError),
-    #[error("the role could not be written down, so it was not moved: {0}")]
+    #[error("the role could not be stored, so it was not changed: {0}")]
     Store(#[from] StoreError),
-    #[error("another host moved a role at the same time; look at the roles and try again")]
+    #[error("another host changed a role at the same time; check the roles and try again")]
     Contested,
     #[error(
-        "{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it all the same",
+        "{kind} {version} was not promoted: {}. Give `force` and a `why` to promote it anyway",
         .review.objections()
     )]
     Guarded { kind: ModelKind, version: ModelVersion, review: Box<Review> },
@@ -32,7 +32,7 @@ pub enum MoveError {
 struct RoleChange<'a> {
     step: AuditRecord,
     roles: KindRoles,
-    /// Versions that get another chance where they were out of service.
+    /// Versions that return to service if they were out of it.
     again: &'a [ModelVersion],
     cause: &'static str,
     /// For the audit log.
@@ -40,7 +40,8 @@ struct RoleChange<'a> {
 }
 
 impl Rollout {
-    /// Makes a loaded version champion if the bounds of promotion allow it. `doubts` says what is not shown of its claims.
+    /// Makes a loaded version champion if the limits of promotion allow it. `doubts` says which of its claims are not
+    /// shown to hold.
     ///
     /// # Errors
     /// [`MoveError`]; the roles are then unchanged.
@@ -119,7 +120,7 @@ impl Rollout {
         all.set(step.kind, roles.clone());
         let (batch, after) = recorded.change(Batch::new(), registry, all)?;
         if !store.commit(open.close(batch, audit::DONE, detail)?).await? {
-            let detail = Some("another host moved a role".to_owned());
+            let detail = Some("another host changed a role".to_owned());
             store.commit(open.close(Batch::new(), audit::NOT_DONE, detail)?).await?;
             self.adopt(recorded).await?;
             return Err(MoveError::Contested);

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use assay_domain::{Address, Assessment, Coverage, Freshness, ModelRef, Origins, Standing, Time};
 
-/// A score, and everything needed to say where it came from.
+/// A score with its provenance.
 #[derive(Debug, Clone)]
 pub struct Scored {
     pub address: Address,
@@ -25,7 +25,7 @@ pub struct Scored {
     pub origins: Arc<Origins>,
 }
 
-/// What a score is of, for the claims of its model.
+/// The subject of a score, for the claims of its model.
 #[derive(Debug, Clone, Copy)]
 pub enum Basis {
     /// A wallet as the chains show it.

@@ -18,7 +18,7 @@ impl Rollout {
     pub async fn stage(&self, bytes: Vec<u8>, with: RoleMove) -> Result<ModelRef, StageError> {
         let signer = assay_registry::signer(&bytes);
         let model = self.put_on_shelves(bytes).await?;
-        // The log names who vouches for the bytes.
+        // The log names the signer of the bytes.
         let with = RoleMove { why: with.why.or_else(|| signer.map(|key| format!("signed by {key}"))), ..with };
         let step = AuditRecord { to: vec![(&model).into()], ..audit::step("stage", model.kind, with) };
         let logged = async { self.inner.store.commit(audit::closed(Batch::new(), &step, audit::DONE, None)?).await };

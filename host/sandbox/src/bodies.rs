@@ -24,7 +24,7 @@ pub struct ScenarioBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     agent_id: Option<u64>,
-    /// What a client sees.
+    /// The condition that a client sees.
     description: String,
 }
 

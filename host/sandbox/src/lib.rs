@@ -1,7 +1,7 @@
 //! The sandbox: mock answers from the sandbox champion, on the scale of the credit champion.
 //!
 //! A sandbox server is a production server whose answers about wallets come from [`SandboxSource`] instead of the
-//! chains. Every answer has the type that a read of the chains has, so nothing after it knows the difference.
+//! chains. Every answer has the type of a read of the chains, so later code does not distinguish them.
 
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
@@ -153,7 +153,7 @@ impl Sandbox {
         Ok(MockRequest { address, condition: ScenarioCondition::of(self.behaviour(MockSubject::Address(address))?)? })
     }
 
-    /// What a production path does about `subject` instead of a plain answer.
+    /// The condition of a production path for `subject` instead of a plain answer.
     ///
     /// # Errors
     /// As [`Sandbox::score`].

@@ -65,7 +65,7 @@ fn has_activity(mock: &MockReport) -> bool {
         || mock.pools.iter().any(|pool| pool.first_event.is_some())
 }
 
-/// What a mock report shows of `address`.
+/// The mock report of `address`.
 fn contents(address: Address, mock: MockReport, unread: Option<UnreadByChain>) -> Contents {
     let mut read_on: ReadOn = mock.active_chains.iter().map(|chain| (*chain, Default::default())).collect();
     for pool in &mock.pools {
@@ -108,7 +108,7 @@ fn details(mock: &MockReport) -> Details {
     Details { events, positions, last_liquidation_at }
 }
 
-/// None for a protocol that production does not know.
+/// None for a protocol that is unknown in production.
 fn protocol(name: &str) -> Option<Protocol> {
     Protocol::ALL.into_iter().find(|protocol| protocol.as_str() == name)
 }

@@ -19,7 +19,7 @@ use assay_domain::{
 use assay_registry::{Behaviour, MockPool, MockReport, ScoreError};
 use assay_score::ScoringError;
 
-/// A first reading begins again when nobody has asked about it for this long.
+/// A first read begins again if it was not requested for this long.
 const FORGOTTEN: Duration = Duration::from_secs(60);
 /// The largest number of first readings that are remembered.
 const REMEMBERED: u64 = 10_000;

@@ -12,7 +12,7 @@ use assay_domain::{
 use assay_registry::{CreditModel, Model, OfKind, SybilModel};
 use assay_rollout::{Basis, Scored};
 
-/// How attestations are counted: each statement once, also where several chains repeat it.
+/// How attestations are counted: each statement once, also if several chains repeat it.
 pub const IDENTITY_SCHEME: &str = "1.0";
 
 /// Scores of pinned models.
@@ -32,7 +32,7 @@ pub struct Appraisal {
     pub coverage: Coverage,
     pub events_coverage: Coverage,
     pub identity_coverage: Coverage,
-    /// What was not read of all that the scores use, by chain.
+    /// The unread parts that the scores use, by chain.
     pub unread: UnreadByChain,
     /// The credit score with the features that it was computed from.
     pub scored: Scored,

@@ -56,7 +56,7 @@ impl Attestor {
         Some(Self { key, domain, valid: config.valid, signers, cards, registry, recent })
     }
 
-    /// Every signer of this server, for those who verify statements.
+    /// Every signer of this server, for the verification of statements.
     pub fn signers(&self) -> &Signers {
         &self.signers
     }

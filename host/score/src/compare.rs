@@ -35,7 +35,7 @@ pub struct Compared {
     /// Fuel (about one per instruction) and peak memory in bytes, the same on every machine. `None` if they could
     /// not be measured.
     pub cost: Option<(u64, usize)>,
-    /// Difference to the first version; `None` for the first one, and where either failed.
+    /// Difference to the first version; `None` for the first one, and if either failed.
     pub gap: Option<Gap>,
 }
 
@@ -63,7 +63,7 @@ impl NoAnswer {
 pub struct Gap {
     pub score: i32,
     pub decile: i32,
-    /// From and to, where they differ.
+    /// From and to, if they differ.
     pub range: Option<(Range, Range)>,
     /// Differences of points by label, over the factors of both; a missing factor counts as 0 points.
     pub factors: Vec<(String, i32)>,

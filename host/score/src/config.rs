@@ -87,10 +87,10 @@ impl Attestation {
         found.add_if(wrong, "valid_seconds", "must be 60 to 31622400");
         for (i, retired) in self.retired.iter().enumerate() {
             let again = Some(retired.address) == own && !retired.revoked;
-            let what = "the present signer; an account that stopped signing does not start again";
+            let what = "the current signer; a retired account cannot sign again";
             found.add_if(again, format!("retired[{i}].address"), what);
             let revoked = Some(retired.address) == own && retired.revoked;
-            let what = "revoked, and the present signer; configure a new key";
+            let what = "revoked, and the current signer; configure a new key";
             found.add_if(revoked, format!("retired[{i}].address"), what);
         }
         found

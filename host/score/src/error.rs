@@ -27,7 +27,7 @@ pub enum ScoringError {
     #[error("No chain is configured on this server; its operator can add one, or start it with --sandbox")]
     NoChain,
     /// A sandbox reads no chains, so it does not do this.
-    #[error("A sandbox {0}: its answers are mocks. Ask a server that reads chains")]
+    #[error("A sandbox {0}: its answers are mock data. Use a server that reads chains")]
     Sandbox(&'static str),
     /// No chain could be read.
     #[error("No chain could be read; try again later")]
@@ -39,7 +39,7 @@ pub enum ScoringError {
     #[error("Chain {0} could not be read; try again later")]
     ChainDown(ChainId),
     /// The requested data was not read in time.
-    #[error("The answer took too long; try again, what was read so far is kept")]
+    #[error("The answer took too long; try again. Data read so far is kept")]
     NotYetRead,
     /// The caller has made too many requests and may try again after this many seconds. Only a scenario of the sandbox
     /// returns it; real rates are checked before a subject is known.
@@ -93,7 +93,7 @@ impl fmt::Display for NotScored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("The model does not score this address: ")?;
         match &self.0 {
-            Refusal::NoActivity => f.write_str("none of its on-chain activity is of a kind that the model judges"),
+            Refusal::NoActivity => f.write_str("it has no on-chain activity of a kind that the model scores"),
             Refusal::Missing(what) => write!(f, "it needs {what}"),
         }
     }

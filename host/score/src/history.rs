@@ -1,5 +1,5 @@
-//! What the chains showed of wallets at moments in the past. Each is read once, in the background, from endpoints that
-//! keep old state, and kept: a final block does not change.
+//! The data of wallets at moments in the past. Each is read once, in the background, from endpoints that keep old
+//! state, and kept: a final block does not change.
 
 use std::{
     collections::HashMap,
@@ -47,7 +47,7 @@ struct HistoryState {
     store: Store,
     /// One reading at a time: each has its own connections.
     turn: Semaphore,
-    /// The wallets that are read or wait for it, each with who asked first.
+    /// The wallets that are read or wait for it, each with the first caller.
     running: Mutex<HashMap<Address, String>>,
     failures: Cache<(Address, u64), String>,
     tasks: Spawner,
@@ -58,11 +58,11 @@ struct HistoryState {
 pub enum HistoryError {
     #[error(transparent)]
     Store(#[from] StoreError),
-    #[error("The past of {0} wallets is being read; ask for another one when one of them is done")]
+    #[error("The history of {0} wallets is being read; request another one when one of them is complete")]
     Busy(usize),
 }
 
-/// What is known of a wallet at one moment.
+/// The state of a wallet's data at one moment.
 #[derive(Debug, Clone)]
 pub enum Past {
     Read(Arc<PastRecord>),
@@ -72,7 +72,7 @@ pub enum Past {
     Unread(String),
 }
 
-/// What the chains showed of a wallet at one moment.
+/// The data of a wallet at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PastRecord {
     pub has_activity: bool,
@@ -102,7 +102,7 @@ impl ScoreHistory {
         Self { inner: Arc::new(inner) }
     }
 
-    /// What is known of `wallet` at each of `moments`, in Unix seconds. Starts to read for `owner` what is not.
+    /// The data of `wallet` at each of `moments`, in Unix seconds. Starts to read missing moments for `owner`.
     ///
     /// # Errors
     /// [`HistoryError`]; nothing is read.
@@ -126,7 +126,7 @@ impl ScoreHistory {
         Ok(found)
     }
 
-    /// What the chains showed of `wallet` at `moment`, if that was read.
+    /// The data of `wallet` at `moment`, if it was read.
     ///
     /// # Errors
     /// The store's failure.
@@ -134,7 +134,7 @@ impl ScoreHistory {
         self.inner.store.get(&self.inner.key(wallet, moment)).await
     }
 
-    /// Whether `owner` has paid for these moments within a day, so that asking again is free.
+    /// Whether `owner` has paid for these moments within a day, so a repeated request is free.
     ///
     /// # Errors
     /// The store's failure.
@@ -156,7 +156,7 @@ impl ScoreHistory {
         self.inner.store.commit(batch).await
     }
 
-    /// Reads `moments` in the background, unless a reading of the wallet is under way.
+    /// Reads `moments` in the background, unless a reading of the wallet is in progress.
     fn read(&self, owner: &str, wallet: Address, moments: Vec<u64>) -> Result<(), HistoryError> {
         {
             let mut running = self.inner.running.lock().unwrap_or_else(PoisonError::into_inner);

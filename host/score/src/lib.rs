@@ -61,7 +61,7 @@ impl Scoring {
         Self { inner: Arc::new(ScoringState { registry, rollout, scores: score::cache(settings), lifetimes }), chains }
     }
 
-    /// What the endpoints of chains lack, in words that say what to do.
+    /// Capabilities that the endpoints of chains lack, each with a remedy.
     pub fn chain_warnings(&self) -> Vec<String> {
         let clock = self
             .chains
@@ -75,7 +75,7 @@ impl Scoring {
         clock.into_iter().chain(of_chains).collect()
     }
 
-    /// What is known of each chain.
+    /// The state of each chain.
     pub fn chains(&self) -> Vec<ChainOverview> {
         self.chains.overview()
     }

@@ -47,11 +47,11 @@ impl ChainReader {
         }
     }
 
-    /// What the chains say of `wallet` as soon as nothing is pending, at the latest after `wait`. The first read is one
-    /// of `together`; a later one is of a newer block.
+    /// The snapshot of `wallet` as soon as nothing is pending, at the latest after `wait`. The first read is one of
+    /// `together`; a later one is of a newer block.
     ///
     /// # Errors
-    /// Words, where no chain can be read.
+    /// A message, if no chain can be read.
     pub async fn settled(&self, together: &Chains, wallet: Address, wait: Duration) -> Result<Snapshot, String> {
         let started = Instant::now();
         let mut snapshot = together.exactly(together.snapshot(wallet).await).await.snapshot;
@@ -85,7 +85,7 @@ pub fn is_pending(snapshot: &Snapshot) -> bool {
     pools.chain(snapshot.chains.iter().map(|chain| chain.coverage)).any(|coverage| coverage == Coverage::Pending)
 }
 
-/// `settings` without what tells only of today, and without the chains in `younger`.
+/// `settings` without sources that only know the present, and without the chains in `younger`.
 #[must_use]
 pub fn of_the_past(settings: &Settings, younger: &[ChainId]) -> Settings {
     let mut settings = settings.clone();
@@ -109,11 +109,11 @@ pub fn moment(text: &str) -> Result<u64, String> {
     })
 }
 
-/// What the chains showed of `wallet` at `moment`, in Unix seconds, read with its own store. Chains that did not exist
-/// then are left out.
+/// The data of `wallet` at `moment`, in Unix seconds, read with a separate store. Chains that did not exist then are
+/// omitted.
 ///
 /// # Errors
-/// Words, if a chain cannot be read at that moment.
+/// A message, if a chain cannot be read at that moment.
 pub async fn past(settings: &Settings, wallet: Address, moment: u64, wait: Duration) -> Result<Snapshot, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let store = assay_store::config::Store::embedded(folder.path().join("past.redb"));

@@ -17,7 +17,7 @@ use assay_registry::{BoostModel, CreditModel};
 use assay_rollout::{Basis, Inputs, Scored, config};
 
 /// Scores by model, address, snapshot, and whether that dates transactions only to their day: another model, a newer
-/// snapshot or a more exact one never gets the old score. The features are stored beside the score, for a boost.
+/// snapshot or a more exact one never gets the old score. The features are stored with the score, for a boost.
 pub(super) type Cache = Moka<(Digest, Address, Time, bool), (Arc<Scored>, Arc<Features>)>;
 
 /// Entries have the lifetime of a complete snapshot. A snapshot with a shorter one is replaced by a newer key.
@@ -125,7 +125,7 @@ impl Scoring {
             if !ask.factors || scored.assessment.is_explained() {
                 return Ok((scored, features));
             }
-            // The model was not asked for words before.
+            // The model was not called for words before.
             let assessment = model.explain(&features, &scored.assessment)?;
             let found = (Arc::new(Scored { assessment, ..Scored::clone(&scored) }), features);
             self.inner.scores.insert(key, found.clone()).await;
@@ -191,9 +191,9 @@ fn readable(read: Read) -> Result<Read, ScoringError> {
 pub struct Ask<'a> {
     /// Name of the API key.
     pub by: &'a str,
-    /// The version that answers; the champion where absent.
+    /// The version that answers; the champion if absent.
     pub version: Option<&'a ModelVersion>,
-    /// Whether the answer shows the factors. Then the model is asked for their words.
+    /// Whether the answer shows the factors, whose words then come from the model.
     pub factors: bool,
 }
 

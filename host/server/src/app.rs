@@ -75,7 +75,7 @@ impl Assembled {
         self.readers.close();
         let tasks = self.tasks.shutdown(BACKGROUND).await;
         if !tasks || tokio::time::timeout(BACKGROUND, self.readers.wait()).await.is_err() {
-            tracing::warn!("stopped with background work unfinished; it goes on where it was at the next start");
+            tracing::warn!("stopped with background work unfinished; the next start continues it");
         }
         self.access.settle().await;
     }
@@ -159,7 +159,8 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
     Ok(Assembled { routes, tasks, readers, access })
 }
 
-/// The parts that a sandbox replaces. Nothing else asks whether the server is one.
+/// The parts that a sandbox replaces. Besides these, a sandbox marks its answers, and neither checks its chains nor
+/// warns that there are none.
 struct Ports {
     scores: Arc<dyn ScoreSource>,
     reports: Arc<dyn ReportSource>,
@@ -247,7 +248,7 @@ fn x402(config: &Config, chains: &Chains, store: &Store, registry: &FeedbackRegi
     X402::new(&config.access.x402, chains, store.clone(), confirmations, gas.clone(), factory)
 }
 
-/// Submissions, where everything they need is configured.
+/// Submissions, if everything that they need is configured.
 fn reputation(
     config: &Config,
     registry: FeedbackRegistry,

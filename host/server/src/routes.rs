@@ -26,7 +26,7 @@ use assay_rollout::RolloutRoutes;
 use assay_sandbox::SandboxRoutes;
 use assay_score::ScoreRoutes;
 
-/// What the handlers of a server need. Cheap to clone.
+/// The state of the handlers of a server. Cheap to clone.
 #[derive(Clone)]
 pub struct Routes {
     pub gate: Gate,
@@ -128,7 +128,7 @@ mod tests {
             ];
             let found = methods.iter().find_map(|(name, operation)| operation.is_some().then_some(name));
             assert_eq!(found, Some(&method), "{path}");
-            // The second path of a handler has an operation id of its own.
+            // The second path of a handler has a separate operation id.
             assert_eq!(documented == path, id.is_none(), "{path} {documented}");
         }
     }

@@ -162,7 +162,7 @@ fn trees_of_the_template_are_trained_rated_and_compared() {
 
     let compared = |file: &str| said(&assay(&folder, &["model", "compare", "mine.wasm", "--features", file]));
     let text = compared("history.jsonl");
-    assert!(text.contains("assay: credit 0.1 was trained on these very wallets"), "{text}");
+    assert!(text.contains("assay: credit 0.1 was trained on these wallets"), "{text}");
     let text = compared("wallets.jsonl");
     assert!(!text.contains("was trained on"), "{text}");
 
@@ -197,7 +197,7 @@ async fn a_version_in_development_replaces_itself() {
     };
 
     let dev = ["dev", "mine", "--once"];
-    let (off, on) = ("credit 0.1 is off the shelf of the server", "credit 0.1 is on the shelf of the server");
+    let (off, on) = ("credit 0.1 was removed from the shelf of the server", "credit 0.1 is on the shelf of the server");
     let text = remote(&dev);
     assert!(text.contains(on) && !text.contains(off), "{text}");
     declared("title", "another");
@@ -223,7 +223,7 @@ async fn a_version_in_development_replaces_itself() {
     assert!(text.contains("7.0") && text.contains("(409)"), "{text}");
     assert_eq!(titles("7.0").await, ["a third"]);
     let text = remote(&["unpublish", "credit", "7.0"]);
-    assert_eq!(text, "credit 7.0 is off the shelf of the server\n");
+    assert_eq!(text, "credit 7.0 was removed from the shelf of the server\n");
     assert!(titles("7.0").await.is_empty());
     let last = &api.get("/api/v2/admin/audit?limit=1").await.ok()["entries"][0];
     assert_eq!(last["action"], "remove", "{last}");

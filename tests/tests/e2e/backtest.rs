@@ -159,7 +159,7 @@ fn one_model_is_judged_against_bounds_with_clusters_and_another_score() {
     assert!(code == Some(1) && err.contains("ranks better than last_liquidation"), "{code:?} {err}");
     // What 1.2 claims did not happen: its verdict fails, though nobody asked for the bound.
     let (code, out, err) = judge("1.2", "auc=0.9,falls");
-    assert!(code == Some(1) && err.contains("1.2 does not keep its bounds: each claim holds"), "{err}");
+    assert!(code == Some(1) && err.contains("1.2 does not meet its bounds: each claim holds"), "{err}");
     assert!(out.contains("What it claims does not hold: low claims 67.1 % and had 100.0 %"), "{out}");
     let grade = &desk.json("r.json")["grades"][0];
     assert_eq!(
@@ -176,7 +176,7 @@ fn one_model_is_judged_against_bounds_with_clusters_and_another_score() {
         "{first}"
     );
     let (code, _, err) = judge("1.2", "ks=0.2,psi=0.0");
-    assert!(code == Some(1) && err.contains("does not keep its bounds: PSI"), "{code:?} {err}");
+    assert!(code == Some(1) && err.contains("does not meet its bounds: PSI"), "{code:?} {err}");
 }
 
 #[test]

@@ -218,7 +218,7 @@ fn registries_of_agents_are_known_by_what_they_answer() {
         };
         let (code, out, err) = check(&config(good.identity, good.reputation));
         assert_eq!(code, Some(0), "{out}\n{err}");
-        assert!(out.contains("all 2 contracts are what they should be"), "{out}");
+        assert!(out.contains("all 2 contracts are as configured"), "{out}");
         let nobody = actors::address("nobody");
         for (identity, reputation, words) in [
             (good.reputation, other.reputation, vec!["names no owner of the agents 0 to 15", "is for the agents of "]),

@@ -1,6 +1,8 @@
-//! The pages of this repository name what exists: links, paths, configuration keys. Each page fits in 120 columns.
+//! The pages of this repository name what exists: links, paths, configuration keys, error codes. Each page fits in 120
+//! columns.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
 };
@@ -14,7 +16,7 @@ fn root() -> PathBuf {
 /// Every page by its path from the root.
 fn pages() -> Vec<(PathBuf, String)> {
     let mut pages = Vec::new();
-    for folder in ["", ".github", "host/docs"] {
+    for folder in ["", ".github", "host/docs", "tests"] {
         for entry in fs::read_dir(root().join(folder)).expect("a folder") {
             let path = entry.expect("an entry").path();
             if path.extension().is_some_and(|extension| extension == "md") {
@@ -33,16 +35,30 @@ fn quoted(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_link_leads_to_a_file() {
+fn every_link_leads_to_a_file_and_a_heading() {
     for (page, text) in pages() {
         for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            let file = target.split('#').next().unwrap_or_default();
-            if !target.starts_with("http") && !file.is_empty() {
-                let path = root().join(page.parent().unwrap()).join(file);
-                assert!(path.exists(), "{}: {target}", page.display());
+            if target.starts_with("http") {
+                continue;
             }
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = match file {
+                "" => root().join(&page),
+                file => root().join(page.parent().unwrap()).join(file),
+            };
+            assert!(path.exists(), "{}: {target}", page.display());
+            let leads =
+                || fs::read_to_string(&path).unwrap().lines().any(|line| anchor(line).as_deref() == Some(heading));
+            assert!(heading.is_empty() || leads(), "{}: {target}", page.display());
         }
     }
+}
+
+/// The anchor of a heading, as GitHub makes it.
+fn anchor(line: &str) -> Option<String> {
+    let heading = line.strip_prefix('#')?.trim_start_matches('#').trim();
+    let kept = heading.chars().filter(|letter| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter));
+    Some(kept.flat_map(char::to_lowercase).map(|letter| if letter == ' ' { '-' } else { letter }).collect())
 }
 
 #[test]
@@ -95,4 +111,86 @@ fn add_sources(folder: &Path, sources: &mut Vec<(PathBuf, String)>) {
             sources.push((path, text));
         }
     }
+}
+
+/// The names of the statuses in the source, with their numbers.
+const STATUSES: [(&str, &str); 11] = [
+    ("BAD_REQUEST", "400"),
+    ("FORBIDDEN", "403"),
+    ("NOT_FOUND", "404"),
+    ("CONFLICT", "409"),
+    ("PAYLOAD_TOO_LARGE", "413"),
+    ("UNPROCESSABLE_ENTITY", "422"),
+    ("TOO_MANY_REQUESTS", "429"),
+    ("INTERNAL_SERVER_ERROR", "500"),
+    ("BAD_GATEWAY", "502"),
+    ("SERVICE_UNAVAILABLE", "503"),
+    ("GATEWAY_TIMEOUT", "504"),
+];
+
+#[test]
+fn every_error_code_is_in_the_table() {
+    let page = fs::read_to_string(root().join("host/docs/errors.md")).unwrap();
+    let mut table: BTreeMap<&str, String> = BTreeMap::new();
+    for row in page.lines() {
+        let cells: Vec<_> = row.split('|').map(str::trim).collect();
+        if let [_, code, status, ..] = cells[..]
+            && let Some(code) = code.strip_prefix('`').and_then(|code| code.strip_suffix('`'))
+        {
+            table.entry(code).or_default().push_str(status);
+        }
+    }
+    let codes = codes();
+    let (described, used): (BTreeSet<_>, BTreeSet<_>) =
+        (table.keys().copied().collect(), codes.keys().map(String::as_str).collect());
+    let missing: Vec<_> = used.difference(&described).collect();
+    let unused: Vec<_> = described.difference(&used).collect();
+    assert!(missing.is_empty() && unused.is_empty(), "errors.md lacks {missing:?} and has unused {unused:?}");
+    assert!(used.len() > 90, "{}", used.len());
+    for (code, statuses) in &codes {
+        for status in statuses {
+            assert!(table[code.as_str()].contains(status), "errors.md: {code} is also {status}");
+        }
+    }
+}
+
+/// Every error code in the source of the server, with the statuses that stand next to it there.
+fn codes() -> BTreeMap<String, BTreeSet<&'static str>> {
+    let mut sources = Vec::new();
+    add_sources(&root().join("host"), &mut sources);
+    let mut codes: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for (path, text) in sources {
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        if !text.contains("ApiError") && !path.ends_with("load_error.rs") && !path.ends_with("score_error.rs") {
+            continue;
+        }
+        for call in ["coded(", "worded(", "exceeded("] {
+            for arguments in text.split(call).skip(1) {
+                let mut arguments = arguments.split(',');
+                let status = arguments.next().unwrap_or_default();
+                let Some(code) = arguments.next().and_then(word) else { continue };
+                let statuses = codes.entry(code.to_owned()).or_default();
+                statuses.extend(STATUSES.iter().filter(|(name, _)| status.ends_with(name)).map(|(_, number)| *number));
+            }
+        }
+        for call in ["ApiError::internal(", "Self::internal(", "ApiError::failed(", "not_now(", "const CODE: &str = "] {
+            let first = text.split(call).skip(1).filter_map(|rest| rest.split([',', ')', ';']).next());
+            for code in first.filter_map(word) {
+                codes.entry(code.to_owned()).or_default();
+            }
+        }
+        for (begin, end) in [("fn code(&self) -> &'static str {", "\n    }\n"), ("let code = ", "};")] {
+            let parts = text.split(begin).skip(1).filter_map(|rest| rest.split(end).next());
+            for code in parts.flat_map(|part| part.split('"').skip(1).step_by(2)) {
+                codes.entry(code.to_owned()).or_default();
+            }
+        }
+    }
+    codes
+}
+
+/// The word of a literal such as `"busy"`; `None` for any other expression.
+fn word(argument: &str) -> Option<&str> {
+    let word = argument.trim().strip_prefix('"')?.strip_suffix('"')?;
+    word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_').then_some(word)
 }

@@ -114,12 +114,12 @@ fn an_endpoint_that_answers_with_the_present_is_named() {
         let folder = TempDir::new().expect("a folder");
         let (code, out, err) = init(folder.path(), &rpc(1, &proxy.url)).await;
         assert_eq!(code, Some(0), "{out}\n{err}");
-        assert!(out.contains("head 200, the present in place of old state"), "{out}");
+        assert!(out.contains("head 200, current state instead of old state"), "{out}");
         let mut check = Command::new(binary());
         check.args(["check-config", "--live"]).current_dir(folder.path());
         let done = tokio::task::spawn_blocking(move || check.output()).await.expect("no panic").expect("assay runs");
         let said = [done.stdout, done.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-        assert!(!done.status.success() && said.contains(": answers with the present, whatever block"), "{said}");
+        assert!(!done.status.success() && said.contains(": answers every request with the current state"), "{said}");
     });
 }
 

@@ -61,10 +61,9 @@ async fn a_key_is_minted_listed_used_and_revoked() {
     let (code, out, _) = key(&config, &["revoke", "lender"]);
     assert_eq!(code, Some(0));
     assert!(out.contains("lender is revoked"), "{out}");
-    for (name, words) in [
-        ("lender", "no key in the store is named \"lender\""),
-        ("test", "stands in the configuration; remove it there"),
-    ] {
+    for (name, words) in
+        [("lender", "no key in the store is named \"lender\""), ("test", "is in the configuration; remove it there")]
+    {
         let (code, _, err) = key(&config, &["revoke", name]);
         assert_eq!(code, Some(1));
         assert!(err.contains(words), "{err}");

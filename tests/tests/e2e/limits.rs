@@ -156,7 +156,7 @@ async fn beyond_its_room_a_server_sends_away_at_once_and_goes_on_afterwards() {
     for answer in join_all((0..20).map(|_| api.get(SCORE))).await {
         assert_eq!(
             answer.expect(503),
-            json!({ "detail": "Too many requests are at work at this moment; try again", "code": "busy" })
+            json!({ "detail": "Too many requests are in progress; try again", "code": "busy" })
         );
         assert_eq!(header(&answer, "retry-after"), "1");
     }

@@ -83,20 +83,20 @@ fn a_component_comes_back_from_a_registry_with_its_signature_or_not_at_all() {
     let other = format!("{place}@sha256:{}", hex(b"another manifest"));
     refused(&other, 1, "the registry has no such component: check repository, tag and digest");
     refused(&place.replace(":1.1", ":9"), 1, "the registry has no such component");
-    refused("credit:1.1", 2, "is no place in a registry");
+    refused("credit:1.1", 2, "is not a reference to a registry");
     // Bytes that were changed in the registry, in the manifest and in the component.
     fs::write(&manifest_file, manifest.replacen('{', "{ ", 1)).expect("a file");
-    refused(&pinned, 1, "do not use it, and ask who pushed it");
+    refused(&pinned, 1, "do not use it, and ask its publisher");
     fs::write(&manifest_file, &manifest).expect("a file");
     let blob = registry.blob(&hex(&component));
     let mut changed = component.clone();
     *changed.last_mut().expect("a byte") ^= 1;
     fs::write(&blob, &changed).expect("a file");
-    refused(&pinned, 1, "and its manifest names");
+    refused(&pinned, 1, "but its manifest names");
     fs::write(&blob, &component[..component.len() / 2]).expect("a file");
     refused(&pinned, 1, "the download ended after");
     fs::write(&blob, [&component[..], b"more"].concat()).expect("a file");
-    refused(&pinned, 1, "the registry sends more than the");
+    refused(&pinned, 1, "the registry sends more bytes than the limit");
     fs::write(&blob, &component).expect("a file");
     assert!(pull(&pinned).status.success());
     fs::remove_file(&out).expect("a file");

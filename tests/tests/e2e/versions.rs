@@ -131,7 +131,7 @@ fn a_wallet_that_a_model_refuses_is_not_scored_and_has_a_report() {
         let refused = api.get(&format!("{holder}?model_version=1.4")).await.expect(404);
         assert_eq!(refused["code"], "not_scored");
         let why = refused["detail"].as_str().unwrap().to_owned();
-        assert!(why.starts_with("The model does not score this address: none of its on-chain activity"), "{why}");
+        assert!(why.starts_with("The model does not score this address: it has no on-chain activity"), "{why}");
         let nobody = "/api/v2/score/address/0x00000000000000000000000000000000000a11ce?model_version=1.4";
         let absent = api.get(nobody).await.expect(404);
         assert_eq!(absent["detail"], "Address not found or has no on-chain activity");

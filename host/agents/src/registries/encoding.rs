@@ -15,8 +15,8 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Decodes base64; `None` where a character is not of the alphabet. White space and padding are skipped; both alphabets
-/// of RFC 4648 are accepted.
+/// Decodes base64; `None` if a character is not of the alphabet. White space and padding are skipped; both alphabets of
+/// RFC 4648 are accepted.
 pub fn base64(text: &[u8]) -> Option<Vec<u8>> {
     let letters = text.iter().filter(|letter| !matches!(letter, b'=' | b'\t' | b'\n' | b'\r' | b' '));
     let letters = letters.map(|letter| match letter {

@@ -29,7 +29,7 @@ const GAP: u64 = 16;
 pub struct Token {
     pub id: u64,
     pub owner: Address,
-    /// Unchecked; `None` where it cannot be read, such as one too long for the node.
+    /// Unchecked; `None` if it cannot be read, such as one too long for the node.
     pub uri: Option<String>,
 }
 
@@ -48,7 +48,7 @@ impl AgentRegistries {
         .await
     }
 
-    /// The token of this id; `None` where there is none.
+    /// The token of this id; `None` if there is none.
     ///
     /// # Errors
     /// [`AgentsError`].
@@ -60,7 +60,7 @@ impl AgentRegistries {
         .await
     }
 
-    /// The next id: from storage where the registry is known to have it there, else by a search over owners.
+    /// The next id: from storage if the registry is known to have it there, otherwise by a search over owners.
     async fn total(&self, head: Block) -> Result<u64, AgentsError> {
         let ask = ("eth_getStorageAt", json!([self.inner.identity, COUNT, pinned(head.hash)]));
         let stored = match self.inner.client.batch(vec![ask]).await?.into_iter().next() {
@@ -149,8 +149,8 @@ impl AgentRegistries {
         answers.into_iter().map(read).collect()
     }
 
-    /// `None` for one that cannot be read. URIs can have any length: where all of them are too long for one response,
-    /// each is asked for alone.
+    /// `None` for one that cannot be read. URIs can have any length: if they are too long for one response, each is
+    /// requested separately.
     async fn uris(&self, ids: &[u64], head: Block) -> Result<Vec<Option<String>>, AgentsError> {
         let calls: Vec<Call> =
             ids.iter().map(|id| Call::new(self.inner.identity, &tokenURICall { tokenId: U256::from(*id) })).collect();

@@ -108,7 +108,7 @@ impl AgentRegistries {
         self.inner.start
     }
 
-    /// The newest block, and the newest that is final where there is one.
+    /// The newest block, and the newest final block if there is one.
     ///
     /// # Errors
     /// [`AgentsError`]; as all reads here.
@@ -117,7 +117,7 @@ impl AgentRegistries {
         Ok((Mark { number: head.number, hash: head.hash }, head.number.checked_sub(self.inner.finality)))
     }
 
-    /// The block of this number; `None` where there is none.
+    /// The block of this number; `None` if there is none.
     ///
     /// # Errors
     /// [`AgentsError`].

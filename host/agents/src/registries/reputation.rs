@@ -120,7 +120,7 @@ fn latest_indices(last: u64, most: u64) -> Range<u64> {
     last - last.min(most)..last
 }
 
-/// Adds a feedback to the sums; `false` where it does not fit.
+/// Adds a feedback to the sums; `false` if it does not fit.
 fn add(sums: &mut BTreeMap<String, Sum>, client: Address, feedback: &readFeedbackReturn) -> bool {
     let tag = display_text(&feedback.tag1, MAX_TAG);
     if sums.len() >= MAX_TAGS && !sums.contains_key(&tag) {
@@ -157,7 +157,7 @@ impl Sum {
     }
 }
 
-/// The number that a value with 18 decimals stands for.
+/// The number of a value with 18 decimals.
 fn decimal(value: I256) -> f64 {
     let unit = I256::unchecked_from(10_u64.pow(u32::from(DECIMALS)));
     let (whole, rest) = (value.wrapping_div(unit), value.wrapping_rem(unit));

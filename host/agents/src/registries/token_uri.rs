@@ -12,7 +12,7 @@ use assay_evm::{
 
 /// Longest URI of a remote document, in bytes.
 const MAX_URI: usize = 2_048;
-/// The server that `ar://` stands for.
+/// The server of `ar://` URIs.
 const ARWEAVE: &str = "https://arweave.net/";
 
 /// Where a document is.

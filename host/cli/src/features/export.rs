@@ -53,14 +53,14 @@ impl AddAssign for Counts {
     }
 }
 
-/// What the rows come from.
+/// The source of the rows.
 struct Rows {
     reading: ChainReader,
     /// Of a moment in the past.
     then: Option<Then>,
 }
 
-/// What every row of a moment in the past says, and the outcomes.
+/// The content of every row of a moment in the past, and the outcomes.
 struct Then {
     moment: u64,
     blocks: Vec<PastBlock>,
@@ -99,8 +99,8 @@ impl Export<'_> {
         Ok(Counts { written, failed, left_out: (given - all) as u64 })
     }
 
-    /// The chains as they were at the moment of `past`, read with a store of their own at `scratch`. Adds the
-    /// population to `addresses`.
+    /// The chains as they were at the moment of `past`, read with a separate store at `scratch`. Adds the population to
+    /// `addresses`.
     async fn go_back(&self, past: &Past, scratch: &Path, addresses: &mut Vec<String>) -> Result<Rows, Failure> {
         let _ = fs::remove_file(scratch);
         let store =
@@ -176,7 +176,9 @@ impl Rows {
         let snapshot = self.reading.settled(together, wallet, wait).await?;
         if is_pending(&snapshot) {
             let seconds = wait.as_secs();
-            return Err(format!("its lending history is still being read after {seconds} s; the next export goes on"));
+            return Err(format!(
+                "its lending history is still being read after {seconds} s; the next export continues"
+            ));
         }
         // Features without one of the chains would be those of another wallet.
         if let Some(chain) = snapshot.chains.iter().find(|chain| chain.coverage == Coverage::Failed) {

@@ -110,7 +110,7 @@ pub(super) fn records(file: &Path, mut each: impl FnMut(Record) -> io::Result<()
 pub(super) fn tabulate(lines: &Path, table: &Path) -> Result<(), Failure> {
     let part = with_end(table, ".part");
     let written = join(lines, table, &part);
-    // What remains has only the temporary name.
+    // A remaining file has only the temporary name.
     let _ = fs::remove_file(if written.is_ok() { lines } else { &part });
     written
 }
@@ -148,7 +148,7 @@ mod tests {
         let (two, torn) = (format!("{ROW}\n{ROW}\n"), format!("{ROW}\n{{\"id\":\"0xA2\",\"as_"));
         for (text, left) in [
             (two.as_str(), two.as_str()),
-            // What an interruption left is cut off.
+            // An incomplete last record is cut off.
             (&torn, &format!("{ROW}\n")),
             (&torn[ROW.len() + 1..], ""),
             ("{\"i", ""),

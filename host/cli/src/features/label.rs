@@ -1,4 +1,4 @@
-//! What the index of markets adds to an export of the past: who owed at the moment, and what happened after it.
+//! The part of the index of markets in an export of the past: the debtors at the moment, and the outcomes after it.
 
 use assay_chain::{Chains, PastBlock, Settings, config::ChainConfig};
 use assay_domain::{Address, ChainId, Coverage, features::Features};
@@ -20,8 +20,8 @@ impl Indexed {
     pub async fn open(chains: &Chains, settings: &Settings) -> Result<Self, Failure> {
         let missing = || {
             Failure::cannot(
-                "there is no index of markets, from which populations and outcomes come: serve with reading.index = \
-                 \"on\" until `assay index status` says that it is current, or import one",
+                "there is no index of markets, the source of populations and outcomes: run `assay serve` with \
+                 reading.index = \"on\" until `assay index status` shows it as current, or import an index",
             )
         };
         let index = chains.indexed().await.ok_or_else(missing)?;
@@ -29,7 +29,7 @@ impl Indexed {
         Ok(Self { index, chains: with_markets.map(|chain| chain.id).collect() })
     }
 
-    /// Everybody who owed in `market`, on the chain `on` if that is given, at its chain's block in `blocks`.
+    /// All wallets that owed in `market`, on the chain `on` if given, at its chain's block in `blocks`.
     pub fn borrowers(
         &self,
         settings: &Settings,
@@ -55,7 +55,7 @@ impl Indexed {
     /// Checks that the index reaches beyond the time in which the outcome of `past` counts.
     ///
     /// # Errors
-    /// [`Failure`] that names the first chain where it does not.
+    /// [`Failure`] that names the first chain for which it does not.
     pub async fn reaches(&self, chains: &Chains, past: &Past, label: Label) -> Result<(), Failure> {
         let end = past.moment.saturating_add(label.within);
         for chain in &self.chains {

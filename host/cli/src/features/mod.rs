@@ -129,7 +129,7 @@ fn export(mut arguments: Arguments) -> Result<(), Failure> {
     let output = &arguments.output;
     let table =
         output.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet")) || is_table(output);
-    // Records cannot be appended to a table: they go to a file of lines beside it, and at the end into a new table.
+    // Records cannot be appended to a table: they go to a file of lines next to it, and at the end into a new table.
     let lines = if table { file::with_end(output, ".jsonl") } else { output.clone() };
     let mut known = file::known(&lines)?;
     if table && output.exists() {
@@ -146,7 +146,7 @@ fn export(mut arguments: Arguments) -> Result<(), Failure> {
         file::tabulate(&lines, output)?;
     }
     let [written, left_out, unread] = [written, left_out, failed].map(grouped);
-    eprintln!("{written} written, {left_out} there before or twice, {unread} not read");
+    eprintln!("{written} written, {left_out} already in the file or repeated, {unread} not read");
     if failed > 0 { Err(Failure::no("")) } else { Ok(()) }
 }
 

@@ -8,11 +8,11 @@ pub(crate) use assay_score::reading::moment;
 
 const DAY: u64 = 86_400;
 
-/// What is exported of one moment.
+/// The export of one moment.
 pub(super) struct Past {
     /// Unix seconds.
     pub moment: u64,
-    /// The market whose borrowers are exported too, and its chain where that is given.
+    /// The market whose borrowers are exported too, and its chain if given.
     pub market: Option<(Address, Option<ChainId>)>,
     pub label: Option<Label>,
 }
@@ -36,7 +36,7 @@ impl Past {
     }
 }
 
-/// Each moment from `first`, `every` so many seconds, to `until`.
+/// Each moment from `first` to `until`, at an interval of `every` seconds.
 pub(crate) fn moments(first: u64, every: Option<u64>, until: Option<u64>) -> Result<Vec<u64>, Failure> {
     let Some((every, until)) = every.zip(until) else { return Ok(vec![first]) };
     if until < first {

@@ -10,8 +10,7 @@ use crate::Failure;
 use assay::config::Config;
 use assay_score::reading::ChainReader;
 
-/// One wallet as the chains show it now, read with a store of its own, so that a server may be running. Nothing is
-/// kept.
+/// The current state of one wallet, read with a separate store, so a server may be running. Nothing is kept.
 ///
 /// # Errors
 /// [`Failure`] if no chain is configured or can be read, and if a name has no address.

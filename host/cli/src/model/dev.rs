@@ -53,7 +53,7 @@ pub fn run(folder: &Path, limits: &Limits, remote: Option<&Remote>, once: bool) 
         if let Err(failure) = outcome {
             print(format!("not built: {}", failure.message))?;
         }
-        print("waiting for a change, or for `a` and Enter, which takes the scores as golden")?;
+        print("waiting for a change; `a` and Enter accepts the scores as golden")?;
         accept = next(&causes)?;
     }
 }
@@ -79,7 +79,7 @@ fn next(causes: &Receiver<Cause>) -> Result<bool, Failure> {
     }
 }
 
-/// What a build writes is no change.
+/// Files that a build writes do not count as changes.
 fn is_source(path: &Path) -> bool {
     let built = path.components().any(|part| {
         matches!(part.as_os_str().to_str(), Some("target" | ".git" | "node_modules" | ".venv" | "venv" | "__pycache__"))

@@ -92,7 +92,7 @@ impl Compared {
         if !own.agrees(origin) {
             self.differ += 1;
             let (unit, own) = (unit.as_str(), own.value);
-            self.first.get_or_insert_with(|| format!("wallet {wallet} has the {unit} {own}, and {origin} is expected"));
+            self.first.get_or_insert_with(|| format!("wallet {wallet} has the {unit} {own}, expected {origin}"));
         }
         Ok(())
     }

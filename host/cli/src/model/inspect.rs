@@ -59,7 +59,7 @@ fn differences(report: &CheckReport, shelf: &[CheckReport]) -> Option<String> {
     Some(format!("against credit {version} of the shelf: {}", parts.join(", ")))
 }
 
-/// What the files of the shelf say of themselves.
+/// The descriptions of the files on the shelf.
 pub fn on_shelf(config: &ConfigFile) -> Result<Vec<ModelInfo>, Failure> {
     let config = config.load()?;
     let limits = config.models.limits();
@@ -96,7 +96,7 @@ pub fn list(json: bool, config: &ConfigFile) -> Result<(), Failure> {
         return print(serde_json::to_string_pretty(&rows).map_err(Failure::cannot)?);
     }
     if reports.is_empty() {
-        return print(format!("the shelf {} holds no .wasm file", shelf.display()));
+        return print(format!("the shelf {} has no .wasm file", shelf.display()));
     }
     print(
         reports

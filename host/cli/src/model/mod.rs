@@ -54,15 +54,16 @@ pub enum Command {
     },
     /// Print the card of a credit model on the shelf as Markdown: purpose, evidence and limits
     Card {
+        /// The version, such as 1.3
         version: ModelVersion,
-        /// Another kind of model
+        /// credit, boost, sybil or sandbox
         #[arg(long, value_parser = kind, default_value = "credit")]
         kind: ModelKind,
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Print what became of the wallets that a running server scored: realised against claimed rates of liquidations by
-    /// range, and the drift of the scores by week, for the credit champion and challengers
+    /// Print the outcomes of the wallets that a running server scored: realised and claimed liquidation rates by range,
+    /// and the drift of the scores by week, for the credit champion and challengers
     Outcomes {
         /// Print JSON
         #[arg(long)]
@@ -74,6 +75,7 @@ pub enum Command {
     New {
         /// The folder to create; its name becomes the model's
         folder: PathBuf,
+        /// credit, boost, sybil or sandbox
         #[arg(long, value_parser = kind, default_value = "credit")]
         kind: ModelKind,
         /// rust, javascript, python, scorecard or trees
@@ -85,6 +87,7 @@ pub enum Command {
     },
     /// Build the model in a folder, and compare its golden wallets
     Build {
+        /// The folder of the model
         #[arg(default_value = ".")]
         folder: PathBuf,
         /// Accept the current scores of wallets.jsonl as golden
@@ -110,6 +113,7 @@ pub enum Command {
     Compare {
         /// The component
         file: PathBuf,
+        /// File of features, from `assay features export`
         #[arg(long, value_name = "FILE")]
         features: PathBuf,
         /// The version to compare with; the highest one on the shelf if absent
@@ -127,8 +131,10 @@ pub enum Command {
     },
     /// Remove a version from the shelf of a running server; the champion cannot be removed
     Unpublish {
+        /// credit, boost, sybil or sandbox
         #[arg(value_parser = kind)]
         kind: ModelKind,
+        /// The version, such as 1.1
         version: ModelVersion,
         #[command(flatten)]
         server: Server,
@@ -138,6 +144,7 @@ pub enum Command {
     /// A version that begins with 0 is in development: publishing it replaces the same version on the server, which
     /// loses its role as a challenger. Other versions never change.
     Dev {
+        /// The folder of the model
         #[arg(default_value = ".")]
         folder: PathBuf,
         /// Exit after the first build
@@ -188,13 +195,15 @@ pub enum Command {
     },
     /// Make a version the champion, which answers requests, on a running server
     Promote {
+        /// credit, boost, sybil or sandbox
         #[arg(value_parser = kind)]
         kind: ModelKind,
+        /// The version, such as 1.1
         version: ModelVersion,
         /// The reason, for the audit log
         #[arg(long)]
         why: Option<String>,
-        /// Skip the limits of [promotion]; needs --why
+        /// Skip the limits of [promotion] and the check of the card's claims; needs --why
         #[arg(long, requires = "why")]
         force: bool,
         #[command(flatten)]
@@ -202,6 +211,7 @@ pub enum Command {
     },
     /// Set the challengers, which the shadow engine runs next to the champion, on a running server
     Challenge {
+        /// credit, boost, sybil or sandbox
         #[arg(value_parser = kind)]
         kind: ModelKind,
         /// The challengers; without versions, no model of this kind is a challenger
@@ -214,6 +224,7 @@ pub enum Command {
     },
     /// Make the previous champion the champion again, on a running server
     Rollback {
+        /// credit, boost, sybil or sandbox
         #[arg(value_parser = kind)]
         kind: ModelKind,
         /// The reason, for the audit log
@@ -288,7 +299,7 @@ fn publish(remote: &Remote, bytes: &[u8]) -> Result<(), Failure> {
 /// Takes a version off the shelf of a server.
 fn unpublish(remote: &Remote, kind: ModelKind, version: &ModelVersion) -> Result<(), Failure> {
     remote.ask(Method::DELETE, &format!("/api/v2/admin/models/{kind}/{version}"), None)?;
-    print(format!("{kind} {version} is off the shelf of the server"))
+    print(format!("{kind} {version} was removed from the shelf of the server"))
 }
 
 /// The limits of the configuration, for a model that is not signed yet.

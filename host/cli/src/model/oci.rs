@@ -33,7 +33,7 @@ pub fn pull(place: &Reference, output: &Path, limits: &Limits) -> Result<(), Fai
     print(&pulled.pinned)
 }
 
-/// Who signed a component; its signature is part of its bytes.
+/// The signer of a component; its signature is part of its bytes.
 fn signed(component: &[u8]) -> String {
     signer(component).map_or_else(|| ", not signed".to_owned(), |key| format!(", signed by {key}"))
 }

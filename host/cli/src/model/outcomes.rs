@@ -1,4 +1,4 @@
-//! `assay model outcomes`: what became of the wallets that a running server scored.
+//! `assay model outcomes`: the outcomes of the wallets that a running server scored.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ fn table(found: &Value) -> String {
     // Writing to a string does not fail.
     let _ = match found["known_until"].as_str() {
         Some(until) => writeln!(text, "liquidations are known up to {until}"),
-        None => writeln!(text, "nothing is joined: {}", word(&found["reason"])),
+        None => writeln!(text, "no outcome is known: {}", word(&found["reason"])),
     };
     for of in list(&found["models"]) {
         let _ = writeln!(

@@ -17,7 +17,7 @@ use crate::{Failure, print};
 /// The longest that a toolchain may take. Python takes 10 to 30 seconds.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// What the toolchain makes of the model in `folder`: with `fuse` its modules linked into one, otherwise a component.
+/// The toolchain's output for the model in `folder`: with `fuse` its modules linked into one, otherwise a component.
 pub fn built(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, Failure> {
     let mut command = script.prepare(folder).map_err(Failure::no)?;
     let (tool, source) = (command.get_program().to_string_lossy().into_owned(), script.source());
@@ -27,8 +27,8 @@ pub fn built(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, Failu
         None => {
             let seconds = LONGEST.as_secs();
             return Err(Failure::no(format!(
-                "{tool} was stopped after {seconds} s. What {source} does outside of functions runs when it is built: \
-                 does it end?"
+                "{tool} was stopped after {seconds} s. Code of {source} outside of functions runs during the build: \
+                 check that it ends"
             )));
         }
     }
@@ -45,7 +45,8 @@ pub fn built(script: Script, folder: &Path, fuse: bool) -> Result<Vec<u8>, Failu
     let written = written(&module);
     if written.is_empty() {
         print(
-            "no page that its calls write was seen, so a server clears more after each of them: the model has a fault, \
+            "the pages that its calls write were not found, so a server clears more memory after each call: the model \
+             has a fault, \
              which `check` names, or this system has no /proc/self/pagemap",
         )?;
         return Ok(module);

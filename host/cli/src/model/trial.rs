@@ -74,9 +74,8 @@ impl Arguments {
             }
             (ModelKind::Sandbox, given, None) => {
                 let given = given.as_deref().map_or(Ok(Address::with_last_byte(1)), str::parse);
-                let address: Address = given.map_err(|_| {
-                    Failure::no("a sandbox generator is asked about an address: 0x and 40 hexadecimal digits")
-                })?;
+                let address: Address = given
+                    .map_err(|_| Failure::no("a sandbox generator needs --address: 0x and 40 hexadecimal digits"))?;
                 Ok(all((address.to_checksum(None), Question::Address(address))))
             }
             (ModelKind::Sandbox, _, Some(_)) => {
@@ -129,7 +128,7 @@ fn sample(number: u64) -> Result<(String, Question), Failure> {
     let samples = assay_registry::wallets();
     let count = samples.len();
     let found = usize::try_from(number).ok().and_then(|number| samples.into_iter().nth(number.checked_sub(1)?));
-    let (name, features) = found.ok_or_else(|| Failure::no(format!("there are sample wallets 1 to {count}")))?;
+    let (name, features) = found.ok_or_else(|| Failure::no(format!("sample wallets are 1 to {count}")))?;
     Ok((name.to_owned(), Question::Wallet(features)))
 }
 

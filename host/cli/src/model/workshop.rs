@@ -23,7 +23,7 @@ const GOLDEN: &str = "golden.txt";
 /// The wallets of the training, and the card of a model.
 const HISTORY: &str = "history.jsonl";
 const CARD: &str = "card.toml";
-const LANGUAGES: &str = "there are rust, javascript, python, scorecard and trees";
+const LANGUAGES: &str = "expected rust, javascript, python, scorecard or trees";
 
 pub fn language(text: &str) -> Result<Language, String> {
     Language::ALL.into_iter().find(|language| language.as_str() == text).ok_or_else(|| LANGUAGES.to_owned())
@@ -40,7 +40,7 @@ pub fn new(folder: &Path, kind: ModelKind, language: Language, kit: Option<PathB
     for (path, text) in files {
         write(&folder.join(path), &text)?;
     }
-    print(format!("{} is a {kind} model in {}: README.md says how it goes on", folder.display(), language.as_str()))
+    print(format!("{} is a {kind} model in {}: README.md has the next steps", folder.display(), language.as_str()))
 }
 
 /// The crate `assay-model`: the one that is named, or that of a checkout around this folder.
@@ -81,7 +81,7 @@ impl Default for How {
     }
 }
 
-/// Builds the model in `folder` and writes its component beside it.
+/// Builds the model in `folder` and writes its component next to it.
 pub fn build(folder: &Path, How { accept, fuse, expect, features }: How) -> Result<PathBuf, Failure> {
     let features = features.unwrap_or_else(|| folder.join(HISTORY));
     let folder = folder.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", folder.display())))?;
@@ -199,7 +199,7 @@ fn golden(folder: &Path, packed: &Pack, accept: bool) -> Result<(), Failure> {
         Some((at, known, score)) => format!("wallet {} of {WALLETS} scores {score}, and {GOLDEN} has {known}", at + 1),
         None => format!("{WALLETS} has {} wallets, and {GOLDEN} has {}", scores.len(), known.len()),
     };
-    Err(Failure::no(format!("{what}. If that is meant: assay model build --accept")))
+    Err(Failure::no(format!("{what}. If this is intended: assay model build --accept")))
 }
 
 /// A score for each wallet, or `none` if the model refuses it.

@@ -67,7 +67,7 @@ pub(super) fn reread(report: &mut Report, config: &Config, evidence: &Evidence) 
 
 /// The wallet at the blocks of the evidence.
 fn snapshot(config: &Config, evidence: &Evidence) -> Result<Result<Snapshot, (Step, String)>, Failure> {
-    // Only the named endpoints are asked.
+    // Only the named endpoints are used.
     let mut config = of_the_past(&config.reads(), &[]);
     config.reading.index = IndexMode::Off;
     let folder = tempfile::tempdir().map_err(Failure::cannot)?;
@@ -90,7 +90,7 @@ fn snapshot(config: &Config, evidence: &Evidence) -> Result<Result<Snapshot, (St
     })
 }
 
-/// What of the snapshot was not read, though it was for the evidence.
+/// The parts of the snapshot that were not read, but were for the evidence.
 fn unread(snapshot: &Snapshot, evidence: &Evidence) -> Vec<String> {
     let was_complete = |chain: ChainId| {
         evidence.features.chains.iter().any(|known| known.chain_id == chain && known.coverage == Coverage::Complete)

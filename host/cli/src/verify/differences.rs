@@ -11,7 +11,7 @@ pub(super) struct Difference {
     pub excuse: Option<Origin>,
 }
 
-/// The fields of `was` that differ in `is`, for the chains in `read`. What concerns all chains is compared only if each
+/// The fields of `was` that differ in `is`, for the chains in `read`. Fields of all chains are compared only if each
 /// chain was read.
 pub(super) fn differences(
     was: &Features,
@@ -70,7 +70,7 @@ impl Found<'_> {
         }
     }
 
-    /// What else than a chain told of `part`.
+    /// The source of `part`, other than a chain.
     fn outside(&self, chain: Option<ChainId>, part: SourcedPart) -> Option<Origin> {
         let told = |source: &&Source| {
             source.part == part && source.from != Origin::Chain && chain.is_none_or(|chain| chain == source.chain_id)

@@ -79,7 +79,7 @@ pub(super) fn run(verify: &Verify) -> Result<(), Failure> {
             report.add(Step::Signature, signature(&signed, &statement));
             match verify.trusted(&signed, &statement, signers.as_ref()) {
                 Some(found) => report.add(Step::Signer, found),
-                None => report.skip(Step::Signer, "whose key it is was not checked; give --signers or --signer"),
+                None => report.skip(Step::Signer, "not checked; give --signers or --signer"),
             }
             report.add(Step::Term, verify.term(&statement));
             match &evidence {
@@ -97,7 +97,7 @@ fn signature(signed: &Signed, statement: &Statement) -> Result<String, String> {
 }
 
 impl Verify {
-    /// Whether the signer may be believed; `None` if nobody said who may.
+    /// Whether the signer is trusted; `None` if no trusted signer was named.
     fn trusted(
         &self,
         signed: &Signed,
@@ -106,7 +106,7 @@ impl Verify {
     ) -> Option<Result<String, String>> {
         let (signer, domain) = (signed.signer(), &statement.domain);
         if let Some(only) = self.signer {
-            let other = format!("{signer}, and only {only} is to be believed");
+            let other = format!("{signer}, but only {only} is trusted");
             return Some(if signer == only { Ok(format!("{signer}, as given")) } else { Err(other) });
         }
         let signers = signers?;
@@ -131,7 +131,7 @@ impl Verify {
         let (issued, expires) = (report::time(statement.term.issued), report::time(statement.term.expires));
         match at {
             at if at < statement.term.issued => Err(format!("issued {issued}, which is after {}", report::time(at))),
-            at if at >= statement.term.expires => Err(format!("expired {expires}; ask for a new one")),
+            at if at >= statement.term.expires => Err(format!("expired {expires}; request a new one")),
             _ => Ok(format!("holds from {issued} to {expires}")),
         }
     }
@@ -150,12 +150,12 @@ impl Verify {
         report.add(Step::Evidence, if agrees { Ok(agreed()) } else { Err(words.join("; ")) });
         match &self.component {
             None => report.skip(Step::Model, "not run; give --component"),
-            Some(_) if !agrees => report.skip(Step::Model, "not run, because the evidence is of something else"),
+            Some(_) if !agrees => report.skip(Step::Model, "not run, because the evidence is of another score"),
             Some(file) => report.add(Step::Model, model::rerun(&bytes(file, model::largest())?, statement, evidence)),
         }
         match config {
             None => report.skip(Step::Chains, "not read; give --rpc ID=URL for each chain, or --config"),
-            Some(_) if !agrees => report.skip(Step::Chains, "not read, because the evidence is of something else"),
+            Some(_) if !agrees => report.skip(Step::Chains, "not read, because the evidence is of another score"),
             Some(config) => chains::reread(report, &config, evidence)?,
         }
         Ok(())
@@ -195,7 +195,7 @@ fn bytes(file: &Path, most: u64) -> Result<Vec<u8>, Failure> {
     let mut found = Vec::new();
     File::open(file).and_then(|opened| opened.take(most + 1).read_to_end(&mut found)).map_err(cannot)?;
     if found.len() as u64 > most {
-        return Err(Failure::cannot(format!("{} has {size} bytes, and {most} are the most", file.display())));
+        return Err(Failure::cannot(format!("{} has {size} bytes, more than the limit of {most}", file.display())));
     }
     Ok(found)
 }

@@ -27,7 +27,7 @@ pub(super) fn rerun(bytes: &[u8], statement: &Statement, evidence: &Evidence) ->
         let says = &credit.reference().version;
         return Err(format!("the component says it is version {says}, and the statement names {}", content.version));
     }
-    let failed = |error| format!("the model does not answer: {error}");
+    let failed = |error| format!("the model fails: {error}");
     let mut assessment = credit.score(&evidence.features).map_err(failed)?;
     if evidence.factors.iter().any(|factor| factor.description.is_some()) {
         assessment = credit.explain(&evidence.features, &assessment).map_err(failed)?;

@@ -48,7 +48,7 @@ impl Step {
     }
 }
 
-/// What became of each step.
+/// The outcome of each step.
 #[derive(Default)]
 pub(super) struct Report {
     of: Option<Value>,
@@ -73,7 +73,7 @@ impl Outcome {
 }
 
 impl Report {
-    /// What the statement says.
+    /// The content of the statement.
     pub fn of(&mut self, statement: &Statement, signer: Address) {
         let content = &statement.content;
         let claimed = content.claimed.as_ref().map(|claimed| {

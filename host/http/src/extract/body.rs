@@ -44,7 +44,7 @@ impl<S: Send + Sync> FromRequest<S> for Upload {
 /// A JSON object. An empty body counts as `{}`. The content type is ignored.
 pub struct JsonObject {
     fields: Map<String, Value>,
-    /// The fields that were asked for. At the end, each other one is a violation.
+    /// The fields that were read. At the end, each other field is a violation.
     known: BTreeSet<&'static str>,
     violations: Vec<Violation>,
 }
@@ -254,7 +254,8 @@ async fn collect(body: Body, limit: BodyLimit) -> Result<Bytes, ApiError> {
     let mut chunks = body.into_data_stream();
     let mut whole = Vec::new();
     while let Some(chunk) = chunks.next().await {
-        let chunk = chunk.map_err(|_| ApiError::new(http::StatusCode::BAD_REQUEST, "Request body broke off"))?;
+        let broken = "Request body is incomplete; send it again";
+        let chunk = chunk.map_err(|_| ApiError::new(http::StatusCode::BAD_REQUEST, broken))?;
         if (whole.len() + chunk.len()) as u64 > limit.most {
             discard(chunks).await;
             return Err(ApiError::beyond(limit, None));

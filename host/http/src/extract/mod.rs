@@ -1,5 +1,5 @@
 //! The extractors: typed values from a request. The signature of a handler states its parameters, and whether it
-//! charges the caller. Those of one kind of resource stand in its crate.
+//! charges the caller. Extractors of one resource are in its crate.
 
 mod body;
 mod caller;

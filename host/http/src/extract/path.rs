@@ -14,7 +14,8 @@ use crate::{
 };
 use assay_domain::{Address, ChainId, InvalidAddress, ModelKind, ModelVersion, Name, Subject, parse_address};
 
-// What a schema cannot say: an address in mixed case needs its EIP-55 checksum, and a name must be normal by ENSIP-15.
+// Rules that a schema cannot express: an address in mixed case needs its EIP-55 checksum, and a name must be normal by
+// ENSIP-15.
 const ADDRESS: &str = "^0x[0-9a-fA-F]{40}$";
 const ADDRESS_OR_NAME: &str = r"^(0x[0-9a-fA-F]{40}|[^\s./,]+(\.[^\s./,]+)+)$";
 /// A model version.

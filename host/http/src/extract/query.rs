@@ -20,8 +20,7 @@ use assay_domain::{Address, InvalidAddress, ModelVersion, Subject, parse_address
 /// `include_factors`, false by default.
 pub struct IncludeFactors(pub bool);
 
-parameters!(IncludeFactors: optional::<bool>("include_factors", "Also explain each score by its factors, and by what \
-                                                                 its model claims of such wallets"));
+parameters!(IncludeFactors: optional::<bool>("include_factors", "Also explain each score by its factors"));
 
 impl<S: Send + Sync> FromRequestParts<S> for IncludeFactors {
     type Rejection = ApiError;

@@ -81,7 +81,7 @@ async fn enter(
     response
 }
 
-/// Responds with 401 or 403 where the route has a price and the caller no key for it. A submission or a statement may
+/// Responds with 401 or 403 if the route has a price and the caller has no key for it. A submission or a statement may
 /// be paid for instead: its handler decides.
 pub(crate) async fn require_key(request: Request, next: Next) -> Response {
     let refused = request.extensions().get::<Call>().and_then(|call| match call.price {

@@ -1,5 +1,5 @@
 //! Adds `Connection: close` to responses after which the connection ends, so that no client sends its next request into
-//! a closed one: while the server stops, and where the body of the request was not read.
+//! a closed one: while the server stops, and if the body of the request was not read.
 
 use std::{
     pin::Pin,

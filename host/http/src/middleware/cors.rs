@@ -15,7 +15,7 @@ use axum::{
 
 use crate::{Gate, config::WebOrigin, route::Route};
 
-/// The headers of responses that a page may read, besides those that every page may.
+/// The headers of responses that a page may read, in addition to those that browsers always show.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "payment-required, payment-response, x-payment-response, assay-units-cost, assay-units-left, ratelimit, \
      ratelimit-policy, retry-after, assay-score-id, x-feedback-hash, x-assay-sandbox, x-request-id, age, etag, \

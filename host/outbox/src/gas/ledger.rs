@@ -36,7 +36,7 @@ impl Class {
     }
 }
 
-/// Somebody who can cause a loss: a payer, a key, the owner of an agent, or the network of a client.
+/// A party that can cause a loss: a payer, a key, the owner of an agent, or the network of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Party(String);
 
@@ -109,7 +109,7 @@ impl Limits {
     }
 }
 
-/// What was lost, at one moment; it returns evenly from then on.
+/// The loss at one moment; it returns evenly from then on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossRecord {
     pub lost: Usd,
@@ -124,7 +124,7 @@ impl LossRecord {
         Self { lost: Usd::ZERO, at: now, last: None }
     }
 
-    /// What of a budget of `limit` has not returned yet.
+    /// The part of a budget of `limit` that has not returned yet.
     pub fn left(&self, limit: Usd, period: Duration, now: Time) -> Usd {
         let age = (now - self.at).to_std().unwrap_or_default().as_secs_f64();
         let returned = limit.0 as f64 * age / period.as_secs_f64().max(1.0);
@@ -138,7 +138,7 @@ impl LossRecord {
     }
 }
 
-/// One transaction: what it can cost at most, and who can cause that.
+/// One transaction: its maximum cost, and the parties that can cause it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Risk {
     pub class: Class,
@@ -189,7 +189,7 @@ impl Exhausted {
         matches!(self.last, Some(Class::Account | Class::Contract))
     }
 
-    /// What happened, and what the caller can do.
+    /// The cause, and what the caller can do.
     pub fn why(&self, until: Time) -> String {
         let what = match self.last {
             Some(Class::Account | Class::Contract) => "Transfers of this caller's payments were reverted",
@@ -211,7 +211,7 @@ pub struct Standings {
     pub lost: HashMap<Party, Usd>,
     /// The class of each party's latest loss.
     pub last: HashMap<Party, Class>,
-    /// What payments brought and no gas has used.
+    /// Revenue of payments that no gas has used.
     pub credit: HashMap<Party, Usd>,
 }
 
@@ -221,7 +221,7 @@ pub struct Ledger {
     limits: Limits,
     /// Its credits are without what covers transactions in flight.
     standings: Standings,
-    /// What of the transactions in flight no credit covers.
+    /// The cost of transactions in flight that no credit covers.
     at_risk: HashMap<Class, Usd>,
     by_party: HashMap<Party, Usd>,
 }
@@ -239,7 +239,7 @@ impl Ledger {
         self.standings.credit.get(payer).copied().unwrap_or_default()
     }
 
-    /// What `party` has lost and has at risk.
+    /// The loss and the risk of `party`.
     pub fn debt(&self, party: &Party) -> Usd {
         self.lost(party) + self.by_party.get(party).copied().unwrap_or_default()
     }
@@ -248,7 +248,7 @@ impl Ledger {
         self.standings.lost.get(party).copied().unwrap_or_default()
     }
 
-    /// What was lost in `class` and has not returned.
+    /// The loss in `class` that has not returned.
     pub fn lost_in(&self, class: Class) -> Usd {
         self.standings.classes.get(&class).copied().unwrap_or_default()
     }
@@ -257,7 +257,7 @@ impl Ledger {
         self.at_risk.get(&class).copied().unwrap_or_default()
     }
 
-    /// What of the budget of `class` is left.
+    /// The rest of the budget of `class`.
     pub fn room(&self, class: Class) -> Usd {
         self.limits.of(class).minus(self.lost_in(class) + self.at_risk_in(class))
     }
@@ -364,7 +364,7 @@ mod tests {
             ledger.add(&transfer(n, 25));
         }
         assert_eq!(ledger.admit(&transfer(4, 25)), Admission::Turn);
-        // The other classes have budgets of their own.
+        // The other classes have separate budgets.
         assert_eq!(ledger.admit(&feedback(4, 25)), Admission::Granted);
         assert_eq!(ledger.admit(&transfer(4, 101)), Admission::Dear(Usd(100)));
     }

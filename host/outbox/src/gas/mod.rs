@@ -17,7 +17,7 @@ use assay_chain::Chains;
 use assay_domain::ChainId;
 use assay_store::{Batch, Family, Key, Store, StoreError};
 
-/// What the transactions of a class, or those of a party, lost.
+/// The loss by the transactions of a class or of a party.
 fn loss(whose: &str) -> Key<LossRecord> {
     Family::new("gas-lost/").key(whose)
 }
@@ -26,7 +26,7 @@ fn class_loss(class: Class) -> Key<LossRecord> {
     loss(&format!("class/{}", class.as_str()))
 }
 
-/// What the payments of a payer brought and no gas has used, in millionths of a dollar.
+/// Revenue of a payer's payments that no gas has used, in millionths of a dollar.
 fn credit(payer: &Party) -> Key<u64> {
     Family::new("gas-credit/").key(payer.as_str())
 }
@@ -35,14 +35,15 @@ fn credit(payer: &Party) -> Key<u64> {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
     pub cost: Usd,
-    /// What of it brought nothing.
+    /// The part without revenue.
     pub lost: Usd,
-    /// What of that the parties can have caused.
+    /// The part that the parties can have caused.
     pub blamed: Usd,
 }
 
 impl Spent {
-    /// What of the loss counts against the budgets, if the payer's payments brought `credit` more than gas has used.
+    /// The part of the loss that counts against the budgets, if the payer's payments brought `credit` more than gas has
+    /// used.
     pub fn uncovered(&self, credit: Usd) -> Usd {
         self.lost.minus(credit.minus(self.cost.minus(self.lost)))
     }

@@ -59,12 +59,12 @@ impl fmt::Display for Usd {
 pub struct NativePrice(pub f64);
 
 impl NativePrice {
-    /// What `wei` cost, rounded up.
+    /// The price of `wei`, rounded up.
     pub fn usd(self, wei: u128) -> Usd {
         Usd((wei as f64 / 1e12 * self.0).ceil() as u64)
     }
 
-    /// What `amount` pays for, rounded down.
+    /// The wei that `amount` pays for, rounded down.
     pub fn wei(self, amount: Usd) -> u128 {
         (amount.0 as f64 / self.0 * 1e12) as u128
     }

@@ -1,5 +1,5 @@
-//! What happens to a nonce of the account, as pure functions of its record and one look at the chain: which transaction
-//! is signed next and at which price, and how the nonce ended. Submissions and payments share it.
+//! The steps of a nonce of the account, as pure functions of its record and one read of the chain: which transaction is
+//! signed next and at which price, and how the nonce ended. Submissions and payments share it.
 //!
 //! A nonce is kept until a transaction with it has its confirmations. Its price is raised only if the market asks for
 //! more than it offers, and starts from the market again if no node holds a transaction with it.
@@ -33,7 +33,7 @@ pub struct Rules {
 /// The state of a nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NonceState {
-    /// No transaction with it is mined. A node holds one of ours where `held`.
+    /// No transaction with it is mined. A node holds one of ours if `held`.
     Waiting {
         held: bool,
     },
@@ -53,23 +53,23 @@ pub enum Ended {
     NoReceipt,
 }
 
-/// What to do with a waiting nonce.
+/// The next action for a waiting nonce.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
-    /// Send the newest transaction again, where that is due.
+    /// Send the newest transaction again, if due.
     Send,
     /// Sign another transaction at this price.
     Sign(Offer),
 }
 
-/// What is known about a waiting nonce beside its record.
+/// Facts about a waiting nonce that are not in its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// A node holds one of its transactions.
     pub held: bool,
     /// It is the next nonce of the account. The others wait for it, whatever they offer.
     pub first: bool,
-    /// How a node answered to the newest transaction, where this process sent it.
+    /// A node's answer to the newest transaction, if this process sent it.
     pub answer: Option<SendOutcome>,
 }
 
@@ -98,7 +98,7 @@ pub fn state_of(slot: &NonceRecord, view: &AccountView, statuses: &HashMap<B256,
     }
 }
 
-/// What to do with a waiting nonce at this moment; with `cancel` an empty transaction is to take it.
+/// The next action for a waiting nonce; with `cancel` an empty transaction is to take it.
 pub fn next_move(
     slot: &NonceRecord,
     seen: Seen,
@@ -122,7 +122,7 @@ pub fn next_move(
         let payable = market.offer(rules.ceiling).is_some();
         (cancel || asked && payable).then(|| market.replacement(slot.highest(), rules.ceiling)).flatten()
     } else {
-        // No node has it, so that no earlier offer has to be exceeded.
+        // No node has it, so no earlier offer has to be exceeded.
         let fits = market.is_met_by(last.offer()) && !market.is_far_below(last.offer());
         (cancel || !fits).then(|| market.offer(rules.ceiling)).flatten()
     };

@@ -1,5 +1,5 @@
-//! The transactions of the account, carried out: one look at the chain for all nonces, and the next transaction of
-//! each. The caller stores what is signed before it sends it.
+//! Sends the transactions of the account: one read of the chain for all nonces, and the next transaction of each. The
+//! caller stores each signed transaction before sending it.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -35,7 +35,7 @@ pub struct Outbox {
     newest: Arc<Mutex<Option<(B256, Time)>>>,
 }
 
-/// One look at the chain, and the nonces in use.
+/// One read of the chain, and the nonces in use.
 pub struct Round<'a> {
     outbox: &'a Outbox,
     view: AccountView,
@@ -79,7 +79,7 @@ pub enum Unopened {
     Costly(u64),
 }
 
-/// What follows for a nonce.
+/// The next step of a nonce.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     Wait,
@@ -150,8 +150,7 @@ impl Outbox {
         match answer {
             SendOutcome::Accepted | SendOutcome::NonceUsed => {}
             SendOutcome::Underpriced | SendOutcome::ReplacementUnderpriced => {
-                tracing::info!(hash = %signed.hash, max_fee = signed.max_fee, "a transaction offers too little at the \
-                                                                               moment");
+                tracing::info!(hash = %signed.hash, max_fee = signed.max_fee, "a transaction offers too low a fee");
             }
             SendOutcome::InsufficientFunds => return Err(SenderError::NoFunds(self.sender.address())),
         }
@@ -217,7 +216,7 @@ impl Round<'_> {
         self.outbox.is_own(slot)
     }
 
-    /// What follows for `slot`, whose transactions make `call`; with `None` an empty transaction is to take the nonce.
+    /// The next step of `slot`, whose transactions make `call`; with `None` an empty transaction is to take the nonce.
     /// A replacement that could cost more than `most_cost` wei is not signed. The transactions of another account can
     /// only be waited for.
     ///

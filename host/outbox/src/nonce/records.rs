@@ -28,7 +28,7 @@ pub struct SignedRecord {
     pub max_fee: u64,
     pub priority_fee: u64,
     pub at: Time,
-    /// It is empty and only uses the nonce, so that no other transaction with it can be mined.
+    /// It is empty and only uses the nonce, so no other transaction with it can be mined.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancels: bool,
 }

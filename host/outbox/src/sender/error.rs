@@ -10,7 +10,7 @@ pub enum SenderError {
     Chain(String),
     #[error("a transaction could not be signed: {0}")]
     Unsigned(String),
-    #[error("gas costs more than reputation.max_fee_gwei at the moment")]
+    #[error("gas costs more than reputation.max_fee_gwei")]
     Dear,
     #[error("{0} transactions are in progress, the limit of reputation.max_transactions; waiting")]
     Full(usize),

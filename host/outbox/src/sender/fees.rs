@@ -29,7 +29,7 @@ impl FeeMarket {
         (max_fee > self.base).then(|| Offer { max_fee, priority_fee: tip.min(max_fee) })
     }
 
-    /// What a unit of gas costs in the next block.
+    /// The price of a unit of gas in the next block.
     pub fn price(self) -> u64 {
         self.base.saturating_add(self.tip.max(LEAST_TIP))
     }
@@ -48,7 +48,7 @@ impl FeeMarket {
             .is_some_and(|fresh| far(offer.max_fee, fresh.max_fee) || far(offer.priority_fee, fresh.priority_fee))
     }
 
-    /// For a replacement of `last`: both fees a quarter higher, or those of a new transaction where they are higher.
+    /// For a replacement of `last`: both fees a quarter higher, or those of a new transaction if they are higher.
     /// `None` if `ceiling` is below the eighth more that nodes require of a replacement.
     pub fn replacement(self, last: Offer, ceiling: u64) -> Option<Offer> {
         let more = |fee: u64| fee.saturating_add(fee.div_ceil(4)).max(1);

@@ -35,7 +35,7 @@ pub enum TransactionStatus {
     },
 }
 
-/// A transaction as far as it is needed to know that the node holds it.
+/// The part of a transaction that shows whether the node holds it.
 #[derive(Deserialize)]
 struct PoolTransaction {
     hash: B256,

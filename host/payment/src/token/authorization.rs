@@ -17,7 +17,7 @@ use assay_outbox::sender::BlockRef;
 
 /// Widest span of blocks in one query.
 const SPAN: u64 = 2_000;
-/// Blocks below the start that are searched too: a reorganisation may put a use there. A nonce is used once, so that no
+/// Blocks below the start that are searched too: a reorganisation may put a use there. A nonce is used once, so no
 /// other use can be found.
 const BELOW: u64 = 256;
 

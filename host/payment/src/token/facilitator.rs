@@ -28,7 +28,7 @@ pub enum FacilitatorError {
     Unreachable,
     #[error("the facilitator answered with status {0}")]
     Status(u16),
-    #[error("the facilitator answered what cannot be read")]
+    #[error("the facilitator's answer cannot be read")]
     Unreadable,
 }
 
@@ -126,7 +126,7 @@ impl Facilitator {
     }
 }
 
-/// The reason that a payer is shown: a short machine-readable code, or a fixed one in place of any other text.
+/// The reason that a payer is shown: a short machine-readable code, or a fixed one instead of any other text.
 fn reason_code(reason: Option<String>) -> String {
     let is_code = |text: &String| {
         (1..=80).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b))

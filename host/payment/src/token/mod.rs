@@ -45,7 +45,7 @@ pub struct AuthorizationState {
     pub used: bool,
 }
 
-/// What decides whether the transfer of an authorization succeeds, after the newest block.
+/// The state that decides whether the transfer of an authorization succeeds, after the newest block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Unix time of that block, in seconds.
@@ -146,7 +146,7 @@ impl Asset {
         Ok(AuthorizationState { block, balance, used: used.first().copied().unwrap_or_default() })
     }
 
-    /// What decides whether the transfer of `authorization` succeeds.
+    /// The state that decides whether the transfer of `authorization` succeeds.
     ///
     /// # Errors
     /// [`PaymentError`].
@@ -277,7 +277,7 @@ pub async fn contradictions(
              domain_version",
             domain.name, domain.version, domain.chain
         )),
-        None => found.push("does not answer DOMAIN_SEPARATOR(), so that its EIP-712 domain cannot be checked".into()),
+        None => found.push("does not answer DOMAIN_SEPARATOR(), so its EIP-712 domain cannot be checked".into()),
     }
     match returned::<decimalsCall>(answers.get(1)) {
         Some(known) if known == decimals => {}

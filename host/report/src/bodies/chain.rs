@@ -8,7 +8,7 @@ use crate::ChainReport;
 use assay_domain::ChainId;
 use assay_http::values::{Checksummed, Moment, Usd, sentences};
 
-/// What one chain shows about an address.
+/// The data of an address on one chain.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = ChainReport)]
 pub struct ChainReportBody {

@@ -175,7 +175,7 @@ pub struct CreditEvents {
     pub score_totals: Totals,
     /// The newest events, the newest first, at most 200; `totals` counts all.
     pub events: Vec<PoolEventBody>,
-    /// What the wallet has in the pools now.
+    /// The current positions of the wallet in the pools.
     pub positions: Vec<PoolPositionBody>,
     /// The last liquidation in any pool. Absent without one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,8 +186,8 @@ pub struct CreditEvents {
     pub delinquencies: NotApplicable,
     /// Lending protocols whose history is not read. The absence of events there does not mean that there were none.
     pub not_covered: Vec<String>,
-    /// What the events of the listed pools do not show: what cannot be read from a protocol, and why the events of a
-    /// pool do not explain its position. Empty if there are no remarks.
+    /// Limits of the events of the listed pools: data that cannot be read from a protocol, and reasons why the events
+    /// of a pool do not explain its position. Empty if there are no remarks.
     pub remarks: Vec<String>,
 }
 
@@ -233,7 +233,7 @@ impl From<EventKind> for EventName {
     }
 }
 
-/// What the wallet has in a pool now, in dollars.
+/// The current position of the wallet in a pool, in dollars.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = PoolPosition)]
 pub struct PoolPositionBody {

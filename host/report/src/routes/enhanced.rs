@@ -14,7 +14,7 @@ use assay_http::{
     fresh,
 };
 
-/// Off-chain figures and where they come from.
+/// Off-chain figures and their source.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = OffChainReport, example = json!({
     "name": "My bank", "total_asset_usd": 50_000, "count_transactions": 120

@@ -1,4 +1,4 @@
-//! `/api/v2/identity/…`: who an address is said to belong to.
+//! `/api/v2/identity/…`: names and attestations of an address.
 
 use axum::{extract::State, response::Response};
 
@@ -12,9 +12,8 @@ use assay_http::{
 
 /// The names of an address, and what is attested about its owner.
 ///
-/// Everything is checked again at each reading: a name has to stand for this very address, an attestation must be
-/// neither revoked nor expired and of the attester that is named here. An address of which nothing is said has an empty
-/// list.
+/// Everything is verified at each read: a name must resolve to this address; an attestation must be neither revoked nor
+/// expired, and come from the configured attester. An address without any has an empty list.
 #[utoipa::path(
     get, path = "/api/v2/identity/address/{address}/attestations", tag = "identity", operation_id = "list_attestations",
     params(SubjectPath),

@@ -14,7 +14,7 @@ use assay_rollout::{Rollout, cards::Cards};
 
 pub use networks::Networks;
 
-/// What the handlers of reports need.
+/// The state of the handlers of reports.
 #[derive(Clone)]
 pub struct ReportRoutes {
     pub source: Arc<dyn ReportSource>,

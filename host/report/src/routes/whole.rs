@@ -1,4 +1,4 @@
-//! `/api/v2/report/address/{address}` and `/api/v2/report/`: everything known about one subject, and the sums of several.
+//! `/api/v2/report/address/{address}` and `/api/v2/report/`: the report of one subject, and the sums of several.
 
 use axum::{extract::State, response::Response};
 

@@ -1,5 +1,5 @@
 //! The feedback of our account in the registry. It is checked before a lost transaction is signed again, as a second
-//! source beside receipts.
+//! source in addition to receipts.
 
 use alloy::{primitives::U256, rpc::types::Log, sol_types::SolEvent};
 
@@ -38,7 +38,7 @@ impl FeedbackRegistry {
         self.last_index(agent_id, at).await
     }
 
-    /// The feedback of our account for an agent after block `from`, where the count was `given`, through block `to`.
+    /// The feedback of our account for an agent after block `from`, at which the count was `given`, through block `to`.
     ///
     /// # Errors
     /// [`SenderError::Chain`].

@@ -27,7 +27,7 @@ pub struct Registries {
     pub reputation: Address,
 }
 
-/// The agent of a feedback, as the identity registry knows it.
+/// The agent of a feedback, in the identity registry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Subject {
     Missing,
@@ -92,8 +92,8 @@ impl FeedbackRegistry {
         }
     }
 
-    /// The agent, and whether the account may act for it. A registry that cannot say who may act for an agent says who
-    /// owns it.
+    /// The agent, and whether the account may act for it. If a registry does not name the approved accounts of an
+    /// agent, its owner counts.
     ///
     /// # Errors
     /// [`SenderError::Chain`] if the chain cannot be read.

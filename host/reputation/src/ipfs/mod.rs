@@ -1,5 +1,5 @@
-//! Publishing of documents to IPFS: to a Kubo-compatible node, and where configured to a pinning service. The node's
-//! CID is compared with the one that is computed here.
+//! Publishing of documents to IPFS: to a Kubo-compatible node and, if configured, to a pinning service. The node's CID
+//! is compared with the one that is computed here.
 
 mod cid;
 mod kubo;
@@ -38,7 +38,7 @@ pub enum IpfsError {
     Unreachable(&'static str),
     #[error("the {0} answered with status {1}")]
     Status(&'static str, u16),
-    #[error("the {0} answered what cannot be read")]
+    #[error("the answer of the {0} cannot be read")]
     Unreadable(&'static str),
     #[error("the IPFS node computed another CID for the document than {0}")]
     OtherCid(String),
@@ -56,7 +56,7 @@ impl IpfsError {
 }
 
 impl Ipfs {
-    /// `None` where no node is configured, or its URL is invalid.
+    /// `None` if no node is configured, or its URL is invalid.
     pub fn new(config: &config::Ipfs) -> Option<Self> {
         let http =
             reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none()).build().ok()?;
@@ -68,10 +68,10 @@ impl Ipfs {
         Some(Self { node, service })
     }
 
-    /// Asks the node for the pin of an empty document, which changes nothing.
+    /// Requests the pin of an empty document from the node, which changes nothing.
     ///
     /// # Errors
-    /// [`IpfsError`] where the node cannot publish documents.
+    /// [`IpfsError`] if the node cannot publish documents.
     pub async fn check(&self) -> Result<(), IpfsError> {
         self.node.is_pinned(&cid(&[])).await.map(drop)
     }

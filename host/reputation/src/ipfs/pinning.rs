@@ -28,7 +28,7 @@ struct Pin {
 }
 
 impl Service {
-    /// Requests a pin of `cid` where there is none; succeeds once it is pinned.
+    /// Requests a pin of `cid` if there is none; succeeds once it is pinned.
     pub(super) async fn pin(&self, cid: &str) -> Result<(), IpfsError> {
         let mut url = self.url()?;
         url.query_pairs_mut().extend_pairs([("cid", cid), ("status", "queued,pinning,pinned")]);

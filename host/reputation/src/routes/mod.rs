@@ -29,15 +29,15 @@ use assay_domain::{Tag, parse_address};
 use assay_http::{ApiError, Gate, extract::JsonObject, fresh};
 use assay_payment::{Payer, Payments, responses as payment, seconds_until};
 
-/// What the handlers of submissions need.
+/// The state of the handlers of submissions.
 #[derive(Clone)]
 pub struct ReputationRoutes {
     pub gate: Gate,
     /// Absent when not configured.
     pub reputation: Option<Reputation>,
-    /// Those who wait for a submission; absent where there are none.
+    /// Clients that wait for a submission; absent if there are none.
     pub notices: Option<Notices>,
-    /// What a submission can be paid with.
+    /// The means of payment of a submission.
     pub payments: Payments,
 }
 
@@ -107,8 +107,8 @@ pub(crate) enum TagName {
         (
             status = 202, description = "Accepted", body = SubmittedBody,
             headers(
-                ("X-PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 1"),
-                ("PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 2"),
+                ("X-PAYMENT-RESPONSE" = String, description = "Outcome of the payment by x402, version 1"),
+                ("PAYMENT-RESPONSE" = String, description = "Outcome of the payment by x402, version 2"),
             ),
         ),
         payment::Payable, responses::SubmissionRefused, responses::Bodied, responses::Keyed, responses::Units),
@@ -124,7 +124,7 @@ pub(crate) async fn submit(
 ) -> Result<Response, ApiError> {
     let (address, tags) = (body.text("address"), body.list::<Tag>("tags", MOST_TAGS));
     if tags.as_ref().is_some_and(Vec::is_empty) && body.is_good() {
-        body.refuse("tags", "give at least one tag, or leave `tags` out for all three");
+        body.refuse("tags", "give at least one tag, or omit `tags` for all three");
     }
     body.finish()?;
     let missing = || ApiError::new(StatusCode::BAD_REQUEST, "Address is required in the request body");
@@ -175,7 +175,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Form {
     }
 }
 
-/// The answer to a submission that is in the store. It cannot fail: a client that is told of a failure pays again.
+/// The answer to a submission that is in the store. It cannot fail: a client that receives an error pays again.
 async fn accepted(reputation: &Reputation, record: &SubmissionRecord, form: Form) -> Response {
     let expected = reputation.expected_seconds(record).await;
     let body = SubmittedBody::of(record, expected, form.status_url(record.agent_id, record.id));

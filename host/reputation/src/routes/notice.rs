@@ -1,5 +1,5 @@
 //! The status of a submission for a client that waits. The headers are sent at once, and the body when there is
-//! something to say: a client that waits is no request in progress, and one that hangs up frees its place.
+//! something to say: a waiting client does not count as a request in progress, and disconnecting frees its slot.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -17,19 +17,19 @@ use assay_http::{ApiError, fresh};
 
 /// Time between two signs of life in a stream without events.
 const BEAT: Duration = Duration::from_secs(15);
-/// The longest stream. A client that wants more of it asks again.
+/// Maximum duration of a stream. A client that needs more sends the request again.
 const LONGEST: Duration = Duration::from_secs(900);
-/// `Retry-After` where too many wait, in seconds: the pace of polling.
+/// `Retry-After` if too many clients wait, in seconds: the pace of polling.
 const POLL: u64 = 5;
 
-/// A place for a client that knows `record`.
+/// A slot for a client that knows `record`.
 ///
 /// # Errors
-/// 503 where all places are taken.
+/// 503 if all slots are taken.
 pub(crate) fn place(state: &ReputationRoutes, record: SubmissionRecord) -> Result<Waiting, ApiError> {
     state.notices.as_ref().and_then(|notices| notices.wait(record)).ok_or_else(|| {
         metrics::counter!("assay_http_refused_total", "reason" => "waiting").increment(1);
-        let words = "Too many clients wait for submissions at this moment; ask without waiting, every 5 to 10 seconds";
+        let words = "Too many clients are waiting for submissions; poll without `wait`, every 5 to 10 seconds";
         ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", words).retry_after(POLL)
     })
 }
@@ -58,7 +58,7 @@ pub(crate) fn each(state: &ReputationRoutes, waiting: Waiting) -> Response {
 
 fn events(state: ReputationRoutes, waiting: Waiting) -> impl Stream<Item = Result<Bytes, Infallible>> {
     let end = Instant::now() + LONGEST;
-    // The state of the stream is who waits, and whether it was told the state that it knows; none after the last event.
+    // Tracks the subscriber and the last state sent to it; none after the last event.
     stream::unfold(Some((waiting, false)), move |at| {
         let stopping = state.gate.stopping.clone();
         async move {

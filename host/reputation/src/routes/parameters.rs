@@ -1,5 +1,5 @@
-//! The id of a submission in the path, the `Idempotency-Key` that identifies a repeated request, and what submissions are
-//! searched for.
+//! The id of a submission in the path, the `Idempotency-Key` that identifies a repeated request, and the search of
+//! submissions.
 
 use axum::{
     extract::FromRequestParts,

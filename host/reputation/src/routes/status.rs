@@ -9,17 +9,18 @@ use assay_http::{ApiError, fresh};
 
 /// The status of a submission; free.
 ///
-/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`, or let the server tell: `wait` answers when the
-/// state changes, at the latest after so many seconds with the same state. With `Accept: text/event-stream` the
-/// response is a stream of events named `status`, each with this body as its data: the present state, then every change
-/// until the last one. A stream ends after 15 minutes, and when the server stops; ask again then. When too many clients
-/// wait, the response is 503 with the code `busy`. A key with permission to submit or to read may call this.
+/// Poll every 5 to 10 seconds until it is `confirmed` or `failed`, or let the server notify you: `wait` answers when
+/// the state changes, at the latest after this number of seconds with the same state. With `Accept: text/event-stream`
+/// the response is a stream of events named `status`, each with this body as its data: the current state, then every
+/// change until the last one. A stream ends after 15 minutes, and when the server stops; then request it again. If too
+/// many clients wait, the response is 503 with the code `busy`. A key with permission to submit or to read may call
+/// this.
 #[utoipa::path(
     get, path = "/api/v2/agents/{agent_id}/reputation/status/{submission_id}", tag = "reputation",
     operation_id = "get_agent_reputation_status",
     params(AgentPath, SubmissionPath, Wait),
     responses(
-        (status = 200, description = "How it stands", body = SubmissionBody),
+        (status = 200, description = "The status", body = SubmissionBody),
         responses::OfSubmission, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),

@@ -1,4 +1,4 @@
-//! What the server would say of a component.
+//! The server's check of a component.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -43,7 +43,7 @@ pub struct ModelBody {
     /// `small`, `medium` or `large`: what it may use of the server. Null when it is not loaded.
     #[schema(value_type = Option<String>)]
     class: Option<&'static str>,
-    /// What it costs this host; null when it is not loaded.
+    /// Its cost on this host; null if it is not loaded.
     cost: Option<PriceBody>,
     /// Calls since it was loaded.
     calls: u64,
@@ -81,11 +81,11 @@ pub(crate) struct RateBody {
     high: f64,
 }
 
-/// What a loaded model costs this host.
+/// The cost of a loaded model on this host.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ModelCost)]
 pub(crate) struct PriceBody {
-    /// Engines that it is loaded on: so many calls run at the same time at full speed.
+    /// Engines that it is loaded on: the number of calls that run at the same time at full speed.
     lanes: usize,
     /// The most memory of a call so far, in bytes; each lane keeps about as much.
     memory_bytes: usize,

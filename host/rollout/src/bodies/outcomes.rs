@@ -1,4 +1,4 @@
-//! What became of the wallets that were scored.
+//! The outcomes of the scored wallets.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -22,7 +22,7 @@ pub struct ShadowBody {
     pub timestamp: Moment,
     /// Share of the computed scores that are given to challengers on this host.
     pub share: f64,
-    /// What a promotion needs of a challenger.
+    /// The requirements of a promotion.
     pub promotion: PromotionBody,
     /// One entry for each pair of a challenger and a champion in the window. Empty when nothing was scored in the
     /// shadow, and for kinds other than credit, which have no shadow.
@@ -30,7 +30,7 @@ pub struct ShadowBody {
     pub count: usize,
 }
 
-/// What `[promotion]` needs.
+/// The requirements of `[promotion]`.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Promotion)]
 pub struct PromotionBody {
@@ -74,8 +74,8 @@ pub struct PairBody {
     failed: u64,
     /// Failures by their code.
     failures: Vec<FailureCount>,
-    /// Wallets that the challenger was asked about. The following figures count a wallet once, with its newest scores.
-    /// Of very many wallets it is an estimate, and the figures are those of a sample.
+    /// Wallets that the challenger scored or refused. The following figures count a wallet once, with its newest
+    /// scores. For very many wallets this number is an estimate, and the figures are those of a sample.
     wallets: u64,
     /// Wallets that the challenger refused to score.
     refused_wallets: u64,
@@ -84,8 +84,8 @@ pub struct PairBody {
     /// Population stability index of the scores, in tenths of the champion's scores; null when no wallet was scored by
     /// both.
     psi: Option<f64>,
-    /// `no significant change` (below 0.1), `requires investigation` (below 0.25), `significant change`; null with fewer
-    /// than `min_scores` wallets.
+    /// `no significant change` (below 0.1), `requires investigation` (below 0.25), `significant change`; null with
+    /// fewer than `min_scores` wallets.
     #[schema(value_type = Option<String>)]
     psi_band: Option<&'static str>,
     /// Wallets by the champion's range (rows) and the challenger's (columns), low to excellent.
@@ -151,7 +151,7 @@ pub(crate) struct FactorDriftBody {
     challenger_points: Option<f64>,
 }
 
-/// Cost of calls in the shadow, where both models are measured in the same way. The champion is measured only for some
+/// Cost of calls in the shadow, which measures both models in the same way. The champion is measured only for some
 /// calls. The figures are accurate to 1.6 %.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = ShadowCost)]

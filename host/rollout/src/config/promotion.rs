@@ -1,4 +1,4 @@
-//! `[promotion]`: the limits that a challenger's shadow scores must keep before it may become champion.
+//! `[promotion]`: the limits of a challenger's shadow scores for its promotion to champion.
 
 use std::time::Duration;
 

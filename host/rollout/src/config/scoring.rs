@@ -24,7 +24,7 @@ pub struct Scoring {
     /// Lifetime of the records of served scores. With 0 no record is saved, and scores have no id.
     #[serde(rename = "provenance_days", deserialize_with = "settings::days")]
     pub provenance_ttl: Duration,
-    /// Lifetime of the scores that are held against later liquidations. With 0 none is kept.
+    /// Lifetime of the scores that are compared with later liquidations. 0 keeps none.
     #[serde(rename = "outcome_days", deserialize_with = "settings::days")]
     pub outcome_ttl: Duration,
     /// Share of computed scores that challengers compute too, 0 to 1.

@@ -1,5 +1,5 @@
-//! The scores of each week beside those of the first: a shift says that the wallets have changed, or what is read of
-//! them.
+//! The scores of each week compared with those of the first: a shift shows that the wallets have changed, or the data
+//! that is read.
 
 use std::collections::BTreeMap;
 

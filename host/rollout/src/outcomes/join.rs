@@ -178,7 +178,7 @@ mod tests {
             (low.verdict, table.ranges[1].scores, table.ranges[1].verdict),
             (Some(ClaimVerdict::Fails), 0, None)
         );
-        // A model that claims nothing is shown for those who owe.
+        // A model without claims is shown for wallets that owe.
         let tables = realised(&scores, &[], &known, &ether);
         let days: Vec<_> = tables.iter().map(|table| (table.horizon_days, table.known)).collect();
         assert_eq!(days, [(90, 60), (30, 60)]);

@@ -1,4 +1,4 @@
-//! Who was liquidated when, from the index of markets.
+//! The liquidations of wallets, from the index of markets.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -10,7 +10,7 @@ use assay_lending::{Entry, EventKind, Move, Side, What, has_aliases, owes_in_vau
 /// Why there is nothing to join with.
 #[derive(Debug, thiserror::Error)]
 pub enum Unindexed {
-    #[error("there is no index of markets, which knows who was liquidated: set reading.index = \"on\"")]
+    #[error("there is no index of markets, which has the liquidations: set reading.index = \"on\"")]
     NoIndex,
     #[error("the index of chain {0} has no block yet")]
     Unread(ChainId),

@@ -1,5 +1,5 @@
-//! What became of the wallets that were scored: the kept scores of champion and challengers joined with the
-//! liquidations of the index of markets, beside what the models claim, and how far the scores have moved week by week.
+//! The outcomes of the scored wallets: the kept scores of champion and challengers joined with the liquidations of the
+//! index of markets, compared with the claims of the models, and the shift of the scores by week.
 //!
 //! | file | owns |
 //! |---|---|
@@ -33,7 +33,7 @@ const EVERY: Duration = Duration::from_secs(3_600);
 /// The first one comes sooner, when the models are loaded and the index is open.
 const FIRST: Duration = Duration::from_secs(60);
 
-/// What became of the scored wallets. Cheap to clone.
+/// The outcomes of the scored wallets. Cheap to clone.
 #[derive(Clone)]
 pub struct Outcomes {
     inner: Arc<OutcomesState>,

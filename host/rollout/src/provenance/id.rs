@@ -1,5 +1,5 @@
 //! The id of a served score. It names the record of the score and is bound to the key that received it: a score from
-//! the cache needs no record of its own, and only the keys that received the score can ask where it came from.
+//! the cache needs no separate record, and only the keys that received the score can request its provenance.
 
 use std::{fmt, str::FromStr};
 
@@ -33,7 +33,7 @@ impl FromStr for ScoreId {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{:?} is no id of a score", text.chars().take(60).collect::<String>());
+        let wrong = || format!("{:?} is not a score id", text.chars().take(60).collect::<String>());
         let (record, tag) = text.split_once('-').filter(|(record, _)| record.len() == 32).ok_or_else(wrong)?;
         let mut bond = [0; BOND];
         hex::decode_to_slice(tag, &mut bond).map_err(|_| wrong())?;
@@ -61,8 +61,8 @@ impl IdKey {
         hex::encode(self.0)
     }
 
-    /// The id of `record` for `owner`. Only a quarter of the hash is in the id, so that it cannot be extended to a
-    /// longer owner's name.
+    /// The id of `record` for `owner`. Only a quarter of the hash is in the id, so it cannot be extended to a longer
+    /// owner's name.
     pub(super) fn bind(&self, record: Uuid, owner: &str) -> ScoreId {
         let hash = Sha256::new().chain_update(self.0).chain_update(record.as_bytes()).chain_update(owner).finalize();
         let mut bond = [0; BOND];

@@ -78,7 +78,7 @@ impl Provenance {
         })
     }
 
-    /// Reserves room for a record; `None` if provenance is switched off, and, counted, where the queue is full.
+    /// Reserves room for a record; `None` if provenance is switched off, and, counted, if the queue is full.
     pub(super) fn reserve(&self) -> Option<RecordSlot<'_>> {
         let permit = self.queue.as_ref()?.try_reserve().inspect_err(|_| {
             metrics::counter!("assay_score_records_dropped_total").increment(1);
@@ -97,7 +97,7 @@ impl Rollout {
         self.inner.provenance.reserve()
     }
 
-    /// The id under which `owner` can ask where this score came from; `None` if the score has no record.
+    /// The id under which `owner` can request the provenance of this score; `None` if the score has no record.
     pub fn score_id(&self, scored: &Scored, owner: &str) -> Option<ScoreId> {
         Some(self.inner.provenance.secret.bind(scored.record?, owner))
     }

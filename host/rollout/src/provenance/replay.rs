@@ -17,11 +17,11 @@ pub struct Replayed {
 /// Why a score cannot be computed again.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
-    #[error("the score was made by bytes of digest {needed}, and {given} were given")]
+    #[error("the score needs the component with digest {needed}, but {given} was given")]
     OtherBytes { needed: Digest, given: Digest },
-    #[error("the score was boosted by bytes of digest {0}, and none were given")]
+    #[error("the score needs the boost component with digest {0}, but none was given")]
     NoBoost(Digest),
-    #[error("the model does not answer now: {0}")]
+    #[error("the model fails now: {0}")]
     Model(#[from] ScoreError),
     #[error("the record is not one of a score: {0}")]
     Record(String),
@@ -39,7 +39,7 @@ pub fn replay(
     same(record.model.digest, credit.digest())?;
     let served = served(record)?;
     let mut assessment = credit.score(&record.features)?;
-    // Where nobody was shown words, none are compared.
+    // If no words were served, none are compared.
     if served.is_explained() {
         assessment = credit.explain(&record.features, &assessment)?;
     }

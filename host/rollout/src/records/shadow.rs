@@ -1,4 +1,5 @@
-//! Measurements of challengers beside the champion: counts and sketches that merge over hosts and hours without loss.
+//! Measurements of challengers compared with the champion: counts and sketches that merge over hosts and hours without
+//! loss.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +11,13 @@ use assay_domain::{
     stats::{Joint, Moments, Sketch},
 };
 
-/// What one process measured in one hour.
+/// The measurements of one process in one hour.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ShadowRecord {
     pub pairs: Vec<PairRecord>,
 }
 
-/// One challenger beside one champion.
+/// One challenger compared with one champion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairRecord {
     pub champion: ModelPin,

@@ -21,7 +21,7 @@ pub struct WalletAnswers {
     answers: BTreeMap<u64, Answer>,
 }
 
-/// What the challenger answered.
+/// The challenger's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Answer {
     /// Both scores, the champion's first.

@@ -103,7 +103,7 @@ pub(crate) async fn add(
     params(KindPath),
     request_body = OneVersion,
     responses(
-        (status = 200, description = "The roles as they are now", body = RolesBody),
+        (status = 200, description = "The current roles", body = RolesBody),
         responses::NoModel, responses::Validated, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),
@@ -137,7 +137,7 @@ pub(crate) async fn champion(
     params(KindPath),
     request_body = RollBackBody,
     responses(
-        (status = 200, description = "The roles as they are now", body = RolesBody),
+        (status = 200, description = "The current roles", body = RolesBody),
         responses::NoModel, responses::Validated, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),
@@ -161,7 +161,7 @@ pub(crate) async fn roll_back(
     params(KindPath),
     request_body = SeveralVersions,
     responses(
-        (status = 200, description = "The roles as they are now", body = RolesBody),
+        (status = 200, description = "The current roles", body = RolesBody),
         responses::NoModel, responses::Validated, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),

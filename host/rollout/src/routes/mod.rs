@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use crate::{Rollout, cards::Cards, outcomes::Outcomes};
 
-/// What the handlers of models need.
+/// The state of the handlers of models.
 #[derive(Clone)]
 pub struct RolloutRoutes {
     pub rollout: Rollout,
     pub cards: Arc<Cards>,
-    /// What became of the scored wallets.
+    /// The outcomes of the scored wallets.
     pub outcomes: Outcomes,
     /// Whether anyone with a key may download the models.
     pub public_models: bool,

@@ -127,7 +127,7 @@ pub(crate) async fn component(
     VersionPath(version): VersionPath,
 ) -> Result<Response, ApiError> {
     if !state.public_models {
-        let words = "This server does not give its models away; its operator can set models.public";
+        let words = "This server does not offer its models for download; its operator can set models.public";
         return Err(ApiError::coded(StatusCode::FORBIDDEN, "models_not_public", words));
     }
     let found = state.rollout.registry().list().into_iter().find_map(|status| {
@@ -171,8 +171,8 @@ pub(crate) async fn report(
     Ok(Json(ShadowBody::new(kind, hours, chrono::Utc::now(), &state.rollout, pairs)))
 }
 
-/// What became of the wallets that credit champion and challengers scored: realised against claimed rates of
-/// liquidations by range, and the shift of the scores by week.
+/// The outcomes of the wallets that credit champion and challengers scored: realised and claimed liquidation rates by
+/// range, and the shift of the scores by week.
 ///
 /// Scores are kept for `scoring.outcome_days`, of each model the first of a wallet in a week. Liquidations come from
 /// the index of markets. Metrics of the same are computed every hour.

@@ -1,4 +1,4 @@
-//! What the shadow measured over a window, of all hosts together.
+//! The measurements of the shadow over a window, of all hosts together.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What this process measures, in one record per hour. Changed hours are written to the store every few seconds.
+//! The measurements of this process, in one record per hour. Changed hours are written to the store every few seconds.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -27,7 +27,7 @@ type Pairs = BTreeMap<(Digest, Digest), PairRecord>;
 pub(super) struct Hours {
     hours: BTreeMap<i64, Pairs>,
     changed: bool,
-    /// Names this process's records. Another process, also after a restart, writes records of its own.
+    /// Names this process's records. Another process, also after a restart, writes separate records.
     process: String,
 }
 

@@ -1,6 +1,6 @@
-//! Challengers in the shadow: they score what the champion has scored, on an engine of their own and outside of
+//! Challengers in the shadow: they score the wallets that the champion has scored, on a separate engine and outside
 //! requests, and change no answer. A request puts the score that it has computed into a queue and never waits: a score
-//! that finds no room in the queue is dropped and counted.
+//! is dropped and counted if the queue is full.
 //!
 //! One thread does the work and uses at most a configured share of one core. A score that is answered from the cache is
 //! not computed, so it is not scored in the shadow either.
@@ -84,7 +84,7 @@ impl Shadow {
         let Some(queue) = &self.queue else { return };
         let active = registry.active_guard();
         let challengers: Vec<CreditModel> = active.challengers();
-        // The caller may have asked for another version than the champion by name.
+        // The caller may have requested another version than the champion.
         let current: Option<CreditModel> = active.champion().ok();
         let Some(current) = current.filter(|current| current.digest() == champion.digest()) else { return };
         if challengers.is_empty() {
@@ -162,7 +162,7 @@ mod tests {
         assert!(addresses.clone().all(|address| !sampled(address, &version, 0.1) || sampled(address, &version, 0.3)));
     }
 
-    /// One job is at work, as many wait as the queue has room for, and the rest is dropped at once.
+    /// One job runs, the queue is full, and the rest is dropped at once.
     #[test]
     fn a_shadow_that_is_behind_drops_and_counts_and_never_waits() {
         const OFFERS: u64 = 3 * QUEUE as u64;

@@ -17,7 +17,7 @@ pub(super) struct CallObservation<'a> {
     /// The challenger's answer.
     pub shadow: &'a Result<Assessment, ScoreError>,
     pub spent: Spent,
-    /// The cost of the same call of the champion, where it was measured.
+    /// The cost of the same call of the champion, if measured.
     pub champion_spent: Option<Spent>,
 }
 

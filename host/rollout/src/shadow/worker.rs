@@ -119,8 +119,8 @@ impl ShadowWorker {
     }
 }
 
-/// Gives this thread the lowest priority, so that requests have the core where it is short. Only Linux has a priority
-/// per thread.
+/// Gives this thread the lowest priority, so that requests have the core if there are too few. Only Linux has a
+/// priority per thread.
 fn yield_to_requests() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {

@@ -13,7 +13,7 @@ use assay_http::ApiError;
 use assay_registry::Registry;
 use assay_report::Networks;
 
-/// What the handlers of the sandbox paths need.
+/// The state of the handlers of the sandbox paths.
 #[derive(Clone)]
 pub struct SandboxRoutes {
     pub registry: Arc<Registry>,
@@ -45,7 +45,10 @@ assay_http::rows! { SandboxRoutes:
 /// `/api/v2/sandbox` answer plainly for them.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/scenarios", tag = "sandbox", operation_id = "list_sandbox_scenarios",
-    responses((status = 200, description = "The scenarios", body = ScenariosBody), responses::Keyed, responses::NoChampion),
+    responses(
+        (status = 200, description = "The scenarios", body = ScenariosBody),
+        responses::Keyed, responses::NoChampion,
+    ),
     security(("key" = [])),
 )]
 pub(crate) async fn scenarios(State(state): State<SandboxRoutes>) -> Result<Json<ScenariosBody>, ApiError> {

@@ -21,7 +21,7 @@ pub struct HistoryBody {
     /// Version of the model that computed the scores.
     #[schema(value_type = String)]
     model_version: ModelVersionText,
-    /// True while a point is being read; ask again in a few seconds, which is free for a day.
+    /// True while a point is being read; repeat the request in a few seconds, which is free for a day.
     pending: bool,
     points: Vec<PointBody>,
 }

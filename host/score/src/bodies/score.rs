@@ -243,7 +243,7 @@ pub struct SkippedBody {
     /// The item, at most its first 100 characters.
     address: String,
     /// `invalid`: neither an address nor a name; `not_found`: without activity, or a name that does not resolve;
-    /// `not_scored`: the model refuses it; `unread`: it could not be read now, ask again.
+    /// `not_scored`: the model refuses it; `unread`: it could not be read now; repeat the request.
     #[schema(value_type = String)]
     reason: &'static str,
 }

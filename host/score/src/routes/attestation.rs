@@ -56,8 +56,8 @@ impl<S: Send + Sync> FromRequestParts<S> for AsOfQuery {
             status = 200, description = "The statement", body = StatementBody,
             headers(
                 ("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}/evidence`"),
-                ("X-PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by x402, version 1"),
-                ("PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by x402, version 2"),
+                ("X-PAYMENT-RESPONSE" = Option<String>, description = "Outcome of the payment by x402, version 1"),
+                ("PAYMENT-RESPONSE" = Option<String>, description = "Outcome of the payment by x402, version 2"),
             ),
         ),
         responses::BadAddress, responses::Validated, responses::Keyed, responses::Units, responses::NotFound,

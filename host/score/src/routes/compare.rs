@@ -56,7 +56,7 @@ impl<S: Send + Sync> FromRequestParts<S> for VersionsQuery {
     get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare_models",
     params(SubjectPath, VersionsQuery),
     responses(
-        (status = 200, description = "What they say", body = ComparisonBody),
+        (status = 200, description = "The comparison", body = ComparisonBody),
         responses::BadAddress, responses::Validated, responses::Keyed, responses::Units, responses::NotFound,
         responses::OfChains, responses::ChainsDown,
     ),

@@ -25,10 +25,10 @@ use assay_http::{
 /// `from`, `to` and `every`: moments in the past, in Unix seconds, oldest first.
 pub(crate) struct MomentsQuery(pub Vec<u64>);
 
-parameters!(MomentsQuery: optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by \
-                                                 default")
-    .example(Some("2026-01-01".into())), optional::<String>("to", "Last moment, at least an hour ago; the start of the \
-                                                                   day by default"),
+parameters!(MomentsQuery:
+    optional::<String>("from", "First moment: a date, a time or Unix seconds; 360 days before `to` by default")
+        .example(Some("2026-01-01".into())),
+    optional::<String>("to", "Last moment, at least an hour ago; the start of the day by default"),
     optional::<String>("every", "Days between two moments, such as 7d; 30d by default").example(Some("30d".into())));
 
 /// Maximum number of moments in one request.
@@ -73,10 +73,10 @@ impl<S: Send + Sync> FromRequestParts<S> for MomentsQuery {
 
 /// The score at moments in the past, read from endpoints that keep old state.
 ///
-/// What was not read before is read in the background: `pending` is true until all is known, and asking again is free
-/// for a day. Each point names its blocks, and how each factor changed since the point before; with `rest`, what no
-/// factor accounts for, these sum to the change of the score. Explorers and price APIs are not asked, because they tell
-/// only of today. Each point costs the units of one score.
+/// Moments that were not read before are read in the background: `pending` is true until all are known, and repeating
+/// the request is free for a day. Each point names its blocks, and how each factor changed since the point before; with
+/// `rest`, what no factor accounts for, these sum to the change of the score. Explorers and price APIs are not used,
+/// because they only know the present. Each point costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "get_score_history",
     params(SubjectPath, MomentsQuery, VersionQuery),

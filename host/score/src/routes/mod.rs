@@ -27,7 +27,7 @@ pub use one::{OffChain, assets};
 /// The id with which the same key can read the provenance of a score.
 const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");
 
-/// What the handlers of scores need.
+/// The state of the handlers of scores.
 #[derive(Clone)]
 pub struct ScoreRoutes {
     pub source: Arc<dyn ScoreSource>,
@@ -36,7 +36,7 @@ pub struct ScoreRoutes {
     pub history: ScoreHistory,
     /// Signs statements of scores; absent when not configured.
     pub attestor: Option<Arc<Attestor>>,
-    /// What a statement can be paid with.
+    /// The means of payment of a statement.
     pub payments: Payments,
 }
 
@@ -47,7 +47,7 @@ impl FromRef<ScoreRoutes> for Payments {
 }
 
 impl ScoreRoutes {
-    /// What the model of `scored` claims of the wallet.
+    /// The claims of the model of `scored` for the wallet.
     async fn claimed(&self, scored: &Scored) -> Claimed {
         self.cards.claimed(self.rollout.registry(), scored).await
     }

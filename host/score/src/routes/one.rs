@@ -1,4 +1,4 @@
-//! `/api/v2/score/address/{address}`: the score of one subject, from the chains alone or with off-chain assets added.
+//! `/api/v2/score/address/{address}`: the score of one subject, only from the chains or with off-chain assets added.
 
 use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;

@@ -1,5 +1,4 @@
-//! `/api/v2/score/{id}`: where a served score came from, for the key that received it; and for auditors, whichever key
-//! received it.
+//! `/api/v2/score/{id}`: the provenance of a served score, for the key that received it, and for auditors.
 
 use super::ScoreRoutes;
 use crate::{
@@ -40,7 +39,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ScorePath {
 
 /// No score is stored under this id, or it belongs to another key.
 fn no_score() -> ApiError {
-    ApiError::coded(StatusCode::NOT_FOUND, "unknown_score", "No score of this id is kept for this key")
+    ApiError::coded(StatusCode::NOT_FOUND, "unknown_score", "This key has no score with this id")
 }
 
 /// Where a served score came from: the exact input of the model, and the digest of the model's bytes.
@@ -52,7 +51,7 @@ fn no_score() -> ApiError {
     get, path = "/api/v2/score/{id}", tag = "scores", operation_id = "get_provenance",
     params(ScorePath),
     responses(
-        (status = 200, description = "Where it came from", body = ProvenanceBody),
+        (status = 200, description = "The provenance of the score", body = ProvenanceBody),
         responses::NoScore, responses::Keyed,
     ),
     security(("key" = [])),
@@ -66,7 +65,7 @@ pub(crate) async fn mine(
     Ok(Json(ProvenanceBody::new(&id, found)))
 }
 
-/// What a statement of this score commits to: its features and blocks, and where each part of the features came from.
+/// The evidence of a statement of this score: its features and blocks, and the source of each part of the features.
 ///
 /// `assay verify` compares it with a statement, runs the model on the features, and reads the chains again.
 #[utoipa::path(
@@ -92,7 +91,7 @@ pub(crate) async fn evidence(
     get, path = "/api/v2/admin/scores/{id}", tag = "admin", operation_id = "get_audited_provenance",
     params(ScorePath),
     responses(
-        (status = 200, description = "Where it came from", body = AuditedBody),
+        (status = 200, description = "The provenance of the score", body = AuditedBody),
         responses::NoScore, responses::Keyed,
     ),
     security(("key" = [])),

@@ -1,4 +1,4 @@
-//! Where statements are made, for keys and for payments: from what is asked to the signed statement.
+//! Makes statements, for keys and for payments: from the request to the signed statement.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use assay_http::{ApiError, fresh};
 use assay_rollout::{Inputs, ScoreId, Scored};
 use assay_statement::Signed;
 
-/// What a statement is asked of.
+/// The request for a statement.
 pub(super) struct StatementRequest {
     pub subject: Subject,
     pub version: Option<ModelVersion>,
@@ -25,7 +25,7 @@ pub(super) struct StatementRequest {
 }
 
 impl StatementRequest {
-    /// What tells two orders apart.
+    /// The identity of an order.
     pub(crate) fn words(&self) -> String {
         let subject = match &self.subject {
             Subject::Address(address) => format!("{address:#x}"),
@@ -37,7 +37,7 @@ impl StatementRequest {
     }
 }
 
-/// Where statements are made.
+/// Makes statements.
 pub(super) struct StatementService<'a> {
     pub scores: &'a ScoreRoutes,
     pub attestor: &'a Attestor,
@@ -58,7 +58,7 @@ impl StatementService<'_> {
         }
     }
 
-    /// The score that is to be stated, asked by the key of this name.
+    /// The score of a statement, requested by the key of this name.
     pub(crate) async fn score(&self, order: &StatementRequest, by: &str) -> Result<ScoredFeatures, ApiError> {
         let ask = Ask { by, version: order.version.as_ref(), factors: false };
         let Some(moment) = order.moment else {
@@ -70,12 +70,12 @@ impl StatementService<'_> {
         Ok((scored, Arc::new(read.features)))
     }
 
-    /// What the history has read of this moment.
+    /// The data of this moment in the history.
     async fn moment(&self, subject: &Subject, moment: u64) -> Result<(Address, PastRecord), ApiError> {
         let wallet = self.scoring.address(subject).await?;
         let read = self.scores.history.known(wallet, moment).await.map_err(ApiError::store)?;
         let unread = || {
-            let words = "This moment was not read; ask for the history of the score with it, until it is not pending";
+            let words = "This moment was not read; request the history of the score for it until `pending` is false";
             ApiError::coded(StatusCode::CONFLICT, "history_unread", words)
         };
         Ok((wallet, read.ok_or_else(unread)?))
@@ -88,8 +88,8 @@ impl StatementService<'_> {
         caller: &Caller,
     ) -> Result<SignedScore, ApiError> {
         if scored.coverage.is_provisional() {
-            let words = "The score is not final: a part of the reading is missing. The field `unread` of the report \
-                         names it; try again when `provisional` of the score is false";
+            let words = "The score is not final, because a part was not read; the field `unread` of the report names \
+                         it. Try again when `provisional` of the score is false";
             return Err(ApiError::coded(StatusCode::CONFLICT, "provisional", words).retry_after(5));
         }
         let (attestor, rollout, owner) = (self.attestor, &self.scores.rollout, caller.identity());
@@ -105,7 +105,7 @@ impl StatementService<'_> {
     }
 }
 
-/// A statement, and the id of its score for who asked.
+/// A statement, and the id of its score for the caller.
 pub(super) struct SignedScore {
     pub id: ScoreId,
     pub signed: Arc<Signed>,

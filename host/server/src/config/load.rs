@@ -25,7 +25,7 @@ pub enum ConfigError {
     Problems(Vec<Problem>),
 }
 
-/// Loads `file`, or `assay.toml` in the working directory where it exists and no file is named.
+/// Loads `file`, or `assay.toml` in the working directory if it exists and no file is named.
 ///
 /// # Errors
 /// [`ConfigError`] names every problem, not only the first.
@@ -59,7 +59,7 @@ pub fn load(file: Option<&Path>) -> Result<Config, ConfigError> {
 }
 
 /// The configuration, or why it cannot be parsed; and each value that names an unset environment variable, for which
-/// some text stands in the configuration.
+/// the configuration has a placeholder.
 fn parse(mut builder: ConfigBuilder<DefaultState>) -> (Result<Config, String>, Vec<Problem>) {
     // An error about all chains names its keys itself.
     let words = |error: &config::ConfigError| without_values(error.to_string().trim_end_matches(" for key `chains`"));

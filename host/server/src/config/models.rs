@@ -17,7 +17,7 @@ use crate::sources::Reference;
 pub struct Models {
     /// Folder of `.wasm` files. The server watches it.
     pub shelf: PathBuf,
-    /// Folder of compiled code; without it, `compiled` beside the store.
+    /// Folder of compiled code; if absent, `compiled` next to the store.
     pub compiled_path: Option<PathBuf>,
     /// The champion of a kind for which the store has none.
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,

@@ -85,12 +85,12 @@ fn payments(config: &Config, found: &mut Problems) {
     if !x402.enabled {
         return;
     }
-    let what = "set without [reputation]; submissions are what is paid for";
+    let what = "set without [reputation]; payments buy submissions, so configure it";
     found.add_if(config.reputation.is_none(), "access.x402.enabled", what);
     let pays_on = x402.domain().filter(|_| x402.is_local()).map(|domain| domain.chain);
     let submits_on = config.agents.as_ref().map(|agents| agents.chain);
     let elsewhere = pays_on.zip(submits_on).is_some_and(|(pays_on, submits_on)| pays_on != submits_on);
-    let what = "local, on another chain than agents.chain: the account of [reputation] settles on its own chain alone; \
-                name the URL of a facilitator";
+    let what = "local, but on another chain than agents.chain: the account of [reputation] settles only on its own \
+                chain; set the URL of a facilitator";
     found.add_if(elsewhere, "access.x402.facilitator", what);
 }

@@ -15,7 +15,7 @@ use assay_store::BackupError;
     "file": "data/backups/assay-20261121T150301.042Z.redb", "records": 81_203, "bytes": 61_927_424
 }))]
 pub(crate) struct BackupBody {
-    /// In the folder `backups` beside the store.
+    /// In the folder `backups` next to the store.
     file: String,
     records: u64,
     bytes: u64,
@@ -23,11 +23,11 @@ pub(crate) struct BackupBody {
 
 /// Makes a backup of the store.
 ///
-/// Everything as it stands at one moment, in a file that `assay store restore` puts in the store's place. It is made to
-/// the end also where the caller does not wait for it.
+/// It has the state of one moment; `assay store restore` replaces the store with it. It is completed even if the caller
+/// disconnects.
 #[utoipa::path(
     post, path = "/api/v2/admin/backup", tag = "admin", operation_id = "make_backup",
-    responses((status = 201, description = "It is on disk", body = BackupBody), responses::NoBackup, responses::Keyed),
+    responses((status = 201, description = "The backup is complete", body = BackupBody), responses::NoBackup, responses::Keyed),
     security(("key" = [])),
 )]
 pub(crate) async fn make(State(state): State<Operations>) -> Result<(StatusCode, Json<BackupBody>), ApiError> {
@@ -42,7 +42,7 @@ pub(crate) async fn make(State(state): State<Operations>) -> Result<(StatusCode,
     Ok((StatusCode::CREATED, Json(body)))
 }
 
-/// Whoever may ask for this runs the server, and needs the reason.
+/// The caller is an operator of the server, who needs the reason.
 fn refused(error: &BackupError) -> ApiError {
     tracing::error!(%error, "no backup of the store was made");
     match error {

@@ -1,5 +1,4 @@
-//! `/healthz`, `/readyz` and `/metrics`: for those who run the server. They are public and say nothing about any
-//! subject.
+//! `/healthz`, `/readyz` and `/metrics`: for operators. They are public and say nothing about any subject.
 
 use axum::{
     Json,
@@ -29,16 +28,16 @@ pub(crate) struct ReadyBody {
     /// `ready` or `not_ready`.
     #[schema(value_type = String)]
     status: &'static str,
-    /// What is missing.
+    /// The reasons why the server is not ready.
     reasons: Vec<String>,
-    /// What makes answers poorer; absent if there are none.
+    /// Conditions that degrade answers; absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
 }
 
-/// Whether the server can answer, and what makes its answers poorer.
+/// Whether the server can answer, and what degrades its answers.
 pub struct Readiness {
-    /// What is missing; the server is ready without any.
+    /// The reasons why the server is not ready; it is ready without any.
     pub reasons: Vec<String>,
     pub warnings: Vec<String>,
 }
@@ -54,7 +53,7 @@ impl Operations {
         Readiness { reasons, warnings }
     }
 
-    /// What keeps some path from answering, each in words that say what to do.
+    /// Models whose absence keeps some path from answering, each with a remedy.
     pub fn missing_models(&self) -> Vec<String> {
         let active = self.rollout.registry().active();
         NEEDED.into_iter().filter_map(|kind| active.champion_of(kind).err()).map(|error| error.to_string()).collect()
@@ -81,8 +80,8 @@ pub(crate) async fn health() -> Json<HealthBody> {
     Json(HealthBody { status: "ok" })
 }
 
-/// The server can answer, and will go on to: a model of every kind it needs is in service, records can be written, and
-/// it is not stopping.
+/// The server can answer, and will continue to: a model of every kind it needs is in service, records can be written,
+/// and it is not stopping.
 #[utoipa::path(
     get, path = "/readyz", tag = "operation", operation_id = "get_readiness",
     responses(

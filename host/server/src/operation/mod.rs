@@ -1,4 +1,4 @@
-//! The routes for those who run the server: health, readiness, metrics, the status page and backups.
+//! The routes for operators: health, readiness, metrics, the status page and backups.
 
 mod backup;
 mod contradictions;
@@ -19,7 +19,7 @@ use assay_telemetry::Metrics;
 pub use contradictions::Contradictions;
 pub use health::Readiness;
 
-/// What the handlers of operation need.
+/// The state of the handlers of operation.
 #[derive(Clone)]
 pub struct Operations {
     pub gate: Gate,
@@ -28,7 +28,7 @@ pub struct Operations {
     /// No chain is configured on a server that reads chains.
     pub lacks_chains: bool,
     pub reputation: Option<Reputation>,
-    /// What the chains contradict of the configuration.
+    /// Contradictions between the chains and the configuration.
     pub contradictions: Contradictions,
     pub store: Store,
     pub backups: Arc<Backups>,

@@ -1,4 +1,4 @@
-//! `GET /api/v2/admin/status`: the state of the server, for those who run it.
+//! `GET /api/v2/admin/status`: the state of the server, for operators.
 
 use axum::{Json, extract::State, response::Response};
 

@@ -41,15 +41,15 @@ pub struct ChainStatusBody {
     head_age_seconds: Option<u64>,
     /// The age above which answers are provisional; null without a bound.
     max_head_age_seconds: Option<u64>,
-    /// What is wrong with the newest block.
+    /// The problem with the newest block.
     problem: Option<String>,
     endpoints: Vec<EndpointBody>,
     /// The last read of its feeds and oracles; null before the first one.
     prices: Option<PricesBody>,
     /// Null while there is no index of its markets.
     index: Option<IndexBody>,
-    /// What resolves names on this chain: `universal_resolver`, or `registry`, which for ENS is the old one and does
-    /// not know names that moved to ENSv2. Null if no name was resolved here.
+    /// The resolver of names on this chain: `universal_resolver`, or `registry`, which for ENS is the old one, without
+    /// names that moved to ENSv2. Null if no name was resolved here.
     #[schema(value_type = Option<String>)]
     names: Option<&'static str>,
 }

@@ -117,7 +117,7 @@ impl Client {
         // It may be relative.
         let mut upload = location
             .and_then(|location| start.join(location).ok())
-            .ok_or_else(|| SourceError::Other("the registry names no place to upload to".into()))?;
+            .ok_or_else(|| SourceError::Other("the registry returns no upload location".into()))?;
         upload.query_pairs_mut().append_pair("digest", &named(blob));
         let request =
             self.http.put(upload).header(header::CONTENT_TYPE, "application/octet-stream").body(blob.to_vec());

@@ -23,7 +23,7 @@ use assay_tasks::Spawner;
 
 /// How long a start waits for the registries. Later components are loaded as they come.
 const START: Duration = Duration::from_secs(15);
-/// The pause before a registry is asked again: this long, then twice as long, up to the longest.
+/// The first pause before a registry is tried again, doubled up to the longest.
 const PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
@@ -34,19 +34,25 @@ pub enum SourceError {
     Away(String),
     #[error("the registry has no such component: check repository, tag and digest")]
     Missing,
-    #[error("the registry refuses the login: set ASSAY_OCI_USER and ASSAY_OCI_PASSWORD to one that may do this")]
+    #[error(
+        "the registry refuses the login: set ASSAY_OCI_USER and ASSAY_OCI_PASSWORD to a login with this \
+             permission"
+    )]
     Denied,
     #[error("the registry answers {status}: {why}")]
     Status { status: u16, why: String },
-    #[error("its manifest has the digest {found}, and {wanted} is wanted: do not use it, and ask who pushed it")]
+    #[error("its manifest has the digest {found} instead of {wanted}: do not use it, and ask its publisher")]
     Manifest { wanted: Digest, found: Digest },
-    #[error("its bytes have the digest {found}, and its manifest names {wanted}: do not use it, and push it again")]
+    #[error("its bytes have the digest {found}, but its manifest names {wanted}: do not use it, and push it again")]
     Component { wanted: Digest, found: Digest },
     #[error("the download ended after {read} of {size} bytes: try again")]
     Cut { read: u64, size: u64 },
-    #[error("the registry sends more than the {most} bytes of a manifest or those that it names: do not use it")]
+    #[error(
+        "the registry sends more bytes than the limit of a manifest ({most}) or than the manifest names: do not \
+             use it"
+    )]
     Longer { most: u64 },
-    #[error("it has {size} bytes, and {most} are allowed: raise models.max_component_bytes")]
+    #[error("it has {size} bytes, more than the limit of {most}: raise models.max_component_bytes")]
     TooLarge { size: u64, most: u64 },
     #[error("{0}. Name a component, as `assay model push` and `wkg oci push` write it")]
     Other(String),
@@ -73,7 +79,7 @@ fn digest(bytes: &[u8]) -> Digest {
     Digest(Sha256::digest(bytes).into())
 }
 
-/// Puts the named components on the shelf that are not there. Waits a while for the registries, then goes on in the
+/// Puts the named components on the shelf that are not there. Waits a while for the registries, then continues in the
 /// background; the shelf is watched.
 pub async fn take(sources: &[Reference], shelf: &Path, most: u64, spawner: &Spawner) {
     let client = match Client::new(Login::of_environment()) {

@@ -17,7 +17,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// The root of the registry. Only one on this machine is asked without TLS.
+    /// The root of the registry. Only a registry on this machine is used without TLS.
     pub fn root(&self) -> String {
         let name = self.host.rsplit_once(':').map_or(self.host.as_str(), |(name, _)| name);
         let scheme = if matches!(name, "localhost" | "127.0.0.1" | "[::1]") { "http" } else { "https" };
@@ -29,7 +29,7 @@ impl Reference {
         Self { digest: Some(digest), ..self.clone() }
     }
 
-    /// What a registry calls it: its digest, or its tag.
+    /// Its name in a registry: its digest, or its tag.
     pub fn name(&self) -> String {
         match (&self.digest, &self.tag) {
             (Some(digest), _) => format!("sha256:{digest}"),
@@ -44,7 +44,7 @@ impl FromStr for Reference {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "{text:?} is no place in a registry: write oci://HOST/REPOSITORY:TAG or \
+                "{text:?} is not a reference to a registry: write oci://HOST/REPOSITORY:TAG or \
                  oci://HOST/REPOSITORY@sha256:DIGEST, in small letters and without a password"
             )
         };
@@ -124,7 +124,7 @@ mod tests {
             "oci://h/r@sha256:12",
             "oci://h/r?x=1",
         ] {
-            assert!(text.parse::<Reference>().unwrap_err().contains("is no place in a registry"), "{text}");
+            assert!(text.parse::<Reference>().unwrap_err().contains("is not a reference to a registry"), "{text}");
         }
     }
 }

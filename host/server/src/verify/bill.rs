@@ -1,4 +1,4 @@
-//! What reading a wallet costs at providers that bill calls by method. The prices are those of their public tables.
+//! The cost of reading a wallet at providers that bill calls by method. The prices are those of their public tables.
 
 use std::fmt;
 
@@ -55,7 +55,7 @@ impl Calls {
         Self { nonces, blocks, calls: 6, ..Self::known(logs) }
     }
 
-    /// On so many chains.
+    /// On this number of chains.
     #[must_use]
     pub fn times(self, chains: u64) -> Self {
         let Self { nonces, blocks, logs, calls, others } = self;

@@ -200,7 +200,7 @@ async fn pair_factory(client: &Client, factory: Address, head: Block) -> Result<
 }
 
 async fn uptime_feed(client: &Client, feed: Address, head: Block) -> Result<Vec<String>, Fault> {
-    let unused = "so that no price of the chain's own feeds and oracles is taken";
+    let unused = "so no price of the chain's feeds and oracles is used";
     let Some(round) = ask(client, feed, &latestRoundDataCall {}, head).await? else {
         return Ok(vec!["does not answer latestRoundData like an uptime feed; correct chains.sequencer".into()]);
     };
@@ -228,8 +228,7 @@ async fn price_feed(client: &Client, feed: Address, heartbeat: u64, head: Block)
     let age = head.time.saturating_sub(u64::try_from(round.updatedAt).unwrap_or(u64::MAX));
     Ok(if age > stale_after(heartbeat) {
         vec![format!(
-            "has stopped: its answer is {age} s old with a heartbeat of {heartbeat} s, so that no price is taken from \
-             it"
+            "has stopped: its answer is {age} s old with a heartbeat of {heartbeat} s, so its price is not used"
         )]
     } else {
         vec![]

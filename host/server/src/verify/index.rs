@@ -15,7 +15,7 @@ pub(super) fn words(chain: &ChainConfig, reading: &Reading, head: Block) -> Opti
     }
     let through = match through(chain, reading) {
         Ok(through) => through,
-        Err(error) => return Some(format!("its market index cannot be looked at: {error}")),
+        Err(error) => return Some(format!("its market index cannot be read: {error}")),
     };
     let next = through.map_or(first, |through| through.saturating_add(1));
     let so_far = through.map_or("is empty".into(), |through| format!("goes through block {through}"));
@@ -29,7 +29,7 @@ pub(super) fn words(chain: &ChainConfig, reading: &Reading, head: Block) -> Opti
         rate => format!(", {} minutes at reading.index_per_second", queries.div_ceil(rate).div_ceil(60)),
     };
     let range = reading.log_range;
-    Some(format!("its market index {so_far}; {blocks} more are some {queries} log queries of {range} blocks{time}"))
+    Some(format!("its market index {so_far}; {blocks} more take about {queries} log queries of {range} blocks{time}"))
 }
 
 /// The log queries for `blocks` of the markets of `chain`, at `range` blocks each.

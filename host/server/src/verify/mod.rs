@@ -33,8 +33,8 @@ use claim::{Claim, claims, identity_services, registries};
 pub use survey::{Depth, LogQueries, LogRange, Survey, survey};
 pub(crate) use watch::watch;
 
-const IGNORES: &str = "answers with the present, whatever block it is asked about, so first and last transactions stay \
-                       unread; replace it in chains.rpc";
+const IGNORES: &str = "answers every request with the current state, so first and last transactions stay unread; \
+                       replace it in chains.rpc";
 
 /// One contradiction between the configuration and the chain.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +53,8 @@ impl std::fmt::Display for Finding {
 }
 
 /// The findings about `chain` and about the contracts of `config` on it; empty when the chain agrees with the
-/// configuration. `progress` receives a sentence about each step. Contracts are asked by `client` if there is one,
-/// which uses no multicall.
+/// configuration. `progress` receives a sentence about each step. Contracts are called through `client` if there is
+/// one, which uses no multicall.
 pub async fn verify(
     chain: &ChainConfig,
     config: &Config,
@@ -126,13 +126,13 @@ async fn contracts(
         }
         _ => claims.extend(services),
     }
-    progress(format!("asking {} contracts", claims.len()));
+    progress(format!("checking {} contracts", claims.len()));
     let problems = match with_code(client, &claims).await {
         Ok(coded) => {
             join_all(claims.iter().zip(coded).map(|(claim, coded)| problems(client, claim, coded, head))).await
         }
         Err(fault) => {
-            return vec![finding(chain, "its contracts".into(), format!("cannot be asked for their code: {fault}"))];
+            return vec![finding(chain, "its contracts".into(), format!("their code cannot be read: {fault}"))];
         }
     };
     let mut found = Vec::new();
@@ -141,7 +141,7 @@ async fn contracts(
     }
     found.extend(accounts(client, chain, config, head).await);
     progress(match found.len() {
-        0 => format!("all {} contracts are what they should be", claims.len()),
+        0 => format!("all {} contracts are as configured", claims.len()),
         wrong => format!("{wrong} problem(s) with {} contracts", claims.len()),
     });
     found
@@ -159,7 +159,7 @@ async fn accounts(client: &Client, chain: &ChainConfig, config: &Config, head: B
     let x402 = &config.access.x402;
     if let Some(domain) = x402.domain().filter(|domain| x402.enabled && domain.chain == chain.id) {
         let problems = token::contradictions(client, &domain, x402.decimals, head).await;
-        let problems = problems.unwrap_or_else(|fault| vec![format!("cannot be asked: {fault}")]);
+        let problems = problems.unwrap_or_else(|fault| vec![format!("cannot be read: {fault}")]);
         let part = |what| finding(chain, format!("asset of access.x402 at {}", domain.asset), what);
         found.extend(problems.into_iter().map(part));
     }
@@ -184,7 +184,7 @@ async fn problems(client: &Client, claim: &Claim<'_>, coded: bool, head: Block) 
     }
     match claim.check(client, head).await {
         Ok(problems) => problems,
-        Err(fault) => vec![format!("cannot be asked: {fault}")],
+        Err(fault) => vec![format!("cannot be read: {fault}")],
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn problems(
                 ));
             }
         }
-        Err(fault) => found.push((part, format!("cannot be asked: {fault}"))),
+        Err(fault) => found.push((part, format!("cannot be read: {fault}"))),
     }
     found
 }

@@ -1,4 +1,4 @@
-//! What an endpoint can do for its chain: how far back it keeps state, and over how many blocks it answers logs.
+//! The capabilities of an endpoint: how far back it keeps state, and over how many blocks it answers logs.
 
 use std::{fmt, str::FromStr};
 
@@ -18,7 +18,7 @@ use assay_evm::{
     span::Span,
 };
 
-/// Depths below the head, in blocks, at which the state is asked for, deepest first.
+/// Depths below the head, in blocks, at which the state is requested, deepest first.
 const DEPTHS: [u64; 5] = [10_000_000, 1_000_000, 100_000, 10_000, 100];
 /// Ranges of logs that are tried in turn while the endpoint does not name its limit.
 const RANGES: [u64; 9] = [1_000_000, 100_000, 50_000, 10_000, 5_000, 2_000, 1_000, 100, 10];
@@ -51,11 +51,11 @@ pub struct LogQueries {
 pub enum Depth {
     /// Back to the first block of a market.
     All,
-    /// At least so many blocks below the head.
+    /// At least this many blocks below the head.
     Blocks(u64),
     /// Not even 100 blocks.
     Recent,
-    /// The endpoint answers with the present, whatever block it is asked about.
+    /// The endpoint answers with the current state, whatever the requested block.
     Ignored,
     /// The endpoint did not say.
     Unknown,
@@ -88,7 +88,7 @@ impl fmt::Display for Depth {
             Self::Blocks(blocks) => write!(f, "state of the last {blocks} blocks kept"),
             Self::Recent => f.write_str("no old state kept"),
             Self::Ignored => f.write_str(
-                "the present in place of old state, so first and last transactions stay unread; add another endpoint",
+                "current state instead of old state, so first and last transactions stay unread; add another endpoint",
             ),
             Self::Unknown => f.write_str("depth of state unknown"),
         }
@@ -105,7 +105,7 @@ impl fmt::Display for LogRange {
     }
 }
 
-/// What each endpoint of `config` can do, in the order of the configuration.
+/// The capabilities of each endpoint of `config`, in the order of the configuration.
 ///
 /// # Errors
 /// The host and the fault, for an endpoint that does not answer or serves another chain.

@@ -58,7 +58,7 @@ fn kept(source: &str) -> PathBuf {
 
 /// The contracts of the repository.
 fn published() -> PathBuf {
-    node::root().join("../contracts")
+    node::root().join("../host/statement/contracts")
 }
 
 /// What a stub may import of them, in order.

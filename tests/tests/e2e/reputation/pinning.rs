@@ -46,7 +46,7 @@ fn a_service_that_does_not_keep_the_document_keeps_it_from_the_chain() {
         for (n, (mood, words)) in [
             (Mood::Failing, "the pinning service has not pinned the document yet"),
             (Mood::Refusing, "the pinning service answered with status 401"),
-            (Mood::Garbled, "the pinning service answered what cannot be read"),
+            (Mood::Garbled, "the answer of the pinning service cannot be read"),
         ]
         .into_iter()
         .enumerate()

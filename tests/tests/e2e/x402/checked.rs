@@ -43,7 +43,7 @@ fn terms_that_nobody_can_pay_by_are_refused() {
             (good.replace("network = \"base\"", "network = \"gold\""), "access.x402.network: not a network"),
             (
                 good.replace("network = \"base\"", "network = \"eip155:84532\""),
-                "access.x402.facilitator: local, on another chain",
+                "access.x402.facilitator: local, but on another chain",
             ),
             (good.replace("network = \"base\"", "network = \"polygon\""), "access.x402.asset: missing"),
             (good.clone() + "price = 0", "access.x402.price"),

@@ -58,7 +58,7 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             ("invalid_exact_evm_payload_signature", "chain 8453", bent(&|order| order.domain.chain = 84_532).header()),
             (
                 "invalid_exact_evm_payload_recipient_mismatch",
-                "not to",
+                "recipient of the payment must be",
                 bent(&|order| order.authorization.to = Address::repeat_byte(9)).header(),
             ),
             (
@@ -73,12 +73,12 @@ fn each_payment_that_is_wrong_is_refused_for_its_own_reason() {
             ),
             (
                 "invalid_exact_evm_payload_authorization_valid_before",
-                "20 more",
+                "less than 20 seconds",
                 bent(&|order| order.authorization.valid_before = U256::from(now() + 2)).header(),
             ),
             (
                 "invalid_exact_evm_payload_authorization_valid_after",
-                "not hold yet",
+                "not valid yet",
                 bent(&|order| order.authorization.valid_after = U256::from(now() + 60)).header(),
             ),
             // It would be followed for longer than anybody waits.
