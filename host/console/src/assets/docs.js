@@ -18,8 +18,9 @@ function sections({ paths, tags }) {
 }
 
 const matches = (text) => (operation) =>
-  [operation.path, operation.operationId, operation.summary, operation.method]
-    .some((part) => part?.toLowerCase().includes(text.toLowerCase()));
+  [operation.path, operation.operationId, operation.summary, operation.method].some((part) =>
+    part?.toLowerCase().includes(text.toLowerCase()),
+  );
 
 /** The operation that the address names. */
 const named = () => decodeURIComponent(location.hash.slice(1));
@@ -30,8 +31,13 @@ function useDocument() {
   useEffect(() => {
     setState({});
     fetch("../openapi.json")
-      .then((response) => (response.ok ? response.json() : Promise.reject(new Error(`The server answered ${response.status}.`))))
-      .then((document) => setState({ document }), (error) => setState({ error }));
+      .then((response) =>
+        response.ok ? response.json() : Promise.reject(new Error(`The server answered ${response.status}.`)),
+      )
+      .then(
+        (document) => setState({ document }),
+        (error) => setState({ error }),
+      );
   }, [turn]);
   return { ...state, again: () => setTurn(turn + 1) };
 }
@@ -80,7 +86,11 @@ function Docs() {
       </form>
       ${shown.length === 0 && html`<p>No path has “${text}” in it.</p>`}
       ${shown.map(
-        ({ name, description, operations }) => html`<section key=${name} id=${`tag-${name}`} aria-labelledby=${`title-${name}`}>
+        ({
+          name,
+          description,
+          operations,
+        }) => html`<section key=${name} id=${`tag-${name}`} aria-labelledby=${`title-${name}`}>
           <h2 id=${`title-${name}`}>${name}</h2>
           <p class="faint">${description}</p>
           ${operations.map(

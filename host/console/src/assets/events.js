@@ -40,7 +40,10 @@ async function* events(response) {
 async function follow(agent, id, signal, show) {
   const url = path(["agents", agent, "reputation", "status", id]);
   let last;
-  const see = (state) => show((last = state));
+  const see = (state) => {
+    last = state;
+    show(state);
+  };
   while (!signal.aborted) {
     try {
       const response = await send(url, { signal, headers: { accept: "text/event-stream" } });

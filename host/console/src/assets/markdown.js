@@ -28,7 +28,11 @@ const blocks = (text) =>
     .map((block) => block.split("\n").filter((line) => line.trim()))
     .filter((lines) => lines.length > 0);
 
-const cells = (line) => line.replace(/^\||\|\s*$/g, "").split("|").map((cell) => cell.trim());
+const cells = (line) =>
+  line
+    .replace(/^\||\|\s*$/g, "")
+    .split("|")
+    .map((cell) => cell.trim());
 
 function table([head, , ...rows]) {
   const [first, ...rest] = cells(head);
@@ -59,7 +63,8 @@ function block(lines) {
   if (heading) {
     const level = heading[1].length;
     // The title of a card is that of the page.
-    const title = level === 1 ? null : level === 2 ? html`<h2>${inline(heading[2])}</h2>` : html`<h3>${inline(heading[2])}</h3>`;
+    const title =
+      level === 1 ? null : level === 2 ? html`<h2>${inline(heading[2])}</h2>` : html`<h3>${inline(heading[2])}</h3>`;
     return lines.length > 1 ? [title, block(lines.slice(1))] : title;
   }
   if (lines[0].startsWith("|")) return table(lines);

@@ -95,10 +95,12 @@ export function Sortable({ caption, columns, rows, by, most = Infinity, children
         ${title}<span aria-hidden="true">${at === sort.by ? (sort.down ? " ▾" : " ▴") : ""}</span>
       </button>
     </th>`;
-  const cell = (row) => ({ show, isFigure }, at) =>
-    at === 0
-      ? html`<th scope="row">${show(row)}</th>`
-      : html`<td class=${isFigure ? "figure" : undefined}>${show(row)}</td>`;
+  const cell =
+    (row) =>
+    ({ show, isFigure }, at) =>
+      at === 0
+        ? html`<th scope="row">${show(row)}</th>`
+        : html`<td class=${isFigure ? "figure" : undefined}>${show(row)}</td>`;
   return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
     <table>
       <caption class="unseen">

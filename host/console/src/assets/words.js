@@ -53,7 +53,14 @@ export const market = (pool) => `${pool.protocol}${pool.market ? ` ${pool.market
 
 /** A span of time in its largest unit. */
 export const span = or((seconds) => {
-  const [value, unit] = seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : seconds < 172_800 ? [seconds / 3600, "h"] : [seconds / 86_400, "days"];
+  const [value, unit] =
+    seconds < 120
+      ? [seconds, "s"]
+      : seconds < 7200
+        ? [seconds / 60, "min"]
+        : seconds < 172_800
+          ? [seconds / 3600, "h"]
+          : [seconds / 86_400, "days"];
   return `${whole.format(value)} ${unit}`;
 });
 

@@ -6,7 +6,15 @@ import { Mark, Problem, announce, values } from "../parts.js";
 import { exampleOf } from "./schema.js";
 
 /** Headers that say something about an answer. */
-const TOLD = ["content-type", "x-request-id", "assay-units-cost", "assay-units-left", "assay-score-id", "ratelimit", "retry-after"];
+const TOLD = [
+  "content-type",
+  "x-request-id",
+  "assay-units-cost",
+  "assay-units-left",
+  "assay-score-id",
+  "ratelimit",
+  "retry-after",
+];
 
 /** The address and the options of the request that the form describes. */
 function request({ method, path, parameters = [], requestBody }, given, secret) {
@@ -21,7 +29,10 @@ function request({ method, path, parameters = [], requestBody }, given, secret) 
   const isFile = given.file instanceof File;
   const body = isFile ? given.file : given.body || undefined;
   if (requestBody && body) headers["content-type"] = Object.keys(requestBody.content)[0];
-  return { url: `..${filled}${query && `?${query}`}`, options: { method: method.toUpperCase(), headers, body, cache: "no-store" } };
+  return {
+    url: `..${filled}${query && `?${query}`}`,
+    options: { method: method.toUpperCase(), headers, body, cache: "no-store" },
+  };
 }
 
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -31,7 +42,8 @@ function command({ url, options: { method, headers, body } }) {
   const named = Object.entries(headers).map(([name, value]) =>
     name === "authorization" ? `-H "Authorization: Bearer $KEY"` : `-H ${quoted(`${name}: ${value}`)}`,
   );
-  const data = body === undefined ? [] : [body instanceof File ? `--data-binary @${quoted(body.name)}` : `-d ${quoted(body)}`];
+  const data =
+    body === undefined ? [] : [body instanceof File ? `--data-binary @${quoted(body.name)}` : `-d ${quoted(body)}`];
   const address = quoted(new URL(url, location.href).href);
   return ["curl", ...(method === "GET" ? [] : [`-X ${method}`]), ...named, ...data, address].join(" ");
 }
@@ -48,7 +60,9 @@ async function sent(made) {
   } catch {
     // The text is shown as it is.
   }
-  const headers = TOLD.filter((name) => response.headers.has(name)).map((name) => `${name}: ${response.headers.get(name)}`);
+  const headers = TOLD.filter((name) => response.headers.has(name)).map(
+    (name) => `${name}: ${response.headers.get(name)}`,
+  );
   announce(`Answered ${response.status}`);
   const { status, ok } = response;
   return { status, ok, headers, shown, command: command(made), milliseconds: Math.round(performance.now() - began) };

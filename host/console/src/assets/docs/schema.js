@@ -57,7 +57,8 @@ export function Fields({ api, schema }) {
   return found.map(
     ({ properties, required = [] }) => html`<ul class="fields">
       ${Object.entries(properties).map(
-        ([name, field]) => html`<${Field} api=${api} name=${name} field=${field} isRequired=${required.includes(name)} />`,
+        ([name, field]) =>
+          html`<${Field} api=${api} name=${name} field=${field} isRequired=${required.includes(name)} />`,
       )}
     </ul>`,
   );

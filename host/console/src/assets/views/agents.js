@@ -57,8 +57,7 @@ function List({ query }) {
 }
 
 /** The document of an agent may be missing, and its name too. */
-const name = (metadata) =>
-  metadata?.name || html`<span class="faint">${metadata ? "no name" : "no document"}</span>`;
+const name = (metadata) => metadata?.name || html`<span class="faint">${metadata ? "no name" : "no document"}</span>`;
 
 const row = ({ agent_id, owner, metadata }) =>
   html`<tr>

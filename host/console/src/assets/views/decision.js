@@ -26,7 +26,11 @@ export function Decision({ asked, score, report, origin, boosted, polls }) {
 
 function Who({ asked, report: { address, activity } }) {
   const [copied, setCopied] = useState(false);
-  const copy = () => navigator.clipboard?.writeText(address).then(() => setCopied(true), () => {});
+  const copy = () =>
+    navigator.clipboard?.writeText(address).then(
+      () => setCopied(true),
+      () => {},
+    );
   const explorer = EXPLORERS[activity.active_chains[0]] ?? EXPLORERS[1];
   return html`<h2 class="subject">
     ${asked.includes(".") && html`<span>${asked}</span>`} <code>${address}</code>
@@ -52,7 +56,8 @@ function Points({ score, boosted }) {
 /** What the model claims of such wallets, or that it claims nothing. */
 function Claims({ score: { claims, no_claim: none } }) {
   if (none) return html`<p class="faint">No probability is claimed: ${none}.</p>`;
-  if (!claims?.length) return html`<p class="faint">This model claims no probability: its score only orders wallets.</p>`;
+  if (!claims?.length)
+    return html`<p class="faint">This model claims no probability: its score only orders wallets.</p>`;
   return claims.map(
     ({ outcome, horizon_days: days, estimate, low, high, population }) =>
       html`<p>

@@ -64,10 +64,7 @@ function Pair({ pair }) {
       of=${[
         ["Wallets", `${count(pair.wallets)}, of which ${count(pair.refused_wallets)} are refused`],
         ["Calls scored by both", `${count(pair.scored)} of ${count(pair.seen)}`],
-        [
-          "PSI",
-          html`<${Psi} pair=${pair} />`,
-        ],
+        ["PSI", html`<${Psi} pair=${pair} />`],
         ["Same range", percent(pair.same_range)],
         ["Same decile", percent(pair.same_decile)],
         ["Rank correlation", `${number(pair.spearman)} (Spearman), ${number(pair.kendall)} (Kendall)`],
@@ -76,10 +73,7 @@ function Pair({ pair }) {
           `mean ${signed(difference.mean)}, median ${signed(difference.p50)}, ` +
             `95 % within ${number(difference.p95_absolute)}`,
         ],
-        [
-          "Higher, equal, lower",
-          `${count(difference.higher)}, ${count(difference.equal)}, ${count(difference.lower)}`,
-        ],
+        ["Higher, equal, lower", `${count(difference.higher)}, ${count(difference.equal)}, ${count(difference.lower)}`],
         ["Failed, refused, dropped", html`<${Failures} pair=${pair} />`],
         ["Models", html`<${Digest} of=${challenger.digest} /> against <${Digest} of=${champion.digest} />`],
       ]}

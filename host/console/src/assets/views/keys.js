@@ -53,7 +53,11 @@ function Own({ usage: { name, scopes, units, used, left, rate, costs } }) {
   </section>`;
 }
 
-const SCOPES = { read: "read: scores, reports and agents", submit: "submit: reputation", admin: "admin: models, keys, status" };
+const SCOPES = {
+  read: "read: scores, reports and agents",
+  submit: "submit: reputation",
+  admin: "admin: models, keys, status",
+};
 
 function All() {
   const me = useMe();
@@ -137,7 +141,11 @@ function Mint({ minted }) {
 
 function Shown({ minted: { secret, key }, hide }) {
   const [copied, setCopied] = useState(false);
-  const copy = () => navigator.clipboard?.writeText(secret).then(() => setCopied(true), () => {});
+  const copy = () =>
+    navigator.clipboard?.writeText(secret).then(
+      () => setCopied(true),
+      () => {},
+    );
   return html`<div class="note good secret">
     <p><b>The key ${key.name} is not shown again.</b> Copy it now; every host accepts it at once.</p>
     <p><code>${secret}</code></p>

@@ -25,7 +25,11 @@ export function Models({ parts, query }) {
   const allowed = PAGES.filter(({ scope }) => me.scopes.includes(scope));
   const isCard = parts[0] === CARD.name && parts.length === 3 && me.scopes.includes(CARD.scope);
   const wanted = isCard ? CARD : PAGES.find(({ name }) => name === (parts[0] ?? allowed[0].name));
-  const title = isCard ? `Model card of ${parts[1]} ${parts[2]}` : wanted ? `Models: ${wanted.title.toLowerCase()}` : "Models";
+  const title = isCard
+    ? `Model card of ${parts[1]} ${parts[2]}`
+    : wanted
+      ? `Models: ${wanted.title.toLowerCase()}`
+      : "Models";
   return html`
     <${Title} text=${title} />
     <nav class="tabs" aria-label="Pages on models">

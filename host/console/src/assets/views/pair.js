@@ -11,7 +11,10 @@ export const Psi = ({ pair: { psi, psi_band: band } }) =>
 
 /** How many wallets moved from which range to which. */
 export function Migration({ pair }) {
-  const total = Math.max(1, pair.range_migration.flat().reduce((sum, times) => sum + times, 0));
+  const total = Math.max(
+    1,
+    pair.range_migration.flat().reduce((sum, times) => sum + times, 0),
+  );
   const heat = (times) => (times === 0 ? 0 : 1 + Math.min(3, Math.floor((times / total) * 8)));
   const cell = (times, from, to) =>
     html`<td class=${`figure heat-${heat(times)} ${from === to ? "same" : ""}`}>${count(times)}</td>`;

@@ -39,7 +39,9 @@ export function Promotion({ model: { kind, version } }) {
 function Shadow({ champion, version }) {
   const asked = useAsk(path(["models", "credit", "report"]));
   const show = ({ body: { pairs, window_hours: hours, promotion } }) => {
-    const pair = pairs.find((pair) => pair.challenger.version === version && pair.champion.version === champion?.version);
+    const pair = pairs.find(
+      (pair) => pair.challenger.version === version && pair.champion.version === champion?.version,
+    );
     if (!pair) {
       return html`<p class="note warn">
         The shadow has seen nothing of ${version} in ${several(hours, "hour")}.${" "}
@@ -103,7 +105,9 @@ function Claims({ models }) {
     ${models.map(({ claims }) => html`<td class="figure">${claimed(claims, name)}</td>`)}
   </tr>`;
   const of = ({ version, claims }) =>
-    claims ? `${version}: ${claims.outcome} within ${several(claims.horizon_days, "day")}, of ${claims.population}` : `${version} claims nothing`;
+    claims
+      ? `${version}: ${claims.outcome} within ${several(claims.horizon_days, "day")}, of ${claims.population}`
+      : `${version} claims nothing`;
   return html`<${Table}
       caption="Claims"
       head=${["Range", ...models.map(({ version }) => figures(version))]}

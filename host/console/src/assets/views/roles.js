@@ -57,7 +57,8 @@ export function Change({ change, model, changed, close }) {
     make(change, model, { why: why?.trim() || undefined, force: force === "on" || undefined });
   };
   const end = () => close(finished.current);
-  const undo = () => make("rollback", { ...model, to: roles.previous }, { why: `undoes the promotion of ${model.version}` });
+  const undo = () =>
+    make("rollback", { ...model, to: roles.previous }, { why: `undoes the promotion of ${model.version}` });
   return html`<${Dialog} title=${title(model)} close=${end} finished=${finished}>
     ${error && html`<${Problem} error=${error} />`}
     ${

@@ -44,7 +44,17 @@ async function scored(list, show) {
   return rows;
 }
 
-const CSV = ["address", "score", "decile", "range", "credit_events_coverage", "provisional", "model_version", "timestamp", "reason"];
+const CSV = [
+  "address",
+  "score",
+  "decile",
+  "range",
+  "credit_events_coverage",
+  "provisional",
+  "model_version",
+  "timestamp",
+  "reason",
+];
 
 /** A cell that begins like a formula is shown as text by a spreadsheet. */
 const cell = (value) => {
@@ -52,7 +62,8 @@ const cell = (value) => {
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-export const csv = (rows) => [CSV, ...rows.map((row) => CSV.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join("\n");
+export const csv = (rows) =>
+  [CSV, ...rows.map((row) => CSV.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join("\n");
 
 function save(rows) {
   const file = URL.createObjectURL(new Blob([`${csv(rows)}\n`], { type: "text/csv" }));

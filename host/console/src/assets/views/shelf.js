@@ -61,9 +61,7 @@ function Kind({ kind, title, models, previous, ask }) {
       )}
     </ul>
     ${
-      isAdmin &&
-      previous &&
-      html`<button type="button" onClick=${rollBack}>Roll ${kind} back to ${previous} …</button>`
+      isAdmin && previous && html`<button type="button" onClick=${rollBack}>Roll ${kind} back to ${previous} …</button>`
     }
   </section>`;
 }
@@ -80,8 +78,7 @@ function Model({ model, challengers, ask }) {
     </div>
     ${reason && html`<p class="bad">${reason.message} <span class="faint">${reason.code}</span></p>`}
     ${
-      model.card &&
-      html`<p><a href=${link(["models", "card", kind, version])}>Model card of ${kind} ${version}</a></p>`
+      model.card && html`<p><a href=${link(["models", "card", kind, version])}>Model card of ${kind} ${version}</a></p>`
     }
     <${About} model=${model} />
     ${ask && model.digest && version && html`<${Actions} model=${model} challengers=${challengers} ask=${ask} />`}

@@ -32,7 +32,10 @@ function State({ body, text }) {
         of=${[
           ["Version", version],
           ["Seen", html`<${Time} at=${timestamp} />`],
-          ["Store", html`${store.backend} <${Mark} kind=${store.problem ? "bad" : "good"}>${store.problem ? "fails" : "works"}</${Mark}>`],
+          [
+            "Store",
+            html`${store.backend} <${Mark} kind=${store.problem ? "bad" : "good"}>${store.problem ? "fails" : "works"}</${Mark}>`,
+          ],
           ["Submissions", html`<${Queue} submissions=${submissions} />`],
         ]}
       />
@@ -105,11 +108,19 @@ function Index({ index }) {
     ${problem && html`<br /><span class="bad">${problem}</span>`}`;
 }
 
-const ENDPOINTS = ["Endpoint", "Chain", "State", ...["Pace", "Answers", "Failures", "Newest block", "Logs at once"].map(figures)];
+const ENDPOINTS = [
+  "Endpoint",
+  "Chain",
+  "State",
+  ...["Pace", "Answers", "Failures", "Newest block", "Logs at once"].map(figures),
+];
 
 const TONES = { ready: "good", rests: "bad" };
 
-function Endpoint({ chain, endpoint: { host, current, state, error, answers, failures, pace, log_range: range, head } }) {
+function Endpoint({
+  chain,
+  endpoint: { host, current, state, error, answers, failures, pace, log_range: range, head },
+}) {
   return html`<tr>
     <th scope="row"><code>${host}</code> ${current && html`<${Mark} kind="main">in use</${Mark}>`}</th>
     <td data-label="Chain">${chain.chain_name}</td>

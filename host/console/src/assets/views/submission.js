@@ -39,7 +39,7 @@ export function Submit({ agent }) {
     const tags = Object.keys(TAGS).filter((tag) => given[tag]);
     start(async () => {
       const json = { address: await resolved(given.address.trim()), tags };
-      form.dataset.content === JSON.stringify(json) || (form.dataset.retry = retryKey());
+      if (form.dataset.content !== JSON.stringify(json)) form.dataset.retry = retryKey();
       form.dataset.content = JSON.stringify(json);
       const headers = { "idempotency-key": form.dataset.retry };
       const { body } = await ask(path(["agents", agent, "reputation"]), { method: "POST", json, headers });
@@ -92,7 +92,7 @@ export function Submission({ agent, id }) {
     ${error && html`<${Problem} error=${error} again=${again} />`}
     ${!error && !submission && html`<${Waiting} what="the submission" />`}
     ${submission && html`<${State} submission=${submission} />`}
-    ${submission && submission.scores && html`<${Document} agent=${agent} id=${id} />`}
+    ${submission?.scores && html`<${Document} agent=${agent} id=${id} />`}
   `;
 }
 
