@@ -6,8 +6,12 @@ import { Table } from "./parts.js";
 
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\((https?:\/\/[^)\s]+)\)/g;
 
-/** Text with code, bold parts and links. */
+/**
+ * Text with code, bold parts and links.
+ * @param {string} text
+ */
 export function inline(text) {
+  /** @type {Html[]} */
   const parts = [];
   let at = 0;
   for (const found of text.matchAll(INLINE)) {
@@ -21,21 +25,27 @@ export function inline(text) {
   return [...parts, text.slice(at)];
 }
 
-/** Lines of one block, which an empty line ends. */
+/**
+ * Lines of one block, which an empty line ends.
+ * @param {string} text
+ */
 const blocks = (text) =>
   text
     .split(/\n\s*\n/)
     .map((block) => block.split("\n").filter((line) => line.trim()))
     .filter((lines) => lines.length > 0);
 
+/** @param {string} line */
 const cells = (line) =>
   line
     .replace(/^\||\|\s*$/g, "")
     .split("|")
     .map((cell) => cell.trim());
 
+/** @param {string[]} lines */
 function table([head, , ...rows]) {
   const [first, ...rest] = cells(head);
+  /** @param {string} line */
   const row = (line) => {
     const [name, ...others] = cells(line);
     return html`<tr>
@@ -46,8 +56,12 @@ function table([head, , ...rows]) {
   return html`<${Table} quiet caption=${`By ${first.toLowerCase()}`} head=${[first, ...rest]} rows=${rows.map(row)} />`;
 }
 
-/** The items of a list; a line without a dash continues the item before it. */
+/**
+ * The items of a list; a line without a dash continues the item before it.
+ * @param {string[]} lines
+ */
 function items(lines) {
+  /** @type {string[]} */
   const all = [];
   for (const line of lines) {
     if (/^\s*[-*] /.test(line)) all.push(line.replace(/^\s*[-*] /, ""));
@@ -58,6 +72,10 @@ function items(lines) {
   </ul>`;
 }
 
+/**
+ * @param {string[]} lines
+ * @returns {Html}
+ */
 function block(lines) {
   const heading = /^(#+) (.*)$/.exec(lines[0]);
   if (heading) {
@@ -72,4 +90,5 @@ function block(lines) {
   return html`<p>${inline(lines.join(" "))}</p>`;
 }
 
+/** @param {{ text: string }} props */
 export const Markdown = ({ text }) => blocks(text).map(block);
