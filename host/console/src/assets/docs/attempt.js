@@ -5,6 +5,8 @@ import { useAction } from "../api.js";
 import { Mark, Problem, announce, values } from "../parts.js";
 import { exampleOf } from "./schema.js";
 
+/** @typedef {{ url: string; options: RequestInit & { method: string; headers: Values; body?: File | string } }} Made */
+
 /** Headers that say something about an answer. */
 const TOLD = [
   "content-type",
@@ -16,9 +18,17 @@ const TOLD = [
   "retry-after",
 ];
 
-/** The address and the options of the request that the form describes. */
+/**
+ * The address and the options of the request that the form describes.
+ * @param {Operation} operation
+ * @param {Values & { file?: string | File }} given
+ * @param {string} secret
+ * @returns {Made}
+ */
 function request({ method, path, parameters = [], requestBody }, given, secret) {
+  /** @param {Parameter["in"]} place */
   const of = (place) => parameters.filter((one) => one.in === place && given[`${place} ${one.name}`]);
+  /** @param {Parameter} parameter */
   const value = ({ in: place, name }) => given[`${place} ${name}`];
   const filled = parameters
     .filter((one) => one.in === "path")
@@ -35,9 +45,13 @@ function request({ method, path, parameters = [], requestBody }, given, secret) 
   };
 }
 
+/** @param {string} text */
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** The same request as a command; the key is the variable `KEY`. */
+/**
+ * The same request as a command; the key is the variable `KEY`.
+ * @param {Made} made
+ */
 function command({ url, options: { method, headers, body } }) {
   const named = Object.entries(headers).map(([name, value]) =>
     name === "authorization" ? `-H "Authorization: Bearer $KEY"` : `-H ${quoted(`${name}: ${value}`)}`,
@@ -48,6 +62,7 @@ function command({ url, options: { method, headers, body } }) {
   return ["curl", ...(method === "GET" ? [] : [`-X ${method}`]), ...named, ...data, address].join(" ");
 }
 
+/** @param {Made} made */
 async function sent(made) {
   const began = performance.now();
   const response = await fetch(made.url, made.options).catch(() => {
@@ -68,14 +83,18 @@ async function sent(made) {
   return { status, ok, headers, shown, command: command(made), milliseconds: Math.round(performance.now() - began) };
 }
 
+/** @param {{ api: ApiDocument; operation: Operation; secret: string }} props */
 export function Attempt({ api, operation, secret }) {
+  /** @type {Action<Awaited<ReturnType<typeof sent>>>} */
   const { busy, error, done, start } = useAction();
   const { operationId, parameters = [], requestBody } = operation;
   const [kind, of] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+  /** @param {Happening} event */
   const submit = (event) => {
     const made = request(operation, values(event), secret);
     start(() => sent(made));
   };
+  /** @param {Parameter} parameter */
   const field = ({ in: place, name, required, example, schema }) => html`
     <label for=${`${operationId} ${name}`}><code>${name}</code></label>
     <input
@@ -105,6 +124,7 @@ export function Attempt({ api, operation, secret }) {
   </form>`;
 }
 
+/** @param {Awaited<ReturnType<typeof sent>>} props */
 function Outcome({ status, ok, headers, shown, command, milliseconds }) {
   return html`<div class="outcome">
     <p><${Mark} kind=${ok ? "good" : "bad"}>${status}</${Mark}> <span class="faint">in ${milliseconds} ms</span></p>
