@@ -1,5 +1,5 @@
 // Prints the types of the OpenAPI document on standard input, without its prose: only a change of a shape changes them.
-// assay openapi | node types/generate.mjs > types/api.d.ts
+// assay openapi | npm --prefix host/console --silent run generate
 import { text } from "node:stream/consumers";
 import openapi, { astToString } from "openapi-typescript";
 
