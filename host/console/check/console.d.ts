@@ -45,6 +45,12 @@ declare global {
 
   /** An error that a page shows; only the server's refusals have a status. */
   type ShownError = Error & Partial<Refusal>;
+  /** The JSON of a refusal, whichever of the document's errors it is. */
+  interface RefusalBody {
+    code?: Api.Error["code"];
+    detail?: Api.Error["detail"] | Api.ValidationError["detail"];
+    error?: Api.MultiAddressError["error"];
+  }
   interface Answered<T> {
     body: T;
     text: string;

@@ -26,7 +26,7 @@ const UNREADABLE =
 
 /**
  * @param {number} status
- * @param {{ detail?: string | Api.Violation[]; error?: string } | null} body
+ * @param {RefusalBody | null} body
  */
 function words(status, body) {
   const { detail, error } = body ?? {};
@@ -45,6 +45,7 @@ function parsed(text) {
 
 /** @param {Response} response */
 async function refusal(response) {
+  /** @type {RefusalBody | null} */
   const body = parsed(await response.text());
   /** @param {string} name */
   const header = (name) => response.headers.get(name);

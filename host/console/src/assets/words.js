@@ -62,7 +62,7 @@ export const bytes = or((/** @type {number} */ value) =>
 
 /**
  * A lending market, by its protocol, its name and its chain.
- * @param {{ protocol: string; market?: string | null; chain_id: number }} pool
+ * @param {Api.Pool | Api.PoolPosition} pool
  */
 export const market = (pool) => `${pool.protocol}${pool.market ? ` ${pool.market}` : ""} on ${chain(pool.chain_id)}`;
 
