@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{Found, Page};
+use crate::{AgentMatches, AgentPage};
 use assay_domain::{Agent, AgentMetadata, AgentReputation, TagSummary};
 use assay_http::values::Checksummed;
 
@@ -119,13 +119,13 @@ impl From<&TagSummary> for TagBody {
 }
 
 impl AgentsBody {
-    pub fn of(found: &Page, page: u64, limit: u64) -> Self {
+    pub fn of(found: &AgentPage, page: u64, limit: u64) -> Self {
         Self { agents: found.agents.iter().map(AgentBody::from).collect(), total: found.total, page, limit }
     }
 }
 
 impl FoundBody {
-    pub fn of(found: &Found, query: String, page: u64, limit: u64) -> Self {
+    pub fn of(found: &AgentMatches, query: String, page: u64, limit: u64) -> Self {
         Self {
             agents: found.agents.iter().map(AgentBody::from).collect(),
             total_results: found.total,

@@ -14,7 +14,7 @@ const BETWEEN: char = '\0';
 
 /// All agents at one moment, by ascending id.
 #[derive(Debug, Default)]
-pub struct Index {
+pub struct AgentIndex {
     agents: Vec<Agent>,
     text: String,
     /// Where each agent's texts begin.
@@ -23,13 +23,13 @@ pub struct Index {
 
 /// One page of search results.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct AgentMatches {
     pub agents: Vec<Agent>,
     /// Agents that match, on all pages.
     pub total: u64,
 }
 
-impl Index {
+impl AgentIndex {
     /// Builds the index of `agents`, which are sorted by ascending id.
     pub fn new(agents: Vec<Agent>) -> Self {
         let (mut text, mut starts) = (String::new(), Vec::with_capacity(agents.len()));
@@ -62,9 +62,9 @@ impl Index {
     }
 
     /// Agents that match `query`, by ascending id: `limit` of them after `skip`.
-    pub fn search(&self, query: &str, skip: u64, limit: u64) -> Found {
+    pub fn search(&self, query: &str, skip: u64, limit: u64) -> AgentMatches {
         let needle: String = query.chars().flat_map(fold).collect();
-        let mut found = Found { agents: Vec::new(), total: 0 };
+        let mut found = AgentMatches { agents: Vec::new(), total: 0 };
         if needle.is_empty() || needle.contains(BETWEEN) {
             return found;
         }
@@ -113,14 +113,14 @@ mod tests {
         Agent { id, owner: Address::ZERO, metadata: Some(metadata) }
     }
 
-    fn ids(index: &Index, query: &str) -> Vec<u64> {
+    fn ids(index: &AgentIndex, query: &str) -> Vec<u64> {
         index.search(query, 0, 100).agents.iter().map(|agent| agent.id).collect()
     }
 
     #[test]
     fn case_does_not_matter_in_any_script() {
         let names = ["Straße", "ΟΔΥΣΣΕΥΣ", "Привет", "ﬁsh", "İstanbul", "日本語エージェント", "Ǆungla", "ᲐᲑᲒ"];
-        let index = Index::new(names.iter().zip(1..).map(|(name, id)| agent(id, Some(name), None)).collect());
+        let index = AgentIndex::new(names.iter().zip(1..).map(|(name, id)| agent(id, Some(name), None)).collect());
         for (query, id) in [
             ("STRASSE", 1),
             ("straẞe", 1),
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn a_match_is_within_one_text_of_one_agent() {
         let none = Agent { id: 9, owner: Address::ZERO, metadata: None };
-        let index = Index::new(vec![
+        let index = AgentIndex::new(vec![
             agent(1, Some("ab"), Some("cd")),
             agent(5, Some("cda"), Some("a a")),
             agent(7, None, None),
@@ -168,7 +168,7 @@ mod tests {
             let expected: Vec<Agent> = agents.iter().zip(&texts).filter(|(_, (name, about))| {
                 [name, about].iter().any(|text| text.to_lowercase().contains(&query.to_lowercase()))
             }).map(|(agent, _)| agent.clone()).collect();
-            let found = Index::new(agents).search(&query, skip, 3);
+            let found = AgentIndex::new(agents).search(&query, skip, 3);
             prop_assert_eq!(found.total, expected.len() as u64);
             prop_assert_eq!(found.agents, expected.into_iter().skip(skip as usize).take(3).collect::<Vec<_>>());
         }

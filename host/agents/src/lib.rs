@@ -26,7 +26,7 @@ use std::{sync::Arc, time::Duration};
 use futures::{FutureExt, future::BoxFuture};
 use moka::future::Cache;
 
-pub use index::{Found, Index};
+pub use index::{AgentIndex, AgentMatches};
 #[doc(hidden)]
 pub use metadata::read as read_document;
 pub use path::AgentPath;
@@ -40,7 +40,7 @@ use assay_tasks::Spawner;
 use mock::Mock;
 use published::Published;
 use refresh::Refresher;
-use view::View;
+use view::AgentView;
 
 /// How long the reputation of an agent is cached: a read takes many calls.
 const REPUTATION: Duration = Duration::from_secs(30);
@@ -71,7 +71,7 @@ pub enum AgentError {
 
 /// One page of all agents.
 #[derive(Debug, Clone)]
-pub struct Page {
+pub struct AgentPage {
     pub agents: Vec<Agent>,
     /// Agents ever registered, including token 0 and burned tokens.
     pub total: u64,
@@ -87,9 +87,9 @@ type AgentAnswer<'a, T> = BoxFuture<'a, Result<T, AgentError>>;
 
 /// A source of agents.
 trait AgentSource: Send + Sync {
-    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, Page>;
+    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, AgentPage>;
     fn get(&self, id: u64) -> AgentAnswer<'_, Agent>;
-    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, Found>;
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, AgentMatches>;
     fn reputation(&self, id: u64) -> AgentAnswer<'_, Arc<AgentReputation>>;
 }
 
@@ -127,7 +127,7 @@ impl Agents {
             stop.run_until_cancelled(refresher.run()).await;
         });
         // Requests use a separate client, so they do not wait for the index.
-        let view = View::new(Documents::new(outbound, ipfs), published.clone(), spawner.clone());
+        let view = AgentView::new(Documents::new(outbound, ipfs), published.clone(), spawner.clone());
         let reputations = Cache::builder().max_capacity(REPUTATIONS).time_to_live(REPUTATION).build();
         Self { source: Some(Arc::new(ChainAgents { registries, view, published, reputations })) }
     }
@@ -136,7 +136,7 @@ impl Agents {
     ///
     /// # Errors
     /// [`AgentError`].
-    pub async fn page(&self, page: u64, limit: u64) -> Result<Page, AgentError> {
+    pub async fn page(&self, page: u64, limit: u64) -> Result<AgentPage, AgentError> {
         self.configured()?.page(page, limit).await
     }
 
@@ -152,7 +152,7 @@ impl Agents {
     ///
     /// # Errors
     /// [`AgentError`].
-    pub async fn search(&self, query: &str, page: u64, limit: u64) -> Result<Found, AgentError> {
+    pub async fn search(&self, query: &str, page: u64, limit: u64) -> Result<AgentMatches, AgentError> {
         let skip = page.saturating_sub(1).saturating_mul(limit);
         self.configured()?.search(query, skip, limit).await
     }
@@ -173,19 +173,19 @@ impl Agents {
 /// The registries on their chain.
 struct ChainAgents {
     registries: AgentRegistries,
-    view: View,
+    view: AgentView,
     published: Arc<Published>,
     reputations: Cache<u64, Arc<AgentReputation>>,
 }
 
 impl AgentSource for ChainAgents {
-    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, Page> {
+    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, AgentPage> {
         async move {
             let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
             // Ids start at 0, so the last one is one less than the total.
             let ids = |total: u64| (first..total.min(first.saturating_add(limit))).collect();
             let (total, tokens) = self.registries.page(ids).await?;
-            Ok(Page { agents: self.view.agents(tokens).await, total })
+            Ok(AgentPage { agents: self.view.agents(tokens).await, total })
         }
         .boxed()
     }
@@ -198,7 +198,7 @@ impl AgentSource for ChainAgents {
         .boxed()
     }
 
-    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, Found> {
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, AgentMatches> {
         async move {
             let (snapshot, query) = (self.published.get().ok_or(AgentError::NotBuilt)?, query.to_owned());
             // A search takes milliseconds, so it must not block the threads of the runtime.

@@ -6,7 +6,7 @@ use std::{future::ready, sync::Arc};
 use alloy::primitives::keccak256;
 use futures::FutureExt;
 
-use super::{AgentAnswer, AgentError, AgentSource, Found, Index, Page};
+use super::{AgentAnswer, AgentError, AgentIndex, AgentMatches, AgentPage, AgentSource};
 use assay_domain::{Address, Agent, AgentMetadata, AgentReputation, Tag, TagSummary};
 
 /// Agents ever registered; their ids start at 1.
@@ -15,27 +15,27 @@ const FIRST: [&str; 7] = ["Harbor", "Ledger", "Beacon", "Quarry", "Sable", "Orch
 const LAST: [&str; 5] = ["Lender", "Scout", "Trader", "Courier", "Auditor"];
 
 pub(super) struct Mock {
-    index: Index,
+    index: AgentIndex,
 }
 
 impl Mock {
     pub(super) fn new() -> Self {
-        Self { index: Index::new((1..=REGISTERED).filter_map(agent).collect()) }
+        Self { index: AgentIndex::new((1..=REGISTERED).filter_map(agent).collect()) }
     }
 }
 
 impl AgentSource for Mock {
-    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, Page> {
+    fn page(&self, page: u64, limit: u64) -> AgentAnswer<'_, AgentPage> {
         let first = page.saturating_sub(1).saturating_mul(limit).saturating_add(1);
         let ids = first..=REGISTERED.min(first.saturating_add(limit).saturating_sub(1));
-        ready(Ok(Page { agents: ids.filter_map(agent).collect(), total: REGISTERED })).boxed()
+        ready(Ok(AgentPage { agents: ids.filter_map(agent).collect(), total: REGISTERED })).boxed()
     }
 
     fn get(&self, id: u64) -> AgentAnswer<'_, Agent> {
         ready(agent(id).ok_or(AgentError::Unknown)).boxed()
     }
 
-    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, Found> {
+    fn search<'a>(&'a self, query: &'a str, skip: u64, limit: u64) -> AgentAnswer<'a, AgentMatches> {
         ready(Ok(self.index.search(query, skip, limit))).boxed()
     }
 

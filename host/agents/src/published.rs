@@ -7,30 +7,30 @@ use std::{
 
 use arc_swap::ArcSwapOption;
 
-use super::{index::Index, registered::Registered};
+use super::{index::AgentIndex, registered::Registered};
 use assay_domain::{AgentMetadata, B256};
 
 /// The published index, absent until the first build ends.
 #[derive(Default)]
 pub(super) struct Published {
-    now: ArcSwapOption<Snapshot>,
+    now: ArcSwapOption<IndexSnapshot>,
     /// Reasons already reported in the metrics. Each is set to 0 when no agent has that reason any more.
     reasons: Mutex<BTreeSet<String>>,
 }
 
-pub(super) struct Snapshot {
-    pub index: Index,
+pub(super) struct IndexSnapshot {
+    pub index: AgentIndex,
     /// The digest of each agent's URI, by ascending id.
     uris: Vec<(u64, B256)>,
 }
 
 impl Published {
-    pub(super) fn get(&self) -> Option<Arc<Snapshot>> {
+    pub(super) fn get(&self) -> Option<Arc<IndexSnapshot>> {
         self.now.load_full()
     }
 
     pub(super) fn set(&self, agents: &Registered) {
-        let snapshot = Snapshot { index: Index::new(agents.agents()), uris: agents.uris() };
+        let snapshot = IndexSnapshot { index: AgentIndex::new(agents.agents()), uris: agents.uris() };
         metrics::gauge!("assay_agents_indexed").set(snapshot.index.len() as f64);
         let skipped = agents.skipped();
         let mut reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +43,7 @@ impl Published {
     }
 }
 
-impl Snapshot {
+impl IndexSnapshot {
     /// The metadata of an agent, if it was read from exactly this URI.
     pub(super) fn metadata(&self, id: u64, uri: B256) -> Option<AgentMetadata> {
         let at = self.uris.binary_search_by_key(&id, |(id, _)| *id).ok()?;

@@ -7,7 +7,7 @@ pub use assay_http::responses::*;
 
 /// A path with an agent in it.
 #[derive(IntoResponses)]
-pub enum Agent {
+pub enum NoAgent {
     /// The agent does not exist in the Identity Registry
     #[response(status = 404)]
     Unknown(DetailBody),

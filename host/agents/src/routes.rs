@@ -93,7 +93,7 @@ pub(crate) async fn search(
     params(AgentPath),
     responses(
         (status = 200, description = "The agent", body = AgentBody),
-        responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry,
+        responses::NoAgent, responses::Validated, responses::Keyed, responses::AgentRegistry,
     ),
     security(("key" = [])),
 )]
@@ -115,7 +115,7 @@ pub(crate) async fn get(
     params(AgentPath),
     responses(
         (status = 200, description = "Summaries of the feedback", body = AgentReputationBody),
-        responses::Agent, responses::Validated, responses::Keyed, responses::AgentRegistry,
+        responses::NoAgent, responses::Validated, responses::Keyed, responses::AgentRegistry,
     ),
     security(("key" = [])),
 )]

@@ -26,7 +26,7 @@ const READ: Duration = Duration::from_secs(30 * 60);
 const UNREAD: Duration = Duration::from_secs(60);
 
 #[derive(Clone)]
-pub(super) struct View {
+pub(super) struct AgentView {
     documents: Documents,
     published: Arc<Published>,
     cache: Cache<B256, Option<AgentMetadata>>,
@@ -42,7 +42,7 @@ impl Expiry<B256, Option<AgentMetadata>> for Lifetime {
     }
 }
 
-impl View {
+impl AgentView {
     pub(super) fn new(documents: Documents, published: Arc<Published>, spawner: Spawner) -> Self {
         let cache = Cache::builder().max_capacity(CACHED).expire_after(Lifetime).build();
         Self { documents, published, cache, waiting: Arc::new(Semaphore::new(WAITING)), spawner }

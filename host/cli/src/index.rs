@@ -59,6 +59,7 @@ pub(super) enum Command {
     /// `owed` is null for every wallet that has borrowed. `incomplete` is present if changes without a log are
     /// possible.
     Wallets {
+        /// Chain of the market
         #[arg(long, value_name = "ID")]
         chain: ChainId,
         /// Address of the market

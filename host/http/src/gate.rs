@@ -18,7 +18,7 @@ pub struct Gate(Arc<GateState>);
 /// The parts of a [`Gate`].
 pub struct GateState {
     pub access: Access,
-    pub limits: Limits,
+    pub limits: RequestLimits,
     /// Callers may pay instead of having a key.
     pub takes_payments: bool,
     /// The server was told to stop.
@@ -33,7 +33,7 @@ pub struct GateState {
 
 /// The limits of one request.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct RequestLimits {
     /// Largest body, in bytes.
     pub body: u64,
     pub components: Components,
@@ -59,7 +59,7 @@ impl Gate {
     pub fn new(http: &Http, components: Components, access: Access, takes_payments: bool) -> Self {
         Self(Arc::new(GateState {
             access,
-            limits: Limits {
+            limits: RequestLimits {
                 body: http.max_body_bytes as u64,
                 components,
                 addresses: http.max_addresses,

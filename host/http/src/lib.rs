@@ -23,12 +23,12 @@ pub mod values;
 
 pub use call::Call;
 pub use error::{ApiError, DetailBody, DetailOrError, DetailOrViolations, ErrorBody, QuotaBody, ValidationBody};
-pub use gate::{Components, Gate, Limits};
+pub use gate::{Components, Gate, RequestLimits};
 pub use middleware::refused_for;
 pub use operation::{EXAMPLE, Operation};
 pub use route::{Admission, BodyLimit, BodySize, Route};
 pub use router::{Row, router};
-pub use server::{Bounds, serve};
+pub use server::{ConnectionBounds, serve};
 pub use validation::{Location, Violation};
 
 #[doc(hidden)]

@@ -38,7 +38,7 @@ pub enum Units {
 
 /// A path with an address in it.
 #[derive(IntoResponses)]
-pub enum Address {
+pub enum BadAddress {
     /// Invalid Ethereum address format
     #[response(status = 400)]
     Invalid(DetailBody),
@@ -54,7 +54,7 @@ pub enum Unchanged {
 
 /// A list of addresses.
 #[derive(IntoResponses)]
-pub enum Several {
+pub enum NoValidAddress {
     /// No valid address, or more addresses than the limit
     #[response(status = 400)]
     Invalid(ErrorBody),

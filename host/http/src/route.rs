@@ -1,6 +1,6 @@
 //! A route as data: what it demands of its caller, what a call costs and how large its body may be.
 
-use crate::{ApiError, Limits};
+use crate::{ApiError, RequestLimits};
 use assay_access::PriceClass;
 
 /// A route without its handler.
@@ -106,7 +106,7 @@ impl Route {
 }
 
 impl BodySize {
-    pub fn limit(self, limits: &Limits) -> BodyLimit {
+    pub fn limit(self, limits: &RequestLimits) -> BodyLimit {
         let needs_large = limits.components.needs_large;
         match self {
             Self::Small => BodyLimit { most: limits.body, with_large: limits.body, needs_large },

@@ -37,7 +37,7 @@ pub(crate) struct Peer(pub IpAddr);
 
 /// The limits of connections.
 #[derive(Debug, Clone)]
-pub struct Bounds {
+pub struct ConnectionBounds {
     /// Most open connections. Others wait in the kernel's queue.
     pub connections: usize,
     /// Most open connections of one address; others are closed at once. 0: unlimited.
@@ -54,7 +54,7 @@ pub struct Bounds {
     pub drain: Duration,
 }
 
-impl From<&config::Http> for Bounds {
+impl From<&config::Http> for ConnectionBounds {
     fn from(config: &config::Http) -> Self {
         Self {
             connections: config.max_connections,
@@ -72,7 +72,12 @@ impl From<&config::Http> for Bounds {
 ///
 /// # Errors
 /// When the listener cannot be used.
-pub async fn serve(listener: TcpListener, router: Router, bounds: Bounds, cancel: CancellationToken) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    bounds: ConnectionBounds,
+    cancel: CancellationToken,
+) -> io::Result<()> {
     let router = router.layer(middleware::from_fn_with_state(bounds.head, bound_head));
     let connections = Tracker::new();
     let kill = CancellationToken::new();
@@ -163,7 +168,7 @@ impl Drop for OpenConnection {
     }
 }
 
-async fn converse(stream: TcpStream, peer: Peer, router: Router, bounds: &Bounds, cancel: CancellationToken) {
+async fn converse(stream: TcpStream, peer: Peer, router: Router, bounds: &ConnectionBounds, cancel: CancellationToken) {
     // Responses are small and complete: a delay gains nothing.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
@@ -218,12 +223,20 @@ mod tests {
     /// More than the system keeps for a client that reads nothing.
     const MUCH: usize = 64 << 20;
 
-    fn bounds(drain: Duration) -> Bounds {
-        Bounds { connections: 8, address: 0, proxies: Vec::new(), headers: LONG, write: LONG, head: HEAD, drain }
+    fn bounds(drain: Duration) -> ConnectionBounds {
+        ConnectionBounds {
+            connections: 8,
+            address: 0,
+            proxies: Vec::new(),
+            headers: LONG,
+            write: LONG,
+            head: HEAD,
+            drain,
+        }
     }
 
     /// A server with one request in flight, whose handler waits for a permit.
-    async fn in_flight(bounds: Bounds) -> Fixture {
+    async fn in_flight(bounds: ConnectionBounds) -> Fixture {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (entered, mut inside) = mpsc::unbounded_channel();
@@ -268,7 +281,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_does_not_read_an_answer_does_not_hold_the_connection() {
-        let fixture = in_flight(Bounds { write: Duration::from_millis(50), ..bounds(LONG) }).await;
+        let fixture = in_flight(ConnectionBounds { write: Duration::from_millis(50), ..bounds(LONG) }).await;
         let mut idle = TcpStream::connect(fixture.address).await.unwrap();
         idle.write_all(b"GET /much HTTP/1.1\r\nhost: assay\r\n\r\n").await.unwrap();
         // Its answer has begun, so the server has more to write than it takes.
@@ -283,7 +296,7 @@ mod tests {
 
     #[tokio::test]
     async fn connections_beyond_those_of_an_address_are_closed_at_once() {
-        let fixture = in_flight(Bounds { address: 2, ..bounds(LONG) }).await;
+        let fixture = in_flight(ConnectionBounds { address: 2, ..bounds(LONG) }).await;
         let mut second = TcpStream::connect(fixture.address).await.unwrap();
         let mut third = TcpStream::connect(fixture.address).await.unwrap();
         assert!(!matches!(third.read(&mut [0]).await, Ok(1..)));

@@ -37,9 +37,9 @@ impl Serialize for Moment {
 
 /// A model's version, as text.
 #[derive(Debug, Clone)]
-pub struct Version(pub ModelVersion);
+pub struct ModelVersionText(pub ModelVersion);
 
-impl Serialize for Version {
+impl Serialize for ModelVersionText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.0.as_str())
     }

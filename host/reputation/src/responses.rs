@@ -7,7 +7,7 @@ use assay_http::{DetailBody, DetailOrViolations};
 
 /// A submission of reputation.
 #[derive(IntoResponses)]
-pub enum Submission {
+pub enum SubmissionRefused {
     /// The address is missing or invalid, or the Idempotency-Key or the payment is invalid
     #[response(status = 400)]
     Invalid(DetailBody),

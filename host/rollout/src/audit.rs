@@ -23,7 +23,7 @@ pub(super) const NOT_DONE: &str = "not_done";
 
 /// Who asks for a step, and why.
 #[derive(Debug, Clone, Default)]
-pub struct Move {
+pub struct RoleMove {
     /// Name of the API key.
     pub by: String,
     pub why: Option<String>,
@@ -52,8 +52,8 @@ fn id() -> String {
     format!("{:016}-{random}", Utc::now().timestamp_micros())
 }
 
-pub(super) fn step(action: &str, kind: ModelKind, with: Move) -> AuditRecord {
-    let Move { by, why, force } = with;
+pub(super) fn step(action: &str, kind: ModelKind, with: RoleMove) -> AuditRecord {
+    let RoleMove { by, why, force } = with;
     AuditRecord {
         at: Utc::now(),
         by,
@@ -167,7 +167,7 @@ mod tests {
         let store = Store::open(&StoreConfig::embedded(folder.path().join("assay.redb"))).await.unwrap();
         let other = Registry::open(Settings { watch: false, ..Settings::new(folder.path().join("shelf")) }).unwrap();
         let (kind, pin) = (ModelKind::Credit, ModelPin { version: "1.0".parse().unwrap(), digest: Digest([1; 32]) });
-        let step = AuditRecord { from: vec![pin.clone()], ..step("remove", kind, Move::default()) };
+        let step = AuditRecord { from: vec![pin.clone()], ..step("remove", kind, RoleMove::default()) };
         let open = begin(&store, &step).await.unwrap();
         complete(&store, &other, &Roles::default()).await.unwrap();
         assert!(entries(&store).await.unwrap()[0].end.as_ref().is_some_and(|end| end.detail.is_some()));

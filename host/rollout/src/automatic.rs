@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{
     Rollout,
-    audit::{self, Move},
+    audit::{self, RoleMove},
     recorded::{RecordedRoles, pins},
     records::AuditRecord,
 };
@@ -80,7 +80,7 @@ impl Rollout {
         before: &Roles,
     ) -> Result<Batch, StoreError> {
         let registry = &self.inner.registry;
-        let by = || Move { by: audit::SERVER.to_owned(), ..Move::default() };
+        let by = || RoleMove { by: audit::SERVER.to_owned(), ..RoleMove::default() };
         let mut batch = Batch::new();
         for OutOfService { model, reason, successor } in out_of_service {
             let step = AuditRecord {

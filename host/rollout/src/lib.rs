@@ -36,17 +36,17 @@ use assay_store::{Store, StoreError};
 use assay_tasks::Spawner;
 use recorded::RecordedRoles;
 
-pub use audit::{AuditEntry, Move};
+pub use audit::{AuditEntry, RoleMove};
 pub use error::{needs_large, refused_score, refused_version};
 pub use fleet::StageError;
 pub use observed::{Observation, Observations, WEEK};
 pub use promotion::{Bound, Review};
-pub use provenance::{Inputs, ReplayError, Replayed, ScoreId, Slot, replay, served};
+pub use provenance::{Inputs, RecordSlot, ReplayError, Replayed, ScoreId, replay, served};
 pub use recorded::stored_roles;
 pub use roles::MoveError;
 pub use routes::{RolloutRoutes, operations, routes};
 pub use scored::{Basis, Scored};
-pub use shadow::{Evidence, ShadowPair, Spread};
+pub use shadow::{ShadowEvidence, ShadowPair, Spread};
 
 /// The service. Cheap to clone.
 #[derive(Clone)]

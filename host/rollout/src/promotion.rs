@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use super::{Rollout, recent::Trial, shadow::Evidence};
+use super::{Rollout, recent::Trial, shadow::ShadowEvidence};
 use crate::config;
 use assay_domain::ModelKind;
 use assay_registry::{CreditModel, Model, ModelStatus, OfKind as _, RoleError};
@@ -30,9 +30,9 @@ impl Bound {
 
 impl config::Promotion {
     /// The figures of `evidence` that have a bound.
-    pub fn bounds(&self, evidence: &Evidence) -> [Bound; 4] {
+    pub fn bounds(&self, evidence: &ShadowEvidence) -> [Bound; 4] {
         let bound = |name, what, value, most| Bound { name, what, value, most };
-        let Evidence { failures, psi, migration, latency_ratio, .. } = *evidence;
+        let ShadowEvidence { failures, psi, migration, latency_ratio, .. } = *evidence;
         // A few wallets differ by chance from any others.
         let psi = psi.filter(|_| self.applies(evidence));
         [
@@ -44,7 +44,7 @@ impl config::Promotion {
     }
 
     /// Whether the shadow has seen enough wallets for the bounds to apply.
-    pub fn applies(&self, evidence: &Evidence) -> bool {
+    pub fn applies(&self, evidence: &ShadowEvidence) -> bool {
         evidence.wallets >= self.min_scores.max(1)
     }
 }
@@ -53,7 +53,7 @@ impl config::Promotion {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Review {
     bounds: config::Promotion,
-    evidence: Option<Evidence>,
+    evidence: Option<ShadowEvidence>,
     /// Why the version is out of service, if it is.
     out_of_service: Option<String>,
     /// What is known of a credit model beside a champion; `None` for other kinds, and for a first champion.
@@ -85,7 +85,7 @@ impl Review {
 
     /// The measured figures; `None` if there are none.
     pub(super) fn summary(&self) -> Option<String> {
-        let measured = self.enough().map(|Evidence { calls, wallets, failures, psi, migration, latency_ratio }| {
+        let measured = self.enough().map(|ShadowEvidence { calls, wallets, failures, psi, migration, latency_ratio }| {
             let figure = |value: &Option<f64>| value.map_or_else(|| "unknown".to_owned(), |value| format!("{value:.3}"));
             format!(
                 "{calls} calls for {wallets} wallets in the shadow: failures {failures:.4}, PSI {}, in another range {}, \
@@ -110,7 +110,7 @@ impl Review {
         })
     }
 
-    fn enough(&self) -> Option<&Evidence> {
+    fn enough(&self) -> Option<&ShadowEvidence> {
         self.evidence.as_ref().filter(|evidence| self.bounds.applies(evidence))
     }
 
@@ -206,12 +206,12 @@ mod tests {
         }
     }
 
-    fn review(bounds: config::Promotion, evidence: Option<Evidence>, out_of_service: Option<String>) -> Review {
+    fn review(bounds: config::Promotion, evidence: Option<ShadowEvidence>, out_of_service: Option<String>) -> Review {
         Review { bounds, evidence, out_of_service, credit: None }
     }
 
-    fn evidence() -> Evidence {
-        Evidence {
+    fn evidence() -> ShadowEvidence {
+        ShadowEvidence {
             calls: 150,
             wallets: 100,
             failures: 0.0,
@@ -223,13 +223,16 @@ mod tests {
 
     #[test]
     fn every_bound_is_checked_and_named() {
-        let objections = |evidence: Evidence| review(bounds(), Some(evidence), None).objections();
+        let objections = |evidence: ShadowEvidence| review(bounds(), Some(evidence), None).objections();
         assert_eq!(objections(evidence()), "");
         for (evidence, says) in [
-            (Evidence { failures: 0.01, ..evidence() }, "failed calls is 0.010 and may be 0"),
-            (Evidence { psi: Some(0.26), ..evidence() }, "PSI of its scores is 0.260 and may be 0.25"),
-            (Evidence { migration: Some(0.5), ..evidence() }, "another range is 0.500 and may be 0.4"),
-            (Evidence { latency_ratio: Some(9.0), ..evidence() }, "latency over the champion's is 9.000 and may be 3"),
+            (ShadowEvidence { failures: 0.01, ..evidence() }, "failed calls is 0.010 and may be 0"),
+            (ShadowEvidence { psi: Some(0.26), ..evidence() }, "PSI of its scores is 0.260 and may be 0.25"),
+            (ShadowEvidence { migration: Some(0.5), ..evidence() }, "another range is 0.500 and may be 0.4"),
+            (
+                ShadowEvidence { latency_ratio: Some(9.0), ..evidence() },
+                "latency over the champion's is 9.000 and may be 3",
+            ),
         ] {
             assert!(objections(evidence.clone()).contains(says), "{evidence:?}: {}", objections(evidence.clone()));
         }
@@ -238,7 +241,7 @@ mod tests {
     #[test]
     fn too_few_wallets_prevent_a_promotion_if_the_shadow_is_required() {
         // Calls do not count.
-        let little = Some(Evidence { calls: 1_000, wallets: 99, failures: 1.0, ..evidence() });
+        let little = Some(ShadowEvidence { calls: 1_000, wallets: 99, failures: 1.0, ..evidence() });
         assert!(review(bounds(), little.clone(), None).allows());
         let strict = config::Promotion { require_shadow: true, ..bounds() };
         assert!(review(strict.clone(), little, None).objections().contains("has seen 99 wallets"));
@@ -248,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_psi_of_a_few_wallets_is_no_judgement() {
-        let psi = |wallets| bounds().bounds(&Evidence { wallets, psi: Some(6.78), ..evidence() })[1];
+        let psi = |wallets| bounds().bounds(&ShadowEvidence { wallets, psi: Some(6.78), ..evidence() })[1];
         assert_eq!((psi(9).value, psi(9).is_met()), (None, true));
         assert_eq!((psi(100).value, psi(100).is_met()), (Some(6.78), false));
     }
@@ -256,7 +259,7 @@ mod tests {
     #[test]
     fn a_credit_model_that_replaces_another_needs_the_shadow_and_shown_claims() {
         let of = |scored, seen: Option<u64>, doubts: Option<&str>, trial| {
-            let evidence = seen.map(|wallets| Evidence { wallets, ..evidence() });
+            let evidence = seen.map(|wallets| ShadowEvidence { wallets, ..evidence() });
             let credit = Credit { scored, doubts: doubts.map(str::to_owned), trial };
             Review { credit: Some(credit), ..review(bounds(), evidence, None) }
         };

@@ -7,7 +7,7 @@ pub use assay_http::responses::*;
 
 /// A path with a kind of model in it.
 #[derive(IntoResponses)]
-pub enum Kind {
+pub enum NoKind {
     /// No such kind of model
     #[response(status = 404)]
     Unknown(DetailBody),
@@ -15,7 +15,7 @@ pub enum Kind {
 
 /// A path with a model in it.
 #[derive(IntoResponses)]
-pub enum Model {
+pub enum NoModel {
     /// No such kind or version; the message names those that exist
     #[response(status = 404)]
     Unknown(DetailBody),
@@ -26,7 +26,7 @@ pub enum Model {
 
 /// The path of a model's bytes.
 #[derive(IntoResponses)]
-pub enum Component {
+pub enum NoComponent {
     /// No such kind or version is on the shelf
     #[response(status = 404)]
     Unknown(DetailBody),
@@ -34,7 +34,7 @@ pub enum Component {
 
 /// Uploads of a component.
 #[derive(IntoResponses)]
-pub enum Upload {
+pub enum UploadRefused {
     /// This version already exists with other bytes
     #[response(status = 409)]
     Taken(DetailBody),

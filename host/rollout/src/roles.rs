@@ -3,7 +3,7 @@
 
 use super::{
     Rollout,
-    audit::{self, Move},
+    audit::{self, RoleMove},
     promotion::Review,
     recorded::{RecordedRoles, pins},
     records::AuditRecord,
@@ -49,7 +49,7 @@ impl Rollout {
         kind: ModelKind,
         version: &ModelVersion,
         doubts: Option<String>,
-        with: Move,
+        with: RoleMove,
     ) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         let mut recorded = self.inner.recorded.lock().await;
@@ -76,7 +76,7 @@ impl Rollout {
     ///
     /// # Errors
     /// [`MoveError`]; the roles are then unchanged.
-    pub async fn roll_back(&self, kind: ModelKind, with: Move) -> Result<(), MoveError> {
+    pub async fn roll_back(&self, kind: ModelKind, with: RoleMove) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         let mut recorded = self.inner.recorded.lock().await;
         let roles = registry.with_previous(kind)?;
@@ -96,7 +96,7 @@ impl Rollout {
         &self,
         kind: ModelKind,
         versions: &[ModelVersion],
-        with: Move,
+        with: RoleMove,
     ) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         let mut recorded = self.inner.recorded.lock().await;

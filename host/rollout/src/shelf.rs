@@ -2,7 +2,7 @@
 
 use super::{
     Rollout,
-    audit::{self, Move},
+    audit::{self, RoleMove},
     fleet::StageError,
     records::AuditRecord,
     roles::MoveError,
@@ -15,11 +15,11 @@ impl Rollout {
     ///
     /// # Errors
     /// [`StageError`]: what is wrong with it. A component whose log entry cannot be written stays on the shelf.
-    pub async fn stage(&self, bytes: Vec<u8>, with: Move) -> Result<ModelRef, StageError> {
+    pub async fn stage(&self, bytes: Vec<u8>, with: RoleMove) -> Result<ModelRef, StageError> {
         let signer = assay_registry::signer(&bytes);
         let model = self.put_on_shelves(bytes).await?;
         // The log names who vouches for the bytes.
-        let with = Move { why: with.why.or_else(|| signer.map(|key| format!("signed by {key}"))), ..with };
+        let with = RoleMove { why: with.why.or_else(|| signer.map(|key| format!("signed by {key}"))), ..with };
         let step = AuditRecord { to: vec![(&model).into()], ..audit::step("stage", model.kind, with) };
         let logged = async { self.inner.store.commit(audit::closed(Batch::new(), &step, audit::DONE, None)?).await };
         if let Err(error) = logged.await {
@@ -33,7 +33,7 @@ impl Rollout {
     ///
     /// # Errors
     /// [`MoveError`]; it is then still there.
-    pub async fn remove(&self, kind: ModelKind, version: &ModelVersion, with: Move) -> Result<(), MoveError> {
+    pub async fn remove(&self, kind: ModelKind, version: &ModelVersion, with: RoleMove) -> Result<(), MoveError> {
         let registry = &self.inner.registry;
         // No role changes while a version is removed.
         let _recorded = self.inner.recorded.lock().await;

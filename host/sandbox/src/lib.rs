@@ -33,7 +33,7 @@ use assay_score::ScoringError;
 
 pub use payments::RefusedPayments;
 pub use routes::{SandboxRoutes, operations, routes};
-pub use scenario::Condition;
+pub use scenario::ScenarioCondition;
 pub use source::SandboxSource;
 pub use submissions::submissions;
 
@@ -57,15 +57,15 @@ pub struct SandboxScore {
 
 /// An address, and the condition under which a request about it is answered.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked {
+pub struct MockRequest {
     pub address: Address,
-    pub condition: Condition,
+    pub condition: ScenarioCondition,
 }
 
-impl Asked {
+impl MockRequest {
     /// A request without a scenario.
     pub fn plainly(address: Address) -> Self {
-        Self { address, condition: Condition::PLAIN }
+        Self { address, condition: ScenarioCondition::PLAIN }
     }
 }
 
@@ -108,7 +108,7 @@ impl Sandbox {
     }
 
     /// The score as a production path answers it, with off-chain assets in US dollars if they are given.
-    fn scored(&self, asked: Asked, off_chain_usd: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
+    fn scored(&self, asked: MockRequest, off_chain_usd: Option<f64>, factors: bool) -> Result<Scored, ScoringError> {
         let score = match off_chain_usd {
             None => self.score(asked.address)?,
             // The rule of production, not that of the sandbox paths.
@@ -122,7 +122,7 @@ impl Sandbox {
         self.scored_as(asked, score, factors)
     }
 
-    fn scored_as(&self, asked: Asked, score: SandboxScore, factors: Vec<Factor>) -> Result<Scored, ScoringError> {
+    fn scored_as(&self, asked: MockRequest, score: SandboxScore, factors: Vec<Factor>) -> Result<Scored, ScoringError> {
         let SandboxScore { score, decile, model } = score;
         let fresh = now();
         Ok(Scored {
@@ -138,7 +138,7 @@ impl Sandbox {
         })
     }
 
-    fn coverage(&self, Asked { address, condition }: Asked) -> Result<Coverage, ScoringError> {
+    fn coverage(&self, MockRequest { address, condition }: MockRequest) -> Result<Coverage, ScoringError> {
         if condition.is_plain() {
             return Ok(Coverage::Complete);
         }
@@ -148,9 +148,9 @@ impl Sandbox {
     /// A request about `address`.
     ///
     /// # Errors
-    /// As [`Condition::of`].
-    fn asked(&self, address: Address) -> Result<Asked, ScoringError> {
-        Ok(Asked { address, condition: Condition::of(self.behaviour(MockSubject::Address(address))?)? })
+    /// As [`ScenarioCondition::of`].
+    fn asked(&self, address: Address) -> Result<MockRequest, ScoringError> {
+        Ok(MockRequest { address, condition: ScenarioCondition::of(self.behaviour(MockSubject::Address(address))?)? })
     }
 
     /// What a production path does about `subject` instead of a plain answer.

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, sync::Arc};
 
-use super::{Asked, Sandbox, now};
+use super::{MockRequest, Sandbox, now};
 use assay_chain::config::ReadOn;
 use assay_domain::{
     Address, ChainId, EventCounts, EventKind, Nft, PriceSource, Protocol, UnreadByChain, features::MOST_EVENTS,
@@ -21,11 +21,11 @@ const THRESHOLD: f64 = 0.8;
 impl Sandbox {
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn report(&self, asked: Asked) -> Result<Report, ScoringError> {
+    pub fn report(&self, asked: MockRequest) -> Result<Report, ScoringError> {
         let mut mock = self.generator()?.report(&asked.address)?;
         let unread = asked.condition.change(&mut mock);
         let scored = Arc::new(self.scored_as(asked, self.on_scale(mock.score)?, Vec::new())?);
-        let inactive = mock.total_transactions == 0 && mock.tokens.is_empty();
+        let inactive = !has_activity(&mock) && !unread.iter().flatten().any(|(_, one)| one.part.can_show_activity());
         let fresh = scored.fresh;
         Ok(Report {
             scored: Ok(scored),
@@ -40,7 +40,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::score`], and `ScoringError::ChainDown` if the condition makes the chain unreadable.
-    pub fn chain_report(&self, asked: Asked, chain: ChainId) -> Result<ChainReport, ScoringError> {
+    pub fn chain_report(&self, asked: MockRequest, chain: ChainId) -> Result<ChainReport, ScoringError> {
         asked.condition.require(chain)?;
         let mut mock = self.generator()?.report(&asked.address)?;
         let mut unread = asked.condition.change(&mut mock);
@@ -54,6 +54,15 @@ impl Sandbox {
         let contents = Contents { first_transaction, transactions: transactions.unwrap_or(0), ..whole };
         Ok(ChainReport { contents, cached: false, fresh: now() })
     }
+}
+
+/// As `ChainSnapshot::has_activity` in production: a transaction, a holding, or a lending history.
+fn has_activity(mock: &MockReport) -> bool {
+    mock.total_transactions > 0
+        || mock.tokens.iter().any(|token| token.value_usd > 0.0 || token.balance.parse() != Ok(0.0))
+        || !mock.nfts.is_empty()
+        || mock.positions.iter().any(|position| position.supplied > 0.0 || position.borrowed > 0.0)
+        || mock.pools.iter().any(|pool| pool.first_event.is_some())
 }
 
 /// What a mock report shows of `address`.
@@ -72,7 +81,7 @@ fn contents(address: Address, mock: MockReport, unread: Option<UnreadByChain>) -
         tokens: mock.tokens.into_iter().map(held_token).collect(),
         nfts: mock.nfts.into_iter().map(nft).collect(),
         protocols: mock.positions.into_iter().map(protocol_total).collect(),
-        first_transaction: Some(time_from_unix(mock.first_transaction)),
+        first_transaction: (mock.total_transactions > 0).then(|| time_from_unix(mock.first_transaction)),
         transactions: mock.total_transactions,
         active_chains: mock.active_chains,
         pools: mock.pools.into_iter().map(reported_pool).collect(),

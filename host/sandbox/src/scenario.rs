@@ -12,7 +12,7 @@ use std::{
 use chrono::Days;
 use moka::future::Cache;
 
-use super::Asked;
+use super::MockRequest;
 use assay_domain::{
     Address, ChainId, Coverage, EventCounts, Factor, Protocol, Time, Unread, UnreadByChain, parse_address,
 };
@@ -37,7 +37,7 @@ pub(crate) struct Scenarios {
 
 /// The condition under which a request is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Condition(Option<Behaviour>);
+pub struct ScenarioCondition(Option<Behaviour>);
 
 impl Default for Scenarios {
     fn default() -> Self {
@@ -47,15 +47,15 @@ impl Default for Scenarios {
 
 impl Scenarios {
     /// Counts a request by `by`: a first read is complete after some of them.
-    pub(crate) async fn enter(&self, asked: Asked, by: &str) -> Asked {
+    pub(crate) async fn enter(&self, asked: MockRequest, by: &str) -> MockRequest {
         let Some(Behaviour::Pending(complete_at)) = asked.condition.0 else { return asked };
         let count = self.asked.get_with((by.to_owned(), asked.address), async { Arc::default() }).await;
         let earlier = count.fetch_add(1, Ordering::Relaxed);
-        if earlier.saturating_add(1) < complete_at { asked } else { Asked::plainly(asked.address) }
+        if earlier.saturating_add(1) < complete_at { asked } else { MockRequest::plainly(asked.address) }
     }
 }
 
-impl Condition {
+impl ScenarioCondition {
     pub const PLAIN: Self = Self(None);
 
     /// The condition of a subject with this behaviour.

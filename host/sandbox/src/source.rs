@@ -5,7 +5,7 @@ use std::{collections::HashSet, sync::Arc};
 use alloy::primitives::keccak256;
 use futures::FutureExt;
 
-use super::{Asked, Sandbox, now, scenario::Scenarios};
+use super::{MockRequest, Sandbox, now, scenario::Scenarios};
 use assay_domain::{Address, ChainId, Snapshot, Subject};
 use assay_registry::Registry;
 use assay_report::{Aggregate, ChainReport, IdentityReport, Report, ReportSource, Summarized};
@@ -25,14 +25,14 @@ impl SandboxSource {
     }
 
     /// A request about `subject`, after the wait of a slow answer.
-    async fn asked(&self, subject: &Subject) -> Result<(Sandbox, Asked), ScoringError> {
+    async fn asked(&self, subject: &Subject) -> Result<(Sandbox, MockRequest), ScoringError> {
         let sandbox = Sandbox::now(&self.registry);
-        let Asked { address, condition } = sandbox.asked(address(subject))?;
-        Ok((sandbox, Asked { address, condition: condition.passed().await }))
+        let MockRequest { address, condition } = sandbox.asked(address(subject))?;
+        Ok((sandbox, MockRequest { address, condition: condition.passed().await }))
     }
 
     /// As [`SandboxSource::asked`], for a score or report, which complete a first read after some requests by `by`.
-    async fn asked_by(&self, by: &str, subject: &Subject) -> Result<(Sandbox, Asked), ScoringError> {
+    async fn asked_by(&self, by: &str, subject: &Subject) -> Result<(Sandbox, MockRequest), ScoringError> {
         let (sandbox, asked) = self.asked(subject).await?;
         Ok((sandbox, self.scenarios.enter(asked, by).await))
     }
@@ -109,7 +109,7 @@ impl ReportSource for SandboxSource {
     /// Nothing is attested in the sandbox.
     fn identity<'a>(&'a self, subject: &'a Subject) -> Answer<'a, IdentityReport> {
         async move {
-            let (_, Asked { address, .. }) = self.asked(subject).await?;
+            let (_, MockRequest { address, .. }) = self.asked(subject).await?;
             let (chains, attestations, identity, fresh) = (Vec::new(), Vec::new(), Vec::new(), now());
             let snapshot = Snapshot { address, as_of: fresh.read_at, chains, attestations, identity };
             Ok(IdentityReport { snapshot: Arc::new(snapshot), distinct: Default::default(), cached: false, fresh })
@@ -132,7 +132,7 @@ impl ReportSource for SandboxSource {
 async fn each<T: Send + 'static>(
     sandbox: Sandbox,
     subjects: &[Subject],
-    work: impl Fn(&Sandbox, Asked) -> Result<T, ScoringError> + Send + 'static,
+    work: impl Fn(&Sandbox, MockRequest) -> Result<T, ScoringError> + Send + 'static,
 ) -> Result<Several<T>, ScoringError> {
     let subjects = addresses(subjects);
     blocking(move || {

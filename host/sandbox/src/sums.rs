@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Asked, Sandbox, now};
+use super::{MockRequest, Sandbox, now};
 use assay_domain::{ChainId, ChainSummary, Coverage, SeenOn, Summary, time_from_unix};
 use assay_registry::{ChainValue, MockReport};
 use assay_report::Summarized;
@@ -16,7 +16,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn holdings(&self, asked: Asked) -> Result<Summarized, ScoringError> {
+    pub fn holdings(&self, asked: MockRequest) -> Result<Summarized, ScoringError> {
         let on = |ChainValue { chain_id, total_asset_usd }| ChainSummary {
             chain_id,
             coverage: Coverage::Complete,
@@ -31,7 +31,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::score`].
-    pub fn summary(&self, asked: Asked) -> Result<Summarized, ScoringError> {
+    pub fn summary(&self, asked: MockRequest) -> Result<Summarized, ScoringError> {
         let mock = self.generator()?.report(&asked.address)?;
         Ok(summarized(asked, by_chain(&mock), Some(mock)))
     }
@@ -40,7 +40,7 @@ impl Sandbox {
     ///
     /// # Errors
     /// As [`Sandbox::summary`], and `ScoringError::ChainDown` if the condition makes the chain unreadable.
-    pub fn chain_summary(&self, asked: Asked, chain: ChainId) -> Result<Summarized, ScoringError> {
+    pub fn chain_summary(&self, asked: MockRequest, chain: ChainId) -> Result<Summarized, ScoringError> {
         asked.condition.require(chain)?;
         let mut one = self.summary(asked)?;
         one.chains.retain(|part| part.chain_id == chain);
@@ -50,7 +50,7 @@ impl Sandbox {
 }
 
 /// The sums of `chains` under the condition of `asked`. A plain condition needs no report.
-fn summarized(asked: Asked, mut chains: Vec<ChainSummary>, report: Option<MockReport>) -> Summarized {
+fn summarized(asked: MockRequest, mut chains: Vec<ChainSummary>, report: Option<MockReport>) -> Summarized {
     if let Some(lost) = asked.condition.unread_chain() {
         let lost = chains.iter_mut().filter(|part| part.chain_id == lost);
         lost.for_each(|part| (part.coverage, part.summary) = (Coverage::Failed, Summary::EMPTY));

@@ -36,7 +36,7 @@ const WAITING: usize = 1_000;
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub struct History {
+pub struct ScoreHistory {
     inner: Arc<HistoryState>,
 }
 
@@ -87,7 +87,7 @@ impl PastRecord {
     }
 }
 
-impl History {
+impl ScoreHistory {
     pub fn new(settings: Settings, store: &Store, tasks: &Spawner) -> Self {
         let failures = Cache::builder().max_capacity(FAILURES).time_to_live(REST).build();
         let inner = HistoryState {

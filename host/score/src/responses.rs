@@ -7,7 +7,7 @@ pub use assay_http::responses::*;
 
 /// Responses that do not exist for every address or name.
 #[derive(IntoResponses)]
-pub enum Unknown {
+pub enum NotFound {
     /// Address not found or has no on-chain activity
     #[response(status = 404)]
     NotFound(DetailBody),
@@ -15,7 +15,7 @@ pub enum Unknown {
 
 /// Requests that name a model version.
 #[derive(IntoResponses)]
-pub enum OutOfService {
+pub enum VersionRefused {
     /// The requested version exists and cannot answer; the message says why
     #[response(status = 409)]
     Benched(DetailBody),
@@ -31,7 +31,7 @@ pub enum OfChains {
 
 /// Responses that need the chains.
 #[derive(IntoResponses)]
-pub enum Chains {
+pub enum ChainsDown {
     /// The chains could not be read, the requested chain is not configured, or a name could not be resolved
     #[response(status = 502)]
     Down(DetailBody),
@@ -42,7 +42,7 @@ pub enum Chains {
 
 /// Responses that need only a model.
 #[derive(IntoResponses)]
-pub enum Models {
+pub enum NoChampion {
     /// No model is in service, or every instance is busy
     #[response(status = 503)]
     Unready(DetailBody),

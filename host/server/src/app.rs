@@ -22,7 +22,7 @@ use assay_access::Access;
 use assay_agents::{AgentRegistries, Agents};
 use assay_chain::Chains;
 use assay_domain::ChainId;
-use assay_http::{Bounds, Components, Gate};
+use assay_http::{Components, ConnectionBounds, Gate};
 use assay_keys::KeysState;
 use assay_outbox::{gas::GasBook, nonce::Outbox, sender::Sender};
 use assay_payment::{Local, Payments, X402};
@@ -35,7 +35,7 @@ use assay_reputation::{
 };
 use assay_rollout::{Rollout, RolloutRoutes, cards::Cards, needs_large, outcomes::Outcomes, stored_roles};
 use assay_sandbox::{RefusedPayments, SandboxRoutes, SandboxSource};
-use assay_score::{ScoreRoutes, ScoreSource, Scoring, attestation::Attestor, history::History};
+use assay_score::{ScoreRoutes, ScoreSource, Scoring, attestation::Attestor, history::ScoreHistory};
 use assay_store::{Store, StoreError};
 use assay_tasks::{Spawner, Tasks, Tracker};
 use assay_telemetry::{Metrics, UPKEEP};
@@ -126,7 +126,7 @@ pub async fn assemble(config: &Config) -> Result<Assembled, AppError> {
             source: scores,
             rollout: rollout.clone(),
             cards: cards.clone(),
-            history: History::new(config.reads(), &store, &tasks.spawner()),
+            history: ScoreHistory::new(config.reads(), &store, &tasks.spawner()),
             attestor,
             payments: of_statements,
         },
@@ -300,7 +300,7 @@ pub async fn serve(config: Config, listener: TcpListener, cancel: CancellationTo
         closing.cancel();
     };
     let (served, ()) =
-        tokio::join!(assay_http::serve(listener, router, Bounds::from(&config.http), closing.clone()), leave);
+        tokio::join!(assay_http::serve(listener, router, ConnectionBounds::from(&config.http), closing.clone()), leave);
     served?;
     assembled.stop().await;
     tracing::info!("stopped");

@@ -12,7 +12,5 @@ mod document;
 mod examples;
 pub mod operation;
 pub mod routes;
-#[cfg(test)]
-mod sample;
 pub mod sources;
 pub mod verify;

@@ -2,7 +2,7 @@
 
 use std::{env, fs::File, hint::black_box, process::Command, time::Instant};
 
-use assay_agents::Index;
+use assay_agents::AgentIndex;
 use assay_domain::{Address, Agent, AgentMetadata};
 use serde::Deserialize;
 
@@ -47,7 +47,7 @@ pub fn measure(effort: Effort) -> Result<Vec<Row>, Failure> {
         Agent { id, owner: Address::ZERO, metadata: Some(AgentMetadata { name, description, image }) }
     };
     let built = Instant::now();
-    let index = Index::new((1..).zip(lines.iter().cycle().take(AGENTS)).map(agent).collect());
+    let index = AgentIndex::new((1..).zip(lines.iter().cycle().take(AGENTS)).map(agent).collect());
     let built = built.elapsed();
     let text: Vec<String> = lines
         .iter()

@@ -35,7 +35,8 @@ pub fn serve(file: &Path) -> Result<(), Failure> {
         let router = assembled.routes.router_with(vec![Row::page(READY, ready, access), Row::page(OPEN, open, &())]);
         let listener = TcpListener::bind(config.listen).await?;
         eprintln!("listening {}", listener.local_addr()?);
-        assay_http::serve(listener, router, assay_http::Bounds::from(&config.http), CancellationToken::new()).await?;
+        assay_http::serve(listener, router, assay_http::ConnectionBounds::from(&config.http), CancellationToken::new())
+            .await?;
         Ok(())
     })
 }

@@ -208,6 +208,7 @@ struct Additional {
 }
 
 #[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Source)]
 struct SummarySource {
     /// The source of the off-chain figures, as the caller describes it.
     name: String,

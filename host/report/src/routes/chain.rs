@@ -70,7 +70,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SummaryChain {
     responses(
         (status = 200, description = "The report", body = ChainReportBody),
         responses::Unchanged, responses::AddressAndChain, responses::Validated, responses::Keyed, responses::Units,
-        responses::Unknown, responses::Chains,
+        responses::NotFound, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]
@@ -94,7 +94,7 @@ pub(crate) async fn report(
     responses(
         (status = 200, description = "The sums", body = ChainSummaryBody),
         responses::Unchanged, responses::AddressOrChain, responses::Validated, responses::Keyed, responses::Units,
-        responses::Unknown, responses::Chains,
+        responses::NotFound, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

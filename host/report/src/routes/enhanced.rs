@@ -48,7 +48,7 @@ pub(crate) struct OffChainReport {
     responses(
         (status = 200, description = "The sums", body = EnhancedBody),
         responses::AddressOrName, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
-        responses::Unknown, responses::Chains,
+        responses::NotFound, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

@@ -20,8 +20,8 @@ use assay_http::{
     params(SubjectPath),
     responses(
         (status = 200, description = "The attestations", body = IdentityBody),
-        responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown,
-        responses::Chains,
+        responses::Unchanged, responses::BadAddress, responses::Keyed, responses::Units, responses::NotFound,
+        responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

@@ -20,8 +20,8 @@ use assay_http::{
     params(SubjectPath),
     responses(
         (status = 200, description = "The values", body = PortfolioBody),
-        responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown,
-        responses::Chains,
+        responses::Unchanged, responses::BadAddress, responses::Keyed, responses::Units, responses::NotFound,
+        responses::ChainsDown,
     ),
     security(("key" = [])),
 )]
@@ -48,8 +48,8 @@ pub(crate) async fn portfolio(
     params(SubjectPath),
     responses(
         (status = 200, description = "The value", body = TotalBody),
-        responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown,
-        responses::Chains,
+        responses::Unchanged, responses::BadAddress, responses::Keyed, responses::Units, responses::NotFound,
+        responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

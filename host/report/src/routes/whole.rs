@@ -24,8 +24,8 @@ use assay_score::{Skipped, identified};
     params(SubjectPath),
     responses(
         (status = 200, description = "The report", body = ReportBody),
-        responses::Unchanged, responses::Address, responses::Keyed, responses::Units, responses::Unknown,
-        responses::Chains,
+        responses::Unchanged, responses::BadAddress, responses::Keyed, responses::Units, responses::NotFound,
+        responses::ChainsDown,
     ),
     security(("key" = [])),
 )]
@@ -56,8 +56,8 @@ pub(crate) async fn get(
     params(SubjectList),
     responses(
         (status = 200, description = "The sums", body = AggregatedBody),
-        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
-        responses::Chains,
+        responses::Unchanged, responses::NoValidAddress, responses::Validated, responses::Keyed, responses::Units,
+        responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

@@ -111,7 +111,7 @@ pub(crate) enum TagName {
                 ("PAYMENT-RESPONSE" = String, description = "What became of a payment by x402, version 2"),
             ),
         ),
-        payment::Payable, responses::Submission, responses::Bodied, responses::Keyed, responses::Units),
+        payment::Payable, responses::SubmissionRefused, responses::Bodied, responses::Keyed, responses::Units),
     security(("key" = []), ("x402" = [])),
 )]
 pub(crate) async fn submit(

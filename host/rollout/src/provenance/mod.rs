@@ -54,12 +54,12 @@ pub(super) struct Provenance {
 }
 
 /// A place in the queue, and the id of the record that will take it.
-pub struct Slot<'a> {
+pub struct RecordSlot<'a> {
     pub id: Uuid,
     permit: mpsc::Permit<'a, Unwritten>,
 }
 
-impl Slot<'_> {
+impl RecordSlot<'_> {
     pub fn fill(self, scored: &Arc<Scored>, inputs: Inputs) {
         self.permit.send(Unwritten { id: self.id, scored: Arc::clone(scored), inputs });
     }
@@ -79,11 +79,11 @@ impl Provenance {
     }
 
     /// Reserves room for a record; `None` if provenance is switched off, and, counted, where the queue is full.
-    pub(super) fn reserve(&self) -> Option<Slot<'_>> {
+    pub(super) fn reserve(&self) -> Option<RecordSlot<'_>> {
         let permit = self.queue.as_ref()?.try_reserve().inspect_err(|_| {
             metrics::counter!("assay_score_records_dropped_total").increment(1);
         });
-        Some(Slot { id: Uuid::new_v4(), permit: permit.ok()? })
+        Some(RecordSlot { id: Uuid::new_v4(), permit: permit.ok()? })
     }
 
     pub(super) fn write(&self, tasks: &Spawner) {
@@ -93,7 +93,7 @@ impl Provenance {
 
 impl Rollout {
     /// Reserves room for the record of a score; `None` if provenance is switched off or the store is too slow.
-    pub fn reserve_record(&self) -> Option<Slot<'_>> {
+    pub fn reserve_record(&self) -> Option<RecordSlot<'_>> {
         self.inner.provenance.reserve()
     }
 

@@ -7,7 +7,7 @@ use tracing::Instrument;
 use utoipa::ToSchema;
 
 use crate::{
-    Move,
+    RoleMove,
     bodies::{AuditBody, AuditEntryBody, ReferenceBody, RolesBody},
     responses,
     routes::RolloutRoutes,
@@ -78,7 +78,7 @@ async fn to_its_end<T: Send + 'static>(change: impl Future<Output = T> + Send + 
         description = "A component, or a core module as cargo builds it"),
     responses(
         (status = 201, description = "Added", body = ReferenceBody),
-        responses::Upload, responses::Keyed,
+        responses::UploadRefused, responses::Keyed,
     ),
     security(("key" = [])),
 )]
@@ -104,7 +104,7 @@ pub(crate) async fn add(
     request_body = OneVersion,
     responses(
         (status = 200, description = "The roles as they are now", body = RolesBody),
-        responses::Model, responses::Validated, responses::Bodied, responses::Keyed,
+        responses::NoModel, responses::Validated, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),
 )]
@@ -121,7 +121,7 @@ pub(crate) async fn champion(
     }
     body.finish()?;
     if let Some(version) = version {
-        let (state, with) = (state.clone(), Move { why, force, ..by(&caller) });
+        let (state, with) = (state.clone(), RoleMove { why, force, ..by(&caller) });
         let change = async move {
             let doubts = state.cards.doubts(state.rollout.registry(), kind, &version).await;
             state.rollout.set_champion(kind, &version, doubts, with).await
@@ -138,7 +138,7 @@ pub(crate) async fn champion(
     request_body = RollBackBody,
     responses(
         (status = 200, description = "The roles as they are now", body = RolesBody),
-        responses::Model, responses::Validated, responses::Bodied, responses::Keyed,
+        responses::NoModel, responses::Validated, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),
 )]
@@ -150,7 +150,7 @@ pub(crate) async fn roll_back(
 ) -> Result<Json<RolesBody>, ApiError> {
     let why = why(&mut body);
     body.finish()?;
-    let (rollout, with) = (state.rollout.clone(), Move { why, ..by(&caller) });
+    let (rollout, with) = (state.rollout.clone(), RoleMove { why, ..by(&caller) });
     to_its_end(async move { rollout.roll_back(kind, with).await }).await??;
     Ok(Json(RolesBody::of(kind, state.rollout.registry())))
 }
@@ -162,7 +162,7 @@ pub(crate) async fn roll_back(
     request_body = SeveralVersions,
     responses(
         (status = 200, description = "The roles as they are now", body = RolesBody),
-        responses::Model, responses::Validated, responses::Bodied, responses::Keyed,
+        responses::NoModel, responses::Validated, responses::Bodied, responses::Keyed,
     ),
     security(("key" = [])),
 )]
@@ -175,7 +175,7 @@ pub(crate) async fn challengers(
     let versions: Vec<ModelVersion> = body.required_list("versions");
     let why = why(&mut body);
     body.finish()?;
-    let (rollout, with) = (state.rollout.clone(), Move { why, ..by(&caller) });
+    let (rollout, with) = (state.rollout.clone(), RoleMove { why, ..by(&caller) });
     to_its_end(async move { rollout.set_challengers(kind, &versions, with).await }).await??;
     Ok(Json(RolesBody::of(kind, state.rollout.registry())))
 }
@@ -184,7 +184,7 @@ pub(crate) async fn challengers(
 #[utoipa::path(
     delete, path = "/api/v2/admin/models/{kind}/{version}", tag = "admin", operation_id = "remove_model",
     params(KindPath, VersionPath),
-    responses((status = 204, description = "Removed"), responses::Model, responses::Validated, responses::Keyed),
+    responses((status = 204, description = "Removed"), responses::NoModel, responses::Validated, responses::Keyed),
     security(("key" = [])),
 )]
 pub(crate) async fn remove(
@@ -220,8 +220,8 @@ pub(crate) async fn audit(
     Ok(Json(AuditBody { entries: entries.into_iter().map(AuditEntryBody::from).collect(), total, page, limit }))
 }
 
-fn by(caller: &Caller) -> Move {
-    Move { by: caller.name().to_owned(), ..Move::default() }
+fn by(caller: &Caller) -> RoleMove {
+    RoleMove { by: caller.name().to_owned(), ..RoleMove::default() }
 }
 
 /// The reason, with a limited length.

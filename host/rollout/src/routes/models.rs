@@ -88,7 +88,7 @@ pub(crate) async fn list(State(state): State<RolloutRoutes>) -> Result<Json<Mode
     params(KindPath, VersionPath),
     responses(
         (status = 200, description = "The card", body = String, content_type = "text/markdown"),
-        responses::Model, responses::Validated, responses::Keyed,
+        responses::NoModel, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),
 )]
@@ -117,7 +117,7 @@ pub(crate) async fn card(
     params(KindPath, VersionPath),
     responses(
         (status = 200, description = "The component", body = inline(Component), content_type = "application/wasm"),
-        responses::Component, responses::Validated, responses::Keyed,
+        responses::NoComponent, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),
 )]
@@ -157,7 +157,7 @@ pub(crate) async fn component(
     params(KindPath, WindowQuery),
     responses(
         (status = 200, description = "The report", body = ShadowBody),
-        responses::Kind, responses::Validated, responses::Keyed,
+        responses::NoKind, responses::Validated, responses::Keyed,
     ),
     security(("key" = [])),
 )]

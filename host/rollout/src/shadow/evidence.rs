@@ -32,7 +32,7 @@ pub struct ShadowPair {
 
 /// The figures of a pair that have bounds in the configuration.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Evidence {
+pub struct ShadowEvidence {
     /// Calls, failed ones included.
     pub calls: u64,
     /// The wallets that they were about.
@@ -77,13 +77,13 @@ impl ShadowPair {
         }
     }
 
-    pub fn evidence(&self) -> Evidence {
+    pub fn evidence(&self) -> ShadowEvidence {
         let failed = self.record.failed();
         let calls = self.record.scores.count() + self.record.counts.refused + failed;
         let median = |sketch: &Sketch| sketch.quantile(0.5).filter(|median| *median > 0.0);
         let latency =
             median(&self.record.challenger_cost.latency_us).zip(median(&self.record.champion_cost.latency_us));
-        Evidence {
+        ShadowEvidence {
             calls,
             wallets: self.record.wallets.count(),
             failures: failed as f64 / calls.max(1) as f64,

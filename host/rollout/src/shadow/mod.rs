@@ -29,7 +29,7 @@ use assay_domain::{Address, ModelVersion, features::Features};
 use assay_registry::{CreditModel, Registry};
 
 use counters::Counters;
-pub use evidence::{Evidence, ShadowPair, Spread};
+pub use evidence::{ShadowEvidence, ShadowPair, Spread};
 use hours::Hours;
 use worker::ShadowTask;
 

@@ -45,7 +45,7 @@ assay_http::rows! { SandboxRoutes:
 /// `/api/v2/sandbox` answer plainly for them.
 #[utoipa::path(
     get, path = "/api/v2/sandbox/scenarios", tag = "sandbox", operation_id = "list_sandbox_scenarios",
-    responses((status = 200, description = "The scenarios", body = ScenariosBody), responses::Keyed, responses::Models),
+    responses((status = 200, description = "The scenarios", body = ScenariosBody), responses::Keyed, responses::NoChampion),
     security(("key" = [])),
 )]
 pub(crate) async fn scenarios(State(state): State<SandboxRoutes>) -> Result<Json<ScenariosBody>, ApiError> {

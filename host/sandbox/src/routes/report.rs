@@ -9,7 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::SandboxRoutes;
-use crate::{Asked, responses};
+use crate::{MockRequest, responses};
 use assay_http::{
     ApiError,
     extract::{AddressPath, chain_id, in_path},
@@ -55,7 +55,7 @@ pub(crate) struct ChainTotalBody {
     params(AddressPath),
     responses(
         (status = 200, description = "The report", body = ReportBody),
-        responses::Address, responses::Keyed, responses::Models,
+        responses::BadAddress, responses::Keyed, responses::NoChampion,
     ),
     security(("key" = [])),
 )]
@@ -63,7 +63,7 @@ pub(crate) async fn get(
     State(state): State<SandboxRoutes>,
     AddressPath(address): AddressPath,
 ) -> Result<Json<ReportBody>, ApiError> {
-    let report = state.sandbox().report(Asked::plainly(address))?;
+    let report = state.sandbox().report(MockRequest::plainly(address))?;
     let not_covered = state.networks.not_covered(&report.contents);
     Ok(Json(ReportBody { sandbox: Some(true), ..ReportBody::of(report, Claimed::Nothing, not_covered) }))
 }
@@ -75,7 +75,7 @@ pub(crate) async fn get(
     params(AddressPath),
     responses(
         (status = 200, description = "The value", body = TotalBody),
-        responses::Address, responses::Keyed, responses::Models,
+        responses::BadAddress, responses::Keyed, responses::NoChampion,
     ),
     security(("key" = [])),
 )]
@@ -94,7 +94,7 @@ pub(crate) async fn total(
     params(AddressPath, ChainPath),
     responses(
         (status = 200, description = "The value", body = ChainTotalBody),
-        responses::AddressAndChain, responses::Validated, responses::Keyed, responses::Models,
+        responses::AddressAndChain, responses::Validated, responses::Keyed, responses::NoChampion,
     ),
     security(("key" = [])),
 )]

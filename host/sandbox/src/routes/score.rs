@@ -24,7 +24,7 @@ use assay_tasks::blocking;
     params(AddressPath),
     responses(
         (status = 200, description = "The score", body = ScoreBody),
-        responses::Address, responses::Keyed, responses::Models,
+        responses::BadAddress, responses::Keyed, responses::NoChampion,
     ),
     security(("key" = [])),
 )]
@@ -42,7 +42,7 @@ pub(crate) async fn get(
     request_body(content = OffChain, content_type = "application/json"),
     responses(
         (status = 200, description = "The score", body = ScoreBody),
-        responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Models,
+        responses::BadAddress, responses::Validated, responses::Bodied, responses::Keyed, responses::NoChampion,
     ),
     security(("key" = [])),
 )]
@@ -60,7 +60,7 @@ pub(crate) async fn post(
     params(AddressList),
     responses(
         (status = 200, description = "The mean", body = MeanBody),
-        responses::Several, responses::Validated, responses::Keyed, responses::Models,
+        responses::NoValidAddress, responses::Validated, responses::Keyed, responses::NoChampion,
     ),
     security(("key" = [])),
 )]
@@ -82,7 +82,7 @@ pub(crate) async fn mean(
     params(AddressList),
     responses(
         (status = 200, description = "The scores", body = ScoresBody),
-        responses::Several, responses::Validated, responses::Keyed, responses::Models,
+        responses::NoValidAddress, responses::Validated, responses::Keyed, responses::NoChampion,
     ),
     security(("key" = [])),
 )]

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::{BlockBody, ClaimedRateBody};
 use crate::NotScored;
-use assay_http::values::{Checksummed, Moment, RangeName, Version};
+use assay_http::values::{Checksummed, ModelVersionText, Moment, RangeName};
 use assay_rollout::Scored;
 
 /// The score of a wallet at moments in the past, the oldest first.
@@ -20,7 +20,7 @@ pub struct HistoryBody {
     address: Checksummed,
     /// Version of the model that computed the scores.
     #[schema(value_type = String)]
-    model_version: Version,
+    model_version: ModelVersionText,
     /// True while a point is being read; ask again in a few seconds, which is free for a day.
     pending: bool,
     points: Vec<PointBody>,
@@ -87,7 +87,7 @@ impl HistoryBody {
     pub fn new(address: Address, version: &ModelVersion) -> Self {
         Self {
             address: Checksummed(address),
-            model_version: Version(version.clone()),
+            model_version: ModelVersionText(version.clone()),
             pending: false,
             points: Vec::new(),
         }

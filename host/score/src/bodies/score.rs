@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::{MeanScore, Skipped};
 use assay_domain::{Address, Claim, Claimed, Claims, Coverage, Decile, Factor, ModelVersion, Rate, Score};
-use assay_http::values::{Checksummed, CoverageName, Moment, RangeName, Version};
+use assay_http::values::{Checksummed, CoverageName, ModelVersionText, Moment, RangeName};
 use assay_rollout::Scored;
 
 /// A credit score.
@@ -26,7 +26,7 @@ pub struct ScoreBody {
     pub range: RangeName,
     /// Version of the model that computed the score.
     #[schema(value_type = String)]
-    pub model_version: Version,
+    pub model_version: ModelVersionText,
     /// When the score was calculated.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
@@ -101,7 +101,7 @@ pub struct MeanBody {
     pub decile: u8,
     pub range: RangeName,
     #[schema(value_type = String)]
-    pub model_version: Version,
+    pub model_version: ModelVersionText,
     /// When the oldest of the scores was calculated.
     #[schema(value_type = String, format = DateTime)]
     pub timestamp: Moment,
@@ -139,7 +139,7 @@ impl ScoreBody {
             score: score.get(),
             decile: decile.get(),
             range: score.range().into(),
-            model_version: Version(model),
+            model_version: ModelVersionText(model),
             timestamp: at,
             factors: None,
             credit_events_coverage: None,
@@ -182,7 +182,7 @@ impl MeanBody {
             score: score.get(),
             decile: decile.get(),
             range: score.range().into(),
-            model_version: Version(model),
+            model_version: ModelVersionText(model),
             timestamp: at,
             credit_events_coverage: None,
             provisional: None,

@@ -60,8 +60,8 @@ impl<S: Send + Sync> FromRequestParts<S> for AsOfQuery {
                 ("PAYMENT-RESPONSE" = Option<String>, description = "What became of a payment by x402, version 2"),
             ),
         ),
-        responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown,
-        responses::Provisional, responses::OutOfService, responses::Chains, payment::Payable,
+        responses::BadAddress, responses::Validated, responses::Keyed, responses::Units, responses::NotFound,
+        responses::Provisional, responses::VersionRefused, responses::ChainsDown, payment::Payable,
     ),
     security(("key" = []), ("x402" = [])),
 )]

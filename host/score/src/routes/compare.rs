@@ -57,8 +57,8 @@ impl<S: Send + Sync> FromRequestParts<S> for VersionsQuery {
     params(SubjectPath, VersionsQuery),
     responses(
         (status = 200, description = "What they say", body = ComparisonBody),
-        responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown,
-        responses::OfChains, responses::Chains,
+        responses::BadAddress, responses::Validated, responses::Keyed, responses::Units, responses::NotFound,
+        responses::OfChains, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

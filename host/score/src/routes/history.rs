@@ -82,8 +82,8 @@ impl<S: Send + Sync> FromRequestParts<S> for MomentsQuery {
     params(SubjectPath, MomentsQuery, VersionQuery),
     responses(
         (status = 200, description = "The points", body = HistoryBody),
-        responses::Address, responses::Validated, responses::Keyed, responses::Units, responses::Unknown,
-        responses::Provisional, responses::OutOfService, responses::Chains,
+        responses::BadAddress, responses::Validated, responses::Keyed, responses::Units, responses::NotFound,
+        responses::Provisional, responses::VersionRefused, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

@@ -17,7 +17,7 @@ use axum::{
     response::Response,
 };
 
-use crate::{ScoreSource, attestation::Attestor, bodies::ScoreBody, history::History};
+use crate::{ScoreSource, attestation::Attestor, bodies::ScoreBody, history::ScoreHistory};
 use assay_domain::Claimed;
 use assay_payment::Payments;
 use assay_rollout::{Rollout, ScoreId, Scored, cards::Cards};
@@ -33,7 +33,7 @@ pub struct ScoreRoutes {
     pub source: Arc<dyn ScoreSource>,
     pub rollout: Rollout,
     pub cards: Arc<Cards>,
-    pub history: History,
+    pub history: ScoreHistory,
     /// Signs statements of scores; absent when not configured.
     pub attestor: Option<Arc<Attestor>>,
     /// What a statement can be paid with.

@@ -34,8 +34,8 @@ pub struct OffChain {
             status = 200, description = "The score", body = ScoreBody,
             headers(("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}`; absent if none is kept")),
         ),
-        responses::Unchanged, responses::Address, responses::Validated, responses::Keyed, responses::Units,
-        responses::Unknown, responses::OutOfService, responses::Chains,
+        responses::Unchanged, responses::BadAddress, responses::Validated, responses::Keyed, responses::Units,
+        responses::NotFound, responses::VersionRefused, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]
@@ -66,8 +66,8 @@ pub(crate) async fn get(
             status = 200, description = "The score", body = ScoreBody,
             headers(("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}`; absent if none is kept")),
         ),
-        responses::Address, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
-        responses::Unknown, responses::OutOfService, responses::Chains,
+        responses::BadAddress, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
+        responses::NotFound, responses::VersionRefused, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

@@ -27,8 +27,8 @@ use assay_http::{
             status = 200, description = "The mean", body = MeanBody,
             headers(("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept")),
         ),
-        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
-        responses::Unknown, responses::OutOfService, responses::Chains,
+        responses::Unchanged, responses::NoValidAddress, responses::Validated, responses::Keyed, responses::Units,
+        responses::NotFound, responses::VersionRefused, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]
@@ -60,8 +60,8 @@ pub(crate) async fn mean(
             status = 200, description = "The scores", body = ScoresBody,
             headers(("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept")),
         ),
-        responses::Unchanged, responses::Several, responses::Validated, responses::Keyed, responses::Units,
-        responses::Unknown, responses::OutOfService, responses::Chains,
+        responses::Unchanged, responses::NoValidAddress, responses::Validated, responses::Keyed, responses::Units,
+        responses::NotFound, responses::VersionRefused, responses::ChainsDown,
     ),
     security(("key" = [])),
 )]

@@ -120,10 +120,19 @@ fn unset_variables(value: &config::Value, key: &str, found: &mut Vec<(String, St
 fn without_values(message: &str) -> String {
     let quoted = |line: &&str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
     let lines = message.lines().filter(|line| !quoted(line)).map(str::trim_end).filter(|line| !line.is_empty());
-    let message = dotted(&lines.collect::<Vec<_>>().join("\n"));
+    let message = without_variants(dotted(&lines.collect::<Vec<_>>().join("\n")));
     match message.split_once("string \"").map(|(before, rest)| (before, rest.rsplit_once('"'))) {
         Some((before, Some((_, after)))) => format!("{before}text{after}"),
         _ => message,
+    }
+}
+
+/// An unknown value of a key, in words without the loader's types.
+fn without_variants(message: String) -> String {
+    let parts = message.strip_prefix("enum ").and_then(|rest| rest.split_once(" does not have variant constructor "));
+    match parts.and_then(|(_, rest)| rest.split_once(" for key ")) {
+        Some((value, key)) => format!("{key} cannot be {value:?}; `assay config defaults` shows what it can be"),
+        None => message,
     }
 }
 

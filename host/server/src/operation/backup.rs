@@ -27,7 +27,7 @@ pub(crate) struct BackupBody {
 /// the end also where the caller does not wait for it.
 #[utoipa::path(
     post, path = "/api/v2/admin/backup", tag = "admin", operation_id = "make_backup",
-    responses((status = 201, description = "It is on disk", body = BackupBody), responses::Backup, responses::Keyed),
+    responses((status = 201, description = "It is on disk", body = BackupBody), responses::NoBackup, responses::Keyed),
     security(("key" = [])),
 )]
 pub(crate) async fn make(State(state): State<Operations>) -> Result<(StatusCode, Json<BackupBody>), ApiError> {

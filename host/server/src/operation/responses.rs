@@ -7,7 +7,7 @@ pub use assay_http::responses::*;
 
 /// The path that makes a backup.
 #[derive(IntoResponses)]
-pub enum Backup {
+pub enum NoBackup {
     /// Another backup is running, or the store is not a file of this server
     #[response(status = 409)]
     Busy(DetailBody),

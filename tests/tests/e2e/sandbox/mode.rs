@@ -23,6 +23,31 @@ async fn sandbox_mode_answers_the_production_paths_from_the_generator() {
     assert_eq!(report.ok()["score"]["value"], mock["score"]);
 }
 
+#[tokio::test]
+async fn sandbox_mode_scores_by_the_version_that_is_asked_for_and_says_what_it_does_not_do() {
+    let host = rehearsing();
+    let api = host.keyed();
+    for (version, status, said) in [("1.0", 200, "1.0"), ("1.1", 200, "1.1"), ("9.9", 404, "9.9")] {
+        let answer = api.get(&format!("/api/v2/score/address/{VITALIK}?model_version={version}")).await;
+        assert_eq!(answer.status.as_u16(), status, "{version}: {}", answer.text);
+        assert!(answer.text.contains(said), "{version}: {}", answer.text);
+        let many = api.get(&format!("/api/v2/score/batch/?address={VITALIK}&model_version={version}")).await;
+        assert_eq!(many.status.as_u16(), status, "{version}: {}", many.text);
+    }
+    for answer in [
+        api.get(&format!("/api/v2/models/compare/address/{VITALIK}")).await,
+        api.get(&format!("/api/v2/score/address/{VITALIK}/history")).await,
+        api.post(&format!("/api/v2/score/address/{VITALIK}/attestation"), &json!({})).await,
+    ] {
+        assert_eq!(
+            (answer.status.as_u16(), answer.text.contains("\"code\":\"sandbox\"")),
+            (409, true),
+            "{}",
+            answer.text
+        );
+    }
+}
+
 /// A server in sandbox mode.
 fn rehearsing() -> Service {
     Service::start(&format!("sandbox = true\n{}", sandbox_config(&plugins())))

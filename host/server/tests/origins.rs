@@ -1,9 +1,11 @@
 //! Which pages of other sites may call which routes, tried on every route.
 
+mod sample;
+
 use axum::{Router, body::Body, extract::Request, http::StatusCode, response::Response};
 use tower::ServiceExt as _;
 
-use crate::sample::Sample;
+use sample::Sample;
 
 const LISTED: &str = "https://app.example:8443";
 const OTHER: &str = "https://other.example";

@@ -1,23 +1,25 @@
 //! A server without models and chains, for tests.
 
-use crate::{
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use assay::{
     app::{self, Assembled},
     config,
 };
 
 /// The server, and the folder that it needs.
-pub(crate) struct Sample {
+pub struct Sample {
     pub assembled: Assembled,
     _folder: tempfile::TempDir,
 }
 
 impl Sample {
-    pub(crate) async fn new() -> Self {
+    pub async fn new() -> Self {
         Self::with_origins(&[]).await
     }
 
     /// With these origins as `http.cors_origins`.
-    pub(crate) async fn with_origins(origins: &[&str]) -> Self {
+    pub async fn with_origins(origins: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let [shelf, store, file] = ["plugins", "assay.redb", "assay.toml"].map(|name| folder.path().join(name));
         std::fs::create_dir(&shelf).unwrap();
