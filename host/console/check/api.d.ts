@@ -76,7 +76,7 @@ export interface components {
             total_transactions: number;
         };
         Additional: {
-            source: components["schemas"]["SummarySource"];
+            source: components["schemas"]["Source"];
         };
         Agent: {
             agent_id: number;
@@ -911,6 +911,10 @@ export interface components {
             address: string;
             reason: string;
         };
+        Source: {
+            data: components["schemas"]["OffChainData"];
+            name: string;
+        };
         Statement: components["schemas"]["SignedAttestation"] & {
             evidence: string;
             score_id: string;
@@ -976,10 +980,6 @@ export interface components {
             total_asset_usd: number;
             total_collateral_usd: number;
             total_debt_usd: number;
-        };
-        SummarySource: {
-            data: components["schemas"]["OffChainData"];
-            name: string;
         };
         /** @enum {string} */
         Tag: "creditScore" | "sybilRisk" | "identityCount";
@@ -1182,6 +1182,7 @@ export type ShadowPair = components['schemas']['ShadowPair'];
 export type ShadowReport = components['schemas']['ShadowReport'];
 export type SignedAttestation = components['schemas']['SignedAttestation'];
 export type Skipped = components['schemas']['Skipped'];
+export type Source = components['schemas']['Source'];
 export type Statement = components['schemas']['Statement'];
 export type Status = components['schemas']['Status'];
 export type StoreStatus = components['schemas']['StoreStatus'];
@@ -1192,7 +1193,6 @@ export type SubmissionState = components['schemas']['SubmissionState'];
 export type SubmissionStatus = components['schemas']['SubmissionStatus'];
 export type Submitted = components['schemas']['Submitted'];
 export type Summary = components['schemas']['Summary'];
-export type SummarySource = components['schemas']['SummarySource'];
 export type Tag = components['schemas']['Tag'];
 export type TagSummary = components['schemas']['TagSummary'];
 export type Token = components['schemas']['Token'];
