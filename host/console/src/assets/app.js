@@ -68,14 +68,8 @@ function App() {
  */
 function search(event) {
   const { target, key, ctrlKey, metaKey, altKey } = event;
-  if (
-    key !== "/" ||
-    ctrlKey ||
-    metaKey ||
-    altKey ||
-    (target instanceof Element && target.closest("input, textarea, select, dialog"))
-  )
-    return;
+  const isTyping = target instanceof Element && target.closest("input, textarea, select, dialog");
+  if (key !== "/" || ctrlKey || metaKey || altKey || isTyping) return;
   event.preventDefault();
   const field = /** @type {HTMLElement | null} */ (document.querySelector("form[role=search] input"));
   if (field) field.focus();

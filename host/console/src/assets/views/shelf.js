@@ -52,6 +52,7 @@ function Kind({ kind, title, models, previous, ask }) {
   const me = useMe();
   if (models.length === 0) return null;
   const isAdmin = me.scopes.includes("admin");
+  const rollBack = () => previous && ask({ change: "rollback", model: { kind, version: previous } });
   const challengers = models.filter(({ role }) => role === "challenger").flatMap(({ version }) => version ?? []);
   return html`<section class="card">
     <h2>${title}</h2>
@@ -66,9 +67,7 @@ function Kind({ kind, title, models, previous, ask }) {
       )}
     </ul>
     ${
-      isAdmin &&
-      previous &&
-      html`<button type="button" onClick=${() => ask({ change: "rollback", model: { kind, version: previous } })}>Roll ${kind} back to ${previous} …</button>`
+      isAdmin && previous && html`<button type="button" onClick=${rollBack}>Roll ${kind} back to ${previous} …</button>`
     }
   </section>`;
 }
