@@ -23,9 +23,10 @@ test: ## Run every test, on real chain nodes and a real Redis; ONLY=e2e, ONLY=ch
 	@.ci/setup test
 	@.ci/suite $(if $(ONLY),--only $(ONLY)) $(ARGS)
 
-check: ## Check formatting, the order of modules, lints and the documentation of the code, without running anything
+check: ## Check formatting, the order of modules, lints, types of scripts and rustdoc, without running anything
 	@.ci/setup check
 	$(CARGO) fmt --all --check
+	npm --prefix host/console --silent run check
 	.ci/circles
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps

@@ -12,6 +12,14 @@ pub fn browser_packages() -> Result<PathBuf, Error> {
     installed(root().join("browser"))
 }
 
+/// Installs what checks the scripts of the console.
+///
+/// # Errors
+/// If npm is missing or fails.
+pub fn console_packages() -> Result<PathBuf, Error> {
+    installed(root().join("../host/console"))
+}
+
 /// Installs the toolchain for models in `JavaScript`.
 ///
 /// # Errors

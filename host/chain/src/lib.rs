@@ -13,10 +13,13 @@ mod holdings;
 pub mod identity;
 pub mod known;
 mod lifetime;
+mod limits;
 mod names;
+mod pauses;
 pub mod prices;
 mod read;
 mod snapshots;
+mod tolerances;
 
 pub use assay_index::follow::IndexState;
 pub use names::{NameError, NameSource};

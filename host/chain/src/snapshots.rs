@@ -17,11 +17,13 @@ use tracing::Instrument;
 use crate::{
     config::{self, ChainConfig, Prices, Reading},
     explorer::Explorers,
-    identity::{Heads, Identity},
+    identity::{IdentityReader, KnownHeads},
     lifetime::ByCompleteness,
-    names::{NameError, Names},
-    prices::External,
-    read::{Batch, Chain, ChainOverview, ChainStatus, Clock, MomentError, Setup},
+    limits,
+    names::{NameError, NameResolvers},
+    pauses,
+    prices::ExternalPrices,
+    read::{Chain, ChainClock, ChainOverview, ChainSetup, ChainStatus, MomentError, WalletBatch},
 };
 use assay_domain::{Address, ChainId, Lifetimes, Name, Origins, Snapshot, Source, SourcedPart, Time, time_from_unix};
 use assay_evm::{
@@ -41,33 +43,28 @@ use assay_tasks::Tracker;
 use assay_trace::TRACE;
 use late::{Late, Patience};
 
-/// Time between two background questions for a chain's head.
-const WATCH_INTERVAL: Duration = Duration::from_secs(30);
-/// Time for one of them, which may also look the markets up.
-const WATCH_TIMEOUT: Duration = Duration::from_secs(15);
-
 /// All configured chains. Cheap to clone.
 #[derive(Clone)]
 pub struct Chains {
-    inner: Arc<Inner>,
+    inner: Arc<ChainsInner>,
     /// The wallets read through this value are one batch.
-    batch: Option<Batch>,
+    batch: Option<WalletBatch>,
 }
 
-struct Inner {
+struct ChainsInner {
     chains: Vec<Arc<Chain>>,
-    names: Names,
-    identity: Identity,
+    names: NameResolvers,
+    identity: IdentityReader,
     budget: Duration,
     cache: Cache<Address, Arc<Snapshot>>,
-    /// Those of the cache that dated a transaction only to its day, with its block.
+    /// Cached snapshots that dated a transaction only to its day, completed with its block.
     exact: Cache<Address, Arc<Snapshot>>,
     reads: SingleFlight<Address, Arc<Snapshot>, Patience>,
     late: Late,
     /// The moment before which the chains are read, in Unix seconds.
     past: Option<u64>,
     index: Arc<LazyIndex>,
-    clock: Arc<Clock>,
+    clock: Arc<ChainClock>,
     tasks: Tracker,
     stop: CancellationToken,
 }
@@ -95,23 +92,23 @@ pub struct Settings {
     pub snapshots: config::Snapshots,
     pub names: config::Names,
     pub identity: config::Identity,
-    /// The limits of requests to gateways that a name or a document of someone else gives.
+    /// The limits of requests to gateways that names and documents of third parties give.
     pub outbound: Outbound,
 }
 
 impl Chains {
-    /// Sets the chains up without a request, and so cannot fail. Tasks on `tasks` ask each chain for its head until
+    /// Sets up the chains without a request, so it cannot fail. Tasks on `tasks` ask each chain for its head until
     /// `stop`.
     pub fn connect(settings: &Settings, store: &Store, tasks: &Tracker, stop: &CancellationToken) -> Self {
         let Settings { reading, snapshots, .. } = settings;
         let mut configs: Vec<_> = settings.chains.iter().collect();
         configs.sort_by_key(|chain| chain.id);
         let http = endpoint::http();
-        let setup = Setup {
+        let setup = ChainSetup {
             http: &http,
             explorers: &Explorers::new(&http, &reading.explorer),
             reading,
-            external: &Arc::new(External::new(&http, &settings.prices, &configs)),
+            external: &Arc::new(ExternalPrices::new(&http, &settings.prices, &configs)),
             clock: &Arc::default(),
             index: Arc::new(LazyIndex::new(reading.index_path.clone())),
             store,
@@ -123,10 +120,10 @@ impl Chains {
         for chain in &chains {
             tasks.spawn("chain", watch(chain.clone(), stop.clone(), setup.follows));
         }
-        let names = Names::new(&settings.names, &Guarded::new(&settings.outbound), |id| client(&chains, id));
+        let names = NameResolvers::new(&settings.names, &Guarded::new(&settings.outbound), |id| client(&chains, id));
         let clients = chains.iter().map(|chain| (chain.id(), chain.client().clone()));
-        let inner = Inner {
-            identity: Identity::new(&settings.identity, &names, clients),
+        let inner = ChainsInner {
+            identity: IdentityReader::new(&settings.identity, &names, clients),
             names,
             budget: snapshots.budget,
             cache: cache(snapshots),
@@ -180,11 +177,10 @@ impl Chains {
         if self.inner.index.exists() { self.inner.index.index().await } else { None }
     }
 
-    /// These chains for one batch of wallets: those whose reads begin through the result are read at one block of each
-    /// chain and share requests.
+    /// The same chains for one batch of wallets, which are read at one block of each chain and share requests.
     #[must_use]
     pub fn together(&self) -> Self {
-        Self { inner: self.inner.clone(), batch: Some(Batch::new(&self.inner.chains)) }
+        Self { inner: self.inner.clone(), batch: Some(WalletBatch::new(&self.inner.chains)) }
     }
 
     /// The snapshot of `wallet` on all chains: from the cache, or read within the budget. Concurrent callers share the
@@ -206,8 +202,8 @@ impl Chains {
     }
 
     /// `read` with the blocks of the first and the last transaction. A snapshot may date them only to their day, which
-    /// saves calls and is enough for a score; a report shows the blocks. They are searched here, and the cached
-    /// snapshot stays as it is: a score that was given does not change.
+    /// saves calls and is enough for a score; a report shows the blocks. They are searched here. The cached snapshot
+    /// stays unchanged, so a score that was already returned does not change.
     pub async fn exactly(&self, read: Read) -> Read {
         if !read.snapshot.is_by_day() {
             return read;
@@ -221,14 +217,13 @@ impl Chains {
         Read { snapshot, ..read }
     }
 
-    /// As [`Chains::snapshot`], read now: a cached snapshot is not used.
+    /// Like [`Chains::snapshot`], but without the cache.
     pub async fn current_snapshot(&self, wallet: Address) -> Read {
         self.inner.cache.invalidate(&wallet).await;
         self.snapshot(wallet).await
     }
 
-    /// The address of a name. While it is looked up, each chain is asked for the head at which the address is read
-    /// next.
+    /// Resolves a name to its address. Meanwhile each chain's head is requested, at which the address is read next.
     ///
     /// # Errors
     /// [`NameError`] if the name has none, or that is unknown.
@@ -268,7 +263,7 @@ impl Chains {
         self.inner.chains.iter().map(|chain| chain.overview(self.inner.names.source(chain.id()))).collect()
     }
 
-    /// Whether the chains differ from the clock of this machine in such a way that the clock seems to be wrong.
+    /// Whether the clock of this machine seems to be wrong, compared with the chains.
     pub fn is_clock_suspected(&self) -> bool {
         self.inner.clock.is_suspected()
     }
@@ -282,7 +277,7 @@ impl Chains {
     fn join(&self, wallet: Address) -> Work<Arc<Snapshot>, Patience> {
         let inner = &self.inner;
         let read = inner.reads.join(wallet, || {
-            // On a task: a caller that leaves must not end the read for the others.
+            // Runs on a task, so a caller that disconnects does not end the read for the others.
             let span = assay_trace::adopt(tracing::info_span!(target: TRACE, parent: None, "read address"));
             let (reader, batch) = (inner.clone(), self.batch.clone());
             let task = inner.tasks.spawn("read", async move { reader.read(wallet, batch).await }.instrument(span));
@@ -291,7 +286,7 @@ impl Chains {
             (outcome, Patience::ToTheEnd)
         });
         if !read.joined {
-            // Keeps the read listed while it runs, also after all callers have left.
+            // Keeps the read listed while it runs, even without callers.
             let (inner, outcome) = (inner.clone(), read.outcome.clone());
             inner.tasks.clone().spawn("read", async move {
                 let snapshot = outcome.await;
@@ -304,19 +299,19 @@ impl Chains {
     }
 }
 
-impl Inner {
-    async fn read(&self, wallet: Address, batch: Option<Batch>) -> Arc<Snapshot> {
-        // Another read may have ended between a caller's looks into the cache and at the running reads.
+impl ChainsInner {
+    async fn read(&self, wallet: Address, batch: Option<WalletBatch>) -> Arc<Snapshot> {
+        // Another read may have ended after this caller checked the cache and before it checked the running reads.
         if let Some(snapshot) = self.cache.get(&wallet).await {
             return snapshot;
         }
         self.read_within(self.budget, wallet, batch).await
     }
 
-    async fn read_within(&self, time: Duration, wallet: Address, batch: Option<Batch>) -> Arc<Snapshot> {
+    async fn read_within(&self, time: Duration, wallet: Address, batch: Option<WalletBatch>) -> Arc<Snapshot> {
         let started = Instant::now();
         let deadline = tokio::time::Instant::from_std(started) + time;
-        let (reads, heads): (Vec<_>, Heads) = self
+        let (reads, heads): (Vec<_>, KnownHeads) = self
             .chains
             .iter()
             .map(|chain| {
@@ -354,8 +349,8 @@ impl Inner {
         exact
     }
 
-    /// Drops the cached snapshot of `wallet` once the reading that goes on in the background has ended.
-    fn invalidate_after(&self, wallet: Address, rests: Vec<Rest>, batch: Option<Batch>) {
+    /// Drops the cached snapshot of `wallet` when the background read ends.
+    fn invalidate_after(&self, wallet: Address, rests: Vec<Rest>, batch: Option<WalletBatch>) {
         if rests.is_empty() {
             return;
         }
@@ -401,8 +396,8 @@ async fn watch(chain: Arc<Chain>, stop: CancellationToken, follows: bool) {
         }
         loop {
             // A failure is recorded in the status; the next question follows after the interval.
-            let _ = tokio::time::timeout(WATCH_TIMEOUT, chain.refresh()).await;
-            tokio::time::sleep(WATCH_INTERVAL).await;
+            let _ = tokio::time::timeout(limits::WATCH, chain.refresh()).await;
+            tokio::time::sleep(pauses::WATCH_INTERVAL).await;
         }
     };
     stop.run_until_cancelled(async { tokio::join!(chain.client().watch(), watch) }).await;

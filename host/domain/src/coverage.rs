@@ -1,4 +1,4 @@
-//! How completely a history had been read when a figure was computed.
+//! How completely a history had been read when a figure was computed, and whether a score of it is provisional.
 
 /// Ordered from least to most complete, so the coverage of a report is the `min` over its pools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]

@@ -1,4 +1,4 @@
-//! The parts that a snapshot lacks: not read, or not completely, and why.
+//! The parts that a snapshot lacks: not read, or not completely, and why. Some of them make a score provisional.
 
 use std::fmt;
 

@@ -49,7 +49,7 @@ impl Bounded {
 
 /// The outcome of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum CallOutcome {
     Returned(Bytes),
     /// The call failed: the data with which it reverted, empty if it ran out of gas.
     Reverted(Bytes),
@@ -86,16 +86,16 @@ pub(crate) fn code(calls: &[Bounded]) -> Option<Bytes> {
     let output = size.next_multiple_of(32);
     // The places in the code do not depend on what it pushes.
     let draft = program(size, output, [0; 4]);
-    let length = |parts: &[Part]| u16::try_from(parts.iter().map(|part| part.bytes().len()).sum::<usize>()).ok();
-    let place = |mark| length(draft.get(..draft.iter().position(|part| *part == Part::Mark(mark))?)?);
-    let places = [place(Mark::Loop)?, place(Mark::Skip)?, place(Mark::End)?, length(&draft)?];
-    let mut code: Vec<u8> = program(size, output, places).iter().flat_map(Part::bytes).collect();
+    let length = |parts: &[CallPart]| u16::try_from(parts.iter().map(|part| part.bytes().len()).sum::<usize>()).ok();
+    let place = |mark| length(draft.get(..draft.iter().position(|part| *part == CallPart::Mark(mark))?)?);
+    let places = [place(JumpMark::Loop)?, place(JumpMark::Skip)?, place(JumpMark::End)?, length(&draft)?];
+    let mut code: Vec<u8> = program(size, output, places).iter().flat_map(CallPart::bytes).collect();
     code.extend_from_slice(&input);
     Some(code.into())
 }
 
 /// The outcomes of the first of `calls`, as many as were made; `None` if the answer is not of [`code`].
-pub(crate) fn outcomes(answer: &[u8], calls: &[Bounded]) -> Option<Vec<Outcome>> {
+pub(crate) fn outcomes(answer: &[u8], calls: &[Bounded]) -> Option<Vec<CallOutcome>> {
     let mut rest = answer.strip_prefix(MAGIC.as_slice())?;
     let mut outcomes = Vec::new();
     for call in calls {
@@ -103,19 +103,19 @@ pub(crate) fn outcomes(answer: &[u8], calls: &[Bounded]) -> Option<Vec<Outcome>>
         let (flag, size) = (head.get(23)?, head.get(24..)?.try_into().ok().map(u64::from_be_bytes)?);
         rest = after;
         if size > u64::from(call.most) {
-            outcomes.push(Outcome::TooLong);
+            outcomes.push(CallOutcome::TooLong);
             continue;
         }
         let (data, after) = rest.split_at_checked(usize::try_from(size).ok()?)?;
         let data = Bytes::copy_from_slice(data);
         rest = after;
-        outcomes.push(if *flag == 1 { Outcome::Returned(data) } else { Outcome::Reverted(data) });
+        outcomes.push(if *flag == 1 { CallOutcome::Returned(data) } else { CallOutcome::Reverted(data) });
     }
     rest.is_empty().then_some(outcomes)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum JumpMark {
     Loop,
     Skip,
     End,
@@ -123,7 +123,7 @@ enum Mark {
 
 /// A part of the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum CallPart {
     Op(u8),
     /// Pushes one byte.
     One(u8),
@@ -132,10 +132,10 @@ enum Part {
     Four(u32),
     Word(B256),
     /// A place to jump to.
-    Mark(Mark),
+    Mark(JumpMark),
 }
 
-impl Part {
+impl CallPart {
     fn bytes(&self) -> Vec<u8> {
         match self {
             Self::Op(op) => vec![*op],
@@ -180,13 +180,13 @@ const STATICCALL: u8 = 0xfa;
 
 /// The code for `size` bytes of calls and an answer at `output`, without PUSH0, which some chains lack. The comments
 /// show the stack, its top on the right: `call` and `out` are the places of the next call and of its answer in memory.
-fn program(size: u16, output: u16, [again, skip, end, calls]: [u16; 4]) -> Vec<Part> {
-    use Part::{Four, Mark as At, One, Op, Two, Word};
+fn program(size: u16, output: u16, [again, skip, end, calls]: [u16; 4]) -> Vec<CallPart> {
+    use CallPart::{Four, Mark as At, One, Op, Two, Word};
     // A field of the call at `call`, `depth` below the top, moved to the right by so many bits.
     let field = |depth: u8, place: u8, bits: u8| [Op(depth), One(place), Op(ADD), Op(MLOAD), One(bits), Op(SHR)];
     let mut code = vec![Two(size), Two(calls), One(0), Op(CODECOPY), Word(MAGIC), Two(output), Op(MSTORE)];
     code.extend([One(0), Two(output), One(32), Op(ADD)]); // call out
-    code.push(At(Mark::Loop));
+    code.push(At(JumpMark::Loop));
     // The size of the answer with that of the call at its longest.
     code.extend([Two(output), Op(DUP2), Op(SUB)]);
     code.extend(field(DUP3, 24, 240));
@@ -209,11 +209,11 @@ fn program(size: u16, output: u16, [again, skip, end, calls]: [u16; 4]) -> Vec<P
     code.extend([Op(RETURNDATASIZE), Op(GT), Two(skip), Op(JUMPI)]);
     code.extend([Op(RETURNDATASIZE), One(0), Op(DUP3), One(32), Op(ADD), Op(RETURNDATACOPY)]);
     code.extend([Op(RETURNDATASIZE), Op(ADD)]);
-    code.push(At(Mark::Skip));
+    code.push(At(JumpMark::Skip));
     code.extend([One(32), Op(ADD), Op(SWAP1)]); // out call
     code.extend(field(DUP1, 26, 240));
     code.extend([Op(ADD), One(28), Op(ADD), Op(SWAP1), Two(again), Op(JUMP)]);
-    code.push(At(Mark::End));
+    code.push(At(JumpMark::End));
     code.extend([Op(POP), Two(output), Op(SWAP1), Op(SUB), Two(output), Op(RETURN)]);
     code
 }

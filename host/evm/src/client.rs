@@ -33,6 +33,7 @@ use crate::{
     endpoint::{Endpoint, EndpointStatus, Http},
     failover::Failover,
     fault::Fault,
+    limits,
     logs::{Ceiling, LogQuery, Receipt, Received, answers},
     single_flight::SingleFlight,
     span::Span,
@@ -46,9 +47,6 @@ pub use strangers::{Bounds, PROOF_GAS};
 
 pub use crate::request::{Ask, Block, ask_block, block_from, hex, pinned, quantity};
 
-/// Contract calls per `aggregate3`. The most expensive use about 60,000 gas each; nodes allow 50 million per call.
-const CALLS_AT_ONCE: usize = 250;
-
 /// One chain's client. Cheap to clone.
 #[derive(Clone)]
 pub struct Client {
@@ -58,7 +56,7 @@ pub struct Client {
     multicall: Option<Address>,
     multicall_missing: Arc<AtomicBool>,
     head: SingleFlight<(), Result<Block, Fault>>,
-    shared: Arc<sharing::Shared>,
+    shared: Arc<sharing::SharedBatch>,
     creation: Arc<strangers::Creation>,
 }
 
@@ -273,7 +271,7 @@ impl Client {
 
     async fn calls_after(&self, calls: &[Call], block: Value) -> Result<Vec<Option<Bytes>>, Fault> {
         if let Some(multicall) = self.multicall.filter(|_| !self.multicall_missing.load(Ordering::Relaxed)) {
-            let parts = calls.chunks(CALLS_AT_ONCE).map(|part| self.aggregate(multicall, part, &block));
+            let parts = calls.chunks(limits::CALLS_PER_MULTICALL).map(|part| self.aggregate(multicall, part, &block));
             let answers: Option<Vec<_>> = try_join_all(parts).await?.into_iter().collect();
             if let Some(answers) = answers {
                 return Ok(answers.into_iter().flatten().collect());

@@ -28,39 +28,33 @@ use crate::{
     config::{Endpoints, RpcLimits},
     endpoint::{Answer, Endpoint, EndpointStatus, Failed, Http, Rank, method_of},
     fault::Fault,
+    pauses,
     single_flight::SingleFlight,
     span::Span,
 };
 use assay_trace::TRACE;
-use endpoint_order::{Attempt, attempts};
-use heads::Heads;
+use endpoint_order::{EndpointAttempt, attempts};
+use heads::SeenHeads;
 
-/// First pause before a retry; doubled each time, minus up to half of it at random.
-const BACKOFF: Duration = Duration::from_millis(100);
-const MAX_BACKOFF: Duration = Duration::from_secs(3);
-/// Behind a load balancer, a node that does not know a block yet learns it within a moment, or never.
-const UNKNOWN_BLOCK_RETRIES: u32 = 2;
-/// The same for the last endpoint, whose nodes may be some blocks behind each other.
-const LAST_RETRIES: u32 = 4;
 /// The code of a method that the endpoint does not have.
 const METHOD_NOT_FOUND: i64 = -32601;
 
 /// Cheap to clone.
 #[derive(Clone)]
 pub struct Failover {
-    inner: Arc<Inner>,
+    inner: Arc<FailoverInner>,
     /// Excludes the endpoint that answered last, without changing which one that is.
     without_current: bool,
     rank: Rank,
 }
 
-struct Inner {
+struct FailoverInner {
     endpoints: Vec<Arc<Endpoint>>,
     retries: u32,
     chain: String,
     /// Index of the endpoint that answered last.
     current: AtomicUsize,
-    heads: Heads,
+    heads: SeenHeads,
     /// The comparison of heads that is in progress.
     comparison: SingleFlight<(), ()>,
 }
@@ -70,8 +64,8 @@ impl Failover {
         let urls = chain.rpc.iter().filter_map(|rpc| Url::parse(rpc.expose()).ok());
         let endpoints: Vec<_> =
             urls.map(|url| Arc::new(Endpoint::new(http.clone(), url, chain.chain, limits))).collect();
-        let inner = Inner {
-            heads: Heads::new(endpoints.len(), chain.max_head_age),
+        let inner = FailoverInner {
+            heads: SeenHeads::new(endpoints.len(), chain.max_head_age),
             comparison: SingleFlight::default(),
             endpoints,
             retries: limits.retries,
@@ -213,7 +207,7 @@ impl Failover {
             };
             let found = Lesser::of(attempt, answer, packet, span);
             if found.faults.is_empty() {
-                refusals.iter().for_each(|refusal: &Refusal<'_>| refusal.record());
+                refusals.iter().for_each(|refusal: &EndpointRefusal<'_>| refusal.record());
                 self.set_current(attempt.index);
                 return Ok((attempt.index, found.answer));
             }
@@ -234,14 +228,14 @@ impl Failover {
     }
 
     /// The endpoints that may be asked, in order, or why there are none. Those with an old head come last.
-    fn attempts(&self) -> (Vec<Attempt<'_>>, Fault) {
+    fn attempts(&self) -> (Vec<EndpointAttempt<'_>>, Fault) {
         let left_out = self.without_current.then(|| self.inner.current.load(Ordering::Relaxed));
         let retries = if self.without_current { 0 } else { self.inner.retries };
         attempts(&self.inner.endpoints, left_out, retries, |index| self.inner.heads.is_off(index))
     }
 
     /// Like [`ask`](Self::ask), and records the outcome in the endpoint's health.
-    async fn ask_recorded<A: Answer>(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
+    async fn ask_recorded<A: Answer>(&self, attempt: &EndpointAttempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
         let endpoint = attempt.endpoint;
         let (answered, began) = (endpoint.answered(), Instant::now());
         let answer = self.ask::<A>(attempt, packet).await;
@@ -267,11 +261,11 @@ impl Failover {
         }
     }
 
-    async fn ask<A: Answer>(&self, attempt: &Attempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
-        let Attempt { endpoint, patience, .. } = *attempt;
+    async fn ask<A: Answer>(&self, attempt: &EndpointAttempt<'_>, packet: &RequestPacket) -> Result<A, Fault> {
+        let EndpointAttempt { endpoint, patience, .. } = *attempt;
         let most = |fault: &Fault| match fault {
-            Fault::UnknownBlock if attempt.is_last && attempt.retries > 0 => LAST_RETRIES,
-            Fault::UnknownBlock => attempt.retries.min(UNKNOWN_BLOCK_RETRIES),
+            Fault::UnknownBlock if attempt.is_last && attempt.retries > 0 => pauses::LAST_ENDPOINT_RETRIES,
+            Fault::UnknownBlock => attempt.retries.min(pauses::UNKNOWN_BLOCK_RETRIES),
             _ => attempt.retries,
         };
         let mut tries = 0;
@@ -296,13 +290,13 @@ impl Failover {
 
 /// An answer with errors that another endpoint may not have.
 struct Lesser<'a, A> {
-    attempt: &'a Attempt<'a>,
+    attempt: &'a EndpointAttempt<'a>,
     answer: A,
     faults: Vec<Failed>,
 }
 
 impl<'a, A: Answer> Lesser<'a, A> {
-    fn of(attempt: &'a Attempt<'a>, answer: A, packet: &RequestPacket, span: Option<Span>) -> Self {
+    fn of(attempt: &'a EndpointAttempt<'a>, answer: A, packet: &RequestPacket, span: Option<Span>) -> Self {
         let mut faults = answer.faults(packet);
         faults.retain(|(_, fault)| fault.is_lesser() || is_of_no_use(fault, span));
         Self { attempt, answer, faults }
@@ -322,7 +316,7 @@ impl<'a, A: Answer> Lesser<'a, A> {
 
     /// The refusal that shows a fault of the endpoint if another one answers. What a call says may be chosen by its
     /// contract, and shows nothing.
-    fn refusal(&self, began: Instant) -> Option<Refusal<'a>> {
+    fn refusal(&self, began: Instant) -> Option<EndpointRefusal<'a>> {
         let is_of_the_endpoint = |(method, fault): &&Failed| {
             method != "eth_call"
                 && method != "eth_estimateGas"
@@ -333,7 +327,7 @@ impl<'a, A: Answer> Lesser<'a, A> {
                 }
         };
         let (_, fault) = self.faults.iter().find(is_of_the_endpoint)?;
-        Some(Refusal { endpoint: self.attempt.endpoint, fault: fault.clone(), began })
+        Some(EndpointRefusal { endpoint: self.attempt.endpoint, fault: fault.clone(), began })
     }
 }
 
@@ -348,13 +342,13 @@ fn is_of_no_use(fault: &Fault, span: Option<Span>) -> bool {
 }
 
 /// A request that one endpoint refused, in words that are not known.
-struct Refusal<'a> {
+struct EndpointRefusal<'a> {
     endpoint: &'a Arc<Endpoint>,
     fault: Fault,
     began: Instant,
 }
 
-impl Refusal<'_> {
+impl EndpointRefusal<'_> {
     /// Rests the endpoint: another one answered the same request.
     fn record(&self) {
         self.endpoint.record_failure(&self.fault, self.began);
@@ -376,7 +370,7 @@ fn is_of_logs(packet: &RequestPacket) -> bool {
 
 /// How long to wait before the retry after `attempt` earlier ones.
 fn wait(attempt: u32) -> Duration {
-    let whole = BACKOFF.saturating_mul(1 << attempt.min(10)).min(MAX_BACKOFF);
+    let whole = pauses::BACKOFF.saturating_mul(1 << attempt.min(10)).min(pauses::MAX_BACKOFF);
     let random = getrandom::u32().unwrap_or_default();
     whole.mul_f64(1.0 - 0.5 * f64::from(random) / f64::from(u32::MAX))
 }
@@ -406,7 +400,7 @@ mod tests {
     fn waits_grow_within_bounds() {
         for attempt in 0..20 {
             let wait = wait(attempt);
-            assert!(wait >= BACKOFF / 2 && wait <= MAX_BACKOFF, "{wait:?}");
+            assert!(wait >= pauses::BACKOFF / 2 && wait <= pauses::MAX_BACKOFF, "{wait:?}");
         }
     }
 }

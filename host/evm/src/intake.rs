@@ -4,7 +4,7 @@
 //! deadlock.
 //!
 //! No endpoint keeps the permits from the others: it has at most half of each size, and none longer than an answer
-//! takes at [`FLOOR`].
+//! takes at [`limits::SLOWEST_ANSWER`].
 
 use std::{
     mem,
@@ -17,15 +17,13 @@ use tokio::{
     time::Instant,
 };
 
-/// Maximum size of an answer that needs no permit: all but long histories.
-const SMALL: usize = 128 << 10;
-/// Bytes per second below which an answer does not keep a permit.
-const FLOOR: usize = 256 << 10;
-/// How long an answer with a permit may be below [`FLOOR`] at first.
+use crate::limits;
+
+/// How long an answer with a permit may be below [`limits::SLOWEST_ANSWER`] at first.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Permits for answers of one size.
-struct Class {
+struct AnswerClass {
     size: usize,
     permits: usize,
     free: Semaphore,
@@ -35,7 +33,7 @@ struct Class {
     kept: usize,
 }
 
-impl Class {
+impl AnswerClass {
     const fn new(size: usize, permits: usize, kept: usize) -> Self {
         Self { size, permits, free: Semaphore::const_new(permits), spare: Mutex::new(Vec::new()), kept }
     }
@@ -53,7 +51,7 @@ impl Class {
 /// In ascending order: at most 16 MiB of large answers and 48 MiB of the largest, in addition to the small ones of all
 /// running requests; and the same again while they are parsed, or until the allocator returns freed memory. The buffers
 /// of the largest are kept. A larger answer must be requested in parts; one of 20,000 logs is within the limit.
-static CLASSES: [Class; 2] = [Class::new(4 << 20, 4, 0), Class::new(24 << 20, 2, 2)];
+static CLASSES: [AnswerClass; 2] = [AnswerClass::new(4 << 20, 4, 0), AnswerClass::new(24 << 20, 2, 2)];
 
 /// The share of one endpoint in the permits of each class: half of them.
 #[derive(Debug, Clone)]
@@ -99,7 +97,7 @@ impl Intake {
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let (since, before) = self.began?;
         let received = self.bytes.len().saturating_sub(before);
-        Some(since + GRACE + Duration::from_millis((received.saturating_mul(1_000) / FLOOR) as u64))
+        Some(since + GRACE + Duration::from_millis((received.saturating_mul(1_000) / limits::SLOWEST_ANSWER) as u64))
     }
 
     /// Appends the next part of the answer, once it has the permit for its size. Returns `false` if the answer exceeds
@@ -132,11 +130,11 @@ impl Intake {
     }
 
     fn room(&self) -> usize {
-        self.class().map_or(SMALL, |class| class.size)
+        self.class().map_or(limits::SMALL_ANSWER, |class| class.size)
     }
 
     /// The class of the buffer; `None` while it is small.
-    fn class(&self) -> Option<&'static Class> {
+    fn class(&self) -> Option<&'static AnswerClass> {
         CLASSES.get(self.permits.len().checked_sub(1)?)
     }
 
@@ -168,8 +166,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_with_a_bound_needs_no_permit_and_ends_there() {
-        let mut intake = Intake::within(SMALL * 2);
-        assert!(intake.take(&vec![b' '; SMALL * 2]).await && intake.permits.is_empty());
+        let mut intake = Intake::within(limits::SMALL_ANSWER * 2);
+        assert!(intake.take(&vec![b' '; limits::SMALL_ANSWER * 2]).await && intake.permits.is_empty());
         assert!(!intake.take(b" ").await);
     }
 

@@ -25,14 +25,14 @@ impl Block {
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct Header {
+pub(crate) struct BlockHeader {
     number: U64,
     hash: B256,
     timestamp: U64,
 }
 
-impl From<Header> for Block {
-    fn from(header: Header) -> Self {
+impl From<BlockHeader> for Block {
+    fn from(header: BlockHeader) -> Self {
         Self { number: header.number.to(), hash: header.hash, time: header.timestamp.to() }
     }
 }
@@ -44,7 +44,7 @@ pub fn ask_block(number: u64) -> Ask {
 
 /// The answer to [`ask_block`].
 pub fn block_from(answer: Value) -> Result<Option<Block>, Fault> {
-    let header: Option<Header> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
+    let header: Option<BlockHeader> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
     Ok(header.map(Block::from))
 }
 

@@ -24,10 +24,10 @@ pub type Outcome<T> = Shared<BoxFuture<'static, T>>;
 /// `S` is state that callers share while the work runs, such as a channel with its progress.
 #[derive(Clone)]
 pub struct SingleFlight<K, T, S = ()> {
-    entries: Arc<Entries<K, T, S>>,
+    entries: Arc<Flights<K, T, S>>,
 }
 
-type Entries<K, T, S> = Mutex<HashMap<K, Entry<T, S>>>;
+type Flights<K, T, S> = Mutex<HashMap<K, Flight<T, S>>>;
 
 /// Work that a caller started or joined.
 pub struct Work<T, S = ()> {
@@ -37,7 +37,7 @@ pub struct Work<T, S = ()> {
     pub joined: bool,
 }
 
-struct Entry<T, S> {
+struct Flight<T, S> {
     outcome: WeakShared<BoxFuture<'static, T>>,
     state: S,
     /// Distinguishes this entry from a later one of the same key.
@@ -63,7 +63,7 @@ where
         F: Future<Output = T> + Send + 'static,
     {
         let mut entries = lock(&self.entries);
-        match entries.get(&key).and_then(Entry::join) {
+        match entries.get(&key).and_then(Flight::join) {
             Some(work) => work,
             None => {
                 let (work, state) = start();
@@ -78,7 +78,7 @@ where
         F: Future<Output = T> + Send + 'static,
     {
         let mut entries = lock(&self.entries);
-        match entries.get(&key).and_then(Entry::join) {
+        match entries.get(&key).and_then(Flight::join) {
             Some(work) => Some(work),
             None if entries.len() >= most => None,
             None => {
@@ -88,25 +88,25 @@ where
         }
     }
 
-    fn start<F>(&self, entries: &mut HashMap<K, Entry<T, S>>, key: K, work: F, state: S) -> Work<T, S>
+    fn start<F>(&self, entries: &mut HashMap<K, Flight<T, S>>, key: K, work: F, state: S) -> Work<T, S>
     where
         F: Future<Output = T> + Send + 'static,
     {
         let identity = Arc::new(());
-        let end = End { entries: self.entries.clone(), key: key.clone(), identity: identity.clone() };
+        let end = FlightEnd { entries: self.entries.clone(), key: key.clone(), identity: identity.clone() };
         let outcome = async move {
             let _end = end;
             work.await
         };
         let outcome = outcome.boxed().shared();
         if let Some(weak) = outcome.downgrade() {
-            entries.insert(key, Entry { outcome: weak, state: state.clone(), identity });
+            entries.insert(key, Flight { outcome: weak, state: state.clone(), identity });
         }
         Work { outcome, state, joined: false }
     }
 }
 
-impl<T, S: Clone> Entry<T, S> {
+impl<T, S: Clone> Flight<T, S> {
     /// `None` if the work was dropped a moment ago.
     fn join(&self) -> Option<Work<T, S>> {
         Some(Work { outcome: self.outcome.upgrade()?, state: self.state.clone(), joined: true })
@@ -114,13 +114,13 @@ impl<T, S: Clone> Entry<T, S> {
 }
 
 /// Removes the entry of work that ends, however it ends.
-struct End<K: Eq + Hash, T, S> {
-    entries: Arc<Entries<K, T, S>>,
+struct FlightEnd<K: Eq + Hash, T, S> {
+    entries: Arc<Flights<K, T, S>>,
     key: K,
     identity: Arc<()>,
 }
 
-impl<K: Eq + Hash, T, S> Drop for End<K, T, S> {
+impl<K: Eq + Hash, T, S> Drop for FlightEnd<K, T, S> {
     fn drop(&mut self) {
         let mut entries = lock(&self.entries);
         if entries.get(&self.key).is_some_and(|entry| Arc::ptr_eq(&entry.identity, &self.identity)) {

@@ -13,7 +13,7 @@ use alloy::{
     transports::TransportError,
 };
 
-use crate::{call::revert_data, fault::Fault};
+use crate::{call::revert_data, fault::Fault, limits};
 use assay_domain::display_text;
 use sending::rejection;
 use words::Sign;
@@ -21,12 +21,9 @@ use words::Sign;
 /// The method of a request that has several calls.
 pub(crate) const BATCH: &str = "batch";
 
-/// Maximum size, in bytes, of an error's data whose words are considered.
-const MAX_DATA: usize = 2 << 10;
-
 /// What a request asks for, as far as the meaning of an error depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
+enum MethodKind {
     /// A batch that was refused as a whole.
     Batch,
     Logs,
@@ -38,7 +35,7 @@ enum Asked {
     State,
 }
 
-impl Asked {
+impl MethodKind {
     fn of(method: &str) -> Self {
         match method {
             BATCH => Self::Batch,
@@ -54,14 +51,14 @@ impl Asked {
 impl Fault {
     /// The fault that a JSON-RPC error of `method` means.
     pub fn of(method: &str, error: &ErrorPayload) -> Self {
-        let asked = Asked::of(method);
-        if asked == Asked::Call && is_of_the_contract(error) {
+        let asked = MethodKind::of(method);
+        if asked == MethodKind::Call && is_of_the_contract(error) {
             return Self::Reverted { message: short(&error.message) };
         }
-        let data = error.data.as_ref().filter(|_| asked != Asked::Call);
-        let data = data.map(|data| data.get()).filter(|data| data.len() <= MAX_DATA).unwrap_or_default();
+        let data = error.data.as_ref().filter(|_| asked != MethodKind::Call);
+        let data = data.map(|data| data.get()).filter(|data| data.len() <= limits::ERROR_DATA).unwrap_or_default();
         let text = format!("{} {data}", error.message).to_lowercase();
-        if let Some(why) = rejection(&text).filter(|_| asked == Asked::Send) {
+        if let Some(why) = rejection(&text).filter(|_| asked == MethodKind::Send) {
             return Self::Rejected { why, message: short(&error.message) };
         }
         meaning(asked, Sign::of(error.code, &text), error.code, &error.message)
@@ -84,7 +81,7 @@ impl Fault {
     /// The fault that a text instead of a JSON-RPC answer means, such as the page of a proxy; `None` if its words are
     /// not known.
     pub(crate) fn of_text(method: &str, text: &str) -> Option<Self> {
-        let asked = Asked::of(method);
+        let asked = MethodKind::of(method);
         match meaning(asked, Sign::of(0, &text.to_lowercase()), 0, text) {
             Self::Refused { .. } => None,
             fault => Some(fault),
@@ -104,39 +101,42 @@ fn is_of_the_contract(error: &ErrorPayload) -> bool {
 }
 
 /// The fault that `sign` means in an answer to `asked`.
-fn meaning(asked: Asked, sign: Sign, code: i64, message: &str) -> Fault {
+fn meaning(asked: MethodKind, sign: Sign, code: i64, message: &str) -> Fault {
     let unknown = || Fault::Refused { code, message: short(message) };
     match (asked, sign) {
         // A pause helps, whatever was asked.
         (_, Sign::Rate { after }) => Fault::RateLimited { message: short(message), after },
         // A contract may revert with these words in a form that is not known here, and a node reject a transaction.
-        (Asked::Call | Asked::Send, Sign::Denied) => unknown(),
+        (MethodKind::Call | MethodKind::Send, Sign::Denied) => unknown(),
         // The key or the plan of the operator: a repetition changes nothing.
         (_, Sign::Denied) => Fault::Denied(short(message)),
         // Only a batch has a number of calls.
-        (Asked::Batch, Sign::Calls { most }) => Fault::TooManyCalls { most },
+        (MethodKind::Batch, Sign::Calls { most }) => Fault::TooManyCalls { most },
         // Only log queries have a range.
-        (Asked::Logs, Sign::Wide { limit }) => Fault::TooWide { limit },
+        (MethodKind::Logs, Sign::Wide { limit }) => Fault::TooWide { limit },
         // A shorter range has fewer logs.
-        (Asked::Logs, Sign::Large { suggested }) => Fault::TooDense { suggested },
+        (MethodKind::Logs, Sign::Large { suggested }) => Fault::TooDense { suggested },
         // Another endpoint may be faster, and a shorter range takes less time.
-        (Asked::Logs, Sign::Slow) => Fault::Slow { message: short(message) },
-        (Asked::Logs, Sign::Unscoped) => Fault::Unscoped,
+        (MethodKind::Logs, Sign::Slow) => Fault::Slow { message: short(message) },
+        (MethodKind::Logs, Sign::Unscoped) => Fault::Unscoped,
         // Fewer calls have a smaller answer.
-        (Asked::Batch | Asked::Call | Asked::State | Asked::Receipt, Sign::Large { .. }) => {
+        (MethodKind::Batch | MethodKind::Call | MethodKind::State | MethodKind::Receipt, Sign::Large { .. }) => {
             Fault::TooDense { suggested: None }
         }
         // Fewer calls may be within the limit.
-        (Asked::Batch, Sign::Limit) => Fault::TooManyCalls { most: None },
+        (MethodKind::Batch, Sign::Limit) => Fault::TooManyCalls { most: None },
         // The endpoint may have the block in a moment.
-        (Asked::Batch | Asked::Logs | Asked::Receipt | Asked::Call | Asked::State, Sign::Ahead) => Fault::UnknownBlock,
+        (
+            MethodKind::Batch | MethodKind::Logs | MethodKind::Receipt | MethodKind::Call | MethodKind::State,
+            Sign::Ahead,
+        ) => Fault::UnknownBlock,
         // Nodes delete old history and old state separately; another node may keep them.
-        (Asked::Logs, Sign::Pruned) => Fault::NoHistory,
-        (Asked::Receipt, Sign::Pruned) => Fault::NoReceipt,
-        (Asked::Batch | Asked::Call | Asked::State, Sign::Pruned) => Fault::NoState,
+        (MethodKind::Logs, Sign::Pruned) => Fault::NoHistory,
+        (MethodKind::Receipt, Sign::Pruned) => Fault::NoReceipt,
+        (MethodKind::Batch | MethodKind::Call | MethodKind::State, Sign::Pruned) => Fault::NoState,
         // The outcome of a transaction is unknown: no such error says that the node does not have it.
         (
-            Asked::Send,
+            MethodKind::Send,
             Sign::Ahead
             | Sign::Calls { .. }
             | Sign::Large { .. }
@@ -147,14 +147,14 @@ fn meaning(asked: Asked, sign: Sign, code: i64, message: &str) -> Fault {
             | Sign::Wide { .. },
         ) => unknown(),
         // Which limit is not said, and some endpoints answer so whatever the range.
-        (Asked::Logs, Sign::Limit)
+        (MethodKind::Logs, Sign::Limit)
         // The words of a limit that this request does not have.
         | (
-            Asked::Batch | Asked::Receipt | Asked::Call | Asked::State,
+            MethodKind::Batch | MethodKind::Receipt | MethodKind::Call | MethodKind::State,
             Sign::Slow | Sign::Unscoped | Sign::Wide { .. },
         )
-        | (Asked::Logs | Asked::Receipt | Asked::Call | Asked::State, Sign::Calls { .. })
-        | (Asked::Receipt | Asked::Call | Asked::State, Sign::Limit) => unknown(),
+        | (MethodKind::Logs | MethodKind::Receipt | MethodKind::Call | MethodKind::State, Sign::Calls { .. })
+        | (MethodKind::Receipt | MethodKind::Call | MethodKind::State, Sign::Limit) => unknown(),
         // Trouble of the node, bad parameters by its account, a method that it lacks, or anything else.
         (_, Sign::None) => unknown(),
     }

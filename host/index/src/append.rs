@@ -4,16 +4,16 @@ use alloy::primitives::Bytes;
 use assay_domain::ChainId;
 
 use crate::{
-    Check, Checkpoint, Index, IndexError, IndexedMarket, Progress, WalletEntries,
+    Check, Checkpoint, Index, IndexError, IndexProgress, IndexedMarket, WalletEntries,
     codec::{MOST_BLOCK, MOST_MARKETS},
-    folder::{Database, Fault},
+    folder::{Database, DatabaseFault},
     items::{count, insert, sorted},
 };
 
 /// The next blocks of a chain.
 #[derive(Debug, Clone)]
 pub struct Segment {
-    /// The first block: [`Progress::next`].
+    /// The first block: [`IndexProgress::next`].
     pub from: u64,
     /// The last block.
     pub through: Checkpoint,
@@ -27,7 +27,7 @@ impl Index {
     ///
     /// # Errors
     /// [`IndexError::Otherwise`] if something else was set before: [`forget`](Self::forget) the chain first.
-    pub fn begin(&self, chain: ChainId, markets: &[IndexedMarket], asked: &Bytes) -> Result<Progress, IndexError> {
+    pub fn begin(&self, chain: ChainId, markets: &[IndexedMarket], asked: &Bytes) -> Result<IndexProgress, IndexError> {
         let _alone = self.writing();
         if let Some(found) = self.progress(chain)? {
             let same = found.markets == markets && found.asked == *asked;
@@ -37,7 +37,7 @@ impl Index {
             let reason = format!("{} markets; it takes 1 to {MOST_MARKETS}", markets.len());
             return Err(IndexError::Refused { chain, reason });
         }
-        let progress = Progress::new(markets.to_vec(), asked.clone());
+        let progress = IndexProgress::new(markets.to_vec(), asked.clone());
         self.write(|database| {
             let entries = database.create(chain)?;
             let mut batch = database.batch(&entries);
@@ -71,7 +71,7 @@ impl Index {
     }
 }
 
-fn check(chain: ChainId, before: &Progress, segment: &Segment) -> Result<(), IndexError> {
+fn check(chain: ChainId, before: &IndexProgress, segment: &Segment) -> Result<(), IndexError> {
     let Segment { from, through, wallets, .. } = segment;
     if *from != before.next() {
         return Err(IndexError::NotNext { chain, next: before.next(), got: *from });
@@ -92,11 +92,16 @@ fn check(chain: ChainId, before: &Progress, segment: &Segment) -> Result<(), Ind
     Ok(())
 }
 
-fn put(database: &Database, chain: ChainId, items: &[WalletEntries], after: &Progress) -> Result<(), Fault> {
+fn put(
+    database: &Database,
+    chain: ChainId,
+    items: &[WalletEntries],
+    after: &IndexProgress,
+) -> Result<(), DatabaseFault> {
     let view = database.view();
     let mut assets = view.assets(chain)?;
     let known = assets.list().len();
-    let keyspace = view.entries(chain).ok_or(Fault::Gone)?;
+    let keyspace = view.entries(chain).ok_or(DatabaseFault::Gone)?;
     let mut batch = database.batch(&keyspace);
     for item in items {
         insert(&mut batch, item, &mut assets)?;

@@ -4,22 +4,22 @@ use assay_domain::{Address, ChainId};
 use assay_lending::Entry;
 
 use crate::{
-    Index, IndexError, Progress,
-    codec::{Assets, Key, decode},
-    folder::{Database, Fault},
+    Index, IndexError, IndexProgress,
+    codec::{AssetTable, EntryKey, decode},
+    folder::{Database, DatabaseFault},
 };
 
-/// The actions of a wallet on a chain, through [`Progress::through`].
+/// The actions of a wallet on a chain, through [`IndexProgress::through`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct History {
-    pub progress: Progress,
-    /// One list for each of [`Progress::markets`], in block order.
+    pub progress: IndexProgress,
+    /// One list for each of [`IndexProgress::markets`], in block order.
     pub entries: Vec<Vec<Entry>>,
 }
 
 impl Index {
     /// Returns the history of a wallet in one read, or `None` if no block of the chain is indexed. A wallet that
-    /// is not in the index did nothing in the indexed markets through [`Progress::through`].
+    /// is not in the index did nothing in the indexed markets through [`IndexProgress::through`].
     ///
     /// # Errors
     /// If the folder cannot be read.
@@ -28,7 +28,7 @@ impl Index {
     }
 }
 
-fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Option<History>, Fault> {
+fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Option<History>, DatabaseFault> {
     let view = database.view();
     let Some((progress, keyspace)) = view.progress(chain)?.zip(view.entries(chain)) else { return Ok(None) };
     let Some(through) = progress.through() else { return Ok(None) };
@@ -39,7 +39,7 @@ fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Optio
         let (key, mut found) = unpack(&key, &value, &assets)?;
         // A truncation has yet to remove higher blocks.
         if key.block <= through.number {
-            let to = entries.get_mut(usize::from(key.market)).ok_or(Fault::Entry)?;
+            let to = entries.get_mut(usize::from(key.market)).ok_or(DatabaseFault::Entry)?;
             to.append(&mut found);
         }
     }
@@ -47,12 +47,12 @@ fn history(database: &Database, chain: ChainId, wallet: Address) -> Result<Optio
         // Entries were added later to blocks that were already read.
         entries.sort_by_key(|entry| entry.block);
     }
-    Ok(Some(History { progress: Progress { rewinding: false, ..progress }, entries }))
+    Ok(Some(History { progress: IndexProgress { rewinding: false, ..progress }, entries }))
 }
 
 /// The key and the entries of one segment.
-pub(crate) fn unpack(key: &[u8], value: &[u8], assets: &Assets) -> Result<(Key, Vec<Entry>), Fault> {
-    let key = Key::read(key).ok_or(Fault::Entry)?;
-    let entries = decode(value, key.block, assets).ok_or(Fault::Entry)?;
+pub(crate) fn unpack(key: &[u8], value: &[u8], assets: &AssetTable) -> Result<(EntryKey, Vec<Entry>), DatabaseFault> {
+    let key = EntryKey::read(key).ok_or(DatabaseFault::Entry)?;
+    let entries = decode(value, key.block, assets).ok_or(DatabaseFault::Entry)?;
     Ok((key, entries))
 }

@@ -9,22 +9,22 @@ use std::{
 use assay_domain::ChainId;
 
 use crate::{
-    IndexError, Progress,
-    folder::{Database, Fault, Folder},
+    IndexError, IndexProgress,
+    folder::{Database, DatabaseFault, Folder},
 };
 
 /// The index of all chains. Clones share it.
 #[derive(Clone)]
-pub struct Index(Arc<Shared>);
+pub struct Index(Arc<IndexShared>);
 
-struct Shared {
+struct IndexShared {
     folder: Folder,
-    current: RwLock<Current>,
+    current: RwLock<OpenFolder>,
     /// Allows one write at a time.
     writing: Mutex<()>,
 }
 
-struct Current {
+struct OpenFolder {
     /// `None` if it could not be reopened.
     database: Option<Database>,
     /// How often the database was opened.
@@ -39,18 +39,18 @@ impl Index {
     /// [`IndexError::Locked`], [`IndexError::Newer`] or [`IndexError::Unusable`]; nothing was changed.
     pub fn open(folder: &Path) -> Result<Self, IndexError> {
         let folder = Folder::hold(folder)?;
-        let current = RwLock::new(Current { database: Some(folder.open()?), opened: 0 });
-        Ok(Self(Arc::new(Shared { folder, current, writing: Mutex::new(()) })))
+        let current = RwLock::new(OpenFolder { database: Some(folder.open()?), opened: 0 });
+        Ok(Self(Arc::new(IndexShared { folder, current, writing: Mutex::new(()) })))
     }
 
     /// Returns how far the index of a chain is, or `None` if [`begin`](Self::begin) was not called for it.
     ///
     /// # Errors
     /// If the folder cannot be read.
-    pub fn progress(&self, chain: ChainId) -> Result<Option<Progress>, IndexError> {
+    pub fn progress(&self, chain: ChainId) -> Result<Option<IndexProgress>, IndexError> {
         let progress = self.read(|database| database.view().progress(chain))?;
         // Until the removal has ended, readers skip the entries to be removed.
-        Ok(progress.map(|progress| Progress { rewinding: false, ..progress }))
+        Ok(progress.map(|progress| IndexProgress { rewinding: false, ..progress }))
     }
 
     pub(crate) fn folder(&self) -> &Folder {
@@ -62,14 +62,14 @@ impl Index {
         self.0.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn read<T>(&self, read: impl Fn(&Database) -> Result<T, Fault>) -> Result<T, IndexError> {
+    pub(crate) fn read<T>(&self, read: impl Fn(&Database) -> Result<T, DatabaseFault>) -> Result<T, IndexError> {
         self.attempt(&read).map_err(|failed| self.reading_error(failed))
     }
 
     /// Runs `write`, and runs it again after reopening the database if it had stopped.
-    pub(crate) fn write<T>(&self, write: impl Fn(&Database) -> Result<T, Fault>) -> Result<T, IndexError> {
+    pub(crate) fn write<T>(&self, write: impl Fn(&Database) -> Result<T, DatabaseFault>) -> Result<T, IndexError> {
         match self.attempt(&write) {
-            Err(Failed { fault: Fault::Stopped, opened }) => {
+            Err(FailedFolder { fault: DatabaseFault::Stopped, opened }) => {
                 self.reopen(opened)?;
                 self.attempt(&write).map_err(|failed| self.writing_error(failed))
             }
@@ -77,33 +77,33 @@ impl Index {
         }
     }
 
-    fn attempt<T>(&self, work: &impl Fn(&Database) -> Result<T, Fault>) -> Result<T, Failed> {
+    fn attempt<T>(&self, work: &impl Fn(&Database) -> Result<T, DatabaseFault>) -> Result<T, FailedFolder> {
         let current = self.current();
-        let failed = |fault| Failed { fault, opened: current.opened };
-        work(current.database.as_ref().ok_or_else(|| failed(Fault::Stopped))?).map_err(failed)
+        let failed = |fault| FailedFolder { fault, opened: current.opened };
+        work(current.database.as_ref().ok_or_else(|| failed(DatabaseFault::Stopped))?).map_err(failed)
     }
 
-    fn current(&self) -> RwLockReadGuard<'_, Current> {
+    fn current(&self) -> RwLockReadGuard<'_, OpenFolder> {
         self.0.current.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reading_error(&self, Failed { fault, opened }: Failed) -> IndexError {
+    fn reading_error(&self, FailedFolder { fault, opened }: FailedFolder) -> IndexError {
         let folder = self.folder().path.clone();
         match fault {
-            Fault::Damaged(reason) => self.begin_again(reason, opened),
-            Fault::Gone => self.begin_again("the entries of a chain are missing".into(), opened),
-            Fault::Entry => self.begin_again("an entry has other bytes than were written".into(), opened),
-            Fault::Failed(reason) => IndexError::Unusable { folder, reason },
-            Fault::Stopped => IndexError::Unusable { folder, reason: "it could not be opened again".into() },
+            DatabaseFault::Damaged(reason) => self.begin_again(reason, opened),
+            DatabaseFault::Gone => self.begin_again("the entries of a chain are missing".into(), opened),
+            DatabaseFault::Entry => self.begin_again("an entry has other bytes than were written".into(), opened),
+            DatabaseFault::Failed(reason) => IndexError::Unusable { folder, reason },
+            DatabaseFault::Stopped => IndexError::Unusable { folder, reason: "it could not be opened again".into() },
         }
     }
 
-    fn writing_error(&self, Failed { fault, opened }: Failed) -> IndexError {
+    fn writing_error(&self, FailedFolder { fault, opened }: FailedFolder) -> IndexError {
         let folder = self.folder().path.clone();
         match fault {
-            Fault::Failed(reason) => IndexError::Unwritable { folder, reason },
-            Fault::Stopped => IndexError::Unwritable { folder, reason: "an earlier write failed".into() },
-            fault => self.reading_error(Failed { fault, opened }),
+            DatabaseFault::Failed(reason) => IndexError::Unwritable { folder, reason },
+            DatabaseFault::Stopped => IndexError::Unwritable { folder, reason: "an earlier write failed".into() },
+            fault => self.reading_error(FailedFolder { fault, opened }),
         }
     }
 
@@ -145,7 +145,7 @@ impl fmt::Debug for Index {
 }
 
 /// A fault, and in which opening of the database it occurred.
-struct Failed {
-    fault: Fault,
+struct FailedFolder {
+    fault: DatabaseFault,
     opened: u64,
 }

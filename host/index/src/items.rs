@@ -4,19 +4,17 @@ use assay_domain::Address;
 use assay_lending::{Entry, What};
 
 use crate::{
-    codec::{Assets, Key, encode},
-    folder::{Batch, Fault},
-    progress::Progress,
+    codec::{AssetTable, EntryKey, encode},
+    folder::{DatabaseFault, IndexBatch},
+    limits,
+    progress::IndexProgress,
 };
-
-/// Maximum entries in one value, unless more are in one block.
-const MOST: usize = 1_000;
 
 /// The actions of one wallet in one market.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalletEntries {
     pub wallet: Address,
-    /// The market's index in [`Progress::markets`].
+    /// The market's index in [`IndexProgress::markets`].
     pub market: usize,
     /// Entries of the same block keep their order.
     pub entries: Vec<Entry>,
@@ -47,12 +45,12 @@ pub(crate) fn sorted(mut items: Vec<WalletEntries>) -> Vec<WalletEntries> {
 }
 
 /// Splits `item` at the checkpoints, so a truncation removes whole parts.
-pub(crate) fn pieces(progress: &Progress, item: &WalletEntries) -> Vec<WalletEntries> {
+pub(crate) fn pieces(progress: &IndexProgress, item: &WalletEntries) -> Vec<WalletEntries> {
     let &WalletEntries { wallet, market, ref entries } = item;
     let place = |block: u64| progress.checkpoints.partition_point(|checkpoint| checkpoint.number < block);
     let mut length = 1;
     let chunks = entries.chunk_by(|a, b| {
-        let same = a.block == b.block || (length < MOST && place(a.block) == place(b.block));
+        let same = a.block == b.block || (length < limits::ENTRIES_PER_VALUE && place(a.block) == place(b.block));
         length = if same { length + 1 } else { 1 };
         same
     });
@@ -60,7 +58,11 @@ pub(crate) fn pieces(progress: &Progress, item: &WalletEntries) -> Vec<WalletEnt
 }
 
 /// Adds to `batch` the entries of a wallet in a market in one segment.
-pub(crate) fn insert(batch: &mut Batch, item: &WalletEntries, assets: &mut Assets) -> Result<(), Fault> {
+pub(crate) fn insert(
+    batch: &mut IndexBatch,
+    item: &WalletEntries,
+    assets: &mut AssetTable,
+) -> Result<(), DatabaseFault> {
     if let Some(key) = key(item)? {
         batch.insert(&key.bytes(), &encode(&item.entries, assets));
     }
@@ -68,7 +70,7 @@ pub(crate) fn insert(batch: &mut Batch, item: &WalletEntries, assets: &mut Asset
 }
 
 /// Returns the key of `item`, whose entries are of one segment, or `None` if it has none.
-pub(crate) fn key(item: &WalletEntries) -> Result<Option<Key>, Fault> {
-    let market = u16::try_from(item.market).map_err(|error| Fault::Failed(error.to_string()))?;
-    Ok(item.entries.first().map(|first| Key { wallet: item.wallet, market, block: first.block }))
+pub(crate) fn key(item: &WalletEntries) -> Result<Option<EntryKey>, DatabaseFault> {
+    let market = u16::try_from(item.market).map_err(|error| DatabaseFault::Failed(error.to_string()))?;
+    Ok(item.entries.first().map(|first| EntryKey { wallet: item.wallet, market, block: first.block }))
 }

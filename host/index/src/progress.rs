@@ -54,7 +54,7 @@ impl Checked {
 
 /// The index of one chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
+pub struct IndexProgress {
     /// Entries refer to a market by its index in this list.
     pub markets: Vec<IndexedMarket>,
     /// Everything that decides which logs are read, as given by the caller: markets, signatures, hint contracts.
@@ -74,7 +74,7 @@ pub struct Progress {
     pub(crate) rewinding: bool,
 }
 
-impl Progress {
+impl IndexProgress {
     pub(crate) fn new(markets: Vec<IndexedMarket>, asked: Bytes) -> Self {
         let (checkpoints, checked) = (Vec::new(), Checked::default());
         Self { markets, asked, checkpoints, events: 0, entries: 0, checked, rewinds: 0, rewinding: false }
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn newest_checkpoints_are_all_kept_and_old_ones_thin_out() {
-        let mut progress = Progress::new(Vec::new(), Bytes::new());
+        let mut progress = IndexProgress::new(Vec::new(), Bytes::new());
         for number in 1..=100_000_u64 {
             progress.reach(Checkpoint { number, hash: B256::ZERO });
             assert!(progress.checkpoints.len() <= 2 * DENSE);

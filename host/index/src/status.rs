@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use assay_domain::ChainId;
 
-use crate::{Index, IndexError, Progress, folder::Database, folder::Fault};
+use crate::{Index, IndexError, IndexProgress, folder::Database, folder::DatabaseFault};
 
 /// The index of all chains.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct OnDisk {
 #[derive(Debug, Clone)]
 pub struct ChainStatus {
     pub chain: ChainId,
-    pub progress: Progress,
+    pub progress: IndexProgress,
     /// Size of its tables in bytes.
     pub bytes: u64,
 }
@@ -48,13 +48,13 @@ impl Index {
     }
 }
 
-fn chains(database: &Database) -> Result<Vec<ChainStatus>, Fault> {
+fn chains(database: &Database) -> Result<Vec<ChainStatus>, DatabaseFault> {
     let view = database.view();
     let mut found = Vec::new();
     for chain in view.chains() {
         if let Some(progress) = view.progress(chain)? {
             let bytes = view.entries(chain).map_or(0, |entries| entries.disk_space());
-            found.push(ChainStatus { chain, progress: Progress { rewinding: false, ..progress }, bytes });
+            found.push(ChainStatus { chain, progress: IndexProgress { rewinding: false, ..progress }, bytes });
         }
     }
     found.sort_by_key(|status| status.chain);

@@ -4,14 +4,12 @@
 use assay_domain::ChainId;
 
 use crate::{
-    Checkpoint, Index, IndexError, Progress,
-    folder::{Database, Fault},
+    Checkpoint, Index, IndexError, IndexProgress,
+    folder::{Database, DatabaseFault},
     history::unpack,
     items::count,
+    limits,
 };
-
-/// Removals per write.
-const REMOVALS: usize = 10_000;
 
 impl Index {
     /// Goes back to the newest checkpoint at or below `block` and returns it. `None` means that there is none and the
@@ -56,7 +54,7 @@ impl Index {
     }
 }
 
-fn end(database: &Database, chain: ChainId, mut progress: Progress) -> Result<(), Fault> {
+fn end(database: &Database, chain: ChainId, mut progress: IndexProgress) -> Result<(), DatabaseFault> {
     let view = database.view();
     let Some(keyspace) = view.entries(chain) else { return Ok(()) };
     let assets = view.assets(chain)?;
@@ -72,7 +70,7 @@ fn end(database: &Database, chain: ChainId, mut progress: Progress) -> Result<()
             continue;
         }
         batch.remove(&bytes);
-        if batch.len() >= REMOVALS {
+        if batch.len() >= limits::REMOVALS_PER_WRITE {
             database.commit(std::mem::replace(&mut batch, database.batch(&keyspace)))?;
         }
     }

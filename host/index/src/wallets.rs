@@ -6,9 +6,9 @@ use assay_domain::{Address, ChainId};
 use assay_lending::Entry;
 
 use crate::{
-    Index, IndexError, Progress, WalletEntries,
-    codec::{Key, decode},
-    folder::{Database, Fault},
+    Index, IndexError, IndexProgress, WalletEntries,
+    codec::{EntryKey, decode},
+    folder::{Database, DatabaseFault},
 };
 
 /// Segments per read.
@@ -21,7 +21,7 @@ pub struct Wallets {
     chain: ChainId,
     /// `None` for all markets.
     market: Option<u16>,
-    progress: Progress,
+    progress: IndexProgress,
     through: u64,
     /// The last wallet read.
     last: Option<Address>,
@@ -30,7 +30,7 @@ pub struct Wallets {
 }
 
 impl Index {
-    /// Streams every wallet with entries in a market, given by its index in [`Progress::markets`]. All are complete
+    /// Streams every wallet with entries in a market, given by its index in [`IndexProgress::markets`]. All are complete
     /// through the block through which the index is complete now, even if the index grows meanwhile.
     ///
     /// # Errors
@@ -59,45 +59,45 @@ impl Index {
 
 impl Wallets {
     /// Returns the progress at the start of the stream. Every wallet is complete through its last block.
-    pub fn progress(&self) -> &Progress {
+    pub fn progress(&self) -> &IndexProgress {
         &self.progress
     }
 
     /// Reads the next wallets. Returns `None` if the chain was changed.
-    fn part(&self, database: &Database) -> Result<Option<Part>, Fault> {
+    fn part(&self, database: &Database) -> Result<Option<WalletPart>, DatabaseFault> {
         let view = database.view();
-        let same = |now: &Progress| now.rewinds == self.progress.rewinds && now.asked == self.progress.asked;
+        let same = |now: &IndexProgress| now.rewinds == self.progress.rewinds && now.asked == self.progress.asked;
         let Some((_, entries)) = view.progress(self.chain)?.filter(same).zip(view.entries(self.chain)) else {
             return Ok(None);
         };
         let assets = view.assets(self.chain)?;
-        let mut part = Part { ready: VecDeque::new(), last: self.last, ended: true };
-        let start = self.last.map(Key::after);
+        let mut part = WalletPart { ready: VecDeque::new(), last: self.last, ended: true };
+        let start = self.last.map(EntryKey::after);
         for (count, item) in view.after(&entries, start.as_ref().map(<[u8; 27]>::as_slice)).enumerate() {
             let (key, value) = item?;
-            let key = Key::read(&key).ok_or(Fault::Entry)?;
+            let key = EntryKey::read(&key).ok_or(DatabaseFault::Entry)?;
             if count >= PART && part.last != Some(key.wallet) {
                 part.ended = false;
                 break;
             }
             part.last = Some(key.wallet);
             if key.block <= self.through && self.market.is_none_or(|market| market == key.market) {
-                part.add(key, decode(&value, key.block, &assets).ok_or(Fault::Entry)?);
+                part.add(key, decode(&value, key.block, &assets).ok_or(DatabaseFault::Entry)?);
             }
         }
         Ok(Some(part))
     }
 }
 
-struct Part {
+struct WalletPart {
     ready: VecDeque<WalletEntries>,
     last: Option<Address>,
     /// Whether there are no more.
     ended: bool,
 }
 
-impl Part {
-    fn add(&mut self, key: Key, mut entries: Vec<Entry>) {
+impl WalletPart {
+    fn add(&mut self, key: EntryKey, mut entries: Vec<Entry>) {
         let (wallet, market) = (key.wallet, usize::from(key.market));
         match self.ready.back_mut().filter(|last| (last.wallet, last.market) == (wallet, market)) {
             Some(last) => {

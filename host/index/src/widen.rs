@@ -4,9 +4,9 @@ use alloy::primitives::Bytes;
 use assay_domain::ChainId;
 
 use crate::{
-    Index, IndexError, IndexedMarket, Progress, WalletEntries,
+    Index, IndexError, IndexProgress, IndexedMarket, WalletEntries,
     codec::{MOST_MARKETS, decode},
-    folder::{Database, Fault},
+    folder::{Database, DatabaseFault},
     items::{count, insert, key, pieces, sorted},
 };
 
@@ -15,7 +15,7 @@ impl Index {
     /// Markets can only be added at the end of the list. All or nothing is done, even if the process is killed;
     /// repeating the call changes nothing.
     ///
-    /// `earlier` contains only entries that the index does not have, through [`Progress::through`].
+    /// `earlier` contains only entries that the index does not have, through [`IndexProgress::through`].
     ///
     /// # Errors
     /// Those of [`append`](Self::append); [`IndexError::Refused`] if a market is missing or different.
@@ -25,7 +25,7 @@ impl Index {
         markets: &[IndexedMarket],
         asked: &Bytes,
         earlier: Vec<WalletEntries>,
-    ) -> Result<Progress, IndexError> {
+    ) -> Result<IndexProgress, IndexError> {
         let _alone = self.writing();
         self.end_truncation(chain)?;
         let mut progress = self.progress(chain)?.ok_or(IndexError::Unknown(chain))?;
@@ -52,15 +52,20 @@ impl Index {
     }
 }
 
-fn add(database: &Database, chain: ChainId, pieces: &[WalletEntries], progress: &Progress) -> Result<(), Fault> {
+fn add(
+    database: &Database,
+    chain: ChainId,
+    pieces: &[WalletEntries],
+    progress: &IndexProgress,
+) -> Result<(), DatabaseFault> {
     let view = database.view();
-    let (mut assets, keyspace) = (view.assets(chain)?, view.entries(chain).ok_or(Fault::Gone)?);
+    let (mut assets, keyspace) = (view.assets(chain)?, view.entries(chain).ok_or(DatabaseFault::Gone)?);
     let mut batch = database.batch(&keyspace);
     for piece in pieces {
         let Some(key) = key(piece)? else { continue };
         let mut piece = piece.clone();
         if let Some(value) = view.value(&keyspace, &key.bytes())? {
-            let there = decode(&value, key.block, &assets).ok_or(Fault::Entry)?;
+            let there = decode(&value, key.block, &assets).ok_or(DatabaseFault::Entry)?;
             piece.entries.splice(..0, there);
             piece.entries.sort_by_key(|entry| entry.block);
         }

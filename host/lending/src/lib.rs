@@ -6,14 +6,17 @@ pub mod config;
 pub mod fuzz;
 mod history;
 mod lending_read;
+mod limits;
 mod market;
+mod pauses;
 mod position;
 mod protocols;
+mod tolerances;
 
 pub use asset::Asset;
 pub use history::hints::{AllHints, Hinted};
 pub use history::indexed::{Entry, Index, Indexed, IndexedMarket, What};
-pub use history::jobs::{History, Jobs, MarketHistory, Rest, Stored};
+pub use history::jobs::{History, Jobs, MarketHistory, Rest, StoredHistory};
 pub use history::ledger::failed_pool;
 pub use history::named::{Named, WholeRange};
 pub use history::past::Past;

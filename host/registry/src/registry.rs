@@ -15,9 +15,9 @@ use crate::{
     RoleError, Roles, ScoreError, Settings,
     author::check::check,
     shelf::{
-        background::{Turn, Upload},
-        loader::{self, Command},
-        shared::Shared,
+        background::{TaskTurn, UploadedFile},
+        loader::{self, LoaderCommand},
+        shared::ShelfShared,
         status,
     },
 };
@@ -25,8 +25,8 @@ use assay_domain::{ModelKind, ModelRef, ModelVersion};
 
 /// The models of a host.
 pub struct Registry {
-    shared: Arc<Shared>,
-    commands: mpsc::Sender<Command>,
+    shared: Arc<ShelfShared>,
+    commands: mpsc::Sender<LoaderCommand>,
     loader: Option<thread::JoinHandle<()>>,
     out_of_service: Mutex<mpsc::Receiver<OutOfService>>,
 }
@@ -39,7 +39,7 @@ impl Registry {
     /// [`OpenError`]. A file that is not a model is not an error: [`Registry::list`] lists it.
     pub fn open(settings: Settings) -> Result<Arc<Self>, OpenError> {
         let (sender, out_of_service) = mpsc::channel();
-        let shared = Shared::open(settings, sender)?;
+        let shared = ShelfShared::open(settings, sender)?;
         let (commands, inbox) = mpsc::channel();
         let loader = loader::start(Arc::clone(&shared), commands.clone(), inbox).map_err(OpenError::Thread)?;
         Ok(Arc::new(Self { shared, commands, loader: Some(loader), out_of_service: Mutex::new(out_of_service) }))
@@ -218,7 +218,7 @@ impl Registry {
     /// # Errors
     /// The first problem; the shelf does not change.
     pub async fn add(&self, bytes: Vec<u8>) -> Result<ModelRef, LoadError> {
-        let upload = |reply| Command::Add(bytes, Upload { reply, turn: Turn::default() });
+        let upload = |reply| LoaderCommand::Add(bytes, UploadedFile { reply, turn: TaskTurn::default() });
         self.ask(upload).await.unwrap_or(Err(LoadError::Closed))
     }
 
@@ -227,8 +227,8 @@ impl Registry {
     /// # Errors
     /// Those of [`Registry::add`], or [`LoadError::Busy`].
     pub async fn add_within(&self, bytes: Vec<u8>, patience: Duration) -> Result<ModelRef, LoadError> {
-        let turn = Turn::default();
-        let upload = |reply| Command::Add(bytes, Upload { reply, turn: turn.clone() });
+        let turn = TaskTurn::default();
+        let upload = |reply| LoaderCommand::Add(bytes, UploadedFile { reply, turn: turn.clone() });
         let mut added = pin!(self.ask(upload));
         let answer = match tokio::time::timeout(patience, &mut added).await {
             Ok(answer) => answer,
@@ -260,16 +260,16 @@ impl Registry {
     /// # Errors
     /// [`RoleError::IsChampion`], [`RoleError::Unknown`], [`RoleError::Delete`].
     pub async fn remove(&self, kind: ModelKind, version: &ModelVersion) -> Result<(), RoleError> {
-        self.ask(|reply| Command::Remove((kind, version.clone()), reply)).await.unwrap_or(Err(RoleError::Closed))
+        self.ask(|reply| LoaderCommand::Remove((kind, version.clone()), reply)).await.unwrap_or(Err(RoleError::Closed))
     }
 
     /// Reads the shelf now. Returns when every file is loaded or listed with its error.
     pub async fn rescan(&self) {
         // A registry that is shutting down needs no scan.
-        let _ = self.ask(Command::Rescan).await;
+        let _ = self.ask(LoaderCommand::Rescan).await;
     }
 
-    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Option<T> {
+    async fn ask<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> LoaderCommand) -> Option<T> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(command(reply)).ok()?;
         answer.await.ok()
@@ -278,7 +278,7 @@ impl Registry {
 
 impl Drop for Registry {
     fn drop(&mut self) {
-        let _ = self.commands.send(Command::Stop);
+        let _ = self.commands.send(LoaderCommand::Stop);
         if let Some(loader) = self.loader.take() {
             let _ = loader.join();
         }

@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use crate::{
     Admission, Batch, Key, Lease, Metered, OpenError, Page, RateLimit, StoreError, Take, Told, Withdrawal,
-    clock::Clock, config, embedded::Embedded, keys::Name, redis::Redis,
+    clock::StoreClock, config, embedded::Embedded, keys::KeyName, redis::Redis,
 };
 
 #[derive(Clone)]
@@ -27,7 +27,7 @@ impl Backend {
     pub(crate) async fn open(config: &config::Store) -> Result<Self, OpenError> {
         match config.backend {
             config::Backend::Embedded => {
-                Ok(Self::Embedded(Embedded::open(config.path.clone(), Clock::system()).await?))
+                Ok(Self::Embedded(Embedded::open(config.path.clone(), StoreClock::system()).await?))
             }
             config::Backend::Redis => Ok(Self::Redis(Redis::open(config).await?)),
         }
@@ -45,7 +45,7 @@ impl Backend {
     }
 
     /// The bytes of several records, in the order of `keys`.
-    pub(crate) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    pub(crate) async fn read(&self, keys: Vec<KeyName>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         either!(self, read(keys))
     }
 

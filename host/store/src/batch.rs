@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::{Key, Lease, StoreError, encode, keys::Name};
+use crate::{Key, Lease, StoreError, encode, keys::KeyName};
 
 /// Writes and their conditions, for [`Store::commit`](crate::Store::commit).
 #[derive(Default)]
 pub struct Batch {
-    pub(super) conditions: Vec<Condition>,
-    pub(super) changes: Vec<Change>,
+    pub(super) conditions: Vec<WriteCondition>,
+    pub(super) changes: Vec<RecordChange>,
 }
 
 /// The state of one record: its bytes, or absent.
@@ -30,15 +30,15 @@ impl Revision {
     }
 }
 
-pub(super) enum Condition {
-    Unchanged { key: Name, seen: Revision },
-    Leased { key: Name, token: u64 },
+pub(super) enum WriteCondition {
+    Unchanged { key: KeyName, seen: Revision },
+    Leased { key: KeyName, token: u64 },
     Left { key: Key<u64>, amount: u64, limit: u64 },
 }
 
-pub(super) enum Change {
-    Put { key: Name, value: Vec<u8>, ttl: Option<Duration> },
-    Remove { key: Name },
+pub(super) enum RecordChange {
+    Put { key: KeyName, value: Vec<u8>, ttl: Option<Duration> },
+    Remove { key: KeyName },
     Add { key: Key<u64>, amount: u64 },
     Refund { key: Key<u64>, amount: u64 },
 }
@@ -49,14 +49,14 @@ impl Batch {
     }
 
     /// The keys of its conditions and changes.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Name> {
+    pub(super) fn keys(&self) -> impl Iterator<Item = &KeyName> {
         let conditions = self.conditions.iter().map(|condition| match condition {
-            Condition::Unchanged { key, .. } | Condition::Leased { key, .. } => key,
-            Condition::Left { key, .. } => key.name(),
+            WriteCondition::Unchanged { key, .. } | WriteCondition::Leased { key, .. } => key,
+            WriteCondition::Left { key, .. } => key.name(),
         });
         let changes = self.changes.iter().map(|change| match change {
-            Change::Put { key, .. } | Change::Remove { key } => key,
-            Change::Add { key, .. } | Change::Refund { key, .. } => key.name(),
+            RecordChange::Put { key, .. } | RecordChange::Remove { key } => key,
+            RecordChange::Add { key, .. } | RecordChange::Refund { key, .. } => key.name(),
         });
         conditions.chain(changes)
     }
@@ -76,20 +76,20 @@ impl Batch {
     }
 
     fn put_for<T: Serialize>(mut self, key: &Key<T>, value: &T, ttl: Option<Duration>) -> Result<Self, StoreError> {
-        self.changes.push(Change::Put { key: key.name().clone(), value: encode(key, value)?, ttl });
+        self.changes.push(RecordChange::Put { key: key.name().clone(), value: encode(key, value)?, ttl });
         Ok(self)
     }
 
     #[must_use]
     pub fn remove<T>(mut self, key: &Key<T>) -> Self {
-        self.changes.push(Change::Remove { key: key.name().clone() });
+        self.changes.push(RecordChange::Remove { key: key.name().clone() });
         self
     }
 
     /// Requires that the record still has the revision `seen`.
     #[must_use]
     pub fn if_unchanged<T>(mut self, key: &Key<T>, seen: Revision) -> Self {
-        self.conditions.push(Condition::Unchanged { key: key.name().clone(), seen });
+        self.conditions.push(WriteCondition::Unchanged { key: key.name().clone(), seen });
         self
     }
 
@@ -97,22 +97,22 @@ impl Batch {
     /// of its successor.
     #[must_use]
     pub fn if_leased(mut self, lease: &Lease) -> Self {
-        self.conditions.push(Condition::Leased { key: lease.key().name().clone(), token: lease.token });
+        self.conditions.push(WriteCondition::Leased { key: lease.key().name().clone(), token: lease.token });
         self
     }
 
     /// Adds `amount` to a counter, and requires that the sum does not exceed `limit`. Use it once per counter.
     #[must_use]
     pub fn take(mut self, key: &Key<u64>, amount: u64, limit: u64) -> Self {
-        self.conditions.push(Condition::Left { key: key.clone(), amount, limit });
-        self.changes.push(Change::Add { key: key.clone(), amount });
+        self.conditions.push(WriteCondition::Left { key: key.clone(), amount, limit });
+        self.changes.push(RecordChange::Add { key: key.clone(), amount });
         self
     }
 
     /// Subtracts `amount` from a counter, down to 0.
     #[must_use]
     pub fn refund(mut self, key: &Key<u64>, amount: u64) -> Self {
-        self.changes.push(Change::Refund { key: key.clone(), amount });
+        self.changes.push(RecordChange::Refund { key: key.clone(), amount });
         self
     }
 }

@@ -7,9 +7,9 @@ use std::{
 
 /// Milliseconds since the Unix epoch, from the system or from a test.
 #[derive(Clone)]
-pub(super) struct Clock(Arc<dyn Fn() -> u64 + Send + Sync>);
+pub(super) struct StoreClock(Arc<dyn Fn() -> u64 + Send + Sync>);
 
-impl Clock {
+impl StoreClock {
     pub(super) fn system() -> Self {
         Self(Arc::new(|| millis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())))
     }

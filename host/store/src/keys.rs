@@ -18,7 +18,7 @@ pub(crate) enum Placement {
 
 /// A key without the type of its value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Name {
+pub(crate) struct KeyName {
     pub text: String,
     pub placement: Placement,
 }
@@ -54,7 +54,7 @@ impl<T> Family<T> {
 
     /// The key of this family that ends in `rest`.
     pub fn key(&self, rest: impl fmt::Display) -> Key<T> {
-        Key { name: Name { text: format!("{}{rest}", self.prefix), placement: self.placement }, value: PhantomData }
+        Key { name: KeyName { text: format!("{}{rest}", self.prefix), placement: self.placement }, value: PhantomData }
     }
 
     pub(crate) fn prefix(&self) -> &'static str {
@@ -68,7 +68,7 @@ impl<T> Family<T> {
 
 /// A key and the type of the record under it.
 pub struct Key<T> {
-    name: Name,
+    name: KeyName,
     value: PhantomData<fn() -> T>,
 }
 
@@ -78,7 +78,7 @@ impl<T> Key<T> {
         Family::new(text).key("")
     }
 
-    pub(crate) fn name(&self) -> &Name {
+    pub(crate) fn name(&self) -> &KeyName {
         &self.name
     }
 

@@ -13,6 +13,7 @@ mod embedded;
 mod error;
 mod keys;
 mod lease;
+mod pauses;
 mod redis;
 #[cfg(test)]
 mod tests;
@@ -131,7 +132,7 @@ impl Store {
     pub fn restore(config: &config::Store, backup: &Path, aside: PathBuf) -> Result<Option<PathBuf>, OpenError> {
         if config.backend == config::Backend::Redis {
             return Err(OpenError::Redis {
-                reason: "only an embedded store takes a backup back; what is in Redis comes back there".into(),
+                reason: "`restore` works only with the embedded store; restore Redis with its own tools".into(),
             });
         }
         embedded::backup::restore(backup, &config.path, aside)

@@ -2,16 +2,18 @@
 
 mod look_up;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs, process::Stdio};
 
 use assay_tests::{
     browser::{ALL_MODES, ALL_SIZES, tour},
     hostile::{Credit, IN_PRODUCTION, act},
+    packages,
     service::{KEY, Service, answer, plugins, sandbox_config, shelf_copy},
     until,
 };
 use reqwest::{Method, StatusCode, header};
 use serde_json::{Value, json};
+use tokio::{io::AsyncWriteExt, process::Command};
 
 use crate::{
     agents::{OFTEN, World, inline, until},
@@ -486,4 +488,20 @@ fn the_documentation_shows_every_operation_and_sends_a_request() {
         // The look of the console, and nothing else: Swagger UI had a megabyte and a half.
         service.anonymous().get("/docs/swagger-ui-bundle.js").await.expect(404);
     });
+}
+
+#[tokio::test]
+async fn the_scripts_are_checked_with_the_types_of_this_document() {
+    let modules = tokio::task::spawn_blocking(packages::console_packages).await.expect("no panic").expect("packages");
+    let folder = modules.parent().expect("the folder of the console");
+    let document = sandbox().anonymous().get("/openapi.json").await.text;
+    let mut node = Command::new("node");
+    node.arg("check/generate.mjs").current_dir(folder).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut node = node.spawn().expect("node");
+    let mut stdin = node.stdin.take().expect("its input");
+    stdin.write_all(document.as_bytes()).await.expect("the document is read");
+    drop(stdin);
+    let generated = node.wait_with_output().await.expect("an end").stdout;
+    let committed = fs::read(folder.join("check/api.d.ts")).expect("the types");
+    assert!(generated == committed, "the document has changed: assay openapi | npm --prefix host/console run generate");
 }

@@ -1,4 +1,4 @@
-//! What a node says of an account at the head.
+//! An account at the head, as a node reports it.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use assay_evm::{
     fault::Fault,
 };
 
-/// Number of the questions.
+/// Number of requests.
 pub(crate) const ASKS: usize = 2;
 
 /// The account of a wallet, and the blocks by which stored progress is checked.

@@ -1,4 +1,4 @@
-//! A histogram of the times between transactions, which gives their median in bounded room and can be continued by
+//! A histogram of the times between transactions, which gives their median in bounded memory and can be continued by
 //! later reads. Up to 31 seconds each time has a class; above, each power of two is divided into 16 classes, so that
 //! the median is exact to 1 part in 32.
 

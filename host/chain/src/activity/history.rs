@@ -1,6 +1,6 @@
 //! Listing what an address did, from an explorer or the logs of a node. There is one job per address and chain at a
-//! time; callers share it, and it goes on in the background after their deadline. Settled rows are stored page by page,
-//! so that the next read continues there and an address with very many rows is read over several requests.
+//! time; concurrent callers share it, and it continues in the background after their deadline. Settled rows are stored
+//! page by page: the next read continues there, and an address with very many rows is read over several requests.
 
 use std::sync::Arc;
 
@@ -16,11 +16,11 @@ use tracing::Instrument;
 use super::{
     lists,
     logs::NodeLogs,
-    progress::{Listed, Output, Scope},
-    reading::Reading,
+    progress::{Listed, ListedScope, Output},
+    reading::ListingState,
     records::{self, ActivityProgress},
 };
-use crate::explorer::Explorer;
+use crate::{explorer::Explorer, limits};
 use assay_domain::{Address, ChainId};
 use assay_evm::{
     client::Block,
@@ -31,29 +31,23 @@ use assay_store::Store;
 use assay_tasks::Tracker;
 use assay_trace::TRACE;
 
-/// Jobs of one chain that run at once. Explorers allow so few calls that more would only wait for each other.
-const MAX_RUNNING: usize = 16;
-
-/// Jobs of one chain that run or wait. Beyond that a caller gets what is stored.
-const MAX_JOBS: usize = 128;
-
 /// Where the activity of addresses on a chain is listed.
-pub(crate) enum Source {
+pub(crate) enum ListingSource {
     Explorer(Explorer),
     Logs(NodeLogs),
 }
 
 /// The jobs of one chain.
 pub(crate) struct Histories {
-    reader: Arc<Reader>,
+    reader: Arc<ListingReader>,
     jobs: SingleFlight<Address, (), watch::Receiver<Listed>>,
     tasks: Tracker,
     stop: CancellationToken,
 }
 
-struct Reader {
+struct ListingReader {
     chain: ChainId,
-    source: Source,
+    source: ListingSource,
     store: Store,
     finality: u64,
     permits: Semaphore,
@@ -65,19 +59,20 @@ pub(crate) type AnchorCheck = BoxFuture<'static, Option<bool>>;
 impl Histories {
     pub(crate) fn new(
         chain: ChainId,
-        source: Source,
+        source: ListingSource,
         store: Store,
         finality: u64,
         tasks: Tracker,
         stop: CancellationToken,
     ) -> Self {
-        let reader = Reader { chain, source, store, finality, permits: Semaphore::new(MAX_RUNNING) };
+        let reader =
+            ListingReader { chain, source, store, finality, permits: Semaphore::new(limits::RUNNING_LISTINGS) };
         Self { reader: Arc::new(reader), jobs: SingleFlight::default(), tasks, stop }
     }
 
     /// Whether its source lists the transactions that an address sent, and not only token transfers.
     pub(crate) fn lists_transactions(&self) -> bool {
-        matches!(self.reader.source, Source::Explorer(_))
+        matches!(self.reader.source, ListingSource::Explorer(_))
     }
 
     /// What earlier reads settled.
@@ -119,7 +114,7 @@ impl Histories {
         anchor: AnchorCheck,
         head: Block,
     ) -> Option<Work<(), watch::Receiver<Listed>>> {
-        let job = self.jobs.join_within(MAX_JOBS, wallet, || {
+        let job = self.jobs.join_within(limits::LISTINGS, wallet, || {
             let (view, receiver) = watch::channel(self.reader.before(stored.clone()));
             let (reader, stop) = (self.reader.clone(), self.stop.clone());
             let span = assay_trace::adopt(
@@ -131,20 +126,20 @@ impl Histories {
             (self.tasks.spawn("transactions", read.instrument(span)).map(drop), receiver)
         })?;
         if !job.joined {
-            // Keeps the job listed while it runs, also after all callers have left.
+            // Keeps the job listed while it runs, even without callers.
             self.tasks.spawn("transactions", job.outcome.clone());
         }
         Some(job)
     }
 }
 
-impl Reader {
+impl ListingReader {
     /// What callers see before anything is read.
     fn before(&self, stored: ActivityProgress) -> Listed {
         let scope = match &self.source {
-            Source::Explorer(_) => Scope::All,
-            Source::Logs(_) if stored.transfers_from > 0 => Scope::Transfers,
-            Source::Logs(_) => Scope::Nothing,
+            ListingSource::Explorer(_) => ListedScope::All,
+            ListingSource::Logs(_) if stored.transfers_from > 0 => ListedScope::Transfers,
+            ListingSource::Logs(_) => ListedScope::Nothing,
         };
         Listed { progress: stored, complete: false, scope }
     }
@@ -156,11 +151,13 @@ impl Reader {
             Some(false) => ActivityProgress::default(),
             None => return,
         };
-        let mut reading = Reading::new(wallet, settled, head.number.saturating_sub(self.finality));
+        let mut reading = ListingState::new(wallet, settled, head.number.saturating_sub(self.finality));
         let output = Output { chain: self.chain, store: &self.store, view };
         let (scope, complete) = match &self.source {
-            Source::Explorer(explorer) => (Scope::All, lists::read(explorer, &mut reading, head, &output).await),
-            Source::Logs(node) => node.read(&mut reading, head, self.finality, &output).await,
+            ListingSource::Explorer(explorer) => {
+                (ListedScope::All, lists::read(explorer, &mut reading, head, &output).await)
+            }
+            ListingSource::Logs(node) => node.read(&mut reading, head, self.finality, &output).await,
         };
         output.publish(&reading, scope, complete);
     }

@@ -14,11 +14,11 @@ use alloy::rpc::types::Log;
 use futures::{StreamExt, future::try_join_all, stream};
 
 use super::{
-    progress::{Output, Scope},
-    reading::Reading,
+    progress::{ListedScope, Output},
+    reading::ListingState,
     transfers,
 };
-use crate::config;
+use crate::{config, pauses};
 use assay_domain::Address;
 use assay_evm::{
     client::{Block, Client},
@@ -28,11 +28,10 @@ use assay_evm::{
     span::Span,
 };
 
-/// An endpoint that refuses such queries is asked again after this long.
-const RETRY_AFTER: Duration = Duration::from_secs(3_600);
-/// More ranges than this for one address would take hours, and the daily quota of many providers.
+/// Maximum ranges per address. More would take hours, and the daily quota of many providers.
 const MAX_RANGES: u64 = 10_000;
-/// A long read saves what is settled after so many ranges or so much time: the most that a crash can lose.
+/// A long read saves settled transfers after this many ranges or this much time, which is the most that a crash can
+/// lose.
 const CHECKPOINT_RANGES: u32 = 16;
 const CHECKPOINT: Duration = Duration::from_secs(1);
 /// Ranges after which wider ones are tried.
@@ -45,12 +44,12 @@ pub(crate) struct NodeLogs {
     concurrency: usize,
     /// Widest span that the endpoint answers for queries without a contract: some allow less than for queries with one.
     ceiling: Learned,
-    /// Until when the endpoint is not asked, after it refused.
+    /// The end of the pause after a refusal.
     refused: Mutex<Option<Instant>>,
 }
 
 /// When settled progress was saved last.
-struct Saved {
+struct SavedTransfers {
     when: Instant,
     ranges_since: u32,
 }
@@ -71,7 +70,7 @@ impl NodeLogs {
     }
 
     fn refuse(&self) {
-        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + RETRY_AFTER);
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + pauses::LOGS_REFUSED);
         // It may be another endpoint by then.
         self.ceiling.forget();
     }
@@ -94,18 +93,18 @@ impl NodeLogs {
     /// and newer transfers are missing.
     pub(super) async fn read(
         &self,
-        reading: &mut Reading,
+        reading: &mut ListingState,
         head: Block,
         finality: u64,
         output: &Output<'_>,
-    ) -> (Scope, bool) {
+    ) -> (ListedScope, bool) {
         // The zero address is a party of every token that is created or destroyed.
         if reading.wallet == Address::ZERO {
-            return (Scope::Nothing, true);
+            return (ListedScope::Nothing, true);
         }
         let read =
             if self.is_refused() { None } else { Some(self.read_and_save(reading, head, finality, output).await) };
-        let scope = if reading.settled.transfers_from > 0 { Scope::Transfers } else { Scope::Nothing };
+        let scope = if reading.settled.transfers_from > 0 { ListedScope::Transfers } else { ListedScope::Nothing };
         match read {
             Some(Ok(())) => return (scope, true),
             Some(Err(fault @ (Fault::Unscoped | Fault::TooWide { .. }))) => {
@@ -119,17 +118,17 @@ impl NodeLogs {
             }
             None => {}
         }
-        (scope, scope == Scope::Nothing)
+        (scope, scope == ListedScope::Nothing)
     }
 
     async fn read_and_save(
         &self,
-        reading: &mut Reading,
+        reading: &mut ListingState,
         head: Block,
         finality: u64,
         output: &Output<'_>,
     ) -> Result<(), Fault> {
-        let mut saved = Saved { when: Instant::now(), ranges_since: 0 };
+        let mut saved = SavedTransfers { when: Instant::now(), ranges_since: 0 };
         let read = self.read_ranges(reading, head, output, &mut saved).await;
         // Reading a tail of twice the length costs nothing; moving its start costs a block request and a write.
         let due =
@@ -142,10 +141,10 @@ impl NodeLogs {
 
     async fn read_ranges(
         &self,
-        reading: &mut Reading,
+        reading: &mut ListingState,
         head: Block,
         output: &Output<'_>,
-        saved: &mut Saved,
+        saved: &mut SavedTransfers,
     ) -> Result<(), Fault> {
         let queries = transfers::queries(reading.wallet);
         let (mut next, mut width) = (reading.from(), u64::MAX);
@@ -181,28 +180,28 @@ impl NodeLogs {
         Ok(())
     }
 
-    /// Takes in all logs through block `through`. If `more` are to be read, what is settled is saved now and then.
+    /// Adds all logs through block `through`. If `more` follow, settled transfers are saved at intervals.
     async fn take(
         &self,
-        reading: &mut Reading,
+        reading: &mut ListingState,
         mut logs: Vec<Log>,
         through: u64,
         more: bool,
         output: &Output<'_>,
-        saved: &mut Saved,
+        saved: &mut SavedTransfers,
     ) {
         in_order(&mut logs);
         reading.take_all(logs.iter().flat_map(transfers::rows), through);
         saved.ranges_since += 1;
         if more && (saved.ranges_since >= CHECKPOINT_RANGES || saved.when.elapsed() >= CHECKPOINT) {
             self.save(reading, output).await;
-            *saved = Saved { when: Instant::now(), ranges_since: 0 };
+            *saved = SavedTransfers { when: Instant::now(), ranges_since: 0 };
         }
-        output.publish(reading, Scope::Transfers, false);
+        output.publish(reading, ListedScope::Transfers, false);
     }
 
     /// Stores what is settled, with the block by which the next read checks it.
-    async fn save(&self, reading: &mut Reading, output: &Output<'_>) {
+    async fn save(&self, reading: &mut ListingState, output: &Output<'_>) {
         let Some(through) = reading.from().checked_sub(1) else { return };
         match self.client.block(through).await {
             Ok(Some(block)) => {

@@ -17,24 +17,24 @@ mod tally;
 mod transfers;
 
 pub(super) use facts::{ASKS, asks};
-pub(super) use history::{AnchorCheck, Histories, Source};
+pub(super) use history::{AnchorCheck, Histories, ListingSource};
 pub(super) use logs::NodeLogs;
-pub(super) use node::{ActivityReader, NodeActivity, Question, Sent};
-pub(super) use progress::{Listed, Scope};
-pub(super) use search::{Goal, Method};
+pub(super) use node::{ActivityQuestion, ActivityReader, NodeActivity, StoredSearch};
+pub(super) use progress::{Listed, ListedScope};
+pub(super) use search::{Goal, SearchMethod};
 pub(super) use transfers::rows;
 
 use assay_domain::{Activity, Part, Unread};
 
-/// What the node tells and what is listed as one, and what is unread of it. A list of all transactions dates the first
+/// The node's activity combined with the listed one, and its unread parts. A list of all transactions dates the first
 /// and the last one. An explorer that lists another number of them than the node counts is behind, or leaves some out.
 pub(super) fn combined(node: NodeActivity, listed: Option<&Listed>) -> (Activity, Vec<Unread>) {
     let NodeActivity { mut activity, mut unread, has_code } = node;
     let Some(listed) = listed else { return (activity, unread) };
     match listed.scope {
-        Scope::Nothing => return (activity, unread),
-        Scope::Transfers => return (Activity { transfers: Some(listed.progress.transfers), ..activity }, unread),
-        Scope::All => {}
+        ListedScope::Nothing => return (activity, unread),
+        ListedScope::Transfers => return (Activity { transfers: Some(listed.progress.transfers), ..activity }, unread),
+        ListedScope::All => {}
     }
     let counted = activity.transactions;
     let is_counted = unread.iter().all(|unread| unread.part != Part::Transactions);

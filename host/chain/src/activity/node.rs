@@ -1,5 +1,6 @@
 //! The activity of an address from the node alone: its nonce at the head, and the times of the first and the last
-//! transaction, found by a search in old state. What is not found by the deadline is said, and searched on.
+//! transaction, found by a search in old state. Dates that are not found by the deadline are reported as unread, and
+//! the search continues.
 
 use futures::FutureExt;
 use tokio::{
@@ -10,7 +11,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     facts::Facts,
-    search::{Dated, End, Goal, Hopeless, Job, Known, Method, Point, Scout, Search, Searches, Start},
+    search::{
+        Dated, Goal, Hopeless, KnownNonces, Point, Scout, Search, SearchEnd, SearchJob, SearchMethod, SearchStart,
+        Searches,
+    },
 };
 use assay_domain::{Activity, Address, ChainId, Part, Seen, Unread};
 use assay_evm::{
@@ -30,25 +34,25 @@ pub(crate) struct ActivityReader {
 }
 
 /// What earlier reads learned of a wallet, or else the first round of its search.
-pub(crate) struct Sent {
-    pub known: Option<Known>,
+pub(crate) struct StoredSearch {
+    pub known: Option<KnownNonces>,
     scout: Option<Scout>,
 }
 
-/// What is asked about one wallet.
-pub(crate) struct Question {
+/// The input of a read of one wallet.
+pub(crate) struct ActivityQuestion {
     pub wallet: Address,
     pub head: Block,
     /// Those to [`asks`](super::asks), and then to the blocks by which what is known is checked.
     pub answers: Answers,
-    /// The number of transactions sent that an explorer lists, if it lists all of them. A list that is whole needs
-    /// no search.
+    /// The number of transactions sent that an explorer lists, if it lists all of them. A complete list needs no
+    /// search.
     pub listed: Option<oneshot::Receiver<Option<u64>>>,
     pub goal: Goal,
     pub deadline: Instant,
 }
 
-/// What the node tells of a wallet.
+/// A wallet's activity, as the node reports it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct NodeActivity {
     pub activity: Activity,
@@ -59,7 +63,7 @@ pub(crate) struct NodeActivity {
 
 /// Why a transaction is not found.
 #[derive(Debug, Clone, Copy)]
-enum Open {
+enum OpenSearch {
     Searched,
     Broken,
     Refused,
@@ -67,9 +71,9 @@ enum Open {
     Contradicted,
 }
 
-impl Sent {
+impl StoredSearch {
     /// Without a first round.
-    pub(crate) fn of(known: Option<Known>) -> Self {
+    pub(crate) fn of(known: Option<KnownNonces>) -> Self {
         Self { known, scout: None }
     }
 }
@@ -91,26 +95,26 @@ impl ActivityReader {
         chain: ChainId,
         client: Client,
         store: Store,
-        method: Method,
+        method: SearchMethod,
         tasks: Tracker,
         stop: CancellationToken,
     ) -> Self {
         Self { searches: Searches::new(chain, client, store, method, tasks, stop) }
     }
 
-    /// What earlier reads learned of `wallet`. If that is nothing, its search begins over the blocks up to `top`.
-    pub(crate) async fn stored(&self, wallet: Address, top: Option<u64>) -> Sent {
+    /// What earlier reads know of `wallet`. If that is nothing, its search begins over the blocks up to `top`.
+    pub(crate) async fn stored(&self, wallet: Address, top: Option<u64>) -> StoredSearch {
         let known = self.searches.known(wallet).await;
         let scout = top.filter(|_| known.is_none()).and_then(|top| self.searches.scout(wallet, top));
-        Sent { known, scout }
+        StoredSearch { known, scout }
     }
 
     /// Transactions sent by a wallet up to the head, with the times of the first and the last as far as they are found
     /// by the deadline; and the rest of the search if it goes on.
-    pub(crate) async fn read(&self, sent: Sent, question: Question) -> (NodeActivity, Option<Rest>) {
-        let Question { wallet, head, answers, listed, goal, deadline } = question;
-        let Sent { known, scout } = sent;
-        let start = |search, scout| Start { wallet, head, answers: answers.clone(), search, goal, scout };
+    pub(crate) async fn read(&self, sent: StoredSearch, question: ActivityQuestion) -> (NodeActivity, Option<Rest>) {
+        let ActivityQuestion { wallet, head, answers, listed, goal, deadline } = question;
+        let StoredSearch { known, scout } = sent;
+        let start = |search, scout| SearchStart { wallet, head, answers: answers.clone(), search, goal, scout };
         let job = match scout {
             Some(scout) => self.searches.join(start(Search::default(), Some(scout))),
             None => None,
@@ -130,12 +134,12 @@ impl ActivityReader {
         let top = Point { block: head.number, nonce };
         let search = known.unwrap_or_default().verified(&facts.blocks);
         if search.is_over(top, goal) {
-            return (found(&facts, &search, top, goal, Open::Searched), None);
+            return (found(&facts, &search, top, goal, OpenSearch::Searched), None);
         }
         if let Some(why) = self.searches.hopeless(wallet, nonce).await {
             return (found(&facts, &search, top, goal, why.into()), None);
         }
-        // An explorer that takes longer than a quarter of the time is not waited for.
+        // Waits for an explorer at most a quarter of the time.
         let patience = deadline - deadline.saturating_duration_since(Instant::now()) * 3 / 4;
         if timeout_at(patience, is_listed(listed, &facts)).await == Ok(true) {
             return (counted(&facts, nonce), None);
@@ -147,20 +151,20 @@ impl ActivityReader {
     /// What `job`, or else one that starts with `search`, finds by `deadline`.
     async fn search(
         &self,
-        mut job: Option<Job>,
+        mut job: Option<SearchJob>,
         mut search: Search,
-        start: impl Fn(Search) -> Start,
+        start: impl Fn(Search) -> SearchStart,
         (top, goal): (Point, Goal),
         deadline: Instant,
-    ) -> (Search, Open, Option<Rest>) {
+    ) -> (Search, OpenSearch, Option<Rest>) {
         loop {
             let Some(job) = job.take().or_else(|| self.searches.join(start(search.clone()))) else {
-                return (search, Open::Refused, None);
+                return (search, OpenSearch::Refused, None);
             };
             let joined = job.joined;
             let (learned, open, rest) = ended(job, deadline).await;
             // The job of an earlier read may search for an earlier transaction, or only to the day.
-            if !joined || rest.is_some() || learned.is_over(top, goal) || !matches!(open, Open::Searched) {
+            if !joined || rest.is_some() || learned.is_over(top, goal) || !matches!(open, OpenSearch::Searched) {
                 return (learned, open, rest);
             }
             search = learned;
@@ -169,13 +173,13 @@ impl ActivityReader {
 }
 
 /// What `job` has learned by `deadline`.
-async fn ended(job: Job, deadline: Instant) -> (Search, Open, Option<Rest>) {
+async fn ended(job: SearchJob, deadline: Instant) -> (Search, OpenSearch, Option<Rest>) {
     let end = timeout_at(deadline, job.outcome.clone()).await;
     let (open, rest) = match end {
-        Ok(End::Over) => (Open::Searched, None),
-        Ok(End::Broken) => (Open::Broken, None),
-        Ok(End::Contradicted) => (Open::Contradicted, None),
-        Err(_) => (Open::Searched, Some(job.outcome.map(drop).boxed())),
+        Ok(SearchEnd::Over) => (OpenSearch::Searched, None),
+        Ok(SearchEnd::Broken) => (OpenSearch::Broken, None),
+        Ok(SearchEnd::Contradicted) => (OpenSearch::Contradicted, None),
+        Err(_) => (OpenSearch::Searched, Some(job.outcome.map(drop).boxed())),
     };
     let search = job.state.borrow().clone();
     (search, open, rest)
@@ -202,7 +206,7 @@ fn counted(facts: &Facts, transactions: u64) -> NodeActivity {
 }
 
 /// The activity with the dates that `search` knows; `open` says why it does not know the others.
-fn found(facts: &Facts, search: &Search, top: Point, goal: Goal, open: Open) -> NodeActivity {
+fn found(facts: &Facts, search: &Search, top: Point, goal: Goal, open: OpenSearch) -> NodeActivity {
     let dated = [search.dated(1, top), search.dated(top.nonce, top)];
     let by_day = dated.iter().any(|dated| matches!(dated, Dated::On(_)));
     let [first, last] = dated;
@@ -215,7 +219,7 @@ fn found(facts: &Facts, search: &Search, top: Point, goal: Goal, open: Open) -> 
 }
 
 /// The time of a transaction as far as it is known, and what is unread of it.
-fn date(dated: Dated, part: Part, goal: Goal, open: Open) -> (Option<Seen>, Option<Unread>) {
+fn date(dated: Dated, part: Part, goal: Goal, open: OpenSearch) -> (Option<Seen>, Option<Unread>) {
     let seen = |block: Block| Seen { block: block.number, time: block.moment() };
     let (after, through) = match dated {
         Dated::In(block) => return (Some(seen(block)), None),
@@ -224,7 +228,7 @@ fn date(dated: Dated, part: Part, goal: Goal, open: Open) -> (Option<Seen>, Opti
             let unread = (goal == Goal::Block).then(|| Unread::new(part, open.reason(&on)));
             return (Some(seen(block)), unread);
         }
-        Dated::Missing => return (None, Some(Unread::new(part, Open::Missing.reason("")))),
+        Dated::Missing => return (None, Some(Unread::new(part, OpenSearch::Missing.reason("")))),
         Dated::Between(after, through) => (after, through),
     };
     let (mut date, mut between) = (None, String::new());
@@ -239,7 +243,7 @@ fn day(block: Block) -> String {
     block.moment().format("%Y-%m-%d").to_string()
 }
 
-impl From<Hopeless> for Open {
+impl From<Hopeless> for OpenSearch {
     fn from(why: Hopeless) -> Self {
         match why {
             Hopeless::Missing => Self::Missing,
@@ -248,7 +252,7 @@ impl From<Hopeless> for Open {
     }
 }
 
-impl Open {
+impl OpenSearch {
     fn reason(self, between: &str) -> String {
         match self {
             Self::Searched => format!("being searched{between}; ask again shortly"),

@@ -1,4 +1,4 @@
-//! The number of counterparties of an address, in bounded room, by a sketch of the smallest hashes (KMV). It is exact
+//! The number of counterparties of an address, in bounded memory, by a sketch of the smallest hashes (KMV). It is exact
 //! while no hash is left out; beyond that, it is estimated from the largest hash in the sketch, to about 4 in 100.
 
 use std::collections::BTreeSet;

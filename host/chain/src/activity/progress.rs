@@ -1,9 +1,9 @@
-//! How far the listing of an address is: what waiting callers see of it, and what is stored.
+//! The progress of listing an address: the view of waiting callers, and the stored part.
 
 use tokio::sync::watch;
 
 use super::{
-    reading::Reading,
+    reading::ListingState,
     records::{self, ActivityProgress},
 };
 use assay_domain::{Address, ChainId};
@@ -11,7 +11,7 @@ use assay_store::Store;
 
 /// Which part of the activity a source lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum ListedScope {
     /// Everything in [`ActivityProgress`].
     All,
     /// Token transfers, and no transactions.
@@ -26,7 +26,7 @@ pub(crate) struct Listed {
     pub progress: ActivityProgress,
     /// Nothing within the scope is missing.
     pub complete: bool,
-    pub scope: Scope,
+    pub scope: ListedScope,
 }
 
 /// Where a read reports its progress.
@@ -40,13 +40,13 @@ pub(super) struct Output<'a> {
 impl Listed {
     /// Number of transactions sent; `None` if not all are listed.
     pub(crate) fn sent(&self) -> Option<u64> {
-        (self.scope == Scope::All && self.complete).then_some(self.progress.sent)
+        (self.scope == ListedScope::All && self.complete).then_some(self.progress.sent)
     }
 }
 
 impl Output<'_> {
     /// Shows callers what is read so far.
-    pub(super) fn publish(&self, reading: &Reading, scope: Scope, complete: bool) {
+    pub(super) fn publish(&self, reading: &ListingState, scope: ListedScope, complete: bool) {
         self.view.send_replace(Listed { progress: reading.with_tail(), complete, scope });
     }
 

@@ -2,26 +2,26 @@
 //! again with every read.
 
 use super::{records::ActivityProgress, tally};
-use crate::explorer::{List, Row};
+use crate::explorer::{ExplorerList, ExplorerRow};
 use assay_domain::{Address, Seen, time_from_unix};
 use assay_evm::client::Block;
 
-/// A read under way.
-pub(super) struct Reading {
+/// A read in progress.
+pub(super) struct ListingState {
     pub wallet: Address,
     pub settled: ActivityProgress,
     /// Rows after the final block.
-    tail: Vec<Row>,
+    tail: Vec<ExplorerRow>,
     pub final_block: u64,
 }
 
-impl Reading {
+impl ListingState {
     pub(super) fn new(wallet: Address, settled: ActivityProgress, final_block: u64) -> Self {
         Self { wallet, settled, tail: Vec::new(), final_block }
     }
 
     /// Adds rows of an explorer's list, each block with all its rows; whether more is settled now.
-    pub(super) fn take(&mut self, list: List, rows: Vec<Row>, may_settle: bool) -> bool {
+    pub(super) fn take(&mut self, list: ExplorerList, rows: Vec<ExplorerRow>, may_settle: bool) -> bool {
         let mut grown = false;
         for row in rows {
             let settles = may_settle && row.block <= self.final_block;
@@ -42,12 +42,12 @@ impl Reading {
 
     /// First block that is not settled in some list of tokens.
     pub(super) fn from(&mut self) -> u64 {
-        List::TOKENS.into_iter().map(|list| *tally::from(&mut self.settled, list)).min().unwrap_or(0)
+        ExplorerList::TOKENS.into_iter().map(|list| *tally::from(&mut self.settled, list)).min().unwrap_or(0)
     }
 
-    /// Adds the rows of all lists of tokens through block `through`. They come from the chain itself, so that spans
-    /// without rows are settled too. What another source settled before is not counted again.
-    pub(super) fn take_all(&mut self, rows: impl IntoIterator<Item = Row>, through: u64) {
+    /// Adds the rows of all lists of tokens through block `through`. They come from the chain itself, so spans without
+    /// rows are settled too. Rows that another source settled before are not counted again.
+    pub(super) fn take_all(&mut self, rows: impl IntoIterator<Item = ExplorerRow>, through: u64) {
         for row in rows {
             if row.block < *tally::from(&mut self.settled, row.list) {
                 continue;
@@ -59,7 +59,7 @@ impl Reading {
             }
         }
         let next = through.min(self.final_block).saturating_add(1);
-        for list in List::TOKENS {
+        for list in ExplorerList::TOKENS {
             let from = tally::from(&mut self.settled, list);
             *from = next.max(*from);
         }
@@ -86,10 +86,10 @@ mod tests {
     use super::*;
     use assay_domain::{B256, U256};
 
-    fn row(list: List, block: u64) -> Row {
+    fn row(list: ExplorerList, block: u64) -> ExplorerRow {
         let [from, to, contract] = [1, 2, 3].map(Address::repeat_byte);
-        let (value, token) = (U256::ZERO, (list != List::Transfers).then_some(U256::ONE));
-        Row {
+        let (value, token) = (U256::ZERO, (list != ExplorerList::Transfers).then_some(U256::ONE));
+        ExplorerRow {
             list,
             block,
             time: 0,
@@ -107,15 +107,20 @@ mod tests {
     fn what_an_explorer_settled_is_not_counted_again() {
         let settled =
             ActivityProgress { transfers_from: 50, multi_from: 20, transfers: 3, ..ActivityProgress::default() };
-        let mut reading = Reading::new(Address::repeat_byte(2), settled, 80);
+        let mut reading = ListingState::new(Address::repeat_byte(2), settled, 80);
         assert_eq!(reading.from(), 0);
         reading.take_all(
-            [row(List::Transfers, 49), row(List::Transfers, 50), row(List::Multi, 19), row(List::Collectibles, 1)],
+            [
+                row(ExplorerList::Transfers, 49),
+                row(ExplorerList::Transfers, 50),
+                row(ExplorerList::Multi, 19),
+                row(ExplorerList::Collectibles, 1),
+            ],
             70,
         );
         assert_eq!((reading.settled.transfers, reading.from(), reading.settled.transfers_from), (5, 71, 71));
         // The last blocks are read anew with every read.
-        reading.take_all([row(List::Transfers, 80), row(List::Transfers, 81)], 90);
+        reading.take_all([row(ExplorerList::Transfers, 80), row(ExplorerList::Transfers, 81)], 90);
         assert_eq!((reading.settled.transfers, reading.with_tail().transfers, reading.from()), (6, 7, 81));
     }
 }

@@ -6,7 +6,7 @@ use assay_domain::{Address, B256, ChainId, Seen, U256};
 use assay_store::{Family, Key};
 use serde::{Deserialize, Serialize};
 
-/// Key of what is known of the transactions that an address sent on one chain.
+/// Key of the search for the transactions that an address sent on one chain.
 pub(crate) fn sent(chain: ChainId, address: Address) -> Key<SentProgress> {
     Family::spread("sent/").key(format_args!("{chain}/{address:#x}"))
 }
@@ -29,8 +29,8 @@ pub(crate) struct SentProgress {
 }
 
 /// The settled part of what is listed of an address. A list of an explorer is settled through its last row in a final
-/// block: the explorer may be behind, so that a span without rows is not settled. Lists from the logs of a node are
-/// settled through the last final block.
+/// block: the explorer may be behind, so a span without rows is not settled. Lists from the logs of a node are settled
+/// through the last final block.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ActivityProgress {
     /// First block of each list that is not settled.

@@ -1,47 +1,46 @@
-//! Counts listed rows, in bounded room: an address with a million rows takes no more than one with thousands.
+//! Counts listed rows, in bounded memory: an address with a million rows takes no more than one with thousands.
 
 use super::{
     gaps, others,
     records::{ActivityProgress, NftRecord},
 };
-use crate::explorer::{List, Row};
+use crate::{
+    explorer::{ExplorerList, ExplorerRow},
+    limits,
+};
 use assay_domain::{Activity, Address, Seen, time_from_unix};
 
 const DAY: u64 = 86_400;
 const HOUR: u64 = 3_600;
-/// Token contracts that are remembered, those seen last: each read asks for as many balances.
-const MAX_TOKENS: usize = 1_000;
-/// Non-fungible tokens that are remembered, those received last.
-const MAX_NFTS: usize = 100;
 
 /// First block of `list` that is not settled.
-pub(super) fn from(progress: &mut ActivityProgress, list: List) -> &mut u64 {
+pub(super) fn from(progress: &mut ActivityProgress, list: ExplorerList) -> &mut u64 {
     match list {
-        List::Transactions => &mut progress.transactions_from,
-        List::Transfers => &mut progress.transfers_from,
-        List::Collectibles => &mut progress.collectibles_from,
-        List::Multi => &mut progress.multi_from,
+        ExplorerList::Transactions => &mut progress.transactions_from,
+        ExplorerList::Transfers => &mut progress.transfers_from,
+        ExplorerList::Collectibles => &mut progress.collectibles_from,
+        ExplorerList::Multi => &mut progress.multi_from,
     }
 }
 
 /// Adds `row`, which is later than the rows of its list before it.
-pub(super) fn add(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
+pub(super) fn add(progress: &mut ActivityProgress, wallet: Address, row: &ExplorerRow) {
     match row.list {
-        List::Transactions => transaction(progress, wallet, row),
+        ExplorerList::Transactions => transaction(progress, wallet, row),
         // Some explorers repeat non-fungible transfers here.
-        List::Transfers if row.token.is_some() => {}
-        List::Transfers => {
+        ExplorerList::Transfers if row.token.is_some() => {}
+        ExplorerList::Transfers => {
             progress.transfers = progress.transfers.saturating_add(1);
             token(progress, row);
         }
-        List::Collectibles | List::Multi => {
+        ExplorerList::Collectibles | ExplorerList::Multi => {
             progress.transfers = progress.transfers.saturating_add(1);
             nft(progress, wallet, row);
         }
     }
 }
 
-fn transaction(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
+fn transaction(progress: &mut ActivityProgress, wallet: Address, row: &ExplorerRow) {
     let is_sent = row.from == wallet;
     let other = if is_sent { row.to } else { Some(row.from) };
     if let Some(other) = other.filter(|other| *other != wallet) {
@@ -62,10 +61,10 @@ fn transaction(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
     progress.hours |= 1 << (row.time % DAY / HOUR);
 }
 
-fn token(progress: &mut ActivityProgress, row: &Row) {
+fn token(progress: &mut ActivityProgress, row: &ExplorerRow) {
     let Some(contract) = row.contract else { return };
     progress.tokens.insert(contract, row.block);
-    if progress.tokens.len() > MAX_TOKENS
+    if progress.tokens.len() > limits::LISTED_TOKENS
         && let Some(oldest) = progress.tokens.iter().min_by_key(|(_, block)| **block).map(|(contract, _)| *contract)
     {
         progress.tokens.remove(&oldest);
@@ -73,9 +72,9 @@ fn token(progress: &mut ActivityProgress, row: &Row) {
     }
 }
 
-fn nft(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
+fn nft(progress: &mut ActivityProgress, wallet: Address, row: &ExplorerRow) {
     let (Some(contract), Some(id)) = (row.contract, row.token) else { return };
-    let multi = row.list == List::Multi;
+    let multi = row.list == ExplorerList::Multi;
     let received = row.to == Some(wallet);
     // After some units of an ERC-1155 token are sent, others may be left: the contract is asked later.
     if received || !multi {
@@ -83,7 +82,7 @@ fn nft(progress: &mut ActivityProgress, wallet: Address, row: &Row) {
     }
     if received {
         progress.nfts.push(NftRecord { contract, id, multi });
-        if progress.nfts.len() > MAX_NFTS {
+        if progress.nfts.len() > limits::LISTED_NFTS {
             progress.nfts.remove(0);
         }
     }
@@ -111,8 +110,8 @@ mod tests {
 
     const WALLET: Address = Address::repeat_byte(0xaa);
 
-    fn row(list: List, block: u64, from: u8, to: u8) -> Row {
-        Row {
+    fn row(list: ExplorerList, block: u64, from: u8, to: u8) -> ExplorerRow {
+        ExplorerRow {
             list,
             block,
             time: 1_700_000_000 + block * DAY,
@@ -130,9 +129,9 @@ mod tests {
     fn only_what_was_sent_tells_when_somebody_acted() {
         let mut progress = ActivityProgress::default();
         for row in [
-            row(List::Transactions, 1, 1, 0xaa),
-            row(List::Transactions, 2, 0xaa, 2),
-            row(List::Transactions, 4, 0xaa, 0xaa),
+            row(ExplorerList::Transactions, 1, 1, 0xaa),
+            row(ExplorerList::Transactions, 2, 0xaa, 2),
+            row(ExplorerList::Transactions, 4, 0xaa, 0xaa),
         ] {
             add(&mut progress, WALLET, &row);
         }
@@ -148,26 +147,26 @@ mod tests {
     #[test]
     fn the_tokens_seen_last_are_kept() {
         let mut progress = ActivityProgress::default();
-        for block in 1..=MAX_TOKENS as u64 + 5 {
-            add(&mut progress, WALLET, &row(List::Transfers, block, 1, 0xaa));
+        for block in 1..=limits::LISTED_TOKENS as u64 + 5 {
+            add(&mut progress, WALLET, &row(ExplorerList::Transfers, block, 1, 0xaa));
         }
-        assert!(progress.tokens_left_out && progress.tokens.len() == MAX_TOKENS);
+        assert!(progress.tokens_left_out && progress.tokens.len() == limits::LISTED_TOKENS);
         assert_eq!(progress.tokens.values().min(), Some(&6));
     }
 
     #[test]
     fn what_went_away_is_no_longer_there() {
         let mut progress = ActivityProgress::default();
-        let nft = |block, from, to, list| Row {
+        let nft = |block, from, to, list| ExplorerRow {
             contract: Some(Address::repeat_byte(9)),
             token: Some(U256::from(7)),
             ..row(list, block, from, to)
         };
-        add(&mut progress, WALLET, &nft(1, 1, 0xaa, List::Collectibles));
-        add(&mut progress, WALLET, &nft(2, 0xaa, 1, List::Collectibles));
+        add(&mut progress, WALLET, &nft(1, 1, 0xaa, ExplorerList::Collectibles));
+        add(&mut progress, WALLET, &nft(2, 0xaa, 1, ExplorerList::Collectibles));
         assert_eq!((progress.nfts.len(), progress.transfers), (0, 2));
-        add(&mut progress, WALLET, &nft(3, 1, 0xaa, List::Multi));
-        add(&mut progress, WALLET, &nft(4, 0xaa, 1, List::Multi));
+        add(&mut progress, WALLET, &nft(3, 1, 0xaa, ExplorerList::Multi));
+        add(&mut progress, WALLET, &nft(4, 0xaa, 1, ExplorerList::Multi));
         assert_eq!(progress.nfts.len(), 1);
     }
 }

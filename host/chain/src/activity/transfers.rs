@@ -11,7 +11,7 @@ use alloy::{
     sol_types::{SolEvent, SolValue},
 };
 
-use crate::explorer::{List, Row};
+use crate::explorer::{ExplorerList, ExplorerRow};
 use assay_domain::{Address, U256};
 use assay_evm::logs::LogQuery;
 
@@ -36,10 +36,10 @@ pub(super) fn queries(wallet: Address) -> [LogQuery; 3] {
 }
 
 /// The rows of `log`, one for each token; none for a log that only looks like a transfer.
-pub(crate) fn rows(log: &Log) -> Vec<Row> {
+pub(crate) fn rows(log: &Log) -> Vec<ExplorerRow> {
     let Some(block) = log.block_number else { return Vec::new() };
     let data = log.inner.data.data.as_ref();
-    let row = |list, from, to, token, value| Row {
+    let row = |list, from, to, token, value| ExplorerRow {
         list,
         block,
         time: log.block_timestamp.unwrap_or(0),
@@ -53,16 +53,18 @@ pub(crate) fn rows(log: &Log) -> Vec<Row> {
     };
     match *log.topics() {
         [Transfer::SIGNATURE_HASH, from, to] => {
-            vec![row(List::Transfers, from, to, None, U256::abi_decode(data).unwrap_or_default())]
+            vec![row(ExplorerList::Transfers, from, to, None, U256::abi_decode(data).unwrap_or_default())]
         }
-        [Transfer::SIGNATURE_HASH, from, to, id] => vec![row(List::Collectibles, from, to, Some(id.into()), U256::ONE)],
+        [Transfer::SIGNATURE_HASH, from, to, id] => {
+            vec![row(ExplorerList::Collectibles, from, to, Some(id.into()), U256::ONE)]
+        }
         [TransferSingle::SIGNATURE_HASH, _, from, to] => {
             let moved = <(U256, U256)>::abi_decode_params(data).ok();
-            moved.map(|(id, value)| row(List::Multi, from, to, Some(id), value)).into_iter().collect()
+            moved.map(|(id, value)| row(ExplorerList::Multi, from, to, Some(id), value)).into_iter().collect()
         }
         [TransferBatch::SIGNATURE_HASH, _, from, to] => {
             let (ids, values) = <(Vec<U256>, Vec<U256>)>::abi_decode_params(data).unwrap_or_default();
-            ids.into_iter().zip(values).map(|(id, value)| row(List::Multi, from, to, Some(id), value)).collect()
+            ids.into_iter().zip(values).map(|(id, value)| row(ExplorerList::Multi, from, to, Some(id), value)).collect()
         }
         _ => Vec::new(),
     }
@@ -78,7 +80,7 @@ mod tests {
     const FROM: Address = Address::repeat_byte(1);
     const TO: Address = Address::repeat_byte(2);
 
-    fn read(data: LogData) -> Vec<(List, Option<U256>, U256)> {
+    fn read(data: LogData) -> Vec<(ExplorerList, Option<U256>, U256)> {
         let log =
             Log { inner: Inner { address: Address::repeat_byte(9), data }, block_number: Some(7), ..Log::default() };
         let rows = rows(&log);
@@ -92,19 +94,19 @@ mod tests {
     fn a_fourth_topic_makes_an_amount_a_token() {
         let (three, one) = (U256::from(3), U256::ONE);
         let amount = Transfer { from: FROM, to: TO, value: three }.encode_log_data();
-        assert_eq!(read(amount.clone()), [(List::Transfers, None, three)]);
+        assert_eq!(read(amount.clone()), [(ExplorerList::Transfers, None, three)]);
         let topics = [amount.topics(), &[B256::from(three)]].concat();
-        assert_eq!(read(LogData::new_unchecked(topics, [].into())), [(List::Collectibles, Some(three), one)]);
+        assert_eq!(read(LogData::new_unchecked(topics, [].into())), [(ExplorerList::Collectibles, Some(three), one)]);
     }
 
     #[test]
     fn a_log_of_many_tokens_makes_a_row_of_each_and_nonsense_none() {
         let [a, b] = [5, 6].map(U256::from);
         let single = TransferSingle { operator: TO, from: FROM, to: TO, id: a, value: b }.encode_log_data();
-        assert_eq!(read(single), [(List::Multi, Some(a), b)]);
+        assert_eq!(read(single), [(ExplorerList::Multi, Some(a), b)]);
         let batch =
             TransferBatch { operator: TO, from: FROM, to: TO, ids: vec![a, b], values: vec![b, a] }.encode_log_data();
-        assert_eq!(read(batch.clone()), [(List::Multi, Some(a), b), (List::Multi, Some(b), a)]);
+        assert_eq!(read(batch.clone()), [(ExplorerList::Multi, Some(a), b), (ExplorerList::Multi, Some(b), a)]);
         assert_eq!(read(LogData::new_unchecked(batch.topics().to_vec(), vec![1, 2, 3].into())), []);
         assert_eq!(read(LogData::new_unchecked(vec![Transfer::SIGNATURE_HASH], [].into())), []);
     }

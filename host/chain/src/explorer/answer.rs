@@ -1,17 +1,17 @@
 //! An explorer's response: rows, an empty list, or a refusal. The HTTP status is 200 in all cases, and the status "0"
-//! in the body means an empty list as well as an error, so that the type of `result` decides.
+//! in the body means an empty list as well as an error, so the type of `result` decides.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Refusal;
+use super::ExplorerRefusal;
 use assay_domain::display_text;
 
-/// Longest part of an explorer's message that is logged, in characters.
+/// Maximum length of an explorer's message in the log, in characters.
 const MAX_MESSAGE: usize = 200;
 
 #[derive(Deserialize)]
-struct Answer {
+struct ExplorerAnswer {
     #[serde(default)]
     message: Option<Value>,
     #[serde(default)]
@@ -41,11 +41,11 @@ const NOTHING: &[&str] = &[
 /// The rows in the body of a response, unparsed.
 ///
 /// # Errors
-/// [`Refusal`] if the body has no list.
-pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
-    // The error leaves the body out: it is not trusted.
-    let answer: Answer = serde_json::from_slice(body)
-        .map_err(|error| Refusal::Malformed(format!("no JSON of this API ({:?})", error.classify())))?;
+/// [`ExplorerRefusal`] if the body has no list.
+pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, ExplorerRefusal> {
+    // The error omits the body, which is not trusted.
+    let answer: ExplorerAnswer = serde_json::from_slice(body)
+        .map_err(|error| ExplorerRefusal::Malformed(format!("no JSON of this API ({:?})", error.classify())))?;
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let message = answer.message.as_ref().and_then(text).unwrap_or_default();
     match answer.result {
@@ -58,14 +58,14 @@ pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
             // "Too many invalid api key attempts" and "max daily rate limit" do not pass within seconds.
             Err(match () {
                 () if says(NOTHING) => return Ok(Vec::new()),
-                () if says(LARGE) => Refusal::TooLarge,
-                () if says(CHAIN) => Refusal::NotThisChain(message),
-                () if says(DENIED) && (says(&["daily", "invalid"]) || !says(RATE)) => Refusal::Denied(message),
-                () if says(RATE) => Refusal::Rate,
-                () => Refusal::Other(message),
+                () if says(LARGE) => ExplorerRefusal::TooLarge,
+                () if says(CHAIN) => ExplorerRefusal::NotThisChain(message),
+                () if says(DENIED) && (says(&["daily", "invalid"]) || !says(RATE)) => ExplorerRefusal::Denied(message),
+                () if says(RATE) => ExplorerRefusal::Rate,
+                () => ExplorerRefusal::Other(message),
             })
         }
-        _ => Err(Refusal::Malformed("the result is no list".into())),
+        _ => Err(ExplorerRefusal::Malformed("the result is no list".into())),
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) fn rows(body: &[u8]) -> Result<Vec<Value>, Refusal> {
 mod tests {
     use super::*;
 
-    fn said(result: &str) -> Refusal {
+    fn said(result: &str) -> ExplorerRefusal {
         rows(format!(r#"{{"status":"0","message":"NOTOK","result":"{result}"}}"#).as_bytes()).unwrap_err()
     }
 
@@ -91,7 +91,7 @@ mod tests {
             "Max rate limit reached, please use API Key for higher rate limit",
             "Max calls per sec rate limit reached (3/sec)",
         ] {
-            assert_eq!(said(rate), Refusal::Rate, "{rate}");
+            assert_eq!(said(rate), ExplorerRefusal::Rate, "{rate}");
         }
         for denied in [
             "Invalid API Key",
@@ -99,21 +99,24 @@ mod tests {
             "Too many invalid api key attempts, please try again later",
             "Max daily rate limit reached",
         ] {
-            assert!(matches!(said(denied), Refusal::Denied(_)), "{denied}");
+            assert!(matches!(said(denied), ExplorerRefusal::Denied(_)), "{denied}");
         }
         for chain in [
             "Missing or unsupported chainid parameter (required for v2 api)",
             "Free API access is not supported for this chain. Please upgrade your api plan for full chain coverage",
         ] {
-            assert!(matches!(said(chain), Refusal::NotThisChain(_)), "{chain}");
+            assert!(matches!(said(chain), ExplorerRefusal::NotThisChain(_)), "{chain}");
         }
         assert_eq!(
             said("Result window is too large, PageNo x Offset size must be less than or equal to 10000"),
-            Refusal::TooLarge
+            ExplorerRefusal::TooLarge
         );
-        assert_eq!(said("Error! Invalid address format"), Refusal::Other("Error! Invalid address format".into()));
+        assert_eq!(
+            said("Error! Invalid address format"),
+            ExplorerRefusal::Other("Error! Invalid address format".into())
+        );
         for body in ["<html>502</html>", r#"{"status":"1","result":[{"#, r#"{"status":"1","result":{}}"#] {
-            assert!(matches!(rows(body.as_bytes()), Err(Refusal::Malformed(_))), "{body}");
+            assert!(matches!(rows(body.as_bytes()), Err(ExplorerRefusal::Malformed(_))), "{body}");
         }
     }
 }

@@ -1,5 +1,5 @@
 //! One explorer host: GET requests with limits on rate, time and size, with retries, and a pause after a refusal or a
-//! failure. Its URL holds a key, so that logs and errors name the host alone.
+//! failure. Its URL contains a key, so logs and errors name only the host.
 
 use std::{
     num::NonZeroU32,
@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use tracing::{Instrument, field::Empty};
 use url::Url;
 
-use super::{Refusal, answer};
-use crate::config::ExplorerLimits;
+use super::{ExplorerRefusal, answer};
+use crate::{config::ExplorerLimits, limits, pauses};
 use assay_domain::ChainId;
 use assay_evm::{
     body::{self, BodyError},
@@ -23,29 +23,17 @@ use assay_evm::{
 };
 use assay_trace::TRACE;
 
-/// Largest response that is read: some ten times the size of a page of rows.
-const MAX_RESPONSE_BYTES: usize = 16 << 20;
-const RETRIES: u32 = 4;
-/// First wait before a retry; doubled with each further one.
-const BACKOFF: Duration = Duration::from_millis(250);
-/// Longest wait that a `Retry-After` can ask for.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// Pause after a denied key: hosts block a client that repeats a wrong key.
-const DENIED_PAUSE: Duration = Duration::from_secs(600);
-/// Pause after failed retries.
-const FAILED_PAUSE: Duration = Duration::from_secs(20);
-
-pub(super) struct Host {
+pub(super) struct ExplorerHost {
     http: Http,
     name: String,
     redact: Redact,
     timeout: Duration,
     rate_limiter: Option<DefaultDirectRateLimiter>,
-    /// Until when the host is not asked, and why.
-    paused: Mutex<Option<(Instant, Refusal)>>,
+    /// The end of the pause, and its reason.
+    paused: Mutex<Option<(Instant, ExplorerRefusal)>>,
 }
 
-impl Host {
+impl ExplorerHost {
     pub(super) fn new(http: Http, url: &Url, limits: &ExplorerLimits) -> Self {
         let name = match (url.host_str(), url.port()) {
             (Some(host), Some(port)) => format!("{host}:{port}"),
@@ -71,8 +59,8 @@ impl Host {
     /// The rows at `url`.
     ///
     /// # Errors
-    /// [`Refusal`] after retries, or at once during a pause.
-    pub(super) async fn list(&self, url: Url, chain: ChainId) -> Result<Vec<Value>, Refusal> {
+    /// [`ExplorerRefusal`] after retries, or at once during a pause.
+    pub(super) async fn list(&self, url: Url, chain: ChainId) -> Result<Vec<Value>, ExplorerRefusal> {
         if let Some((until, refusal)) = &*self.paused.lock().unwrap_or_else(PoisonError::into_inner)
             && *until > Instant::now()
         {
@@ -88,11 +76,12 @@ impl Host {
                 assay.outcome = Empty);
             let (answer, after) = match timeout(self.timeout, self.get(url.clone())).instrument(span.clone()).await {
                 Ok(answer) => answer,
-                Err(_) => {
-                    (Err(Refusal::Unreachable(format!("no answer within {} ms", self.timeout.as_millis()))), None)
-                }
+                Err(_) => (
+                    Err(ExplorerRefusal::Unreachable(format!("no answer within {} ms", self.timeout.as_millis()))),
+                    None,
+                ),
             };
-            let outcome = answer.as_ref().map_or_else(Refusal::outcome, |_| "ok");
+            let outcome = answer.as_ref().map_or_else(ExplorerRefusal::outcome, |_| "ok");
             span.record("assay.outcome", outcome);
             let labels = [("chain", chain.to_string()), ("outcome", outcome.to_owned())];
             metrics::counter!("assay_explorer_requests_total", &labels).increment(1);
@@ -100,8 +89,11 @@ impl Host {
                 .record(started.elapsed());
             match answer {
                 Ok(rows) => return Ok(rows),
-                Err(refusal) if refusal.is_retryable() && attempt < RETRIES => {
-                    tokio::time::sleep(after.unwrap_or_else(|| BACKOFF.saturating_mul(1 << attempt.min(10)))).await;
+                Err(refusal) if refusal.is_retryable() && attempt < pauses::EXPLORER_RETRIES => {
+                    tokio::time::sleep(
+                        after.unwrap_or_else(|| pauses::EXPLORER_BACKOFF.saturating_mul(1 << attempt.min(10))),
+                    )
+                    .await;
                     attempt += 1;
                 }
                 Err(refusal) => {
@@ -112,11 +104,13 @@ impl Host {
         }
     }
 
-    fn pause_after(&self, refusal: &Refusal) {
+    fn pause_after(&self, refusal: &ExplorerRefusal) {
         let pause = match refusal {
-            Refusal::TooLarge | Refusal::NotThisChain(_) | Refusal::Other(_) => return,
-            Refusal::Denied(_) => DENIED_PAUSE,
-            Refusal::Rate | Refusal::Unreachable(_) | Refusal::Malformed(_) => FAILED_PAUSE,
+            ExplorerRefusal::TooLarge | ExplorerRefusal::NotThisChain(_) | ExplorerRefusal::Other(_) => return,
+            ExplorerRefusal::Denied(_) => pauses::EXPLORER_DENIED,
+            ExplorerRefusal::Rate | ExplorerRefusal::Unreachable(_) | ExplorerRefusal::Malformed(_) => {
+                pauses::EXPLORER_FAILED
+            }
         };
         tracing::warn!(explorer = self.name, %refusal, seconds = pause.as_secs(), "explorer is not asked for a while; \
                                                                                    the node alone is read");
@@ -124,10 +118,10 @@ impl Host {
     }
 
     /// Sends one request. The second value is the wait that the host asked for.
-    async fn get(&self, url: Url) -> (Result<Vec<Value>, Refusal>, Option<Duration>) {
+    async fn get(&self, url: Url) -> (Result<Vec<Value>, ExplorerRefusal>, Option<Duration>) {
         let client = match &self.http {
             Ok(client) => client,
-            Err(error) => return (Err(Refusal::Unreachable(error.clone())), None),
+            Err(error) => return (Err(ExplorerRefusal::Unreachable(error.clone())), None),
         };
         let response = match client.get(url).send().await {
             Ok(response) => response,
@@ -138,38 +132,38 @@ impl Host {
             .headers()
             .get(http::header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
-        let body = match body::read(response, MAX_RESPONSE_BYTES).await {
+        let after = after.map(Duration::from_secs).map(|wait| wait.min(pauses::MAX_EXPLORER_RETRY_AFTER));
+        let body = match body::read(response, limits::EXPLORER_BODY).await {
             Ok(body) => body,
-            Err(BodyError::TooLarge) => return (Err(Refusal::TooLarge), after),
+            Err(BodyError::TooLarge) => return (Err(ExplorerRefusal::TooLarge), after),
             Err(BodyError::Lost(error)) => return (Err(lost(error)), after),
         };
         let answer = match status.as_u16() {
-            429 => Err(Refusal::Rate),
+            429 => Err(ExplorerRefusal::Rate),
             // Some hosts give the reason in the body.
             401 | 403 => Err(answer::rows(&body)
                 .err()
-                .filter(|refusal| matches!(refusal, Refusal::NotThisChain(_)))
-                .unwrap_or_else(|| Refusal::Denied(format!("HTTP status {status}")))),
-            _ if status.is_server_error() => Err(Refusal::Unreachable(format!("HTTP status {status}"))),
+                .filter(|refusal| matches!(refusal, ExplorerRefusal::NotThisChain(_)))
+                .unwrap_or_else(|| ExplorerRefusal::Denied(format!("HTTP status {status}")))),
+            _ if status.is_server_error() => Err(ExplorerRefusal::Unreachable(format!("HTTP status {status}"))),
             _ => answer::rows(&body),
         };
         (answer.map_err(|refusal| self.redacted(refusal)), after)
     }
 
     /// `refusal` without the key, which some hosts repeat.
-    fn redacted(&self, refusal: Refusal) -> Refusal {
+    fn redacted(&self, refusal: ExplorerRefusal) -> ExplorerRefusal {
         let clean = |text: String| self.redact.text(&text).unwrap_or(text);
         match refusal {
-            Refusal::Denied(text) => Refusal::Denied(clean(text)),
-            Refusal::NotThisChain(text) => Refusal::NotThisChain(clean(text)),
-            Refusal::Other(text) => Refusal::Other(clean(text)),
+            ExplorerRefusal::Denied(text) => ExplorerRefusal::Denied(clean(text)),
+            ExplorerRefusal::NotThisChain(text) => ExplorerRefusal::NotThisChain(clean(text)),
+            ExplorerRefusal::Other(text) => ExplorerRefusal::Other(clean(text)),
             other => other,
         }
     }
 }
 
-/// The refusal of a request without a response. The error's own text may hold the URL.
-fn lost(error: reqwest::Error) -> Refusal {
-    Refusal::Unreachable(if error.is_connect() { "no connection" } else { "the connection broke" }.into())
+/// The refusal of a request without a response. The error's own text may contain the URL.
+fn lost(error: reqwest::Error) -> ExplorerRefusal {
+    ExplorerRefusal::Unreachable(if error.is_connect() { "no connection" } else { "the connection broke" }.into())
 }

@@ -1,6 +1,6 @@
-//! An explorer as a source of first lending histories. It counts through the last block that it has for sure: there the
-//! logs of a market that the node returns are listed too, and so they are at some places before. Its own word about how
-//! far it is would be that of another part of it.
+//! An explorer as a source of first lending histories. It is trusted through the last block in which it lists the same
+//! logs of a market as the node, there and in some earlier blocks. Its own claim of progress may refer to another part
+//! of the explorer.
 
 use std::{
     collections::BTreeSet,
@@ -13,17 +13,17 @@ use futures::{
 };
 use tokio::sync::Mutex;
 
-use super::{Explorer, Refusal, logs::Which};
+use super::{Explorer, ExplorerRefusal, logs::Which};
 use assay_domain::{Address, B256, ChainId};
 use assay_evm::{client::Client, logs::LogQuery, span::Span};
 use assay_lending::{Named, WholeRange};
 
-/// Time for which the comparison holds. The node is asked for the blocks after it.
+/// Lifetime of the comparison. Later blocks are read from the node.
 const LIFETIME: Duration = Duration::from_secs(300);
-/// Blocks of the first look for logs to compare; more if they have none.
+/// Blocks in the first search for logs to compare; more if there are none.
 const LOOK: u64 = 256;
 const LOOKS: usize = 32;
-/// Most logs in one comparison.
+/// Maximum logs per comparison.
 const COMPARED: usize = 500;
 /// The comparisons divide the history into this many parts.
 const PARTS: u64 = 4;
@@ -63,7 +63,7 @@ impl ExplorerLogs {
         Self { chain: client.chain(), explorer, client, markets, latest: Mutex::default() }
     }
 
-    async fn named(&self, wallet: B256, queries: &[LogQuery], span: Span) -> Result<BTreeSet<B256>, Refusal> {
+    async fn named(&self, wallet: B256, queries: &[LogQuery], span: Span) -> Result<BTreeSet<B256>, ExplorerRefusal> {
         let names = |topic: &usize| queries.iter().any(|q| q.topics.get(*topic).is_some_and(|t| t.contains(&wallet)));
         let lists = (1..=3).filter(names).map(|topic| self.explorer.logs(Which::Topic(topic, wallet), span));
         let rows = try_join_all(lists).await?.into_iter().flatten();

@@ -1,18 +1,16 @@
-//! The logs that an explorer lists, page by page. Assay uses their places and topics alone, and reads their data from
+//! The logs that an explorer lists, page by page. Assay uses only their places and topics, and reads their data from
 //! the node.
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    Explorer, Refusal,
+    Explorer, ExplorerRefusal,
     pages::{PAGE, may_be_cut},
 };
+use crate::limits;
 use assay_domain::{Address, B256};
 use assay_evm::span::Span;
-
-/// Pages of one list: some 25,000 rows.
-const MAX_PAGES: usize = 25;
 
 /// Which logs are listed.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +31,7 @@ pub(super) struct LogRow {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct RawRow {
+struct RawLogRow {
     address: Address,
     /// Some explorers fill the list up with nulls.
     topics: Vec<Option<B256>>,
@@ -45,33 +43,33 @@ impl Explorer {
     /// All logs in `span`. A log may be listed twice.
     ///
     /// # Errors
-    /// [`Refusal`], also if there are more than can be listed, and if a row or the order of rows is wrong: the
+    /// [`ExplorerRefusal`], also if there are more than can be listed, and if a row or the order of rows is wrong: the
     /// list may then lack any log.
-    pub(super) async fn logs(&self, which: Which, span: Span) -> Result<Vec<LogRow>, Refusal> {
+    pub(super) async fn logs(&self, which: Which, span: Span) -> Result<Vec<LogRow>, ExplorerRefusal> {
         let (mut from, mut found) = (span.from, Vec::<LogRow>::new());
-        for _ in 0..MAX_PAGES {
+        for _ in 0..limits::PAGES_OF_LOGS {
             let page = self.log_page(which, Span { from, to: span.to }).await?;
             let (count, last) = (page.len(), page.last().map_or(from, |row| row.block));
             let in_order = page.is_sorted_by_key(|row| row.block);
             let inside = page.iter().all(|row| (from..=span.to).contains(&row.block));
             if !in_order || !inside {
-                return Err(Refusal::Malformed("logs out of order or of other blocks".into()));
+                return Err(ExplorerRefusal::Malformed("logs out of order or of other blocks".into()));
             }
             found.extend(page);
             if !may_be_cut(count, PAGE) {
                 return Ok(found);
             }
             if last == from {
-                // One block fills the page: what it leaves out has no other name.
-                return Err(Refusal::TooLarge);
+                // One block fills the page, so the rest of the block cannot be requested.
+                return Err(ExplorerRefusal::TooLarge);
             }
             // The rest of the last block is on the next page, with its rows of this one.
             from = last;
         }
-        Err(Refusal::TooLarge)
+        Err(ExplorerRefusal::TooLarge)
     }
 
-    async fn log_page(&self, which: Which, span: Span) -> Result<Vec<LogRow>, Refusal> {
+    async fn log_page(&self, which: Which, span: Span) -> Result<Vec<LogRow>, ExplorerRefusal> {
         let wanted = match which {
             Which::Topic(1, value) => ("topic1", value.to_string()),
             Which::Topic(2, value) => ("topic2", value.to_string()),
@@ -82,13 +80,13 @@ impl Explorer {
         let pages = [("page", "1".to_owned()), ("offset", PAGE.to_string())];
         let rows = self.list("logs", "getLogs", std::iter::once(wanted).chain(blocks).chain(pages)).await?;
         let read: Option<Vec<LogRow>> = rows.into_iter().map(LogRow::read).collect();
-        read.ok_or_else(|| Refusal::Malformed("a log that cannot be read".into()))
+        read.ok_or_else(|| ExplorerRefusal::Malformed("a log that cannot be read".into()))
     }
 }
 
 impl LogRow {
     fn read(row: Value) -> Option<Self> {
-        let RawRow { address, topics, block_number, transaction_hash } = serde_json::from_value(row).ok()?;
+        let RawLogRow { address, topics, block_number, transaction_hash } = serde_json::from_value(row).ok()?;
         Some(Self {
             block: number(&block_number)?,
             transaction: transaction_hash,

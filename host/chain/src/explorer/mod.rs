@@ -20,23 +20,23 @@ use serde_json::Value;
 use url::Url;
 
 pub(super) use indexed::ExplorerLogs;
-pub(super) use pages::Pages;
-pub(super) use refusal::Refusal;
-pub(super) use row::Row;
+pub(super) use pages::ListPages;
+pub(super) use refusal::ExplorerRefusal;
+pub(super) use row::ExplorerRow;
 
 use crate::config::{ChainConfig, ExplorerLimits};
 use assay_domain::{Address, ChainId};
 use assay_evm::endpoint::Http;
-use host::Host;
+use host::ExplorerHost;
 
-/// An explorer that does not serve a chain on this plan is asked again after this long.
+/// Pause after an explorer refused a chain that its plan does not include.
 const DENIED_PAUSE: Duration = Duration::from_secs(600);
 
 /// The lists that an explorer has of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum List {
-    /// Transactions from and to it. Internal transactions have another list, which is not read: they say nothing of
-    /// when and with whom the address acted.
+pub(super) enum ExplorerList {
+    /// Transactions from and to it. Internal transactions are in another list, which is not read: they do not show when
+    /// and with whom the address acted.
     Transactions,
     /// ERC-20 transfers.
     Transfers,
@@ -46,7 +46,7 @@ pub(super) enum List {
     Multi,
 }
 
-impl List {
+impl ExplorerList {
     pub(super) const ALL: [Self; 4] = [Self::Transactions, Self::Transfers, Self::Collectibles, Self::Multi];
     /// The lists of token transfers.
     pub(super) const TOKENS: [Self; 3] = [Self::Transfers, Self::Collectibles, Self::Multi];
@@ -65,16 +65,16 @@ impl List {
 pub(super) struct Explorers {
     http: Http,
     limits: ExplorerLimits,
-    hosts: Mutex<HashMap<String, Arc<Host>>>,
+    hosts: Mutex<HashMap<String, Arc<ExplorerHost>>>,
 }
 
 /// One chain's explorer.
 pub(super) struct Explorer {
     chain: ChainId,
     url: Url,
-    host: Arc<Host>,
-    /// Until when the explorer is not asked for this chain.
-    denied: Mutex<Option<(Instant, Refusal)>>,
+    host: Arc<ExplorerHost>,
+    /// The end of the pause for this chain.
+    denied: Mutex<Option<(Instant, ExplorerRefusal)>>,
 }
 
 impl Explorers {
@@ -89,8 +89,10 @@ impl Explorers {
         let account =
             query.fold(url.authority().to_owned(), |account, (name, value)| format!("{account} {name}={value}"));
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let host =
-            hosts.entry(account).or_insert_with(|| Arc::new(Host::new(self.http.clone(), &url, &self.limits))).clone();
+        let host = hosts
+            .entry(account)
+            .or_insert_with(|| Arc::new(ExplorerHost::new(self.http.clone(), &url, &self.limits)))
+            .clone();
         Some(Explorer { chain: chain.id, url, host, denied: Mutex::default() })
     }
 }
@@ -110,8 +112,8 @@ impl Explorer {
     /// A page of a list about `of`, oldest rows first, unparsed.
     ///
     /// # Errors
-    /// [`Refusal`] after retries.
-    async fn page(&self, list: List, of: Address, page: PageOf) -> Result<Vec<Value>, Refusal> {
+    /// [`ExplorerRefusal`] after retries.
+    async fn page(&self, list: ExplorerList, of: Address, page: PageOf) -> Result<Vec<Value>, ExplorerRefusal> {
         let PageOf { from, to, number, size } = page;
         let own = [("address", format!("{of:#x}")), ("startblock", from.to_string()), ("endblock", to.to_string())];
         let pages = [("page", number.to_string()), ("offset", size.to_string()), ("sort", "asc".to_owned())];
@@ -121,13 +123,13 @@ impl Explorer {
     /// The rows that an action of a module lists.
     ///
     /// # Errors
-    /// [`Refusal`] after retries.
+    /// [`ExplorerRefusal`] after retries.
     async fn list(
         &self,
         module: &str,
         action: &str,
         parameters: impl IntoIterator<Item = (&'static str, String)>,
-    ) -> Result<Vec<Value>, Refusal> {
+    ) -> Result<Vec<Value>, ExplorerRefusal> {
         if let Some((until, refusal)) = &*self.denied.lock().unwrap_or_else(PoisonError::into_inner)
             && *until > Instant::now()
         {
@@ -138,7 +140,7 @@ impl Explorer {
         match self.host.list(url, self.chain).await {
             Ok(rows) => Ok(rows),
             Err(refusal) => {
-                if let Refusal::NotThisChain(_) = &refusal {
+                if let ExplorerRefusal::NotThisChain(_) = &refusal {
                     let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
                     tracing::warn!(chain = self.chain, explorer = self.host.name(), %refusal,
                         "explorer does not serve this chain; the node alone is read");

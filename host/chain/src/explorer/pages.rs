@@ -1,40 +1,39 @@
 //! Reading a list page by page. The next request asks for the first page from the last block of the page before, whose
 //! rows are dropped and read again with the rest of that block. So no row is lost between pages, and the limit of
-//! 10,000 rows that explorers set to page numbers applies to one block alone.
+//! 10,000 rows that explorers set to page numbers applies only within one block.
 
 use std::collections::BTreeSet;
 
-use super::{Explorer, List, PageOf, Refusal, Row};
+use super::{Explorer, ExplorerList, ExplorerRefusal, ExplorerRow, PageOf};
 use assay_domain::Address;
 
-/// Rows in one page: the most of free plans. If a page is too large, the rest of that read uses smaller ones: the
-/// rows of another address may be smaller.
+/// Rows per page: the maximum of free plans. After a page that is too large, the rest of that read uses smaller pages.
 pub(super) const PAGE: u64 = 1_000;
 const SMALLEST_PAGE: u64 = 10;
 /// Explorers refuse pages beyond this many rows.
 const WINDOW: u64 = 10_000;
-/// A response with at least so many rows, and a round number of them, may be cut, whatever size was asked for.
+/// A response with at least this many rows, and a round number of them, may be truncated, whatever the requested size.
 const SMALLEST_CUT: usize = 100;
 const ROUND: usize = 50;
 
 /// One read of a list of `wallet`.
-pub(crate) struct Pages<'a> {
+pub(crate) struct ListPages<'a> {
     explorer: &'a Explorer,
-    list: List,
+    list: ExplorerList,
     wallet: Address,
     from: u64,
     to: u64,
     page: u64,
     size: u64,
     /// Rows of the block `from`, while it fills several pages.
-    pending: Vec<Row>,
+    pending: Vec<ExplorerRow>,
     done: bool,
     /// Some rows could not be read.
     pub damaged: bool,
 }
 
-impl<'a> Pages<'a> {
-    pub(crate) fn new(explorer: &'a Explorer, list: List, wallet: Address, from: u64, to: u64) -> Self {
+impl<'a> ListPages<'a> {
+    pub(crate) fn new(explorer: &'a Explorer, list: ExplorerList, wallet: Address, from: u64, to: u64) -> Self {
         Self {
             explorer,
             list,
@@ -57,8 +56,8 @@ impl<'a> Pages<'a> {
     /// The rows of the next blocks, all rows of each, in the order of the chain; `None` at the end.
     ///
     /// # Errors
-    /// [`Refusal`].
-    pub(crate) async fn next(&mut self) -> Result<Option<Vec<Row>>, Refusal> {
+    /// [`ExplorerRefusal`].
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<ExplorerRow>>, ExplorerRefusal> {
         loop {
             if self.done {
                 return Ok(None);
@@ -66,8 +65,8 @@ impl<'a> Pages<'a> {
             let page = PageOf { from: self.from, to: self.to, number: self.page, size: self.size };
             let page = match self.explorer.page(self.list, self.wallet, page).await {
                 Ok(page) => page,
-                // Pages of another size do not continue those before.
-                Err(Refusal::TooLarge) if self.size > SMALLEST_PAGE => {
+                // Pages of different sizes do not continue each other.
+                Err(ExplorerRefusal::TooLarge) if self.size > SMALLEST_PAGE => {
                     (self.page, self.size, self.pending) = (1, (self.size / 2).max(SMALLEST_PAGE), Vec::new());
                     continue;
                 }
@@ -80,10 +79,10 @@ impl<'a> Pages<'a> {
     }
 
     /// Takes a page: the rows of all blocks that are complete now, or `None` if another page is needed.
-    fn take(&mut self, page: Vec<serde_json::Value>) -> Result<Option<Vec<Row>>, Refusal> {
+    fn take(&mut self, page: Vec<serde_json::Value>) -> Result<Option<Vec<ExplorerRow>>, ExplorerRefusal> {
         let count = page.len();
         let full = may_be_cut(count, self.size);
-        let read: Vec<Row> = page.into_iter().filter_map(|row| Row::read(self.list, row)).collect();
+        let read: Vec<ExplorerRow> = page.into_iter().filter_map(|row| ExplorerRow::read(self.list, row)).collect();
         self.damaged |= read.len() < count;
         let in_order = read.is_sorted_by_key(|row| row.block);
         let mut rows = std::mem::take(&mut self.pending);
@@ -95,7 +94,7 @@ impl<'a> Pages<'a> {
         }
         let (true, Some(last)) = (in_order, last) else {
             // It is unknown which rows such a page leaves out.
-            return Err(Refusal::Malformed("a full page out of order or of other blocks".into()));
+            return Err(ExplorerRefusal::Malformed("a full page out of order or of other blocks".into()));
         };
         if rows.iter().any(|row| row.block < last) {
             rows.retain(|row| row.block < last);
@@ -103,14 +102,14 @@ impl<'a> Pages<'a> {
             return Ok(Some(self.own(rows)));
         }
         if (self.page + 1).saturating_mul(self.size) > WINDOW {
-            return Err(Refusal::TooLarge);
+            return Err(ExplorerRefusal::TooLarge);
         }
         (self.from, self.page, self.pending) = (last, self.page + 1, rows);
         Ok(None)
     }
 
     /// The rows of the wallet, each once, in the order of the chain.
-    fn own(&self, mut rows: Vec<Row>) -> Vec<Row> {
+    fn own(&self, mut rows: Vec<ExplorerRow>) -> Vec<ExplorerRow> {
         let mut seen = BTreeSet::new();
         rows.retain(|row| (row.from == self.wallet || row.to == Some(self.wallet)) && seen.insert(row.identity()));
         rows.sort_by_key(|row| (row.block, row.index));
@@ -118,7 +117,7 @@ impl<'a> Pages<'a> {
     }
 }
 
-/// Whether an answer of `count` rows to a request for `size` rows may be cut.
+/// Whether an answer of `count` rows to a request for `size` rows may be truncated.
 pub(super) fn may_be_cut(count: usize, size: u64) -> bool {
     count as u64 >= size || (count >= SMALLEST_CUT && count.is_multiple_of(ROUND))
 }

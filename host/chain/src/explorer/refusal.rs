@@ -1,8 +1,8 @@
-//! Why an explorer gave no list.
+//! Why an explorer returned no list.
 
-/// Why an explorer gave no list.
+/// Why an explorer returned no list.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
+pub(crate) enum ExplorerRefusal {
     #[error("explorer limits the rate of requests")]
     Rate,
     /// The key is wrong, or its daily quota is used up.
@@ -21,7 +21,7 @@ pub(crate) enum Refusal {
     Other(String),
 }
 
-impl Refusal {
+impl ExplorerRefusal {
     pub(super) fn is_retryable(&self) -> bool {
         matches!(self, Self::Rate | Self::Unreachable(_) | Self::Malformed(_))
     }

@@ -4,13 +4,13 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::List;
+use super::ExplorerList;
 use assay_domain::{Address, B256, U256};
 
 /// One transaction or transfer of an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub list: List,
+pub(crate) struct ExplorerRow {
+    pub list: ExplorerList,
     pub block: u64,
     /// Unix seconds.
     pub time: u64,
@@ -48,9 +48,9 @@ struct RawRow {
     log_index: Value,
 }
 
-impl Row {
+impl ExplorerRow {
     /// `None` if `row` is no row of this list.
-    pub(super) fn read(list: List, row: Value) -> Option<Self> {
+    pub(super) fn read(list: ExplorerList, row: Value) -> Option<Self> {
         let row: RawRow = serde_json::from_value(row).ok()?;
         // An empty string means no address.
         let address = |text: &Option<String>| match text.as_deref() {
@@ -58,7 +58,7 @@ impl Row {
             Some(text) => text.parse::<Address>().ok().map(Some),
         };
         let (to, contract) = (address(&row.to)?, address(&row.contract_address)?);
-        if list != List::Transactions && (contract.is_none() || to.is_none()) {
+        if list != ExplorerList::Transactions && (contract.is_none() || to.is_none()) {
             return None;
         }
         let value = [&row.value, &row.token_value].into_iter().find_map(number::<U256>);
@@ -69,7 +69,7 @@ impl Row {
             hash: row.hash,
             from: row.from,
             to,
-            contract: contract.filter(|_| list != List::Transactions),
+            contract: contract.filter(|_| list != ExplorerList::Transactions),
             value: value.unwrap_or_default(),
             token: number(&row.token_id),
             index: number(&row.log_index),
@@ -79,7 +79,7 @@ impl Row {
     /// What identifies a row. Two equal transfers in one transaction differ only if the log index is known.
     pub(super) fn identity(&self) -> impl Ord + use<> {
         match (self.list, self.index) {
-            (List::Transactions, _) => (self.hash, None, None),
+            (ExplorerList::Transactions, _) => (self.hash, None, None),
             // A log of several ERC-1155 tokens has one row for each.
             (_, Some(index)) => (
                 self.hash,
@@ -117,24 +117,24 @@ mod tests {
 
     #[test]
     fn numbers_are_read_as_texts_and_as_numbers() {
-        let row = Row::read(List::Transactions, written()).unwrap();
+        let row = ExplorerRow::read(ExplorerList::Transactions, written()).unwrap();
         let mut as_numbers = written();
         (as_numbers["blockNumber"], as_numbers["timeStamp"], as_numbers["value"]) =
             (json!(7), json!(1_700_000_000), json!(5));
-        assert_eq!(Row::read(List::Transactions, as_numbers), Some(row.clone()));
+        assert_eq!(ExplorerRow::read(ExplorerList::Transactions, as_numbers), Some(row.clone()));
         assert_eq!((row.block, row.time, row.value, row.contract), (7, 1_700_000_000, U256::from(5), None));
         for bad in ["0x7", "-7", "", "7.5"] {
             let mut row = written();
             row["blockNumber"] = json!(bad);
-            assert_eq!(Row::read(List::Transactions, row), None, "{bad}");
+            assert_eq!(ExplorerRow::read(ExplorerList::Transactions, row), None, "{bad}");
         }
-        assert_eq!(Row::read(List::Transfers, written()), None, "a transfer is of a contract");
+        assert_eq!(ExplorerRow::read(ExplorerList::Transfers, written()), None, "a transfer is of a contract");
     }
 
     #[test]
     fn a_creation_has_nobody_it_goes_to() {
         let mut creation = written();
         (creation["to"], creation["contractAddress"]) = (json!(""), json!(Address::repeat_byte(9)));
-        assert_eq!(Row::read(List::Transactions, creation).unwrap().to, None);
+        assert_eq!(ExplorerRow::read(ExplorerList::Transactions, creation).unwrap().to, None);
     }
 }

@@ -21,7 +21,7 @@ pub(crate) const NATIVE_DECIMALS: u8 = 18;
 
 /// Balances, without prices.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
+pub(crate) struct WalletAccount {
     native: U256,
     /// One entry per configured token.
     tokens: Vec<U256>,
@@ -29,7 +29,7 @@ pub(crate) struct Account {
     pub silent: Vec<Address>,
 }
 
-impl Account {
+impl WalletAccount {
     /// Reads `wallet` in the state after `head`: its balances, and in the same request what `lending` asks.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Tokens that are not configured: a source lists the contracts that ever transferred something from or to an address,
-//! and the chain says what it holds of them now. Prices go by contract and never by name: any contract can take a name.
+//! and the chain returns what the address holds now. Prices are looked up by contract, never by name, because any
+//! contract can use any name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use alloy::{primitives::Bytes, sol};
 
 use super::{
     label,
-    pair::{self, Claim, Pair},
+    pair::{self, PoolClaim, PoolShare},
     receipts::Receipts,
     tokens::{self, TokenRecord},
 };
@@ -30,7 +31,7 @@ sol! {
     interface Multi { function balanceOf(address owner, uint256 id) external view returns (uint256 balance); }
 }
 
-/// Finds what an address holds besides the configured tokens of one chain.
+/// Finds the tokens of an address that are not configured on one chain.
 pub(crate) struct Finder {
     client: Client,
     store: Store,
@@ -42,11 +43,11 @@ pub(crate) struct Finder {
 
 /// The tokens that were found, without prices.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundTokens {
     held: Vec<(Address, U256)>,
     /// Contracts that failed to answer for a balance.
     silent: Vec<Address>,
-    pairs: BTreeMap<Address, Pair>,
+    pairs: BTreeMap<Address, PoolShare>,
     records: BTreeMap<Address, TokenRecord>,
     pub nfts: Vec<Nft>,
     /// Everything listed was looked up.
@@ -72,12 +73,12 @@ impl Finder {
         listed: &ActivityProgress,
         terms: Option<ChainTerms>,
         head: Block,
-    ) -> Result<Found, Fault> {
+    ) -> Result<FoundTokens, Fault> {
         let receipts = Receipts::new(&self.chain, terms.as_ref());
         let is_counted = |token: &Address| self.excluded.contains(token) || receipts.contains(token);
         let tokens: Vec<_> = listed.tokens.keys().filter(|token| !is_counted(token)).copied().collect();
         if tokens.is_empty() && listed.nfts.is_empty() {
-            return Ok(Found { complete: true, ..Found::default() });
+            return Ok(FoundTokens { complete: true, ..FoundTokens::default() });
         }
         let balances = tokens.iter().map(|token| Call::new(*token, &balanceOfCall { owner: wallet }));
         let calls = balances.chain(listed.nfts.iter().map(|nft| ownership(nft, wallet)));
@@ -96,7 +97,7 @@ impl Finder {
         let (pairs, sides) = self.pairs(&held, &records, head).await?;
         records.extend(sides);
         let nfts = nfts.into_iter().map(|(nft, _)| self.nft(nft, &records)).collect();
-        Ok(Found { held, silent, pairs, records, nfts, complete: !is_unknown })
+        Ok(FoundTokens { held, silent, pairs, records, nfts, complete: !is_unknown })
     }
 
     /// The pools among `held`, and the records of their tokens.
@@ -105,11 +106,11 @@ impl Finder {
         held: &[(Address, U256)],
         records: &BTreeMap<Address, TokenRecord>,
         head: Block,
-    ) -> Result<(BTreeMap<Address, Pair>, BTreeMap<Address, TokenRecord>), Fault> {
+    ) -> Result<(BTreeMap<Address, PoolShare>, BTreeMap<Address, TokenRecord>), Fault> {
         let claim = |token: Address| {
             let record = records.get(&token)?;
             let factory = record.factory.filter(|factory| self.chain.pair_factories.contains(factory))?;
-            Some(Claim { pair: token, tokens: record.pair?, factory })
+            Some(PoolClaim { pair: token, tokens: record.pair?, factory })
         };
         let claims: Vec<_> = held.iter().filter_map(|(token, _)| claim(*token)).collect();
         if claims.is_empty() {
@@ -150,7 +151,7 @@ fn silent(tokens: &[Address], balances: &[Option<Bytes>]) -> Vec<Address> {
     tokens.iter().zip(balances).filter(|(_, answer)| answer.is_none()).map(|(token, _)| *token).collect()
 }
 
-impl Found {
+impl FoundTokens {
     /// The contracts that failed to answer for a balance although they have a price. Without a price, a balance is in
     /// no figure: anybody can send such a token to any wallet.
     pub(crate) fn unread(&self, prices: &Prices) -> impl Iterator<Item = Address> {

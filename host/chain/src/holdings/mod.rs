@@ -8,5 +8,5 @@ mod pair;
 mod receipts;
 mod tokens;
 
-pub(super) use account::{Account, NATIVE_DECIMALS};
-pub(super) use found::{Finder, Found};
+pub(super) use account::{NATIVE_DECIMALS, WalletAccount};
+pub(super) use found::{Finder, FoundTokens};

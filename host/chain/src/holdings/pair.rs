@@ -1,11 +1,11 @@
 //! Shares of a constant-product pool of two tokens (Uniswap v2 and its copies), valued by the pool's reserves. Anyone
 //! with borrowed money can push the reserves off balance for one transaction, but not the pool's value *in* balance:
 //! twice the square root of the product of both sides at outside prices. That is never more than the sum of the sides.
-//! If one side has no price, the share is valued by the other side alone: doubling it would let anyone create value
-//! by pairing a dollar with a token of their own.
+//! If one side has no price, only the other side counts: doubling it would let anyone create value by pairing a dollar
+//! with their own token.
 //!
-//! Any contract can answer like a pool, and name any factory. Only the pools that a configured factory names itself
-//! count: their code is the factory's. What else looks like a pool is a token without a price.
+//! Any contract can answer like a pool, and name any factory. Only pools that a configured factory confirms count,
+//! because the factory wrote their code. Every other such contract is a token without a price.
 
 use alloy::{primitives::Bytes, sol};
 
@@ -27,27 +27,27 @@ pub(super) const QUESTIONS: usize = 6;
 
 /// A pool at one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pair {
-    sides: [Side; 2],
+pub(super) struct PoolShare {
+    sides: [PoolReserve; 2],
     supply: U256,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Side {
+struct PoolReserve {
     token: Address,
     reserve: U256,
 }
 
-/// A contract that answers like a pool, by its own words.
+/// A contract that answers like a pool, as it describes itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Claim {
+pub(super) struct PoolClaim {
     pub pair: Address,
     pub tokens: [Address; 2],
     /// A configured one.
     pub factory: Address,
 }
 
-impl Claim {
+impl PoolClaim {
     /// The calls that read the reserves of the pool, and ask the factory whether the pool is its own.
     pub(super) fn questions(self) -> [Call; QUESTIONS] {
         let Self { pair, tokens: [token0, token1], factory } = self;
@@ -64,7 +64,7 @@ impl Claim {
 
     /// The pool, by the answers to [`questions`](Self::questions); `None` if the factory does not know it. A reserve
     /// counts up to the pool's balance.
-    pub(super) fn confirmed(self, answers: &[Option<Bytes>]) -> Option<Pair> {
+    pub(super) fn confirmed(self, answers: &[Option<Bytes>]) -> Option<PoolShare> {
         let named = returned::<getPairCall>(answers.first()) == Some(self.pair);
         let listed = returned::<isPoolCall>(answers.get(1)) == Some(true);
         if !(named || listed) {
@@ -73,16 +73,16 @@ impl Claim {
         let reserves = returned::<getReservesCall>(answers.get(2))?;
         let supply = returned::<totalSupplyCall>(answers.get(3)).filter(|supply| !supply.is_zero())?;
         let backed = |at: usize| returned::<balanceOfCall>(answers.get(at));
-        let side = |token, reserve: U256, backing: U256| Side { token, reserve: reserve.min(backing) };
+        let side = |token, reserve: U256, backing: U256| PoolReserve { token, reserve: reserve.min(backing) };
         let [token0, token1] = self.tokens;
-        Some(Pair {
+        Some(PoolShare {
             sides: [side(token0, reserves.reserve0, backed(4)?), side(token1, reserves.reserve1, backed(5)?)],
             supply,
         })
     }
 }
 
-impl Pair {
+impl PoolShare {
     /// Dollars for one whole share in a holding of `amount`; `None` if neither side has a price, or `amount` is more
     /// than the supply. `decimals_of` gives a token's decimals.
     pub(super) fn price(
@@ -95,7 +95,7 @@ impl Pair {
         if amount > self.supply {
             return None;
         }
-        let worth = |side: &Side| {
+        let worth = |side: &PoolReserve| {
             let price = prices.get(&Some(side.token))?;
             Some(f64::from(side.reserve) / 10f64.powi(i32::from(decimals_of(side.token)?)) * price.usd)
         };
@@ -123,7 +123,8 @@ mod tests {
         Some(totalSupplyCall::abi_encode_returns(&U256::from(number)).into())
     }
 
-    const CLAIM: Claim = Claim { pair: Address::repeat_byte(3), tokens: TOKENS, factory: Address::repeat_byte(4) };
+    const CLAIM: PoolClaim =
+        PoolClaim { pair: Address::repeat_byte(3), tokens: TOKENS, factory: Address::repeat_byte(4) };
 
     fn named(pair: Address) -> Option<Bytes> {
         Some(getPairCall::abi_encode_returns(&pair).into())
@@ -142,11 +143,11 @@ mod tests {
         ]
     }
 
-    fn pool(reserves: (u128, u128), backing: (u128, u128)) -> Pair {
+    fn pool(reserves: (u128, u128), backing: (u128, u128)) -> PoolShare {
         CLAIM.confirmed(&answers(reserves, backing)).unwrap()
     }
 
-    fn price(pair: &Pair, prices: &[(Address, f64)]) -> Option<f64> {
+    fn price(pair: &PoolShare, prices: &[(Address, f64)]) -> Option<f64> {
         let price = |usd: f64| Price { usd, source: PriceSource::Feed };
         let prices = prices.iter().map(|(token, usd)| (Some(*token), price(*usd))).collect();
         pair.price(U256::from(1), 18, &prices, |token| Some(if token == TOKENS[0] { 18 } else { 6 }))

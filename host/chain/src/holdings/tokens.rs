@@ -1,5 +1,5 @@
-//! What token contracts state about themselves. Each contract is asked once; the answer is stored. An empty answer may
-//! be that of a node that lacks the contract: the contract is asked again before it is believed.
+//! Symbol, name and decimals of token contracts. Each contract is read once, and the answer is stored. An empty answer
+//! may come from a node that lacks the contract, so the contract is read again before the answer counts.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -24,10 +24,11 @@ sol! {
     function factory() external view returns (address factory);
 }
 
-/// Tokens with more decimals are not believed.
+/// Maximum decimals; a higher number is ignored.
 const MAX_DECIMALS: u8 = 36;
 const QUESTIONS: usize = 6;
-/// Reads that ask a contract with an empty answer before it is believed: one with a fallback function answers so too.
+/// Reads of a contract with an empty answer before the answer counts: a contract with a fallback function answers the
+/// same.
 const ASKS: u8 = 3;
 /// Lifetime of the record of a contract without decimals.
 const LACKING: Duration = Duration::from_secs(24 * 3_600);

@@ -1,7 +1,5 @@
-//! The attesters and the registries of names of one chain. One request asks all of them about a wallet, the next ones
-//! follow their answers. A chain without their contracts costs no request.
-
-use std::time::Duration;
+//! The attesters and the name registries of one chain. One request covers all of them; further requests depend on the
+//! answers. A chain without these contracts costs no request.
 
 use alloy::primitives::Bytes;
 use futures::future::join_all;
@@ -14,7 +12,8 @@ use tokio::{
 use super::eas;
 use crate::{
     config::SourceConfig,
-    names::{NameError, Names, Registry},
+    names::{NameError, NameRegistry, NameResolvers},
+    pauses,
 };
 use assay_domain::{Address, Attestation, ChainId, Coverage, IdentitySource, Name};
 use assay_evm::{
@@ -23,12 +22,9 @@ use assay_evm::{
     fault::Fault,
 };
 
-/// Time after which a missing contract is looked for again.
-const LOOK_AGAIN: Duration = Duration::from_secs(600);
-
 /// The identity of an address on one chain.
 #[derive(Debug, Default)]
-pub(super) struct Part {
+pub(super) struct IdentityPart {
     pub attestations: Vec<Attestation>,
     pub sources: Vec<IdentitySource>,
 }
@@ -36,25 +32,25 @@ pub(super) struct Part {
 pub(super) struct ChainIdentity {
     chain: ChainId,
     client: Client,
-    items: Vec<Item>,
-    names: Names,
+    items: Vec<IdentityItem>,
+    names: NameResolvers,
     /// Which of the items have their contracts on the chain, and when that was checked.
     present: Mutex<Option<(Instant, Vec<bool>)>>,
 }
 
 /// A source of identity.
-enum Item {
-    Named(Registry),
+enum IdentityItem {
+    Named(NameRegistry),
     Attested(SourceConfig),
 }
 
 /// The source could not be read.
-struct Unread;
+struct SourceUnread;
 
 impl ChainIdentity {
-    pub(super) fn new(chain: ChainId, client: Client, sources: &[SourceConfig], names: &Names) -> Self {
-        let registries = names.on(chain).cloned().map(Item::Named);
-        let sources = sources.iter().filter(|source| source.chain == chain).cloned().map(Item::Attested);
+    pub(super) fn new(chain: ChainId, client: Client, sources: &[SourceConfig], names: &NameResolvers) -> Self {
+        let registries = names.on(chain).cloned().map(IdentityItem::Named);
+        let sources = sources.iter().filter(|source| source.chain == chain).cloned().map(IdentityItem::Attested);
         Self {
             chain,
             client,
@@ -73,7 +69,12 @@ impl ChainIdentity {
     }
 
     /// The identity of `wallet` in the state after `head`. A source that cannot be read by `deadline` counts as failed.
-    pub(super) async fn read(&self, wallet: Address, head: oneshot::Receiver<Block>, deadline: Instant) -> Part {
+    pub(super) async fn read(
+        &self,
+        wallet: Address,
+        head: oneshot::Receiver<Block>,
+        deadline: Instant,
+    ) -> IdentityPart {
         let asked = match timeout_at(deadline, self.present_items()).await {
             Ok(Ok(asked)) => asked,
             Ok(Err(fault)) => {
@@ -83,7 +84,7 @@ impl ChainIdentity {
             Err(_) => return self.failed(&self.items.iter().collect::<Vec<_>>()),
         };
         if asked.is_empty() {
-            return Part::default();
+            return IdentityPart::default();
         }
         // The reader of the chain has logged why there is no head.
         let Ok(Ok(head)) = timeout_at(deadline, head).await else { return self.failed(&asked) };
@@ -101,10 +102,10 @@ impl ChainIdentity {
         let reads = asked.iter().zip(&plans).map(|(item, plan)| {
             let (own, after) = rest.split_at(plan.len().min(rest.len()));
             rest = after;
-            async move { timeout_at(deadline, self.follow(item, own, wallet, head)).await.unwrap_or(Err(Unread)) }
+            async move { timeout_at(deadline, self.follow(item, own, wallet, head)).await.unwrap_or(Err(SourceUnread)) }
         });
         let reads: Vec<_> = join_all(reads.collect::<Vec<_>>()).await;
-        let mut part = Part::default();
+        let mut part = IdentityPart::default();
         for (item, read) in asked.iter().zip(reads) {
             part.sources
                 .push(item.source(self.chain, if read.is_ok() { Coverage::Complete } else { Coverage::Failed }));
@@ -115,30 +116,30 @@ impl ChainIdentity {
 
     async fn follow(
         &self,
-        item: &Item,
+        item: &IdentityItem,
         answers: &[Option<Bytes>],
         wallet: Address,
         head: Block,
-    ) -> Result<Option<Attestation>, Unread> {
+    ) -> Result<Option<Attestation>, SourceUnread> {
         let read = match item {
-            Item::Named(registry) => self.named(registry, answers, wallet, head).await,
-            Item::Attested(source) => self.attested(source, answers, wallet, head).await,
+            IdentityItem::Named(registry) => self.named(registry, answers, wallet, head).await,
+            IdentityItem::Attested(source) => self.attested(source, answers, wallet, head).await,
         };
         read.map_err(|why| {
             tracing::warn!(chain = self.chain, %why, "an identity source cannot be read");
-            Unread
+            SourceUnread
         })
     }
 
     /// A name counts if it resolves to the wallet: anyone can set any reverse name.
     async fn named(
         &self,
-        registry: &Registry,
+        registry: &NameRegistry,
         answers: &[Option<Bytes>],
         wallet: Address,
         head: Block,
     ) -> Result<Option<Attestation>, String> {
-        let resolver = Registry::found(answers).ok_or("the registry of names does not answer")?;
+        let resolver = NameRegistry::found(answers).ok_or("the registry of names does not answer")?;
         let Some(resolver) = resolver else { return Ok(None) };
         let claimed = registry.reverse_name(resolver, wallet, head).await.map_err(|why| why.to_string())?;
         // A name that is not in its normal form may imitate another name.
@@ -187,11 +188,12 @@ impl ChainIdentity {
         Ok(found)
     }
 
-    /// The items with contracts on the chain. They are looked up once, missing ones again after a while.
-    async fn present_items(&self) -> Result<Vec<&Item>, Fault> {
+    /// The items with contracts on the chain. Looked up once; missing contracts are looked up again later.
+    async fn present_items(&self) -> Result<Vec<&IdentityItem>, Fault> {
         let mut present = self.present.lock().await;
-        let known =
-            present.as_ref().filter(|(at, there)| there.iter().all(|there| *there) || at.elapsed() < LOOK_AGAIN);
+        let known = present
+            .as_ref()
+            .filter(|(at, there)| there.iter().all(|there| *there) || at.elapsed() < pauses::IDENTITY_CONTRACT);
         let there = match known {
             Some((_, there)) => there.clone(),
             None => {
@@ -208,7 +210,7 @@ impl ChainIdentity {
     }
 
     async fn look(&self) -> Result<Vec<bool>, Fault> {
-        let contracts: Vec<Vec<Address>> = self.items.iter().map(Item::contracts).collect();
+        let contracts: Vec<Vec<Address>> = self.items.iter().map(IdentityItem::contracts).collect();
         let mut distinct: Vec<Address> = contracts.iter().flatten().copied().collect();
         distinct.sort_unstable();
         distinct.dedup();
@@ -223,13 +225,13 @@ impl ChainIdentity {
         Ok(contracts.iter().map(|contracts| contracts.iter().all(|contract| coded.contains(contract))).collect())
     }
 
-    fn failed(&self, items: &[&Item]) -> Part {
+    fn failed(&self, items: &[&IdentityItem]) -> IdentityPart {
         let sources = items.iter().map(|item| item.source(self.chain, Coverage::Failed)).collect();
-        Part { attestations: Vec::new(), sources }
+        IdentityPart { attestations: Vec::new(), sources }
     }
 }
 
-impl Item {
+impl IdentityItem {
     fn contracts(&self) -> Vec<Address> {
         match self {
             Self::Named(registry) => vec![registry.config.registry],

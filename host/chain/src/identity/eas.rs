@@ -1,5 +1,5 @@
-//! Attestations of the Ethereum Attestation Service. An index gives the attestations of a wallet, the service their
-//! content, and every read checks here whether they are still valid.
+//! Attestations of the Ethereum Attestation Service. An index lists a wallet's attestations, the service returns their
+//! content, and each read checks whether they are still valid.
 
 use alloy::{primitives::Bytes, sol, sol_types::SolValue};
 
@@ -52,7 +52,7 @@ pub fn look_up(source: &SourceConfig, wallet: Address) -> Call {
     }
 }
 
-/// Reads the answer to [`look_up`]; `None` if the index did not give one.
+/// Reads the answer to [`look_up`]; `None` if the index did not answer.
 pub fn looked_up(source: &SourceConfig, answer: Option<&Option<Bytes>>) -> Option<Vec<B256>> {
     let uids = match source.lookup {
         Lookup::AttestationUid => vec![returned::<getAttestationUidCall>(answer)?],

@@ -1,5 +1,5 @@
-//! The identity of an address: names that resolve to it, and valid attestations. It is read with a snapshot and stored
-//! in it; a source that could not be read is marked and never taken for one without an attestation.
+//! The identity of an address: names that resolve to it, and valid attestations. It is read and stored with a snapshot.
+//! A source that could not be read is marked as unread, never as one without an attestation.
 
 mod chain;
 mod eas;
@@ -9,26 +9,26 @@ use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
     config::{self, SourceConfig},
-    names::Names,
+    names::NameResolvers,
 };
 use assay_domain::{Address, Attestation, ChainId, IdentitySource};
 use assay_evm::client::{Block, Client};
 
-use chain::{ChainIdentity, Part};
+use chain::{ChainIdentity, IdentityPart};
 pub use eas::{SchemaRecord, getAttestationCall, getSchemaCall, look_up, looked_up};
 
 /// All chains with an attester or a registry of names.
-pub(super) struct Identity {
+pub(super) struct IdentityReader {
     chains: Vec<ChainIdentity>,
 }
 
 /// The blocks at which chains are read, once they are known.
-pub(super) type Heads = Vec<(ChainId, oneshot::Receiver<Block>)>;
+pub(super) type KnownHeads = Vec<(ChainId, oneshot::Receiver<Block>)>;
 
-impl Identity {
+impl IdentityReader {
     pub(super) fn new(
         settings: &config::Identity,
-        names: &Names,
+        names: &NameResolvers,
         clients: impl Iterator<Item = (ChainId, Client)>,
     ) -> Self {
         let sources: &[SourceConfig] = &settings.sources;
@@ -40,14 +40,14 @@ impl Identity {
     pub(super) async fn read(
         &self,
         wallet: Address,
-        heads: Heads,
+        heads: KnownHeads,
         deadline: Instant,
     ) -> (Vec<Attestation>, Vec<IdentitySource>) {
         let reads = heads.into_iter().filter_map(|(id, head)| {
             let chain = self.chains.iter().find(|chain| chain.id() == id)?;
             Some(chain.read(wallet, head, deadline))
         });
-        let parts: Vec<Part> = join_all(reads).await;
+        let parts: Vec<IdentityPart> = join_all(reads).await;
         let (mut attestations, mut sources) = (Vec::new(), Vec::new());
         for part in parts {
             attestations.extend(part.attestations);

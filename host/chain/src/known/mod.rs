@@ -50,7 +50,7 @@ pub struct Known {
 const NAMES: &str = include_str!("names.toml");
 
 #[derive(Deserialize)]
-struct Names {
+struct KnownNames {
     names: BTreeMap<String, String>,
 }
 
@@ -59,7 +59,7 @@ struct Names {
 /// # Errors
 /// If a data file is damaged. A test excludes that.
 pub fn all() -> Result<Vec<Known>, toml::de::Error> {
-    let Names { names } = toml::from_str(NAMES)?;
+    let KnownNames { names } = toml::from_str(NAMES)?;
     let named = |mut known: Known| {
         known.native.name = names.get(&known.native.symbol).cloned();
         for token in &mut known.tokens {

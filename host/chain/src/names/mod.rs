@@ -6,18 +6,15 @@ mod offchain;
 mod registry;
 mod universal;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use moka::future::Cache;
 
-use crate::{config, lifetime::ByCompleteness};
+use crate::{config, lifetime::ByCompleteness, limits};
 use assay_domain::{Address, ChainId, Lifetimes, Name};
 use assay_evm::{client::Client, fault::Fault, guarded::Guarded};
 
-pub(super) use registry::Registry;
-
-/// Longest time for a name: a request has more, and reads the address after it.
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) use registry::NameRegistry;
 
 /// Why a name has no address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,17 +63,17 @@ impl From<Fault> for Unanswered {
 
 /// All registries. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Names {
+pub(super) struct NameResolvers {
     /// Those with the narrowest domain first.
-    registries: Arc<[Registry]>,
+    registries: Arc<[NameRegistry]>,
     cache: Cache<Name, Option<Address>>,
 }
 
-impl Names {
+impl NameResolvers {
     pub(super) fn new(settings: &config::Names, guarded: &Guarded, client: impl Fn(ChainId) -> Option<Client>) -> Self {
         let on_chain =
-            |config: &config::RegistryConfig| Some(Registry::new(config, client(config.chain)?, guarded.clone()));
-        let mut registries: Vec<Registry> = settings.registries.iter().filter_map(on_chain).collect();
+            |config: &config::RegistryConfig| Some(NameRegistry::new(config, client(config.chain)?, guarded.clone()));
+        let mut registries: Vec<NameRegistry> = settings.registries.iter().filter_map(on_chain).collect();
         registries.sort_by_key(|registry| std::cmp::Reverse(registry.config.under.as_ref().map_or(0, String::len)));
         let (complete, incomplete) = (settings.cache_ttl, settings.negative_cache_ttl);
         let expiry = ByCompleteness { lifetimes: Lifetimes { complete, incomplete }, is_complete: Option::is_some };
@@ -85,13 +82,13 @@ impl Names {
     }
 
     /// The registries of `chain`.
-    pub(super) fn on(&self, chain: ChainId) -> impl Iterator<Item = &Registry> {
+    pub(super) fn on(&self, chain: ChainId) -> impl Iterator<Item = &NameRegistry> {
         self.registries.iter().filter(move |registry| registry.config.chain == chain)
     }
 
     /// The contract that resolves names on `chain`; `None` without one, and before the first name.
     pub(super) fn source(&self, chain: ChainId) -> Option<NameSource> {
-        self.on(chain).find_map(Registry::source)
+        self.on(chain).find_map(NameRegistry::source)
     }
 
     /// The address of `name`. Concurrent callers share a request.
@@ -124,6 +121,6 @@ impl Names {
             }
             answer
         };
-        tokio::time::timeout(TIMEOUT, look).await.unwrap_or(Err(NameError::Unreadable))
+        tokio::time::timeout(limits::NAME, look).await.unwrap_or(Err(NameError::Unreadable))
     }
 }

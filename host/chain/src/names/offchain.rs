@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Unanswered;
+use crate::limits;
 use assay_domain::Address;
 use assay_evm::{
     call,
@@ -24,16 +25,9 @@ use assay_evm::{
     guarded::{Barred, Guarded},
 };
 
-/// Maximum number of successive lookups, from the standard.
-const MAX_LOOKUPS: usize = 4;
-/// Maximum number of gateways queried for one answer. A lookup may name more.
-const MAX_GATEWAYS: usize = 4;
-/// Maximum length of a gateway's template, and of the data that replaces `{data}` in it. A longer URL is not fetched.
-const MAX_TEMPLATE: usize = 8_192;
-
 /// How a contract answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum LookupOutcome {
     Returned(Bytes),
     /// With this data; empty if no endpoint gave it.
     Reverted(Bytes),
@@ -51,32 +45,33 @@ pub(super) async fn call(
     to: Address,
     data: Vec<u8>,
     head: Block,
-) -> Result<Outcome, Unanswered> {
-    let limits = CcipReadConfig { max_redirects: MAX_LOOKUPS, max_gateway_urls: 32, ..CcipReadConfig::default() };
+) -> Result<LookupOutcome, Unanswered> {
+    let limits =
+        CcipReadConfig { max_redirects: limits::OFFCHAIN_LOOKUPS, max_gateway_urls: 32, ..CcipReadConfig::default() };
     let reader = CcipReadClient::new(Gateways(guarded.clone())).with_config(limits);
     let request = TransactionRequest::default()
         .with_to(to)
         .with_gas_limit(PROOF_GAS)
         .with_input_kind(data, TransactionInputKind::Data);
     let error = match reader.call_at(&client.stranger_provider(), request, BlockId::hash(head.hash)).await {
-        Ok(answer) => return Ok(Outcome::Returned(answer)),
+        Ok(answer) => return Ok(LookupOutcome::Returned(answer)),
         Err(error) => error,
     };
     match error {
         CcipReadError::Transport(error) => match call::revert(error) {
-            Ok(data) => Ok(Outcome::Reverted(data)),
+            Ok(data) => Ok(LookupOutcome::Reverted(data)),
             // No contract that resolves names needs so long an answer.
-            Err(Fault::TooDense { .. }) => Ok(Outcome::Refused),
+            Err(Fault::TooDense { .. }) => Ok(LookupOutcome::Refused),
             Err(fault) => Err(fault.into()),
         },
-        CcipReadError::Gateway(error) if error.status.is_some_and(is_final) => Ok(Outcome::Refused),
+        CcipReadError::Gateway(error) if error.status.is_some_and(is_final) => Ok(LookupOutcome::Refused),
         CcipReadError::Gateway(error) => Err(Unanswered(error.message)),
         // A revert of a contract that `to` called: its gateway must not answer for `to`.
         CcipReadError::SenderMismatch { .. }
         // Another client would not get further.
         | CcipReadError::TooManyRedirects(_)
         | CcipReadError::InvalidBatch(_)
-        | CcipReadError::ResourceLimit(_) => Ok(Outcome::Refused),
+        | CcipReadError::ResourceLimit(_) => Ok(LookupOutcome::Refused),
         // A lookup that an endpoint cut, among others.
         error => Err(Unanswered(error.to_string())),
     }
@@ -102,9 +97,9 @@ impl CcipReadGateway for Gateways {
     async fn request(&self, request: &CcipReadRequest, most: usize) -> Result<Bytes, CcipReadGatewayError> {
         let (sender, data) = (format!("{:#x}", request.sender), request.data.to_string());
         let mut failure = CcipReadGatewayError::http(403, "no gateway that may be queried");
-        for url in request.urls.iter().take(MAX_GATEWAYS) {
+        for url in request.urls.iter().take(limits::GATEWAYS) {
             let is_get = url.contains("{data}");
-            if url.len() > MAX_TEMPLATE || is_get && data.len() > MAX_TEMPLATE {
+            if url.len() > limits::GATEWAY_TEMPLATE || is_get && data.len() > limits::GATEWAY_TEMPLATE {
                 continue;
             }
             let filled = url.replace("{sender}", &sender).replace("{data}", &data);

@@ -13,10 +13,10 @@ use moka::future::Cache;
 
 use super::{
     NameSource, Unanswered,
-    offchain::{self, Outcome},
+    offchain::{self, LookupOutcome},
     universal::{Universal, addrCall},
 };
-use crate::config::RegistryConfig;
+use crate::{config::RegistryConfig, limits};
 use assay_domain::{Address, Name};
 use assay_evm::{
     call::{Call, returned},
@@ -31,15 +31,13 @@ sol! {
     function resolve(bytes name, bytes data) external view returns (bytes answer);
 }
 
-/// Most labels of a name that are searched for a resolver: each is a call, and no real name has more.
-const MAX_LABELS: usize = 16;
 /// How long the features of a resolver are cached: they change only behind a proxy.
 const CACHE_LIFETIME: Duration = Duration::from_secs(3600);
 const CACHE_ENTRIES: u64 = 10_000;
 
 /// Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Registry {
+pub(crate) struct NameRegistry {
     pub config: Arc<RegistryConfig>,
     pub client: Client,
     guarded: Guarded,
@@ -56,7 +54,7 @@ pub(crate) struct Resolver {
     own: bool,
 }
 
-impl Registry {
+impl NameRegistry {
     pub(super) fn new(config: &RegistryConfig, client: Client, guarded: Guarded) -> Self {
         let wildcards = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(CACHE_LIFETIME).build();
         let universal = config.universal().map(|address| Universal::new(address, client.clone(), guarded.clone()));
@@ -87,7 +85,7 @@ impl Registry {
     pub(crate) fn calls(&self, name: &str) -> Vec<Call> {
         let names = std::iter::successors(Some(name), |name| name.split_once('.').map(|(_, above)| above));
         let call = |name| Call::new(self.config.registry, &resolverCall { node: namehash(name) });
-        names.take(MAX_LABELS).map(call).collect()
+        names.take(limits::LABELS).map(call).collect()
     }
 
     /// Reads the answers to [`calls`](Self::calls); `None` if there is no registry.
@@ -152,12 +150,12 @@ impl Registry {
             data = resolveCall { name: wire.into(), data: data.into() }.abi_encode();
         }
         let answer = match offchain::call(&self.client, &self.guarded, address, data, head).await? {
-            Outcome::Returned(answer) => answer,
+            LookupOutcome::Returned(answer) => answer,
             // It could be a lookup without its data.
-            Outcome::Reverted(data) if wildcard && data.is_empty() => {
+            LookupOutcome::Reverted(data) if wildcard && data.is_empty() => {
                 return Err(Unanswered("a resolver reverted, and no endpoint gives the data of the revert".into()));
             }
-            Outcome::Reverted(_) | Outcome::Refused => return Ok(None),
+            LookupOutcome::Reverted(_) | LookupOutcome::Refused => return Ok(None),
         };
         let answer = if wildcard { Bytes::abi_decode(&answer).ok() } else { Some(answer) };
         Ok(answer.and_then(|answer| C::abi_decode_returns(&answer).ok()))
@@ -184,10 +182,10 @@ mod tests {
     fn the_nearest_resolver_is_asked() {
         let word = |last: u8| Some(Bytes::from(Address::with_last_byte(last).abi_encode()));
         let found = |address, own| Some(Some(Resolver { address: Address::with_last_byte(address), own }));
-        assert_eq!(Registry::found(&[word(7), word(8)]), found(7, true));
-        assert_eq!(Registry::found(&[word(0), word(8)]), found(8, false));
-        assert_eq!(Registry::found(&[word(0), word(0)]), Some(None));
-        assert_eq!(Registry::found(&[Some(Bytes::new()), Some(Bytes::new())]), None);
+        assert_eq!(NameRegistry::found(&[word(7), word(8)]), found(7, true));
+        assert_eq!(NameRegistry::found(&[word(0), word(8)]), found(8, false));
+        assert_eq!(NameRegistry::found(&[word(0), word(0)]), Some(None));
+        assert_eq!(NameRegistry::found(&[Some(Bytes::new()), Some(Bytes::new())]), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use alloy::{
@@ -16,13 +16,11 @@ use serde_json::{Value, json};
 
 use super::{
     Unanswered,
-    offchain::{self, Outcome, is_final},
+    offchain::{self, LookupOutcome, is_final},
 };
+use crate::pauses;
 use assay_domain::{Address, Name};
 use assay_evm::{client::Client, fault::Fault, guarded::Guarded};
-
-/// Time after which a missing contract is looked for again.
-const LOOK_AGAIN: Duration = Duration::from_secs(600);
 
 sol! {
     /// Of a resolver.
@@ -84,7 +82,7 @@ impl Universal {
     /// # Errors
     /// [`Unanswered`].
     pub(super) async fn address(&self, name: &Name) -> Result<Option<Option<Address>>, Unanswered> {
-        if self.seen().is_some_and(|(present, at)| !present && at.elapsed() < LOOK_AGAIN) {
+        if self.seen().is_some_and(|(present, at)| !present && at.elapsed() < pauses::NAME_CONTRACT) {
             return Ok(None);
         }
         let Ok(wire) = try_dns_encode(name.as_str()) else { return Ok(Some(None)) };
@@ -93,18 +91,19 @@ impl Universal {
         let head = self.client.head().await?;
         let outcome = offchain::call(&self.client, &self.guarded, self.address, call.abi_encode(), head).await?;
         // A call of an address without code returns nothing.
-        let missing = matches!(&outcome, Outcome::Returned(answer) if answer.is_empty()) && !self.has_code().await?;
+        let missing =
+            matches!(&outcome, LookupOutcome::Returned(answer) if answer.is_empty()) && !self.has_code().await?;
         self.record(!missing);
         match outcome {
             _ if missing => Ok(None),
-            Outcome::Returned(answer) => {
+            LookupOutcome::Returned(answer) => {
                 let answer = resolveCall::abi_decode_returns(&answer)
                     .map_err(|_| Unanswered("the Universal Resolver answers in another form".into()))?;
                 let owner = Address::abi_decode(&answer._0).ok();
                 Ok(Some(owner.filter(|owner| *owner != Address::ZERO)))
             }
-            Outcome::Reverted(data) => has_no_address(&data).map(|()| Some(None)),
-            Outcome::Refused => Ok(Some(None)),
+            LookupOutcome::Reverted(data) => has_no_address(&data).map(|()| Some(None)),
+            LookupOutcome::Refused => Ok(Some(None)),
         }
     }
 

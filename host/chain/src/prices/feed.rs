@@ -2,6 +2,7 @@
 
 use alloy::{primitives::Bytes, sol};
 
+use crate::tolerances;
 use assay_domain::Address;
 use assay_evm::call::{Call, returned};
 
@@ -12,9 +13,6 @@ sol! {
     function decimals() external view returns (uint8 places);
 }
 
-/// Furthest that a round may be ahead of the chain's head, in seconds: an endpoint behind a load balancer may answer
-/// from a newer block.
-const SKEW: u64 = 300;
 /// Feeds against the dollar have 8 decimals, others 18; a contract with more is no feed.
 const MAX_DECIMALS: u8 = 18;
 
@@ -53,8 +51,9 @@ pub fn stale_after(heartbeat: u64) -> u64 {
 /// machine's clock, for a chain that is compared with the clock.
 fn price(round: &latestRoundDataReturn, places: u8, heartbeat: u64, now: u64) -> Option<f64> {
     let answer = Some(round.answer).filter(|answer| answer.is_positive())?;
-    let updated =
-        u64::try_from(round.updatedAt).ok().filter(|updated| *updated > 0 && *updated <= now.saturating_add(SKEW))?;
+    let updated = u64::try_from(round.updatedAt)
+        .ok()
+        .filter(|updated| *updated > 0 && *updated <= now.saturating_add(tolerances::FEED_AHEAD))?;
     let fresh = now.saturating_sub(updated) <= stale_after(heartbeat);
     (fresh && places <= MAX_DECIMALS).then(|| f64::from(answer.into_raw()) / 10f64.powi(i32::from(places)))
 }
@@ -102,7 +101,7 @@ mod tests {
 
     #[test]
     fn a_round_of_the_future_and_unheard_of_decimals_are_refused() {
-        assert!(at(5, NOW + SKEW).is_some() && at(5, NOW + SKEW + 1).is_none());
+        assert!(at(5, NOW + tolerances::FEED_AHEAD).is_some() && at(5, NOW + tolerances::FEED_AHEAD + 1).is_none());
         assert!(priced(5, NOW, 18, HOUR).is_some() && priced(5, NOW, 19, HOUR).is_none());
     }
 }

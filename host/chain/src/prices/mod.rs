@@ -21,7 +21,7 @@ use std::{
 use tokio::sync::Mutex;
 
 use self::{
-    on_chain::{OnChain, Sources},
+    on_chain::{OnChainPrices, Sources},
     oracle::Oracle,
 };
 use crate::config::ChainConfig;
@@ -31,7 +31,7 @@ use assay_evm::{
     fault::Fault,
 };
 
-pub(super) use external::{External, FoundPrices};
+pub(super) use external::{ExternalPrices, FoundPrices};
 pub use feed::{decimalsCall, latestRoundDataCall, stale_after};
 pub use sequencer::{Sequencer, sequencer_state};
 
@@ -54,7 +54,7 @@ pub(super) struct Quotes {
 
 impl Quotes {
     /// The prices of the chain's sources, completed with those `found`.
-    fn new(sources: &Sources, on_chain: &OnChain, quotes: &[Address], found: &FoundPrices) -> Self {
+    fn new(sources: &Sources, on_chain: &OnChainPrices, quotes: &[Address], found: &FoundPrices) -> Self {
         let (mut prices, mut lacking, mut is_external) = (on_chain.prices.clone(), HashSet::new(), false);
         for (asset, _) in sources.assets(quotes) {
             if prices.contains_key(&asset) {
@@ -90,7 +90,7 @@ struct Latest {
     is_doubted: bool,
     oracles: Vec<Oracle>,
     quotes: Vec<Address>,
-    on_chain: Arc<OnChain>,
+    on_chain: Arc<OnChainPrices>,
 }
 
 /// The last read of a chain's prices, for operators.
@@ -110,7 +110,7 @@ pub struct PriceStatus {
 }
 
 impl PriceStatus {
-    fn of(read_at: u64, on_chain: &OnChain) -> Self {
+    fn of(read_at: u64, on_chain: &OnChainPrices) -> Self {
         let lacking = on_chain.sourced.iter().filter(|asset| !on_chain.prices.contains_key(*asset));
         Self {
             read_at,
@@ -133,11 +133,11 @@ pub(super) struct PriceReader {
     native: Mutex<Option<(Instant, Option<f64>)>>,
     /// Status of the latest read; a read in progress does not lock it.
     status: std::sync::Mutex<Option<PriceStatus>>,
-    external: Arc<External>,
+    external: Arc<ExternalPrices>,
 }
 
 impl PriceReader {
-    pub(super) fn new(chain: &ChainConfig, external: &Arc<External>) -> Self {
+    pub(super) fn new(chain: &ChainConfig, external: &Arc<ExternalPrices>) -> Self {
         Self {
             chain: chain.id,
             sources: Sources::new(chain),
@@ -184,7 +184,7 @@ impl PriceReader {
             let head = client.head().await?;
             self.sources.native().read(client, &[], &[], head, head.time).await
         };
-        let read: Result<OnChain, Fault> = read.await;
+        let read: Result<OnChainPrices, Fault> = read.await;
         let price = read.map(|on_chain| on_chain.prices.get(&None).map(|price| price.usd));
         let price = price.unwrap_or_else(|fault| {
             tracing::warn!(chain = self.chain, %fault, "the feed of the native currency cannot be read");
@@ -201,7 +201,7 @@ impl PriceReader {
     }
 
     /// The prices of the chain, completed with those of the external APIs.
-    async fn completed(&self, on_chain: &OnChain, quotes: &[Address]) -> Quotes {
+    async fn completed(&self, on_chain: &OnChainPrices, quotes: &[Address]) -> Quotes {
         let tokens = self.sources.unpriced(on_chain, quotes);
         let found = if tokens.is_empty() { FoundPrices::default() } else { self.found(&tokens).await };
         Quotes::new(&self.sources, on_chain, quotes, &found)
@@ -213,7 +213,7 @@ impl PriceReader {
         oracles: &[Oracle],
         quotes: &[Address],
         Pricing { at, now, is_doubted }: Pricing,
-    ) -> Result<Arc<OnChain>, Fault> {
+    ) -> Result<Arc<OnChainPrices>, Fault> {
         let mut latest = self.latest.lock().await;
         if let Some(last) = &*latest
             && last.at.elapsed() < self.lifetime

@@ -29,7 +29,7 @@ pub(super) struct Sources {
 
 /// The prices of one read.
 #[derive(Debug, Default)]
-pub(super) struct OnChain {
+pub(super) struct OnChainPrices {
     pub prices: Prices,
     /// What a feed or an oracle should have a price for.
     pub sourced: HashSet<Priced>,
@@ -76,10 +76,10 @@ impl Sources {
         quotes: &[Address],
         at: Block,
         now: u64,
-    ) -> Result<OnChain, Fault> {
+    ) -> Result<OnChainPrices, Fault> {
         let calls = self.calls(oracles, quotes);
         let answers = if calls.is_empty() { Vec::new() } else { client.calls(&calls, at.hash).await? };
-        Ok(OnChain { block: Some(at), ..self.answered(oracles, quotes, now, &answers) })
+        Ok(OnChainPrices { block: Some(at), ..self.answered(oracles, quotes, now, &answers) })
     }
 
     pub(super) fn calls(&self, oracles: &[Oracle], quotes: &[Address]) -> Vec<Call> {
@@ -99,10 +99,10 @@ impl Sources {
         quotes: &[Address],
         now: u64,
         answers: &[Option<Bytes>],
-    ) -> OnChain {
+    ) -> OnChainPrices {
         let mut answers = answers.iter();
         let trusted = self.sequencer.is_none_or(|_| self.is_up(answers.next(), now));
-        let mut on_chain = OnChain { trusted, ..OnChain::default() };
+        let mut on_chain = OnChainPrices { trusted, ..OnChainPrices::default() };
         for (asset, feed) in self.assets(quotes) {
             self.take(&mut on_chain, asset, feed, oracles, &mut answers, now);
         }
@@ -111,14 +111,14 @@ impl Sources {
     }
 
     /// The result if the chain cannot be read: each asset may have a price there.
-    pub(super) fn unread(&self) -> OnChain {
-        OnChain { sourced: self.assets.iter().map(|(asset, _)| *asset).collect(), ..OnChain::default() }
+    pub(super) fn unread(&self) -> OnChainPrices {
+        OnChainPrices { sourced: self.assets.iter().map(|(asset, _)| *asset).collect(), ..OnChainPrices::default() }
     }
 
     /// Takes the answers for one asset.
     fn take<'a>(
         &self,
-        on_chain: &mut OnChain,
+        on_chain: &mut OnChainPrices,
         asset: Priced,
         feed: Option<Feed>,
         oracles: &[Oracle],
@@ -150,7 +150,7 @@ impl Sources {
     }
 
     /// Gives the wrapped native currency the price of the native currency if it has no other.
-    fn price_wrapped(&self, on_chain: &mut OnChain) {
+    fn price_wrapped(&self, on_chain: &mut OnChainPrices) {
         let Some(wrapped) = self.wrapped else { return };
         if on_chain.sourced.contains(&None) {
             on_chain.sourced.insert(Some(wrapped));
@@ -187,7 +187,7 @@ impl Sources {
     }
 
     /// The tokens whose prices these sources do not give.
-    pub(super) fn unpriced(&self, on_chain: &OnChain, quotes: &[Address]) -> Vec<Address> {
+    pub(super) fn unpriced(&self, on_chain: &OnChainPrices, quotes: &[Address]) -> Vec<Address> {
         let missing = self.assets(quotes).into_iter().filter(|(asset, _)| !on_chain.prices.contains_key(asset));
         missing.filter_map(|(asset, _)| self.token(asset)).collect()
     }

@@ -16,7 +16,7 @@ pub(super) type Oracle = (Address, U256);
 
 /// The oracles' answers about an asset.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Quote {
+pub(super) struct OracleQuote {
     /// Dollars for one whole token, from the first oracle that has a price.
     pub price: Option<f64>,
     /// Whether an oracle has a source for the asset, or does not answer: a price is expected.
@@ -32,8 +32,8 @@ pub(super) fn ask(oracles: &[Oracle], asset: Address) -> impl Iterator<Item = Ca
 }
 
 /// Reads the next `answers`, which answer the calls of [`ask`].
-pub(super) fn quote<'a>(oracles: &[Oracle], answers: &mut impl Iterator<Item = &'a Option<Bytes>>) -> Quote {
-    let mut quote = Quote::default();
+pub(super) fn quote<'a>(oracles: &[Oracle], answers: &mut impl Iterator<Item = &'a Option<Bytes>>) -> OracleQuote {
+    let mut quote = OracleQuote::default();
     for (_, unit) in oracles {
         let price = returned::<getAssetPriceCall>(answers.next()).filter(|price| !price.is_zero());
         let source = returned::<getSourceOfAssetCall>(answers.next());
@@ -67,19 +67,19 @@ mod tests {
         assert_eq!(ask(&oracles, ASSET).count(), 4);
         let answers = [None, source(Address::ZERO), price(250_000_000), source(ASSET), price(7), None];
         let mut rest = answers.iter();
-        assert_eq!(quote(&oracles, &mut rest), Quote { price: Some(2.5), listed: true });
+        assert_eq!(quote(&oracles, &mut rest), OracleQuote { price: Some(2.5), listed: true });
         assert_eq!(rest.len(), 2);
     }
 
     #[test]
     fn an_asset_with_a_source_and_no_price_is_listed_all_the_same() {
         let of = |answers: [Option<Bytes>; 2]| quote(&[(ASSET, UNIT)], &mut answers.iter());
-        assert_eq!(of([price(0), source(ASSET)]), Quote { price: None, listed: true });
-        assert_eq!(of([None, source(ASSET)]), Quote { price: None, listed: true });
-        assert_eq!(of([None, source(Address::ZERO)]), Quote::default());
+        assert_eq!(of([price(0), source(ASSET)]), OracleQuote { price: None, listed: true });
+        assert_eq!(of([None, source(ASSET)]), OracleQuote { price: None, listed: true });
+        assert_eq!(of([None, source(Address::ZERO)]), OracleQuote::default());
         assert_eq!(
             of([None, None]),
-            Quote { price: None, listed: true },
+            OracleQuote { price: None, listed: true },
             "an oracle that does not answer may have one"
         );
     }

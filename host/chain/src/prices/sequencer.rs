@@ -2,10 +2,8 @@
 //! be updated, and right after it comes back feeds lag behind the market.
 
 use super::feed::latestRoundDataReturn;
+use crate::tolerances;
 use assay_domain::U256;
-
-/// The wait after the sequencer comes back that Chainlink's documentation recommends, in seconds.
-const GRACE: u64 = 3_600;
 
 /// The state of a sequencer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +21,7 @@ pub enum Sequencer {
 pub fn sequencer_state(round: &latestRoundDataReturn, now: u64) -> Sequencer {
     let Some(since) = u64::try_from(round.startedAt).ok().filter(|since| *since > 0) else { return Sequencer::Unknown };
     match round.answer.into_raw() {
-        U256::ZERO if now.saturating_sub(since) > GRACE => Sequencer::Up,
+        U256::ZERO if now.saturating_sub(since) > tolerances::SEQUENCER_GRACE => Sequencer::Up,
         U256::ZERO => Sequencer::JustUp,
         U256::ONE => Sequencer::Down,
         _ => Sequencer::Unknown,
@@ -47,10 +45,10 @@ mod tests {
             answeredInRound: Default::default(),
         };
         for (answer, since, expected) in [
-            (0, now - GRACE - 1, Sequencer::Up),
-            (0, now - GRACE, Sequencer::JustUp),
+            (0, now - tolerances::SEQUENCER_GRACE - 1, Sequencer::Up),
+            (0, now - tolerances::SEQUENCER_GRACE, Sequencer::JustUp),
             (0, now + 10, Sequencer::JustUp),
-            (1, now - 10 * GRACE, Sequencer::Down),
+            (1, now - 10 * tolerances::SEQUENCER_GRACE, Sequencer::Down),
             (0, 0, Sequencer::Unknown),
             (2, 1, Sequencer::Unknown),
             (-1, 1, Sequencer::Unknown),

@@ -1,4 +1,4 @@
-//! The head of a chain that is asked for while a name is resolved: the read that follows does not wait for it.
+//! The head of a chain, requested while a name is resolved, so the read that follows does not wait for it.
 
 use std::{
     sync::{Mutex, PoisonError},
@@ -7,7 +7,7 @@ use std::{
 
 use assay_evm::client::Block;
 
-/// Longest time between the answer and the read. Most chains have no new block by then.
+/// Maximum age of the head. Most chains have no new block by then.
 const LIFETIME: Duration = Duration::from_secs(1);
 
 /// The newest such head. It serves one read.

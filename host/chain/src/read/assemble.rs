@@ -1,7 +1,7 @@
-//! The snapshot of one chain, made from the answers. Asks nothing.
+//! The snapshot of one chain, made from the answers. Sends no request.
 
 use super::{discover::Discovered, unread};
-use crate::{config::ChainConfig, holdings::Account, prices::Quotes};
+use crate::{config::ChainConfig, holdings::WalletAccount, prices::Quotes};
 use assay_domain::{
     Activity, ChainId, ChainOrigin, ChainSnapshot, Coverage, Nft, Origin, PoolHistory, Position, ReadBlock,
     SourcedPart, TokenBalance, Unread,
@@ -10,8 +10,8 @@ use assay_evm::{client::Block, fault::Fault};
 use assay_lending::{LendingRead, MarketResult, Valuation, failed_pool};
 
 /// Everything that a snapshot is made from.
-pub(super) struct Parts {
-    pub account: Account,
+pub(super) struct SnapshotParts {
+    pub account: WalletAccount,
     pub lending: LendingRead,
     pub quotes: Quotes,
     pub activity: Activity,
@@ -55,8 +55,8 @@ pub(super) fn without_state(config: &ChainConfig, mut pools: Vec<PoolHistory>, f
 }
 
 /// The snapshot of `parts`, and what it shows of each market.
-pub(super) fn snapshot(config: &ChainConfig, head: Block, parts: Parts) -> (ChainSnapshot, Vec<MarketResult>) {
-    let Parts { account, lending, quotes, activity, activity_unread, discovered } = parts;
+pub(super) fn snapshot(config: &ChainConfig, head: Block, parts: SnapshotParts) -> (ChainSnapshot, Vec<MarketResult>) {
+    let SnapshotParts { account, lending, quotes, activity, activity_unread, discovered } = parts;
     let class_of = |token| config.exposure(token);
     let valuation =
         Valuation { prices: &quotes.prices, is_trusted: quotes.trusted, at: head.time, class_of: &class_of };

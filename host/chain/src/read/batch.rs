@@ -1,5 +1,5 @@
-//! Wallets that are read together: at one block of each chain, and with shared requests. Otherwise each is read as if
-//! it were alone.
+//! Wallets that are read together: at one block of each chain, and with shared requests. Otherwise each is read
+//! separately.
 
 use std::sync::Arc;
 
@@ -14,23 +14,26 @@ use assay_evm::{
 
 /// The wallets of one batch. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Batch(Arc<Vec<Part>>);
+pub(crate) struct WalletBatch(Arc<Vec<BatchChain>>);
 
 /// The state that a batch shares on one chain.
-pub(crate) struct Part {
+pub(crate) struct BatchChain {
     chain: ChainId,
     sharing: Sharing,
     start: OnceCell<(Option<OwnedSemaphorePermit>, Result<Block, Fault>)>,
 }
 
-impl Batch {
+impl WalletBatch {
     pub(crate) fn new(chains: &[Arc<Chain>]) -> Self {
-        let part =
-            |chain: &Arc<Chain>| Part { chain: chain.id(), sharing: chain.client().share(), start: OnceCell::new() };
+        let part = |chain: &Arc<Chain>| BatchChain {
+            chain: chain.id(),
+            sharing: chain.client().share(),
+            start: OnceCell::new(),
+        };
         Self(Arc::new(chains.iter().map(part).collect()))
     }
 
-    pub(crate) fn on(&self, chain: ChainId) -> Option<&Part> {
+    pub(crate) fn on(&self, chain: ChainId) -> Option<&BatchChain> {
         self.0.iter().find(|part| part.chain == chain)
     }
 
@@ -40,7 +43,7 @@ impl Batch {
     }
 }
 
-impl Part {
+impl BatchChain {
     /// The block at which all wallets of the batch are read. They count as one read: the first one waits for its turn.
     pub(crate) async fn head(&self, chain: &Chain) -> Result<Block, Fault> {
         let start = || async { (chain.permit().await, chain.head().await) };

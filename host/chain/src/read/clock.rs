@@ -13,7 +13,7 @@ use assay_evm::client::Block;
 
 /// How a head differs from what it should be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doubt {
+pub(super) enum HeadDoubt {
     /// Its age by the clock, above the bound.
     Old(Duration),
     /// Ahead of the clock by more than the bound.
@@ -22,42 +22,42 @@ pub(super) enum Doubt {
     Behind(Block),
 }
 
-/// What the newest blocks of all chains say of the clock.
+/// The clock, compared with the newest blocks of all chains.
 #[derive(Debug, Default)]
-pub(crate) struct Clock(Mutex<BTreeMap<ChainId, Side>>);
+pub(crate) struct ChainClock(Mutex<BTreeMap<ChainId, ClockSide>>);
 
 /// The side on which the last head of a chain was, by the clock of that moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum ClockSide {
     Old,
     Fits,
     Ahead,
 }
 
-impl Clock {
+impl ChainClock {
     /// Records the head of a chain that is compared with the clock.
-    pub(super) fn observe(&self, chain: ChainId, doubt: Option<Doubt>) {
+    pub(super) fn observe(&self, chain: ChainId, doubt: Option<HeadDoubt>) {
         let side = match doubt {
-            Some(Doubt::Old(_)) => Side::Old,
-            Some(Doubt::Ahead(_)) => Side::Ahead,
-            Some(Doubt::Behind(_)) | None => Side::Fits,
+            Some(HeadDoubt::Old(_)) => ClockSide::Old,
+            Some(HeadDoubt::Ahead(_)) => ClockSide::Ahead,
+            Some(HeadDoubt::Behind(_)) | None => ClockSide::Fits,
         };
         self.sides().insert(chain, side);
     }
 
-    /// Whether several chains differ from the clock, all in the same way: then it is the clock that is suspected.
+    /// Whether several chains differ from the clock, all in the same way. The clock is suspected then.
     pub(crate) fn is_suspected(&self) -> bool {
         let sides = self.sides();
-        let first = sides.values().next().copied().filter(|side| *side != Side::Fits);
+        let first = sides.values().next().copied().filter(|side| *side != ClockSide::Fits);
         sides.len() > 1 && first.is_some_and(|first| sides.values().all(|side| *side == first))
     }
 
-    fn sides(&self) -> MutexGuard<'_, BTreeMap<ChainId, Side>> {
+    fn sides(&self) -> MutexGuard<'_, BTreeMap<ChainId, ClockSide>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Doubt {
+impl HeadDoubt {
     /// The doubt about `head` at `now`, Unix seconds by the clock; `newer` is an earlier head that it is far behind.
     pub(super) fn of(head: Block, now: u64, bound: Duration, newer: Option<Block>) -> Option<Self> {
         let (age, ahead) = (now.saturating_sub(head.time), head.time.saturating_sub(now));
@@ -82,10 +82,10 @@ impl Doubt {
     }
 }
 
-/// What it means that all chains differ from the clock, and what helps.
+/// The remark if all chains differ from the clock.
 pub const CLOCK_SUSPECTED: &str = "the clock of this machine seems to be wrong; synchronise it, as with NTP";
 
-impl fmt::Display for Doubt {
+impl fmt::Display for HeadDoubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Old(age) => write!(f, "{} old by the clock of this machine", Rough(*age)),
@@ -119,25 +119,25 @@ mod tests {
         Block { number, hash: B256::ZERO, time }
     }
 
-    fn doubt(time: u64) -> Option<Doubt> {
-        Doubt::of(block(7, time), NOW, BOUND, None)
+    fn doubt(time: u64) -> Option<HeadDoubt> {
+        HeadDoubt::of(block(7, time), NOW, BOUND, None)
     }
 
     #[test]
     fn a_head_is_in_doubt_outside_its_bound() {
         assert_eq!((doubt(NOW - 180), doubt(NOW + 180)), (None, None));
-        assert_eq!(doubt(NOW - 181), Some(Doubt::Old(Duration::from_secs(181))));
-        assert_eq!(doubt(NOW + 181), Some(Doubt::Ahead(Duration::from_secs(181))));
+        assert_eq!(doubt(NOW - 181), Some(HeadDoubt::Old(Duration::from_secs(181))));
+        assert_eq!(doubt(NOW + 181), Some(HeadDoubt::Ahead(Duration::from_secs(181))));
         let newer = block(90, NOW);
-        let behind = Doubt::of(block(7, NOW - 100), NOW, BOUND, Some(newer));
-        assert_eq!(behind, Some(Doubt::Behind(newer)));
+        let behind = HeadDoubt::of(block(7, NOW - 100), NOW, BOUND, Some(newer));
+        assert_eq!(behind, Some(HeadDoubt::Behind(newer)));
     }
 
     #[test]
     fn the_clock_is_suspected_if_all_of_several_chains_differ_alike() {
         let (old, ahead) = (doubt(NOW - 9_000), doubt(NOW + 9_000));
-        let suspected = |sides: &[Option<Doubt>]| {
-            let clock = Clock::default();
+        let suspected = |sides: &[Option<HeadDoubt>]| {
+            let clock = ChainClock::default();
             sides.iter().zip(1..).for_each(|(side, chain)| clock.observe(chain, *side));
             clock.is_suspected()
         };
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_doubt_says_what_it_is_about() {
-        let words = |doubt: Option<Doubt>, suspected| doubt.unwrap().unread(block(7, 0), suspected).to_string();
+        let words = |doubt: Option<HeadDoubt>, suspected| doubt.unwrap().unread(block(7, 0), suspected).to_string();
         let old = doubt(NOW - 5 * 86_400);
         assert_eq!(
             words(old, false),
@@ -157,7 +157,7 @@ mod tests {
              chains.rpc"
         );
         assert!(words(old, true).ends_with(CLOCK_SUSPECTED));
-        let behind = Some(Doubt::Behind(block(90, NOW)));
+        let behind = Some(HeadDoubt::Behind(block(90, NOW)));
         assert!(words(behind, true).contains("far behind block 90") && !words(behind, true).contains(CLOCK_SUSPECTED));
         assert!(words(doubt(NOW + 200), false).contains("3 minutes ahead"));
     }

@@ -1,14 +1,15 @@
-//! What an explorer or the logs of a node list of a wallet, the tokens that it still holds of those, and their prices.
+//! The tokens and transfers of a wallet that an explorer or the node's logs list, the listed tokens that it still
+//! holds, and their prices.
 
 use tokio::{
     sync::oneshot,
     time::{Instant, timeout_at},
 };
 
-use super::{Chain, plan::Plan};
+use super::{Chain, plan::ReadPlan};
 use crate::{
     activity::{Histories, Listed, records::ActivityProgress},
-    holdings::{Finder, Found},
+    holdings::{Finder, FoundTokens},
     prices::FoundPrices,
 };
 use assay_domain::{Address, Origin, Prices};
@@ -21,19 +22,19 @@ pub(super) struct Discovery {
     pub finder: Finder,
 }
 
-/// What is asked of the source.
-pub(super) struct Question<'a> {
+/// The input of a discovery.
+pub(super) struct DiscoveryQuestion<'a> {
     pub wallet: Address,
-    pub plan: &'a Plan,
+    pub plan: &'a ReadPlan,
     pub terms: SharedTerms,
     pub head: Block,
     pub deadline: Instant,
 }
 
-/// What the source lists of a wallet, and what the wallet holds of that.
+/// The listed tokens and transfers of a wallet, and the tokens that it holds.
 pub(super) struct Discovered {
     pub listed: Listed,
-    pub found: Found,
+    pub found: FoundTokens,
     pub prices: FoundPrices,
     pub from: Origin,
 }
@@ -44,17 +45,17 @@ impl Chain {
         self.discovery.as_ref().is_some_and(|discovery| discovery.histories.lists_transactions())
     }
 
-    /// `None` for a chain without a source. The rest is the listing if it goes on after the deadline. `sent` gets the
-    /// number of transactions sent, if all are listed.
+    /// `None` for a chain without a source. The rest is the listing, if it continues after the deadline. `sent` gets
+    /// the number of transactions sent, if all are listed.
     pub(super) async fn discover(
         &self,
         stored: ActivityProgress,
-        question: Question<'_>,
+        question: DiscoveryQuestion<'_>,
         sent: oneshot::Sender<Option<u64>>,
     ) -> (Option<Discovered>, Option<Rest>) {
-        let Question { wallet, plan, terms, head, deadline } = question;
+        let DiscoveryQuestion { wallet, plan, terms, head, deadline } = question;
         let Some(Discovery { histories, finder }) = &self.discovery else { return (None, None) };
-        // The last quarter of the time is for looking up what is listed.
+        // The last quarter of the time is for looking up the listed tokens.
         let listing_deadline = deadline - deadline.saturating_duration_since(Instant::now()) / 4;
         let (listed, rest) = histories.read(wallet, stored, plan.listed_anchor(), head, listing_deadline).await;
         // The receiver may be gone.
@@ -64,9 +65,9 @@ impl Chain {
             Ok(Ok(found)) => found,
             Ok(Err(fault)) => {
                 tracing::warn!(chain = self.config.id, %fault, "listed tokens cannot be looked up");
-                Found::default()
+                FoundTokens::default()
             }
-            Err(_) => Found::default(),
+            Err(_) => FoundTokens::default(),
         };
         let tokens = found.to_price();
         let prices = match tokens.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 use super::{Chain, unread};
-use crate::activity::{self, Goal, NodeActivity, Question, Sent};
+use crate::activity::{self, ActivityQuestion, Goal, NodeActivity, StoredSearch};
 use assay_domain::{Address, ChainSnapshot, Part};
 use assay_evm::{
     client::{Block, ask_block},
@@ -14,7 +14,7 @@ use assay_evm::{
 
 impl Chain {
     /// `read`, a snapshot of `wallet`, with the blocks of its first and last transaction if they are found by
-    /// `deadline`; everything else stays as it is. A search that takes longer goes on.
+    /// `deadline`; everything else stays as it is. A longer search continues in the background.
     pub(crate) async fn exact(&self, wallet: Address, read: &ChainSnapshot, deadline: Instant) -> ChainSnapshot {
         let mut exact = read.clone();
         let found = match tokio::time::timeout_at(deadline, self.block_of(read)).await {
@@ -45,12 +45,12 @@ impl Chain {
 
     /// First and last transaction up to `head`, by their blocks.
     async fn dates(&self, wallet: Address, head: Block, deadline: Instant) -> NodeActivity {
-        let Sent { known, .. } = self.activity.stored(wallet, None).await;
+        let StoredSearch { known, .. } = self.activity.stored(wallet, None).await;
         let anchors: BTreeSet<u64> = known.iter().flat_map(|known| known.anchors()).collect();
         let anchors = anchors.into_iter().filter(|number| *number <= head.number);
         let asks = activity::asks(wallet, head).into_iter().chain(anchors.map(ask_block)).collect();
         let answers = self.client.together(asks);
-        let question = Question { wallet, head, answers, listed: None, goal: Goal::Block, deadline };
-        self.activity.read(Sent::of(known), question).await.0
+        let question = ActivityQuestion { wallet, head, answers, listed: None, goal: Goal::Block, deadline };
+        self.activity.read(StoredSearch::of(known), question).await.0
     }
 }

@@ -1,15 +1,15 @@
-//! The health of a chain's endpoints, as of the last question for the head, and whether they keep old state.
+//! The health of a chain's endpoints, as of the last request for the head, and whether they keep old state.
 
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use serde_json::json;
 
-use super::{Chain, clock::Doubt, now};
-use crate::{config::ChainConfig, names::NameSource, prices::PriceStatus};
+use super::{Chain, clock::HeadDoubt, now};
+use crate::{config::ChainConfig, names::NameSource, pauses, prices::PriceStatus};
 use assay_domain::{Address, ChainId};
 use assay_evm::{
     client::{Block, Client, hex},
@@ -18,50 +18,47 @@ use assay_evm::{
 };
 use assay_index::follow::IndexState;
 
-/// What the lack of old state means, and what helps.
+/// The remark on an endpoint without old state.
 pub const NO_OLD_STATE: &str = "the endpoint keeps no state of old blocks, so that first and last transactions are not \
                                 found; add an archive endpoint to chains.rpc, or set chains.explorer";
 
-/// How long it counts that an endpoint keeps old state, or keeps none.
-const VERDICT: Duration = Duration::from_secs(3_600);
-
-/// What is known of a chain's endpoint.
+/// The status of a chain's endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainStatus {
     pub chain_id: ChainId,
     pub chain_name: String,
     /// Host of the endpoint that answered last.
     pub endpoint: Option<String>,
-    /// Newest block seen; `None` if the last question for it failed.
+    /// Newest block seen; `None` if the last request for it failed.
     pub head: Option<u64>,
-    /// The time of the last block seen, in Unix seconds, even if the last question failed.
+    /// The time of the last block seen, in Unix seconds, even if the last request failed.
     pub head_time: Option<u64>,
     /// Seconds by the clock above which that block is too old; `None` without a bound.
     pub max_head_age: Option<u64>,
     pub error: Option<String>,
     /// Why that block is not believed to be the newest.
-    pub(super) doubt: Option<Doubt>,
+    pub(super) doubt: Option<HeadDoubt>,
     /// Whether it keeps the state of old blocks; `None` if that is unknown, or an explorer makes it needless.
     pub old_state: Option<bool>,
 }
 
-/// The last answer to a question for the head; all fields are `None` before the first one.
+/// The last answer to a request for the head; all fields are `None` before the first one.
 #[derive(Debug, Clone, Default)]
 struct LastAnswer {
     /// The last head; an error leaves it.
     seen: Option<Block>,
     error: Option<String>,
-    doubt: Option<Doubt>,
+    doubt: Option<HeadDoubt>,
 }
 
 #[derive(Default)]
-pub(super) struct Health {
+pub(super) struct ChainHealth {
     last: Mutex<LastAnswer>,
     /// By the host of the endpoint: whether it keeps old state, and when that was asked.
     old_state: Mutex<HashMap<String, (bool, Instant)>>,
 }
 
-impl Health {
+impl ChainHealth {
     /// Records an answer, and the doubt about it. Logs when the chain becomes readable or unreadable, and when a doubt
     /// comes or goes.
     pub(super) fn record(
@@ -69,7 +66,7 @@ impl Health {
         config: &ChainConfig,
         client: &Client,
         head: &Result<Block, Fault>,
-        doubt: Option<Doubt>,
+        doubt: Option<HeadDoubt>,
     ) {
         let (chain, mut last) = (config.id, self.last.lock().unwrap_or_else(PoisonError::into_inner));
         *last = match head {
@@ -100,7 +97,7 @@ impl Health {
     pub(super) async fn look_for_old_state(&self, chain: &ChainConfig, client: &Client) {
         let Some(endpoint) = client.endpoint() else { return };
         let earlier = self.verdicts().get(&endpoint).copied();
-        if earlier.is_some_and(|(_, asked)| asked.elapsed() < VERDICT) {
+        if earlier.is_some_and(|(_, asked)| asked.elapsed() < pauses::OLD_STATE_VERDICT) {
             return;
         }
         let Some(kept) = old_state(client, chain).await else { return };
@@ -118,12 +115,12 @@ impl Health {
         self.old_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the last question for the head was answered.
+    /// Whether the last request for the head was answered.
     pub(super) fn is_up(&self) -> bool {
         self.head().is_some()
     }
 
-    /// The newest block seen; `None` if the last question for it failed.
+    /// The newest block seen; `None` if the last request for it failed.
     pub(super) fn head(&self) -> Option<u64> {
         self.last().head()
     }

@@ -1,6 +1,6 @@
-//! One chain's part of a snapshot. A read loads what earlier reads stored while it asks for the head, and begins the
-//! search for the first transaction of a new wallet; [`plan`] lists the questions that the histories share; [`rounds`]
-//! asks everything in the state after the head; [`assemble`] makes the snapshot from the answers; [`clock`] says
+//! One chain's part of a snapshot. A read loads what earlier reads stored while it requests the head, and begins the
+//! search for the first transaction of a new wallet; [`plan`] lists the requests that the histories share; [`rounds`]
+//! requests everything in the state after the head; [`assemble`] makes the snapshot from the answers; [`clock`] checks
 //! whether the head is old.
 
 mod ahead;
@@ -26,8 +26,9 @@ use tokio::{
 };
 
 use crate::{
-    activity::{self, ActivityReader, Goal, Sent, records::ActivityProgress},
+    activity::{self, ActivityReader, Goal, StoredSearch, records::ActivityProgress},
     config::ChainConfig,
+    limits,
     prices::{PriceReader, Pricing},
 };
 use ahead::Ahead;
@@ -38,25 +39,18 @@ use assay_evm::{
 };
 use assay_index::follow::{self, IndexState};
 use assay_lending::{Jobs, Rest};
-use assemble::Parts;
-pub(crate) use batch::Batch;
-use batch::Part;
+use assemble::SnapshotParts;
+use batch::BatchChain;
+pub(crate) use batch::WalletBatch;
 pub use clock::CLOCK_SUSPECTED;
-pub(crate) use clock::Clock;
-use clock::Doubt;
+pub(crate) use clock::ChainClock;
+use clock::HeadDoubt;
 use discover::Discovery;
-use health::Health;
+use health::ChainHealth;
 pub use health::{ChainOverview, ChainStatus, NO_OLD_STATE, old_state};
 pub use moment::MomentError;
-use seen::Seen;
-pub(super) use setup::Setup;
-
-/// Reads of a chain's state at one time. Reads that run together share the endpoints' capacity, so that with a thousand
-/// of them none would end before all do; further ones wait.
-const MAX_READS: u32 = 32;
-/// Requests a second that one read of state can use. An endpoint that takes fewer is read for one wallet after the
-/// other: several at once would all end late.
-const PER_READ: f64 = 10.0;
+use seen::NewestHead;
+pub(super) use setup::ChainSetup;
 
 /// One configured chain.
 pub(super) struct Chain {
@@ -68,31 +62,31 @@ pub(super) struct Chain {
     goal: Goal,
     discovery: Option<Discovery>,
     lending: Jobs,
-    index: Arc<follow::State>,
-    health: Health,
-    clock: Arc<Clock>,
-    seen: Seen,
+    index: Arc<follow::FollowState>,
+    health: ChainHealth,
+    clock: Arc<ChainClock>,
+    seen: NewestHead,
     ahead: Ahead,
     /// The block in the past at which the chain is read instead of its head, and that of the prices.
     past: OnceLock<(Block, Block)>,
     permits: Arc<Semaphore>,
 }
 
-type Start = (Option<OwnedSemaphorePermit>, Result<Block, Fault>, Stored);
+type ReadStart = (Option<OwnedSemaphorePermit>, Result<Block, Fault>, StoredRead);
 
 /// What earlier reads of a wallet stored.
-struct Stored {
-    lending: assay_lending::Stored,
+struct StoredRead {
+    lending: assay_lending::StoredHistory,
     /// The search for the first and the last transaction.
-    sent: Sent,
+    sent: StoredSearch,
     /// What the source has listed and settled.
     listed: ActivityProgress,
 }
 
 impl Chain {
-    pub(super) fn new(config: &ChainConfig, setup: &Setup<'_>) -> Self {
+    pub(super) fn new(config: &ChainConfig, setup: &ChainSetup<'_>) -> Self {
         let client = Client::new(setup.http, &config.endpoints(), &setup.reading.rpc);
-        let index = follow::State::new(config.id);
+        let index = follow::FollowState::new(config.id);
         Self {
             discovery: setup.discovery(config, &client),
             lending: setup.lending(config, &client, &index),
@@ -100,12 +94,12 @@ impl Chain {
             activity: setup.activity(config, &client),
             goal: setup.goal(),
             index,
-            health: Health::default(),
+            health: ChainHealth::default(),
             clock: setup.clock.clone(),
-            seen: Seen::new(config.id, setup.store.clone(), setup.tasks.clone()),
+            seen: NewestHead::new(config.id, setup.store.clone(), setup.tasks.clone()),
             ahead: Ahead::default(),
             past: OnceLock::new(),
-            permits: Arc::new(Semaphore::new(MAX_READS as usize)),
+            permits: Arc::new(Semaphore::new(limits::READS as usize)),
             config: config.clone(),
             client,
         }
@@ -120,7 +114,7 @@ impl Chain {
         self.index.watch()
     }
 
-    /// Blocks after which one is final.
+    /// The client of the chain.
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
@@ -130,24 +124,24 @@ impl Chain {
         self.prices.native(&self.client).await
     }
 
-    /// A place among the reads of state at one time; `None` if the server stops.
+    /// A permit to read state; `None` if the server stops.
     pub(super) async fn permit(&self) -> Option<OwnedSemaphorePermit> {
         self.permits.clone().acquire_many_owned(permits_of_one(self.client.rate())).await.ok()
     }
 
-    /// Whether the endpoint's limit of rate, as far as known, can be why a read of `snapshot` ended late.
+    /// Whether the endpoint's known rate limit can explain why a read of `snapshot` ended late.
     pub(super) fn is_late(&self, snapshot: &ChainSnapshot) -> bool {
         snapshot.chain_id == self.config.id && snapshot.coverage == Coverage::Pending && self.client.is_paced()
     }
 
-    /// Reads `wallet`, alone or with the others of `batch`. What is not read by `deadline` is marked in the coverage;
-    /// the rest is reading that goes on after it. `head_sender` gets the block that the snapshot is of.
+    /// Reads `wallet`, alone or with the others of `batch`. Parts that are not read by `deadline` are marked in the
+    /// coverage; the rest is the read that continues after it. `head_sender` gets the block that the snapshot is of.
     pub(super) async fn read(
         &self,
         wallet: Address,
         deadline: Instant,
         head_sender: oneshot::Sender<Block>,
-        batch: Option<&Part>,
+        batch: Option<&BatchChain>,
     ) -> (ChainSnapshot, Option<Rest>) {
         self.index.asked_for(wallet);
         let (permit, head, stored) = match timeout_at(deadline, self.start(wallet, batch)).await {
@@ -173,7 +167,7 @@ impl Chain {
         let (lending, discovered) = (answered.lending, answered.discovered);
         let listed = discovered.as_ref().map(|discovered| &discovered.listed);
         let (activity, activity_unread) = activity::combined(answered.activity, listed);
-        let parts = Parts { account, lending, quotes, activity, activity_unread, discovered };
+        let parts = SnapshotParts { account, lending, quotes, activity, activity_unread, discovered };
         let (mut snapshot, markets) = assemble::snapshot(&self.config, head, parts);
         if let Some(doubt) = self.doubt(head) {
             assemble::doubt(&mut snapshot, doubt.unread(head, self.clock.is_suspected()));
@@ -182,8 +176,8 @@ impl Chain {
         (snapshot, rest)
     }
 
-    /// The place of a read that is alone, the block to read at, and what is stored.
-    async fn start(&self, wallet: Address, batch: Option<&Part>) -> Start {
+    /// The permit of a single read, the block to read at, and the stored progress.
+    async fn start(&self, wallet: Address, batch: Option<&BatchChain>) -> ReadStart {
         let Some(batch) = batch else {
             let permit = self.permit().await;
             let head = async {
@@ -199,7 +193,7 @@ impl Chain {
         (None, head, stored)
     }
 
-    async fn stored(&self, wallet: Address) -> Stored {
+    async fn stored(&self, wallet: Address) -> StoredRead {
         let listed = async {
             match &self.discovery {
                 Some(discovery) => discovery.histories.stored(wallet).await,
@@ -210,10 +204,10 @@ impl Chain {
         let top = self.health.head().filter(|_| !self.has_list());
         let (lending, sent, listed) =
             tokio::join!(self.lending.stored(wallet), self.activity.stored(wallet, top), listed);
-        Stored { lending, sent, listed }
+        StoredRead { lending, sent, listed }
     }
 
-    /// Asks for the head, and looks up the markets' terms if that is due, so that reads need not.
+    /// Requests the head, and looks up the markets' terms if that is due, to spare reads.
     pub(super) async fn refresh(&self) {
         if let Ok(head) = self.watch().await
             && let Err(fault) = self.lending.refresh_terms(head).await
@@ -222,7 +216,7 @@ impl Chain {
         }
     }
 
-    /// Asks for the head and, until that is known, whether the endpoint keeps old state.
+    /// Requests the head and, until it is known, whether the endpoint keeps old state.
     pub(super) async fn watch(&self) -> Result<Block, Fault> {
         let head = self.head().await?;
         self.seen.look_up_early(&self.client, head).await;
@@ -232,7 +226,7 @@ impl Chain {
         Ok(head)
     }
 
-    /// Asks for the head for a read that begins within a moment.
+    /// Requests the head for a read that begins shortly.
     pub(super) async fn ask_ahead(&self) {
         if let Ok(head) = self.head().await {
             self.ahead.put(head);
@@ -278,9 +272,9 @@ impl Chain {
     }
 
     /// Why `head` is not believed to be the newest block.
-    fn doubt(&self, head: Block) -> Option<Doubt> {
+    fn doubt(&self, head: Block) -> Option<HeadDoubt> {
         let bound = self.config.max_head_age.filter(|_| self.past.get().is_none())?;
-        Doubt::of(head, now(), bound, self.client.newer_than(head))
+        HeadDoubt::of(head, now(), bound, self.client.newer_than(head))
     }
 
     /// How prices in the state after `head` are read.
@@ -295,7 +289,7 @@ impl Chain {
 
     pub(super) fn status(&self) -> ChainStatus {
         let status = self.health.status(&self.config, self.client.endpoint());
-        // Of a wrong clock one warning is enough.
+        // One warning of a wrong clock is enough.
         let told = status.doubt.filter(|doubt| !(doubt.is_of_clock() && self.clock.is_suspected()));
         ChainStatus { doubt: told, ..status }
     }
@@ -306,10 +300,10 @@ impl Chain {
     }
 }
 
-/// The permits that one read takes of [`MAX_READS`] at an endpoint with this rate.
+/// The permits that one read takes of [`limits::READS`] at an endpoint with this rate.
 fn permits_of_one(rate: Option<f64>) -> u32 {
-    let at_once = rate.map_or(f64::INFINITY, |rate| rate / PER_READ).clamp(1.0, f64::from(MAX_READS));
-    (f64::from(MAX_READS) / at_once).ceil() as u32
+    let at_once = rate.map_or(f64::INFINITY, |rate| rate / limits::RATE_PER_READ).clamp(1.0, f64::from(limits::READS));
+    (f64::from(limits::READS) / at_once).ceil() as u32
 }
 
 /// Unix seconds by the machine's clock.
@@ -323,7 +317,7 @@ mod tests {
 
     #[test]
     fn the_slower_an_endpoint_the_fewer_reads_at_once() {
-        let at_once = |rate| MAX_READS / permits_of_one(rate);
+        let at_once = |rate| limits::READS / permits_of_one(rate);
         assert_eq!(
             [None, Some(1_000.0), Some(100.0), Some(20.0), Some(10.0), Some(0.5)].map(at_once),
             [32, 32, 8, 2, 1, 1]

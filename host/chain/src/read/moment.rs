@@ -6,7 +6,7 @@ use assay_evm::{
     fault::Fault,
 };
 
-/// Blocks that are looked at in one request: a search over 400 million blocks takes seven.
+/// Blocks per request: a search over 400 million blocks takes seven requests.
 const AT_ONCE: u64 = 20;
 
 /// Why a chain has no block before a moment.

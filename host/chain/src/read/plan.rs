@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::Stored;
+use super::StoredRead;
 use crate::activity::{self, AnchorCheck};
 use assay_domain::{Address, B256, Seen};
 use assay_evm::{
@@ -15,7 +15,7 @@ use assay_evm::{
 use assay_lending::Jobs;
 
 /// The shared batch. The first reader that needs an answer sends it.
-pub(super) struct Plan {
+pub(super) struct ReadPlan {
     pub answers: Answers,
     lending_anchors: Vec<u64>,
     listed: ListedAnchor,
@@ -33,8 +33,8 @@ struct ListedAnchor {
     behind: bool,
 }
 
-impl Plan {
-    pub(super) fn new(client: &Client, lending: &Jobs, stored: &Stored, wallet: Address, head: Block) -> Self {
+impl ReadPlan {
+    pub(super) fn new(client: &Client, lending: &Jobs, stored: &StoredRead, wallet: Address, head: Block) -> Self {
         let sent_anchors = stored.sent.known.iter().flat_map(|known| known.anchors());
         let lending_anchors = lending.anchors(&stored.lending, head);
         let (anchor, hash) = (stored.listed.anchor, stored.listed.anchor_hash);

@@ -1,5 +1,5 @@
-//! The rounds of questions of one read. State, activity, lending history and discovered tokens are read side by side;
-//! only the search for first and last transaction waits for an explorer, whose list may make it needless.
+//! The rounds of questions of one read. State, activity, lending history and discovered tokens are read concurrently.
+//! Only the search for first and last transaction waits for an explorer, whose list may make it unnecessary.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use tokio::{
 };
 
 use super::{
-    Chain, Stored,
+    Chain, StoredRead,
     discover::{self, Discovered},
-    plan::Plan,
+    plan::ReadPlan,
 };
 use crate::{
-    activity::{NodeActivity, Question},
-    holdings::Account,
+    activity::{ActivityQuestion, NodeActivity},
+    holdings::WalletAccount,
     prices::Quotes,
 };
 use assay_domain::Address;
@@ -26,36 +26,37 @@ use assay_lending::{History, LendingRead, Rest, SharedTerms};
 /// An answer, unless the time was up first.
 type Timed<T> = Result<Result<T, Fault>, Elapsed>;
 
-/// The answers that come side by side.
+/// The answers of concurrent requests.
 pub(super) struct Answered {
-    pub state: Timed<(Account, Quotes)>,
+    pub state: Timed<(WalletAccount, Quotes)>,
     pub lending: LendingRead,
     pub activity: NodeActivity,
     pub discovered: Option<Discovered>,
 }
 
 impl Chain {
-    /// Asks everything about `wallet` in the state after `head`. The rest is what goes on after `deadline`. `permit` is dropped once state and activity are read: the histories
-    /// have limits of their own, and can take long.
+    /// Requests everything about `wallet` in the state after `head`. The rest is what continues after `deadline`.
+    /// `permit` is dropped once state and activity are read: the histories have separate limits, and can take long.
     pub(super) async fn ask<P>(
         &self,
         wallet: Address,
-        stored: Stored,
+        stored: StoredRead,
         head: Block,
         deadline: Instant,
         permit: P,
     ) -> (Answered, Option<Rest>) {
-        let plan = Plan::new(&self.client, &self.lending, &stored, wallet, head);
+        let plan = ReadPlan::new(&self.client, &self.lending, &stored, wallet, head);
         let terms = self.lending.terms(head);
         let mut lending = self.lending.begin(wallet, &stored.lending);
-        let listing = discover::Question { wallet, plan: &plan, terms: terms.clone(), head, deadline };
+        let listing = discover::DiscoveryQuestion { wallet, plan: &plan, terms: terms.clone(), head, deadline };
         let (sender, receiver) = oneshot::channel();
         let listed = self.has_list().then_some(receiver);
         let permit = Arc::new(permit);
-        // An explorer may be slow, and the read that waits for it asks the node for nothing.
+        // An explorer may be slow, and a read that waits for it sends the node no request.
         let searching = listed.is_none().then(|| permit.clone());
         let activity = async {
-            let question = Question { wallet, head, answers: plan.answers.clone(), listed, goal: self.goal, deadline };
+            let question =
+                ActivityQuestion { wallet, head, answers: plan.answers.clone(), listed, goal: self.goal, deadline };
             let activity = self.activity.read(stored.sent, question).await;
             drop(searching);
             activity
@@ -90,11 +91,11 @@ impl Chain {
         terms: SharedTerms,
         lending: &mut LendingRead,
         head: Block,
-    ) -> Result<(Account, Quotes), Fault> {
+    ) -> Result<(WalletAccount, Quotes), Fault> {
         let terms = terms.await?;
         let (oracles, quotes) = (terms.oracles(), terms.quote_assets());
         let (account, prices) = tokio::join!(
-            Account::read(&self.client, &self.config, &terms, lending, wallet, head),
+            WalletAccount::read(&self.client, &self.config, &terms, lending, wallet, head),
             self.prices.current(&self.client, &oracles, &quotes, self.pricing(head))
         );
         account.map(|account| (account, prices))

@@ -1,14 +1,15 @@
-//! What is kept of a chain's blocks between two starts: the newest head, so that a restart does not go backwards, and
-//! an early block, by which a chain that was replaced is told from an endpoint that is behind.
+//! Blocks of a chain that are stored between two starts: the newest head, so a restart does not go backwards, and an
+//! early block, which distinguishes a replaced chain from an endpoint that is behind.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
+use crate::pauses;
 use assay_domain::{B256, ChainId};
 use assay_evm::client::{Block, Client};
 use assay_store::{Family, Key, Store};
@@ -16,15 +17,13 @@ use assay_tasks::Tracker;
 
 /// The number of the early block. The first one is the same on chains that are started again with the same state.
 const EARLY: u64 = 1;
-/// Shortest time between two writes.
-const PAUSE: Duration = Duration::from_secs(10);
 
 /// The key of what was seen of a chain.
 fn heads(chain: ChainId) -> Key<HeadsRecord> {
     Family::new("heads/").key(chain)
 }
 
-/// What was seen of a chain.
+/// The stored blocks of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct HeadsRecord {
     newest: BlockRecord,
@@ -53,7 +52,7 @@ impl From<BlockRecord> for Block {
     }
 }
 
-pub(super) struct Seen {
+pub(super) struct NewestHead {
     chain: ChainId,
     store: Store,
     tasks: Tracker,
@@ -63,7 +62,7 @@ pub(super) struct Seen {
     writing: Arc<tokio::sync::Mutex<()>>,
 }
 
-impl Seen {
+impl NewestHead {
     pub(super) fn new(chain: ChainId, store: Store, tasks: Tracker) -> Self {
         Self { chain, store, tasks, loaded: OnceCell::new(), written: Mutex::default(), writing: Arc::default() }
     }
@@ -85,7 +84,7 @@ impl Seen {
         }
         {
             let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-            if written.is_some_and(|written| written.elapsed() < PAUSE) {
+            if written.is_some_and(|written| written.elapsed() < pauses::HEAD_WRITES) {
                 return;
             }
             *written = Some(Instant::now());

@@ -4,27 +4,27 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::{clock::Clock, discover::Discovery};
+use super::{clock::ChainClock, discover::Discovery};
 use crate::{
-    activity::{ActivityReader, Goal, Histories, Method, NodeLogs, Source},
+    activity::{ActivityReader, Goal, Histories, ListingSource, NodeLogs, SearchMethod},
     config::{self, ChainConfig, Reading, Spare},
     explorer::{ExplorerLogs, Explorers},
     holdings::Finder,
-    prices::External,
+    prices::ExternalPrices,
 };
 use assay_evm::{client::Client, endpoint::Http};
-use assay_index::follow::{Budget, Indexer, LazyIndex, State};
+use assay_index::follow::{Budget, FollowState, Indexer, LazyIndex};
 use assay_lending::{Jobs, Market, Reader, Recent, TermsCache, WholeRange};
 use assay_store::Store;
 use assay_tasks::Tracker;
 
 /// What every chain is set up with.
-pub(crate) struct Setup<'a> {
+pub(crate) struct ChainSetup<'a> {
     pub http: &'a Http,
     pub explorers: &'a Explorers,
     pub reading: &'a Reading,
-    pub external: &'a Arc<External>,
-    pub clock: &'a Arc<Clock>,
+    pub external: &'a Arc<ExternalPrices>,
+    pub clock: &'a Arc<ChainClock>,
     /// The index of all chains.
     pub index: Arc<LazyIndex>,
     pub store: &'a Store,
@@ -34,12 +34,12 @@ pub(crate) struct Setup<'a> {
     pub follows: bool,
 }
 
-impl Setup<'_> {
+impl ChainSetup<'_> {
     /// The explorer of a chain that has one, else the logs of its node if they are configured as a source.
     pub(super) fn discovery(&self, config: &ChainConfig, client: &Client) -> Option<Discovery> {
         let source = match (self.explorers.of(config), self.reading.discovery) {
-            (Some(explorer), _) => Source::Explorer(explorer),
-            (None, config::Discovery::Logs) => Source::Logs(NodeLogs::new(client.clone(), self.reading)),
+            (Some(explorer), _) => ListingSource::Explorer(explorer),
+            (None, config::Discovery::Logs) => ListingSource::Logs(NodeLogs::new(client.clone(), self.reading)),
             (None, config::Discovery::Explorer) => return None,
         };
         let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
@@ -51,7 +51,7 @@ impl Setup<'_> {
         let (store, tasks, stop) = (self.store.clone(), self.tasks.clone(), self.stop.clone());
         // Reads of the past are of many wallets, and nobody waits for them.
         let spare = if self.follows { self.reading.spare } else { Spare::Calls };
-        let method = Method { finality: config.finality, spare, genesis_accounts: config.genesis_accounts };
+        let method = SearchMethod { finality: config.finality, spare, genesis_accounts: config.genesis_accounts };
         ActivityReader::new(config.id, client.clone(), store, method, tasks, stop)
     }
 
@@ -68,7 +68,7 @@ impl Setup<'_> {
     }
 
     /// The reader of lending histories, and the reader of the index where they begin, which works on a task.
-    pub(super) fn lending(&self, config: &ChainConfig, client: &Client, state: &Arc<State>) -> Jobs {
+    pub(super) fn lending(&self, config: &ChainConfig, client: &Client, state: &Arc<FollowState>) -> Jobs {
         let reader = Reader {
             chain: config.id,
             client: client.clone(),

@@ -1,7 +1,7 @@
-//! What a snapshot of one chain lacks, in words. Asks nothing.
+//! The unread parts of one chain's snapshot, with their reasons. Sends no request.
 
 use super::discover::Discovered;
-use crate::{activity::Scope, prices::Quotes};
+use crate::{activity::ListedScope, prices::Quotes};
 use assay_domain::{Address, Coverage, Part, Position, TokenBalance, Unread};
 use assay_evm::fault::Fault;
 use assay_lending::{MarketResult, PositionGap};
@@ -68,7 +68,7 @@ pub(super) fn listed(discovered: Option<&Discovered>) -> Vec<Unread> {
     if !listed.complete {
         let reason = "the list of the source is not complete; ask again shortly";
         unread.extend([Part::ListedTokens, Part::Transfers, Part::Nfts].map(|part| Unread::new(part, reason)));
-    } else if listed.scope == Scope::Nothing {
+    } else if listed.scope == ListedScope::Nothing {
         let reason = "the endpoint does not list them; configure an explorer";
         unread.extend([Part::Transfers, Part::Nfts].map(|part| Unread::new(part, reason)));
     } else {

@@ -1,18 +1,13 @@
 //! Wallets that were not read in time because an endpoint takes few requests: they are read to the end without their
 //! callers, one after the other.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use super::Inner;
+use super::ChainsInner;
+use crate::limits;
 use assay_domain::Snapshot;
-
-/// Time for a read that nobody waits for.
-const COMPLETION: Duration = Duration::from_secs(600);
-
-/// Wallets that wait for their turn. One more is read anew for its next caller.
-const WAITING: usize = 1_000;
 
 /// How long callers wait for a read.
 #[derive(Debug, Clone)]
@@ -32,7 +27,7 @@ impl Default for Late {
     }
 }
 
-impl Inner {
+impl ChainsInner {
     /// Whether a chain was not read in time because its endpoint takes few requests.
     pub(super) fn is_late(&self, snapshot: &Snapshot) -> bool {
         self.past.is_none() && snapshot.chains.iter().any(|read| self.chains.iter().any(|chain| chain.is_late(read)))
@@ -42,11 +37,11 @@ impl Inner {
     /// reads that all begin anew at a slow endpoint would never end.
     pub(super) async fn complete(self: Arc<Self>, snapshot: Arc<Snapshot>) {
         let (wallet, this, stop) = (snapshot.address, self.clone(), self.stop.clone());
-        let work = self.reads.join_within(WAITING, wallet, || {
+        let work = self.reads.join_within(limits::LATE_READS, wallet, || {
             let failed = Arc::new(this.failed(wallet));
             let read = async move {
                 let _turn = this.late.0.clone().acquire_owned().await;
-                this.read_within(COMPLETION, wallet, None).await
+                this.read_within(limits::LATE_READ, wallet, None).await
             };
             (async move { stop.run_until_cancelled(read).await.unwrap_or(failed) }, Patience::Budget(snapshot))
         });

@@ -29,13 +29,14 @@ const VIEWS = [
 ];
 
 function App() {
-  const [me, setMe] = useState(null);
-  const [error, setError] = useState(null);
+  const [me, setMe] = useState(/** @type {Identified | null} */ (null));
+  const [error, setError] = useState(/** @type {ShownError | null} */ (null));
   const leave = () => {
     session.close();
     setMe(null);
     setError(null);
   };
+  /** @param {Identified} me */
   const enter = (me) => {
     setError(null);
     setMe(me);
@@ -61,16 +62,21 @@ function App() {
   return html`<${SignIn} enter=${enter} error=${error} />`;
 }
 
-/** `/` goes to the search of the view, or to that of the first view. */
+/**
+ * `/` goes to the search of the view, or to that of the first view.
+ * @param {KeyboardEvent} event
+ */
 function search(event) {
   const { target, key, ctrlKey, metaKey, altKey } = event;
-  if (key !== "/" || ctrlKey || metaKey || altKey || target.closest("input, textarea, select, dialog")) return;
+  const isTyping = target instanceof Element && target.closest("input, textarea, select, dialog");
+  if (key !== "/" || ctrlKey || metaKey || altKey || isTyping) return;
   event.preventDefault();
-  const field = document.querySelector("form[role=search] input");
+  const field = /** @type {HTMLElement | null} */ (document.querySelector("form[role=search] input"));
   if (field) field.focus();
   else go(["look-up"]);
 }
 
+/** @param {{ me: Identified; leave: () => void }} props */
 function Frame({ me, leave }) {
   const { parts, query } = useRoute();
   const allowed = VIEWS.filter(({ scopes }) => scopes.some((scope) => me.scopes.includes(scope)));
@@ -79,9 +85,10 @@ function Frame({ me, leave }) {
     addEventListener("keydown", search);
     return () => removeEventListener("keydown", search);
   }, []);
+  /** @param {Happening} event */
   const skip = (event) => {
     event.preventDefault();
-    document.getElementById("main").focus();
+    document.getElementById("main")?.focus();
   };
   return html`<${Me.Provider} value=${me}>
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
@@ -108,6 +115,7 @@ function Frame({ me, leave }) {
   </${Me.Provider}>`;
 }
 
+/** @param {Place & { wanted?: (typeof VIEWS)[number]; allowed: (typeof VIEWS)[number][] }} props */
 function Body({ wanted, allowed, parts, query }) {
   if (!wanted)
     return html`<${Title} text="No such view" />
@@ -121,4 +129,4 @@ function Body({ wanted, allowed, parts, query }) {
   return html`<${wanted.View} parts=${parts} query=${query} />`;
 }
 
-render(html`<${App} />`, document.getElementById("app"));
+render(html`<${App} />`, /** @type {Element} */ (document.getElementById("app")));

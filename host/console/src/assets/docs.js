@@ -5,11 +5,14 @@ import { Markdown } from "./markdown.js";
 import { Problem, Waiting } from "./parts.js";
 import { Operation } from "./docs/operation.js";
 
-const ROOT = document.getElementById("app");
+const ROOT = /** @type {HTMLElement} */ (document.getElementById("app"));
 const ICON = new URL("icon.svg", import.meta.url).pathname;
 const METHODS = ["get", "post", "put", "delete"];
 
-/** The operations of each tag of the document, in its order. */
+/**
+ * The operations of each tag of the document, in its order.
+ * @param {ApiDocument} api
+ */
 function sections({ paths, tags }) {
   const all = Object.entries(paths).flatMap(([path, item]) =>
     METHODS.filter((method) => item[method]).map((method) => ({ ...item[method], method, path })),
@@ -17,21 +20,28 @@ function sections({ paths, tags }) {
   return tags.map((tag) => ({ ...tag, operations: all.filter((operation) => operation.tags?.includes(tag.name)) }));
 }
 
+/** @type {(text: string) => (operation: Operation) => boolean | undefined} */
 const matches = (text) => (operation) =>
-  [operation.path, operation.operationId, operation.summary, operation.method]
-    .some((part) => part?.toLowerCase().includes(text.toLowerCase()));
+  [operation.path, operation.operationId, operation.summary, operation.method].some((part) =>
+    part?.toLowerCase().includes(text.toLowerCase()),
+  );
 
 /** The operation that the address names. */
 const named = () => decodeURIComponent(location.hash.slice(1));
 
 function useDocument() {
-  const [state, setState] = useState({});
+  const [state, setState] = useState(/** @type {{ document?: ApiDocument; error?: ShownError }} */ ({}));
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     setState({});
     fetch("../openapi.json")
-      .then((response) => (response.ok ? response.json() : Promise.reject(new Error(`The server answered ${response.status}.`))))
-      .then((document) => setState({ document }), (error) => setState({ error }));
+      .then((response) =>
+        response.ok ? response.json() : Promise.reject(new Error(`The server answered ${response.status}.`)),
+      )
+      .then(
+        (document) => setState({ document }),
+        (error) => setState({ error }),
+      );
   }, [turn]);
   return { ...state, again: () => setTurn(turn + 1) };
 }
@@ -80,7 +90,11 @@ function Docs() {
       </form>
       ${shown.length === 0 && html`<p>No path has “${text}” in it.</p>`}
       ${shown.map(
-        ({ name, description, operations }) => html`<section key=${name} id=${`tag-${name}`} aria-labelledby=${`title-${name}`}>
+        ({
+          name,
+          description,
+          operations,
+        }) => html`<section key=${name} id=${`tag-${name}`} aria-labelledby=${`title-${name}`}>
           <h2 id=${`title-${name}`}>${name}</h2>
           <p class="faint">${description}</p>
           ${operations.map(

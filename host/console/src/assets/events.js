@@ -1,13 +1,18 @@
 // The state of a submission as it changes: from the event stream, or by asking again where that is not to be had.
 
 import { useEffect, useState } from "./dom.js";
-import { path, send } from "./api.js";
+import { Refusal, path, send } from "./api.js";
 
 /** Milliseconds between two questions, as the API advises. */
 const POLL = 5000;
 
+/** @type {Api.SubmissionStatus[]} */
 export const ENDED = ["confirmed", "failed"];
 
+/**
+ * @param {AbortSignal} signal
+ * @returns {Promise<void>}
+ */
 const pause = (signal) =>
   new Promise((resolve) => {
     const timer = setTimeout(resolve, POLL);
@@ -17,15 +22,19 @@ const pause = (signal) =>
     });
   });
 
-/** The `data` of each event of `response`, as JSON. */
+/**
+ * The `data` of each event of `response`, as JSON.
+ * @param {Response} response
+ * @returns {AsyncGenerator<Api.SubmissionState>}
+ */
 async function* events(response) {
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = /** @type {ReadableStream} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
     const blocks = (rest + value).split("\n\n");
-    rest = blocks.pop();
+    rest = blocks.pop() ?? "";
     for (const block of blocks) {
       const data = block
         .split("\n")
@@ -36,11 +45,22 @@ async function* events(response) {
   }
 }
 
-/** Gives every state to `show`, until it is final. */
+/**
+ * Gives every state to `show`, until it is final.
+ * @param {string} agent
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @param {(state: Api.SubmissionState) => void} show
+ */
 async function follow(agent, id, signal, show) {
   const url = path(["agents", agent, "reputation", "status", id]);
+  /** @type {Api.SubmissionState | undefined} */
   let last;
-  const see = (state) => show((last = state));
+  /** @param {Api.SubmissionState} state */
+  const see = (state) => {
+    last = state;
+    show(state);
+  };
   while (!signal.aborted) {
     try {
       const response = await send(url, { signal, headers: { accept: "text/event-stream" } });
@@ -51,15 +71,19 @@ async function follow(agent, id, signal, show) {
       }
     } catch (error) {
       // Before the first state nothing is known; afterwards the submission goes on, whatever became of the connection.
-      if (!last || [401, 403, 404].includes(error.status)) throw error;
+      if (!last || (error instanceof Refusal && [401, 403, 404].includes(error.status))) throw error;
     }
-    if (ENDED.includes(last?.status)) return;
+    if (last && ENDED.includes(last.status)) return;
     await pause(signal);
   }
 }
 
+/**
+ * @param {string} agent
+ * @param {string} id
+ */
 export function useSubmission(agent, id) {
-  const [state, setState] = useState({});
+  const [state, setState] = useState(/** @type {{ submission?: Api.SubmissionState; error?: Refusal }} */ ({}));
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const stop = new AbortController();

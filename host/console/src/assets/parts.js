@@ -3,14 +3,19 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "./dom.js";
 import { moment, short } from "./words.js";
 
-/** Says `text` to a screen reader. */
+/**
+ * Says `text` to a screen reader.
+ * @param {string} text
+ */
 export function announce(text) {
-  document.getElementById("announcer").textContent = text;
+  const announcer = document.getElementById("announcer");
+  if (announcer) announcer.textContent = text;
 }
 
 /**
  * The title of a view takes the focus when the view appears, so that a screen reader begins there. It does so
  * before the view is painted; later, it would take the focus from a field that the user has already chosen.
+ * @param {{ text: string; children?: Html }} props
  */
 export function Title({ children, text }) {
   const heading = useRef(null);
@@ -21,15 +26,19 @@ export function Title({ children, text }) {
   return html`<h1 ref=${heading} tabindex="-1">${children ?? text}</h1>`;
 }
 
+/** @param {{ what: string }} props */
 export function Waiting({ what }) {
   useEffect(() => announce(`Loading ${what}`), [what]);
   return html`<p class="waiting"><span class="spinner" aria-hidden="true"></span> Loading ${what} …</p>`;
 }
 
-/** What went wrong, in the server's words. */
+/**
+ * What went wrong, in the server's words.
+ * @param {{ error: ShownError; again?: () => void }} props
+ */
 export function Problem({ error, again }) {
   const about = [
-    error.status > 0 && `Status ${error.status}`,
+    error.status && `Status ${error.status}`,
     error.code,
     error.id && `request ${error.id}`,
     error.wait && `try again in ${error.wait} s`,
@@ -41,7 +50,11 @@ export function Problem({ error, again }) {
   </div>`;
 }
 
-/** `show(answer)` once it is there; before that that it loads, or why there is none. */
+/**
+ * `show(answer)` once it is there; before that that it loads, or why there is none.
+ * @template T
+ * @param {{ asked: Asked<T>; what: string; show: (answer: Answered<T>) => Html }} props
+ */
 export function Answer({ asked, what, show }) {
   const { answer, error, loading, again } = asked;
   useEffect(() => {
@@ -52,12 +65,20 @@ export function Answer({ asked, what, show }) {
   return loading ? html`<${Waiting} what=${what} />` : null;
 }
 
-/** The head of a column of figures. */
+/**
+ * The head of a column of figures.
+ * @param {string} text
+ */
 export const figures = (text) => ({ figures: text });
 
-/** A table in a box that scrolls sideways on a narrow screen, also by keyboard. */
+/**
+ * A table in a box that scrolls sideways on a narrow screen, also by keyboard.
+ * @param {{ caption: string; head: Head[]; rows: Html[]; quiet?: boolean }} props
+ */
 export function Table({ caption, head, rows, quiet = false }) {
-  const cell = (of) => html`<th scope="col" class=${of.figures && "figure"}>${of.figures ?? of}</th>`;
+  /** @param {Head} of */
+  const cell = (of) =>
+    typeof of === "string" ? html`<th scope="col">${of}</th>` : html`<th scope="col" class="figure">${of.figures}</th>`;
   return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
     <table>
       <caption class=${quiet ? "unseen" : undefined}>
@@ -79,6 +100,8 @@ export function Table({ caption, head, rows, quiet = false }) {
  * A table that a click on a head sorts. A column has a `title`, `of(row)` to sort by, `show(row)`, and whether it
  * `isFigure`, which sorts the largest first. `by` is the column at first; beyond `most` rows a button shows the rest.
  * `children` stand beside that.
+ * @template Row
+ * @param {{ caption: string; columns: Column<Row>[]; rows: Row[]; by: number; most?: number; children?: Html }} props
  */
 export function Sortable({ caption, columns, rows, by, most = Infinity, children }) {
   const [isWhole, setWhole] = useState(false);
@@ -87,18 +110,27 @@ export function Sortable({ caption, columns, rows, by, most = Infinity, children
   const way = sort.down ? -1 : 1;
   const sorted = [...rows].sort((a, b) => (of(a) < of(b) ? -way : of(a) > of(b) ? way : 0));
   const shown = isWhole ? sorted : sorted.slice(0, most);
+  /** @param {number} at */
   const click = (at) => setSort({ by: at, down: at === sort.by ? !sort.down : Boolean(columns[at].isFigure) });
+  /** @param {number} at */
   const order = (at) => (at === sort.by ? (sort.down ? "descending" : "ascending") : undefined);
+  /**
+   * @param {Column<Row>} column
+   * @param {number} at
+   */
   const head = ({ title, isFigure }, at) =>
     html`<th scope="col" class=${isFigure ? "figure" : undefined} aria-sort=${order(at)}>
       <button type="button" class="sort" onClick=${() => click(at)}>
         ${title}<span aria-hidden="true">${at === sort.by ? (sort.down ? " ▾" : " ▴") : ""}</span>
       </button>
     </th>`;
-  const cell = (row) => ({ show, isFigure }, at) =>
-    at === 0
-      ? html`<th scope="row">${show(row)}</th>`
-      : html`<td class=${isFigure ? "figure" : undefined}>${show(row)}</td>`;
+  /** @type {(row: Row) => (column: Column<Row>, at: number) => Html} */
+  const cell =
+    (row) =>
+    ({ show, isFigure }, at) =>
+      at === 0
+        ? html`<th scope="row">${show(row)}</th>`
+        : html`<td class=${isFigure ? "figure" : undefined}>${show(row)}</td>`;
   return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
     <table>
       <caption class="unseen">
@@ -124,8 +156,9 @@ export function Sortable({ caption, columns, rows, by, most = Infinity, children
   </div>`;
 }
 
+/** @param {{ of: Fact[] }} props */
 export function Facts({ of }) {
-  const known = of.filter(Boolean);
+  const known = of.filter((one) => !!one);
   return html`<dl class="facts">
     ${known.map(
       ([name, value]) =>
@@ -137,16 +170,23 @@ export function Facts({ of }) {
   </dl>`;
 }
 
+/** @param {{ at: string | null | undefined }} props */
 export const Time = ({ at }) => (at ? html`<time datetime=${at}>${moment(at)}</time>` : "–");
 
+/** @param {{ of: string | null | undefined }} props */
 export const Digest = ({ of }) => html`<code title=${of}>${short(of)}</code>`;
 
-/** The inputs that a model reads. */
+/**
+ * The inputs that a model reads.
+ * @param {{ names: string[] }} props
+ */
 export const Inputs = ({ names }) =>
   html`<p>It reads ${names.map((name, at) => html`${at > 0 && ", "}<code>${name}</code>`)}.</p>`;
 
+/** @param {{ kind?: string | false; children?: Html }} props */
 export const Mark = ({ kind, children }) => html`<span class="mark ${kind || ""}">${children}</span>`;
 
+/** @param {{ title: string; items?: string[] }} props */
 export function Notes({ title, items }) {
   if (!items?.length) return null;
   return html`<div>
@@ -157,7 +197,10 @@ export function Notes({ title, items }) {
   </div>`;
 }
 
-/** The JSON of an answer, indented. */
+/**
+ * The JSON of an answer, indented.
+ * @param {{ text: string; name?: string }} props
+ */
 export function Raw({ text, name = "Raw JSON" }) {
   let shown = text;
   try {
@@ -171,9 +214,14 @@ export function Raw({ text, name = "Raw JSON" }) {
   </details>`;
 }
 
+/** @param {{ page: number; limit: number; total: number; href: (page: number) => string }} props */
 export function Pages({ page, limit, total, href }) {
   const last = Math.max(1, Math.ceil(total / limit));
   if (last === 1) return null;
+  /**
+   * @param {number} target
+   * @param {string} text
+   */
   const to = (target, text) =>
     target < 1 || target > last || target === page
       ? html`<span class="faint">${text}</span>`
@@ -187,11 +235,12 @@ export function Pages({ page, limit, total, href }) {
 /**
  * A question in a dialog of the browser, which keeps the focus inside. Afterwards the focus is where it was, or at the
  * title where `finished.current` says that the view changes.
+ * @param {{ title: string; close: () => void; finished: { current: boolean }; children?: Html }} props
  */
 export function Dialog({ title, close, finished, children }) {
   const box = useRef(null);
   useEffect(() => {
-    const before = document.activeElement;
+    const before = /** @type {HTMLElement | null} */ (document.activeElement);
     box.current.showModal();
     return () => (finished.current ? document.querySelector("h1") : before)?.focus();
   }, []);
@@ -201,8 +250,12 @@ export function Dialog({ title, close, finished, children }) {
   </dialog>`;
 }
 
-/** The values of a form by the names of its fields. */
+/**
+ * The values of a form by the names of its fields.
+ * @param {Happening} event
+ * @returns {Values}
+ */
 export function values(event) {
   event.preventDefault();
-  return Object.fromEntries(new FormData(event.currentTarget));
+  return /** @type {Values} */ (Object.fromEntries(new FormData(event.currentTarget)));
 }

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "./dom.js";
 
+/** @param {string} text */
 function decoded(text) {
   try {
     return decodeURIComponent(text);
@@ -10,6 +11,7 @@ function decoded(text) {
   }
 }
 
+/** @param {string} hash */
 function parse(hash) {
   const [path, query] = hash.replace(/^#\/?/, "").split("?");
   return { parts: path.split("/").filter(Boolean).map(decoded), query: new URLSearchParams(query ?? "") };
@@ -25,12 +27,20 @@ export function useRoute() {
   return parse(hash);
 }
 
+/**
+ * @param {(string | number)[]} parts
+ * @param {Record<string, unknown>} [query]
+ */
 export function link(parts, query = {}) {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "" && value !== null);
-  const tail = new URLSearchParams(given).toString();
+  const tail = new URLSearchParams(/** @type {[string, string][]} */ (given)).toString();
   return `#/${parts.map(encodeURIComponent).join("/")}${tail && `?${tail}`}`;
 }
 
+/**
+ * @param {(string | number)[]} parts
+ * @param {Record<string, unknown>} [query]
+ */
 export const go = (parts, query) => {
   location.hash = link(parts, query);
 };

@@ -5,9 +5,13 @@ import { createContext, useContext } from "./dom.js";
 const KEY = "assay.key";
 const RECENT = "assay.recent";
 
+/**
+ * @param {string} name
+ * @returns {Recent[]}
+ */
 function list(name) {
   try {
-    return JSON.parse(sessionStorage.getItem(name)) ?? [];
+    return JSON.parse(sessionStorage.getItem(name) ?? "[]");
   } catch {
     return [];
   }
@@ -17,6 +21,7 @@ export const session = {
   get key() {
     return sessionStorage.getItem(KEY);
   },
+  /** @param {string} key */
   open(key) {
     sessionStorage.setItem(KEY, key);
   },
@@ -28,6 +33,7 @@ export const session = {
   get recent() {
     return list(RECENT);
   },
+  /** @param {Recent} one */
   look(one) {
     const others = session.recent.filter(({ address }) => address !== one.address);
     sessionStorage.setItem(RECENT, JSON.stringify([one, ...others].slice(0, 12)));
@@ -35,6 +41,6 @@ export const session = {
 };
 
 /** The key that is signed in: what `GET /api/v2/usage` says, and whether the server is a sandbox. */
-export const Me = createContext(null);
+export const Me = createContext(/** @type {Identified} */ (/** @type {unknown} */ (null)));
 
 export const useMe = () => useContext(Me);

@@ -1,5 +1,6 @@
 // Numbers, times and names as people read them.
 
+/** @type {Record<number, string>} */
 const CHAINS = {
   1: "Ethereum",
   10: "Optimism",
@@ -15,7 +16,10 @@ const CHAINS = {
   534352: "Scroll",
 };
 
-/** Where people look at a wallet. */
+/**
+ * Where people look at a wallet.
+ * @type {Record<number, string>}
+ */
 export const EXPLORERS = {
   1: "etherscan.io",
   10: "optimistic.etherscan.io",
@@ -29,6 +33,7 @@ export const EXPLORERS = {
   534352: "scrollscan.com",
 };
 
+/** @param {number} id */
 export const chain = (id) => CHAINS[id] ?? `Chain ${id}`;
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
@@ -36,33 +41,59 @@ const some = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const dollar = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 2 });
 
 export const NOT_KNOWN = "–";
+/**
+ * @template T
+ * @param {(value: T) => string} format
+ * @returns {(value: T | null | undefined) => string}
+ */
 const or = (format) => (value) => (value === null || value === undefined ? NOT_KNOWN : format(value));
 
-export const count = or((value) => whole.format(value));
-export const number = or((value) => some.format(value));
-export const dollars = or((value) => dollar.format(value));
-export const percent = or((value) => `${some.format(value * 100)} %`);
-export const signed = or((value) => (value > 0 ? `+${some.format(value)}` : some.format(value)));
-export const range = or((name) => name.replace("_", " "));
-export const day = or((time) => time.slice(0, 10));
-export const moment = or((time) => `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`);
-export const bytes = or((value) => (value < 1024 ? `${value} B` : `${some.format(value / 1024)} KiB`));
+export const count = or((/** @type {number} */ value) => whole.format(value));
+export const number = or((/** @type {number} */ value) => some.format(value));
+export const dollars = or((/** @type {number} */ value) => dollar.format(value));
+export const percent = or((/** @type {number} */ value) => `${some.format(value * 100)} %`);
+export const signed = or((/** @type {number} */ value) => (value > 0 ? `+${some.format(value)}` : some.format(value)));
+export const range = or((/** @type {string} */ name) => name.replace("_", " "));
+export const day = or((/** @type {string} */ time) => time.slice(0, 10));
+export const moment = or((/** @type {string} */ time) => `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`);
+export const bytes = or((/** @type {number} */ value) =>
+  value < 1024 ? `${value} B` : `${some.format(value / 1024)} KiB`,
+);
 
-/** A lending market, by its protocol, its name and its chain. */
+/**
+ * A lending market, by its protocol, its name and its chain.
+ * @param {Api.Pool | Api.PoolPosition} pool
+ */
 export const market = (pool) => `${pool.protocol}${pool.market ? ` ${pool.market}` : ""} on ${chain(pool.chain_id)}`;
 
 /** A span of time in its largest unit. */
-export const span = or((seconds) => {
-  const [value, unit] = seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : seconds < 172_800 ? [seconds / 3600, "h"] : [seconds / 86_400, "days"];
+export const span = or((/** @type {number} */ seconds) => {
+  const [value, unit] =
+    seconds < 120
+      ? [seconds, "s"]
+      : seconds < 7200
+        ? [seconds / 60, "min"]
+        : seconds < 172_800
+          ? [seconds / 3600, "h"]
+          : [seconds / 86_400, "days"];
   return `${whole.format(value)} ${unit}`;
 });
 
-/** `1 unit`, `2 units`. */
+/**
+ * `1 unit`, `2 units`.
+ * @param {number | null | undefined} value
+ * @param {string} one
+ * @param {string} [many]
+ */
 export const several = (value, one, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`;
 
+/** @param {string | null | undefined} digest */
 export const short = (digest) => (digest ? `${digest.slice(0, 10)}…` : NOT_KNOWN);
 
-/** The named ranges of scores, lowest first, with the lowest and the highest score of each. */
+/**
+ * The named ranges of scores, lowest first, with the lowest and the highest score of each.
+ * @type {[name: Api.Range, least: number, most: number][]}
+ */
 export const RANGES = [
   ["low", 300, 639],
   ["fair", 640, 749],

@@ -18,9 +18,9 @@ fn outcomes_are_those_of_the_calls_that_were_made() {
     let calls = [call(1, 4), call(1, 4), call(1, 4), call(1, 4)];
     let whole = answer(&[(true, 4, b"here"), (false, 3, b"why"), (true, 5, b"")]);
     let expected = [
-        Outcome::Returned(Bytes::from_static(b"here")),
-        Outcome::Reverted(Bytes::from_static(b"why")),
-        Outcome::TooLong,
+        CallOutcome::Returned(Bytes::from_static(b"here")),
+        CallOutcome::Reverted(Bytes::from_static(b"why")),
+        CallOutcome::TooLong,
     ];
     assert_eq!(outcomes(&whole, &calls).unwrap(), expected, "the fourth was not made");
     assert_eq!(outcomes(&whole, &calls[..2]), None, "more answers than calls");

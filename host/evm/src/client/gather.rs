@@ -13,32 +13,26 @@ use futures::{
 };
 use tokio::sync::Notify;
 
-/// A list waits in pauses of this length, until one brings no request. The first pause has the request that opened it.
-const PAUSE: Duration = Duration::from_millis(4);
-/// Maximum number of pauses, even if requests keep arriving.
-const MOST_PAUSES: usize = 8;
-/// Maximum requests per list. Further requests open the next list, which is sent while the readers of the first use
-/// their answers.
-const MOST_QUESTIONS: usize = 50;
+use crate::{limits, pauses};
 
 /// The lists of requests. Starts no task: every caller that waits for an answer drives the list, so a caller that
 /// leaves does not end the list for the others.
-pub(super) struct Gather<Q, A> {
-    state: Mutex<State<Q, A>>,
+pub(super) struct RequestGather<Q, A> {
+    state: Mutex<ListState<Q, A>>,
     pause: Duration,
 }
 
-struct State<Q, A> {
-    open: Vec<Open<Q, A>>,
+struct ListState<Q, A> {
+    open: Vec<OpenList<Q, A>>,
     /// By participant, the list that answered its last request; `None` once it has asked again.
     participants: BTreeMap<u64, Option<u64>>,
     next_number: u64,
 }
 
 /// A list that still accepts requests.
-struct Open<Q, A> {
+struct OpenList<Q, A> {
     number: u64,
-    /// The lists that answered this list's callers. The list expects all other participants of those lists.
+    /// Lists that already answered this list's callers. The list waits for their other participants.
     after: BTreeSet<u64>,
     /// Whether all requests so far came from participants of earlier lists, which shows who else will ask.
     expected: bool,
@@ -52,38 +46,38 @@ struct Open<Q, A> {
 
 /// A reader that asks again as soon as it has an answer. The reader drops it after the last answer.
 pub(super) struct Participant<Q, A> {
-    gather: Arc<Gather<Q, A>>,
+    gather: Arc<RequestGather<Q, A>>,
     number: u64,
 }
 
-type Answers<A> = Shared<BoxFuture<'static, Arc<[A]>>>;
+type ListAnswers<A> = Shared<BoxFuture<'static, Arc<[A]>>>;
 
-impl<Q, A> Default for Gather<Q, A> {
+impl<Q, A> Default for RequestGather<Q, A> {
     fn default() -> Self {
-        let state = State { open: Vec::new(), participants: BTreeMap::new(), next_number: 0 };
-        Self { state: Mutex::new(state), pause: PAUSE }
+        let state = ListState { open: Vec::new(), participants: BTreeMap::new(), next_number: 0 };
+        Self { state: Mutex::new(state), pause: pauses::GATHER }
     }
 }
 
-impl<Q, A> State<Q, A> {
+impl<Q, A> ListState<Q, A> {
     fn number(&mut self) -> u64 {
         self.next_number += 1;
         self.next_number
     }
 
     /// Whether the list accepts no more requests, or expects no other participant.
-    fn is_whole(&self, list: &Open<Q, A>) -> bool {
+    fn is_whole(&self, list: &OpenList<Q, A>) -> bool {
         list.is_full() || list.expected && !self.participants.values().flatten().any(|after| list.after.contains(after))
     }
 }
 
-impl<Q, A> Open<Q, A> {
+impl<Q, A> OpenList<Q, A> {
     fn is_full(&self) -> bool {
-        self.questions.len() >= MOST_QUESTIONS
+        self.questions.len() >= limits::REQUESTS_PER_LIST
     }
 }
 
-impl<Q, A> Gather<Q, A> {
+impl<Q, A> RequestGather<Q, A> {
     pub(crate) fn participant(self: Arc<Self>) -> Participant<Q, A> {
         let number = self.change(|state| {
             let number = state.number();
@@ -94,14 +88,14 @@ impl<Q, A> Gather<Q, A> {
     }
 
     /// Changes the state, and sends the lists that are complete after the change.
-    fn change<T>(&self, change: impl FnOnce(&mut State<Q, A>) -> T) -> T {
+    fn change<T>(&self, change: impl FnOnce(&mut ListState<Q, A>) -> T) -> T {
         let mut state = self.lock();
         let changed = change(&mut state);
         state.open.iter().filter(|list| state.is_whole(list)).for_each(|list| list.whole.notify_one());
         changed
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<Q, A>> {
+    fn lock(&self) -> MutexGuard<'_, ListState<Q, A>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -112,7 +106,7 @@ impl<Q, A> Drop for Participant<Q, A> {
     }
 }
 
-impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
+impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> RequestGather<Q, A> {
     /// Answers `question`, which a `participant` or another reader asks. If it opens a list, `send` gets all requests
     /// of the list and returns the answers in the same order. `None` if an answer is missing.
     pub(crate) async fn ask<F>(
@@ -131,11 +125,11 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
 
     fn join<F>(
         this: &Arc<Self>,
-        state: &mut State<Q, A>,
+        state: &mut ListState<Q, A>,
         question: Q,
         participant: Option<u64>,
         send: impl FnOnce(Vec<Q>) -> F + Send + 'static,
-    ) -> (Answers<A>, usize)
+    ) -> (ListAnswers<A>, usize)
     where
         F: Future<Output = Vec<A>> + Send,
     {
@@ -154,7 +148,7 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
         let (gather, number, whole) = (this.clone(), state.number(), Arc::new(Notify::new()));
         let woken = whole.clone();
         let answers = async move { gather.answered(number, woken, send).await }.boxed().shared();
-        state.open.extend(answers.downgrade().map(|answers| Open {
+        state.open.extend(answers.downgrade().map(|answers| OpenList {
             number,
             after: after.into_iter().collect(),
             expected: after.is_some(),
@@ -194,7 +188,7 @@ impl<Q: Send + 'static, A: Clone + Send + Sync + 'static> Gather<Q, A> {
     /// Completes when no more requests arrive.
     async fn pause(&self, number: u64) {
         let mut before = 0;
-        for _ in 0..MOST_PAUSES {
+        for _ in 0..pauses::MAX_GATHERS {
             tokio::time::sleep(self.pause).await;
             let now = self.lock().open.iter().find(|list| list.number == number).map_or(0, |list| list.questions.len());
             if now == before {
@@ -223,7 +217,7 @@ mod tests {
 
     #[tokio::test]
     async fn questions_of_one_moment_are_one_list() {
-        let gather = Arc::new(Gather::default());
+        let gather = Arc::new(RequestGather::default());
         let answers = join_all((0..3).map(|n| gather.clone().ask(n, None, with_count))).await;
         assert_eq!(answers, [Some((0, 3)), Some((10, 3)), Some((20, 3))]);
         assert_eq!(gather.ask(7, None, with_count).await, Some((70, 1)), "a later one is a list of its own");
@@ -232,7 +226,7 @@ mod tests {
     #[tokio::test]
     async fn a_list_goes_out_when_all_participants_have_asked() {
         // No pause ends within the test.
-        let gather = Arc::new(Gather { pause: Duration::from_secs(3_600), ..Gather::default() });
+        let gather = Arc::new(RequestGather { pause: Duration::from_secs(3_600), ..RequestGather::default() });
         let participants: Vec<_> = (0..3).map(|_| gather.clone().participant()).collect();
         let answered = || gather.lock().participants.values_mut().for_each(|after| *after = Some(0));
         answered();
@@ -252,18 +246,22 @@ mod tests {
 
     #[tokio::test]
     async fn those_of_one_full_list_do_not_wait_for_those_of_the_next() {
-        let gather = Arc::new(Gather { pause: Duration::from_secs(3_600), ..Gather::default() });
-        let mut participants: Vec<_> = (0..2 * MOST_QUESTIONS).map(|_| gather.clone().participant()).collect();
-        assert_eq!(ask_at_once(&participants).await, vec![Some((70, MOST_QUESTIONS)); 2 * MOST_QUESTIONS]);
+        let gather = Arc::new(RequestGather { pause: Duration::from_secs(3_600), ..RequestGather::default() });
+        let mut participants: Vec<_> =
+            (0..2 * limits::REQUESTS_PER_LIST).map(|_| gather.clone().participant()).collect();
+        assert_eq!(
+            ask_at_once(&participants).await,
+            vec![Some((70, limits::REQUESTS_PER_LIST)); 2 * limits::REQUESTS_PER_LIST]
+        );
         // One reader of the first list leaves and the others ask again. No reader of the second list asks.
         participants.remove(0);
-        let again = ask_at_once(&participants[..MOST_QUESTIONS - 1]).await;
-        assert_eq!(again, vec![Some((70, MOST_QUESTIONS - 1)); MOST_QUESTIONS - 1]);
+        let again = ask_at_once(&participants[..limits::REQUESTS_PER_LIST - 1]).await;
+        assert_eq!(again, vec![Some((70, limits::REQUESTS_PER_LIST - 1)); limits::REQUESTS_PER_LIST - 1]);
     }
 
     #[tokio::test]
     async fn a_reader_that_is_no_participant_is_waited_for() {
-        let gather = Arc::new(Gather::default());
+        let gather = Arc::new(RequestGather::default());
         let participant = gather.clone().participant();
         let (first, second) = tokio::join!(gather.clone().ask(1, Some(&participant), with_count), async {
             tokio::task::yield_now().await;
@@ -274,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_leaves_does_not_end_it_for_the_others() {
-        let gather = Arc::new(Gather::default());
+        let gather = Arc::new(RequestGather::default());
         let first = tokio::spawn(gather.clone().ask(1, None, with_count));
         tokio::task::yield_now().await;
         let second = tokio::spawn(gather.clone().ask(2, None, with_count));
@@ -288,7 +286,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_missing_answer_is_none() {
-        let gather = Arc::new(Gather::<u64, u64>::default());
+        let gather = Arc::new(RequestGather::<u64, u64>::default());
         assert_eq!(gather.ask(1, None, async |_| Vec::new()).await, None);
     }
 }

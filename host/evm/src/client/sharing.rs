@@ -17,19 +17,17 @@ use serde_json::Value;
 
 use super::{
     Client,
-    gather::{Gather, Participant},
+    gather::{Participant, RequestGather},
 };
 use crate::{
     call::Call,
     fault::Fault,
+    limits,
     logs::{LogQuery, answers},
     request::Ask,
     span::Span,
 };
 use assay_domain::B256;
-
-/// Maximum asks per request; several requests are sent concurrently.
-const MAX_ASKS: usize = 100;
 
 type CallsAnswer = Result<Vec<Option<Bytes>>, Fault>;
 type BatchAnswer = Result<Vec<Result<Value, Fault>>, Fault>;
@@ -37,15 +35,15 @@ type LogsAnswer = Result<Vec<Log>, Fault>;
 
 /// The state that the reads of one client share while batches run.
 #[derive(Default)]
-pub(super) struct Shared {
+pub(super) struct SharedBatch {
     batches: AtomicUsize,
-    calls: Arc<Gather<(B256, Vec<Call>), CallsAnswer>>,
-    asks: Arc<Gather<Vec<Ask>, BatchAnswer>>,
-    logs: Arc<Gather<(LogQuery, Span), LogsAnswer>>,
+    calls: Arc<RequestGather<(B256, Vec<Call>), CallsAnswer>>,
+    asks: Arc<RequestGather<Vec<Ask>, BatchAnswer>>,
+    logs: Arc<RequestGather<(LogQuery, Span), LogsAnswer>>,
 }
 
 /// While it lives, the reads of a client share requests, and wait briefly for each other.
-pub struct Sharing(Arc<Shared>);
+pub struct Sharing(Arc<SharedBatch>);
 
 impl Clone for Sharing {
     fn clone(&self) -> Self {
@@ -163,9 +161,9 @@ impl Client {
         }
     }
 
-    /// Like [`batch`](Self::batch), in requests of at most [`MAX_ASKS`] asks.
+    /// Like [`batch`](Self::batch), in requests of at most [`limits::ASKS_PER_REQUEST`] asks.
     async fn batches(&self, asks: &[Ask]) -> BatchAnswer {
-        let parts = asks.chunks(MAX_ASKS).map(|part| self.batch(part.to_vec()));
+        let parts = asks.chunks(limits::ASKS_PER_REQUEST).map(|part| self.batch(part.to_vec()));
         Ok(try_join_all(parts).await?.into_iter().flatten().collect())
     }
 

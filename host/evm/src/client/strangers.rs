@@ -14,20 +14,15 @@ use serde_json::{Value, json};
 
 use super::Client;
 use crate::{
-    bounded::{self, Bounded, Outcome, REQUEST_GAS},
+    bounded::{self, Bounded, CallOutcome, REQUEST_GAS},
     call::Call,
     endpoint::Endpoint,
     fault::Fault,
+    limits,
     request::{Ask, hex, pinned},
 };
 use assay_domain::{Address, B256};
 
-/// Maximum calls of contracts in one `eth_call`. The answers of so many ordinary tokens fit.
-const CALLS_AT_ONCE: usize = 120;
-/// Maximum calls in one JSON-RPC batch. Eight that use up all their gas take a node a second.
-const BATCH: usize = 8;
-/// Maximum calls in one JSON-RPC batch, if each is a contract's.
-const SEPARATE_BATCH: usize = 50;
 /// How long calls are separate after an endpoint refused to run creation code.
 const SEPARATE_FOR: Duration = Duration::from_secs(600);
 /// Gas of a call that may check a proof or a signature. A gateway's answer with storage proofs costs 1 to 10 million to
@@ -75,7 +70,7 @@ impl Creation {
 
 /// Calls in a row, and the place of the first among all.
 #[derive(Clone, Copy)]
-struct Run<'a> {
+struct StrangerRun<'a> {
     first: usize,
     calls: &'a [Bounded],
 }
@@ -92,8 +87,8 @@ impl Client {
         let mut outcomes =
             client.outcomes(&bounded.iter().flatten().cloned().collect::<Vec<_>>(), at).await?.into_iter();
         let answers = bounded.into_iter().map(|call| match call.and_then(|_| outcomes.next()) {
-            Some(Outcome::Returned(data)) => Some(data),
-            Some(Outcome::Reverted(_) | Outcome::TooLong) | None => None,
+            Some(CallOutcome::Returned(data)) => Some(data),
+            Some(CallOutcome::Reverted(_) | CallOutcome::TooLong) | None => None,
         });
         Ok(answers.collect())
     }
@@ -122,7 +117,7 @@ impl Client {
         Self { rpc, transport, shared: Arc::default(), ..self.clone() }
     }
 
-    async fn outcomes(&self, calls: &[Bounded], at: B256) -> Result<Vec<Outcome>, Fault> {
+    async fn outcomes(&self, calls: &[Bounded], at: B256) -> Result<Vec<CallOutcome>, Fault> {
         if calls.is_empty() || !self.creation.works() {
             return self.separately(calls, at).await;
         }
@@ -143,18 +138,18 @@ impl Client {
 
     /// Makes `calls` in as few requests as possible. If contracts use so much gas that a request ends early, the rest
     /// is split so that each request has room for all of its calls. `None` if the endpoint does not run the code.
-    async fn together_within(&self, calls: &[Bounded], at: B256) -> Result<Option<Vec<Outcome>>, Fault> {
-        let mut outcomes: Vec<Option<Outcome>> = vec![None; calls.len()];
-        let mut open = vec![Run { first: 0, calls }];
+    async fn together_within(&self, calls: &[Bounded], at: B256) -> Result<Option<Vec<CallOutcome>>, Fault> {
+        let mut outcomes: Vec<Option<CallOutcome>> = vec![None; calls.len()];
+        let mut open = vec![StrangerRun { first: 0, calls }];
         for surely in [false, true] {
-            let runs: Vec<Run<'_>> = open.iter().flat_map(|run| split(*run, surely)).collect();
-            let sent = runs.chunks(BATCH).map(|part| self.sent(part, at));
+            let runs: Vec<StrangerRun<'_>> = open.iter().flat_map(|run| split(*run, surely)).collect();
+            let sent = runs.chunks(limits::STRANGER_BATCH).map(|part| self.sent(part, at));
             let Some(answers) = try_join_all(sent).await?.into_iter().collect::<Option<Vec<_>>>() else {
                 return Ok(None);
             };
             open.clear();
             for (run, answered) in runs.iter().zip(answers.into_iter().flatten()) {
-                let rest = Run {
+                let rest = StrangerRun {
                     first: run.first + answered.len(),
                     calls: run.calls.get(answered.len()..).unwrap_or_default(),
                 };
@@ -174,8 +169,8 @@ impl Client {
     }
 
     /// The outcomes of each run, as many as its gas allowed; `None` if an answer is not of the code.
-    async fn sent(&self, runs: &[Run<'_>], at: B256) -> Result<Option<Vec<Vec<Outcome>>>, Fault> {
-        let ask = |run: &Run<'_>| {
+    async fn sent(&self, runs: &[StrangerRun<'_>], at: B256) -> Result<Option<Vec<Vec<CallOutcome>>>, Fault> {
+        let ask = |run: &StrangerRun<'_>| {
             let request = json!({ "data": bounded::code(run.calls)?, "gas": hex(REQUEST_GAS) });
             Some(("eth_call", json!([request, pinned(at)])))
         };
@@ -190,13 +185,13 @@ impl Client {
     }
 
     /// Makes each call in its own `eth_call`.
-    async fn separately(&self, calls: &[Bounded], at: B256) -> Result<Vec<Outcome>, Fault> {
+    async fn separately(&self, calls: &[Bounded], at: B256) -> Result<Vec<CallOutcome>, Fault> {
         let ask = |call: &Bounded| {
             let request = json!({ "to": call.to, "data": call.data, "gas": hex(call.gas.into()) });
             ("eth_call", json!([request, pinned(at)]))
         };
         let mut outcomes = Vec::new();
-        for part in calls.chunks(SEPARATE_BATCH) {
+        for part in calls.chunks(limits::SEPARATE_BATCH) {
             let answers = self.halved(&part.iter().map(ask).collect::<Vec<_>>()).await?;
             for (call, answer) in part.iter().zip(answers) {
                 outcomes.push(outcome(call, answer)?);
@@ -235,27 +230,27 @@ impl Client {
 }
 
 /// The parts of a run, each for one request.
-fn split(run: Run<'_>, surely: bool) -> Vec<Run<'_>> {
+fn split(run: StrangerRun<'_>, surely: bool) -> Vec<StrangerRun<'_>> {
     let (mut parts, mut run) = (Vec::new(), run);
     while !run.calls.is_empty() {
         // A call that fits no request is sent too, and not answered.
-        let (part, rest) = run.calls.split_at(bounded::fitting(run.calls, CALLS_AT_ONCE, surely).max(1));
-        parts.push(Run { first: run.first, calls: part });
-        run = Run { first: run.first + part.len(), calls: rest };
+        let (part, rest) = run.calls.split_at(bounded::fitting(run.calls, limits::STRANGER_CALLS, surely).max(1));
+        parts.push(StrangerRun { first: run.first, calls: part });
+        run = StrangerRun { first: run.first + part.len(), calls: rest };
     }
     parts
 }
 
 /// The outcome that the answer to a separate call means.
-fn outcome(call: &Bounded, answer: Result<Value, Fault>) -> Result<Outcome, Fault> {
+fn outcome(call: &Bounded, answer: Result<Value, Fault>) -> Result<CallOutcome, Fault> {
     match answer {
         Ok(answer) => {
             let data: Bytes = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
-            Ok(if data.len() > call.most.into() { Outcome::TooLong } else { Outcome::Returned(data) })
+            Ok(if data.len() > call.most.into() { CallOutcome::TooLong } else { CallOutcome::Returned(data) })
         }
-        Err(Fault::Reverted { .. }) => Ok(Outcome::Reverted(Bytes::new())),
+        Err(Fault::Reverted { .. }) => Ok(CallOutcome::Reverted(Bytes::new())),
         // In words that are not known, at each endpoint: of this contract, as others are answered.
-        Err(Fault::TooDense { .. } | Fault::Refused { .. }) => Ok(Outcome::TooLong),
+        Err(Fault::TooDense { .. } | Fault::Refused { .. }) => Ok(CallOutcome::TooLong),
         Err(fault) => Err(fault),
     }
 }

@@ -7,12 +7,7 @@ use http::{HeaderMap, StatusCode};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{Answer, Endpoint};
-use crate::{fault::Fault, intake::Intake, wording::BATCH};
-
-/// Maximum wait that a `Retry-After` header can cause.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(10);
-/// Maximum size, in bytes, of a text in place of an answer whose words are considered.
-const MAX_WORDS: usize = 2 << 10;
+use crate::{fault::Fault, intake::Intake, limits, pauses, wording::BATCH};
 
 impl Endpoint {
     /// Waits `longest` for an answer, and again while the endpoint answers other requests, up to its timeout: such an
@@ -55,7 +50,7 @@ impl Endpoint {
             .headers()
             .get(http::header::RETRY_AFTER)
             .and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let after = after.map(Duration::from_secs).map(|wait| wait.min(MAX_RETRY_AFTER));
+        let after = after.map(Duration::from_secs).map(|wait| wait.min(pauses::MAX_RETRY_AFTER));
         while let Some(chunk) = soon_enough(answer.deadline(), response.chunk()).await?.map_err(lost)? {
             if !answer.take(&chunk).await {
                 return Err(Fault::TooDense { suggested: None });
@@ -90,7 +85,7 @@ impl Endpoint {
 
     /// The fault that a short text in place of an answer means, if its words are known.
     fn worded(&self, body: &[u8], method: &str) -> Option<Fault> {
-        let text = std::str::from_utf8(body).ok().filter(|text| text.len() <= MAX_WORDS)?;
+        let text = std::str::from_utf8(body).ok().filter(|text| text.len() <= limits::ERROR_TEXT)?;
         Fault::of_text(method, &self.redact.text(text).unwrap_or_else(|| text.to_owned()))
     }
 

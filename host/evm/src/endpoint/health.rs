@@ -19,20 +19,12 @@ use tokio::{
 };
 
 use super::{Endpoint, Rank};
-use crate::{fault::Fault, single_flight::SingleFlight};
+use crate::{fault::Fault, pauses, single_flight::SingleFlight};
 use assay_domain::ChainId;
 
-/// First pause after a failure; doubled each time.
-const PAUSE: Duration = Duration::from_secs(1);
-const MAX_PAUSE: Duration = Duration::from_secs(30);
-/// An endpoint of another chain is checked again after this time, as its operator may have corrected it.
-const WRONG_CHAIN_PAUSE: Duration = Duration::from_secs(60);
-/// Maximum wait for the `eth_chainId` request.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 #[derive(Default)]
-pub(super) struct Health {
-    state: Mutex<State>,
+pub(super) struct EndpointHealth {
+    state: Mutex<HealthState>,
     /// Failures since its last answer to a reader.
     failures: AtomicU32,
     /// All failures so far.
@@ -44,7 +36,7 @@ pub(super) struct Health {
 }
 
 #[derive(Debug, Clone, Default)]
-enum State {
+enum HealthState {
     /// Its chain id must be checked before its first use.
     #[default]
     Unchecked,
@@ -70,13 +62,13 @@ pub enum Readiness {
 impl Endpoint {
     pub fn readiness(&self) -> Readiness {
         match &*self.state() {
-            State::Unchecked | State::Good => Readiness::Ready,
+            HealthState::Unchecked | HealthState::Good => Readiness::Ready,
             // A refusal and an unreadable answer cost little; no answer costs the whole timeout.
-            State::Rests { fault: Fault::Unreachable(_) | Fault::Malformed(_) | Fault::Refused { .. }, .. } => {
-                Readiness::Rests
-            }
-            State::Rests { until, .. } if *until <= Instant::now() => Readiness::Rests,
-            State::Rests { fault, .. } => Readiness::Unusable(fault.clone()),
+            HealthState::Rests {
+                fault: Fault::Unreachable(_) | Fault::Malformed(_) | Fault::Refused { .. }, ..
+            } => Readiness::Rests,
+            HealthState::Rests { until, .. } if *until <= Instant::now() => Readiness::Rests,
+            HealthState::Rests { fault, .. } => Readiness::Unusable(fault.clone()),
         }
     }
 
@@ -84,17 +76,17 @@ impl Endpoint {
     pub fn rest(&self) -> Option<Duration> {
         let Readiness::Unusable(_) = self.readiness() else { return None };
         match &*self.state() {
-            State::Rests { until, .. } => Some(until.saturating_duration_since(Instant::now())),
-            State::Unchecked | State::Good => None,
+            HealthState::Rests { until, .. } => Some(until.saturating_duration_since(Instant::now())),
+            HealthState::Unchecked | HealthState::Good => None,
         }
     }
 
     /// Its state in one word, and the failure after which it rests.
     pub(super) fn standing(&self) -> (&'static str, Option<Fault>) {
         match &*self.state() {
-            State::Unchecked => ("unused", None),
-            State::Good => ("ready", None),
-            State::Rests { fault, .. } => ("rests", Some(fault.clone())),
+            HealthState::Unchecked => ("unused", None),
+            HealthState::Good => ("ready", None),
+            HealthState::Rests { fault, .. } => ("rests", Some(fault.clone())),
         }
     }
 
@@ -112,9 +104,9 @@ impl Endpoint {
     pub fn record_failure(&self, fault: &Fault, began: Instant) {
         let mut state = self.state();
         let earlier = match &*state {
-            State::Rests { since, .. } if began < *since => return,
-            State::Rests { fault, .. } => Some(fault),
-            State::Unchecked | State::Good => None,
+            HealthState::Rests { since, .. } if began < *since => return,
+            HealthState::Rests { fault, .. } => Some(fault),
+            HealthState::Unchecked | HealthState::Good => None,
         };
         let failures = self.health.failures.fetch_add(1, Ordering::Relaxed);
         self.health.failed.fetch_add(1, Ordering::Relaxed);
@@ -128,15 +120,15 @@ impl Endpoint {
                     "endpoint serves another chain and is not used; correct chains.rpc in the configuration"
                 );
             }
-            WRONG_CHAIN_PAUSE
+            pauses::WRONG_CHAIN
         } else {
             if failures == 0 {
                 tracing::warn!(chain, endpoint, %fault, "endpoint failed");
             }
-            PAUSE.saturating_mul(1 << failures.min(8)).min(MAX_PAUSE)
+            pauses::FAILURE.saturating_mul(1 << failures.min(8)).min(pauses::MAX_FAILURE)
         };
         let since = Instant::now();
-        *state = State::Rests { since, until: since + pause, fault: fault.clone() };
+        *state = HealthState::Rests { since, until: since + pause, fault: fault.clone() };
         self.health.rests.notify_one();
     }
 
@@ -153,7 +145,7 @@ impl Endpoint {
     /// # Errors
     /// [`Fault::WrongChain`] if it serves another one.
     pub async fn check_chain(self: &Arc<Self>) -> Result<(), Fault> {
-        if matches!(*self.state(), State::Good) {
+        if matches!(*self.state(), HealthState::Good) {
             return Ok(());
         }
         let ask = || {
@@ -167,8 +159,8 @@ impl Endpoint {
     pub async fn watch(self: &Arc<Self>) {
         loop {
             let due = match &*self.state() {
-                State::Rests { until, .. } => Some(*until),
-                State::Unchecked | State::Good => None,
+                HealthState::Rests { until, .. } => Some(*until),
+                HealthState::Unchecked | HealthState::Good => None,
             };
             let began = Instant::now();
             match due {
@@ -189,14 +181,16 @@ impl Endpoint {
         if found != self.chain {
             return Err(Fault::WrongChain { found, expected: self.chain });
         }
-        *self.state() = State::Good;
+        *self.state() = HealthState::Good;
         Ok(())
     }
 
     async fn ask_chain(&self) -> Result<ChainId, Fault> {
         let request =
             Request::new("eth_chainId", Id::Number(0), ()).serialize().map_err(|e| Fault::Malformed(e.to_string()))?;
-        let ResponsePacket::Single(response) = self.post(&request.into(), Rank::First, PATIENCE).await? else {
+        let ResponsePacket::Single(response) =
+            self.post(&request.into(), Rank::First, pauses::CHAIN_ID_PATIENCE).await?
+        else {
             return Err(Fault::Malformed("a batch for a single request".into()));
         };
         if let Some(payload) = response.payload.as_error() {
@@ -206,7 +200,7 @@ impl Endpoint {
         found.map(|id| id.to()).ok_or_else(|| Fault::Malformed("eth_chainId is no number".into()))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HealthState> {
         self.health.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

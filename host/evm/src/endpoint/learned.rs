@@ -12,10 +12,10 @@ const MAX_ANSWERS: u32 = 1_024;
 pub struct Learned {
     /// Without a limit of the endpoint.
     unlimited: u64,
-    state: Mutex<State>,
+    state: Mutex<LearnedState>,
 }
 
-struct State {
+struct LearnedState {
     most: u64,
     /// Answers at `most`.
     answers: u32,
@@ -23,7 +23,7 @@ struct State {
     needed: u32,
 }
 
-impl State {
+impl LearnedState {
     fn of(most: u64) -> Self {
         Self { most, answers: 0, needed: ANSWERS / 2 }
     }
@@ -32,7 +32,7 @@ impl State {
 impl Learned {
     /// No limit but `unlimited`.
     pub fn up_to(unlimited: u64) -> Self {
-        Self { unlimited, state: Mutex::new(State::of(unlimited)) }
+        Self { unlimited, state: Mutex::new(LearnedState::of(unlimited)) }
     }
 
     pub fn get(&self) -> u64 {
@@ -45,14 +45,14 @@ impl Learned {
         let is_lower = most < state.most;
         if is_lower {
             let needed = if is_named { MAX_ANSWERS } else { state.needed.saturating_mul(2).min(MAX_ANSWERS) };
-            *state = State { most, answers: 0, needed };
+            *state = LearnedState { most, answers: 0, needed };
         }
         is_lower
     }
 
     /// Forgets the limit, for example because another endpoint is asked now.
     pub fn forget(&self) {
-        *self.state() = State::of(self.unlimited);
+        *self.state() = LearnedState::of(self.unlimited);
     }
 
     /// Records an answer to a request of `amount`. Returns the limit if it is raised.
@@ -70,7 +70,7 @@ impl Learned {
         Some(state.most)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LearnedState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

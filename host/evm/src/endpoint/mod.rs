@@ -26,15 +26,16 @@ use crate::{
     config::RpcLimits,
     fault::Fault,
     intake::{Intake, Share},
+    limits,
     logs::Ceiling,
     redact::Redact,
 };
 use assay_domain::ChainId;
 use exchange::refused;
-use health::Health;
-use permits::{Held, Permits};
-use queue::{Queue, TooManyCalls, Turn};
-use waiting::Waiting;
+use health::EndpointHealth;
+use permits::{HeldPermits, Permits};
+use queue::{RequestQueue, RequestTurn, TooManyCalls};
+use waiting::WaitingCallers;
 
 pub(crate) use answer::method_of;
 pub use answer::{Answer, Failed};
@@ -45,19 +46,10 @@ pub use health::Readiness;
 pub use learned::Learned;
 pub use status::{EndpointPace, EndpointStatus};
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Maximum wait for the answer to a cheap request, or a quarter of the timeout if that is longer. Every read begins
-/// with such a request, to move on to the next endpoint quickly.
-const PROBE_TIMEOUT: Duration = Duration::from_millis(2_500);
 const PROBES: [&str; 2] = ["eth_chainId", "eth_getBlockByNumber"];
 /// The requests on which every other request depends. They have a separate permit: at most one reader at a time
 /// requests the chain id and the newest block.
 const FIRST: [(&str, &str); 2] = [("eth_chainId", ""), ("eth_getBlockByNumber", "\"latest\"")];
-/// Calls per JSON-RPC batch, until an endpoint refuses that many.
-const MAX_BATCH: usize = 100;
-
-/// Maximum size of an answer that depends on contracts that strangers chose, in bytes.
-const STRANGERS_ANSWER: usize = 512 << 10;
 
 /// The HTTP client shared by all endpoints, or why there is none.
 pub type Http = Result<reqwest::Client, String>;
@@ -65,7 +57,7 @@ pub type Http = Result<reqwest::Client, String>;
 /// A client for all endpoints.
 pub fn http() -> Http {
     let builder =
-        reqwest::Client::builder().connect_timeout(CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none());
+        reqwest::Client::builder().connect_timeout(limits::CONNECT_TIMEOUT).redirect(reqwest::redirect::Policy::none());
     builder.build().map_err(|error| format!("no HTTP client: {error}"))
 }
 
@@ -82,8 +74,8 @@ pub struct Endpoint {
     waiting: Gauge,
     permits: Permits,
     share: Share,
-    queue: Queue,
-    health: Health,
+    queue: RequestQueue,
+    health: EndpointHealth,
     /// Number of its answers to any request.
     answered: AtomicU64,
     log_ceiling: Learned,
@@ -112,11 +104,11 @@ impl Endpoint {
             waiting: metrics::gauge!("assay_rpc_requests_waiting", "chain" => chain.to_string()),
             permits: Permits::new(limits.concurrency),
             share: Share::default(),
-            queue: Queue::new(Some(limits.per_second).filter(|bound| *bound > 0), pace),
-            health: Health::default(),
+            queue: RequestQueue::new(Some(limits.per_second).filter(|bound| *bound > 0), pace),
+            health: EndpointHealth::default(),
             answered: AtomicU64::new(0),
             log_ceiling: Learned::up_to(u64::MAX),
-            batch_ceiling: Learned::up_to(MAX_BATCH as u64),
+            batch_ceiling: Learned::up_to(limits::CALLS_PER_BATCH as u64),
         }
     }
 
@@ -150,7 +142,7 @@ impl Endpoint {
 
     /// Maximum calls per batch at present, as far as it is known.
     pub fn batch_ceiling(&self) -> usize {
-        usize::try_from(self.batch_ceiling.get()).unwrap_or(MAX_BATCH).min(self.queue.ceiling())
+        usize::try_from(self.batch_ceiling.get()).unwrap_or(limits::CALLS_PER_BATCH).min(self.queue.ceiling())
     }
 
     /// Records that it refuses batches of more than `calls`, of which it just answered one.
@@ -211,13 +203,13 @@ impl Endpoint {
     }
 
     /// Requests first wait for permits, then for their turn. The most important requests have a separate permit.
-    async fn permits(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
-        let _waiting = Waiting::count(&self.waiting);
+    async fn permits(&self, packet: &RequestPacket, rank: Rank) -> Result<HeldPermits<'_>, Fault> {
+        let _waiting = WaitingCallers::count(&self.waiting);
         self.permits.of(packet, rank).await
     }
 
-    async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, Fault> {
-        let _waiting = Waiting::count(&self.waiting);
+    async fn turn(&self, calls: usize, rank: Rank) -> Result<RequestTurn<'_>, Fault> {
+        let _waiting = WaitingCallers::count(&self.waiting);
         let turn = self.queue.turn(calls, rank).await;
         turn.map_err(|TooManyCalls { most }| Fault::TooManyCalls { most: Some(most) })
     }
@@ -226,9 +218,13 @@ impl Endpoint {
     async fn send<A: Answer>(&self, packet: &RequestPacket, body: Vec<u8>, rank: Rank) -> Result<A, Fault> {
         let client = self.http.as_ref().map_err(|error| Fault::Unreachable(error.clone()))?;
         let method = method_of(packet);
-        let longest =
-            if PROBES.contains(&method) { self.timeout.min(PROBE_TIMEOUT.max(self.timeout / 4)) } else { self.timeout };
-        let intake = if rank == Rank::Stranger { Intake::within(STRANGERS_ANSWER) } else { Intake::of(&self.share) };
+        let longest = if PROBES.contains(&method) {
+            self.timeout.min(limits::PROBE_TIMEOUT.max(self.timeout / 4))
+        } else {
+            self.timeout
+        };
+        let intake =
+            if rank == Rank::Stranger { Intake::within(limits::STRANGER_ANSWER) } else { Intake::of(&self.share) };
         let exchange = self.exchange::<A>(client, body, method, intake);
         let answer = self.within_timeout(longest, exchange).await.map_err(Fault::TimedOut)??;
         answer.belongs_to(packet)?;

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use window::{Amount, MARGIN, Refused, Unit, WINDOW, Window};
+use window::{Amount, LoadUnit, LoadWindow, RefusedLoad};
+
+use crate::pauses;
 
 /// The load that every endpoint is expected to handle per second. One that refuses this few requests counts calls.
 const EXPECTED: Amount = Amount { requests: 8, calls: 100 };
@@ -24,16 +26,13 @@ const FAR: f64 = 0.5;
 /// If calls are counted, a second has room for this many batches of maximum size: the smaller they are, the less of a
 /// second is unused.
 const BATCHES: f64 = 3.0;
-/// Pause after a refusal without `Retry-After`; doubled each time.
-const HOLD: Duration = WINDOW;
-const MAX_HOLD: Duration = Duration::from_secs(8);
 /// A limit that refused nothing for this long may be gone.
 const FORGET: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Clone, Copy)]
 struct Limit {
-    unit: Unit,
-    /// Per [`WINDOW`].
+    unit: LoadUnit,
+    /// Per [`pauses::RATE_WINDOW`].
     rate: f64,
     /// A rate that was refused.
     too_much: f64,
@@ -44,7 +43,7 @@ struct Limit {
 
 /// After a refusal, a single request is sent, and the others follow once it is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trial {
+enum PaceTrial {
     None,
     Due,
     Sent(Instant),
@@ -52,7 +51,7 @@ enum Trial {
 
 /// A request that was sent.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sent {
+pub(super) struct SentRequest {
     at: Instant,
     calls: usize,
     /// Everything sent in the window that ends with this request.
@@ -64,21 +63,21 @@ pub(super) struct Pace {
     /// Calls per window that the configuration allows.
     bound: f64,
     limit: Option<Limit>,
-    sent: Window,
-    answered: Window,
+    sent: LoadWindow,
+    answered: LoadWindow,
     /// The highest load answered in one window.
     best: Amount,
     held_until: Option<Instant>,
     /// Refusals since the last answered trial.
     refusals: u32,
-    trial: Trial,
+    trial: PaceTrial,
     /// Whether a request waited since the pace was raised.
     is_used_up: bool,
-    refused: Refused,
+    refused: RefusedLoad,
     /// The limit before the refusals in `refused`.
     earlier: Option<Limit>,
     /// The last request sent.
-    latest: Option<Sent>,
+    latest: Option<SentRequest>,
 }
 
 impl Pace {
@@ -87,14 +86,14 @@ impl Pace {
         Self {
             bound: bound.map_or(f64::INFINITY, f64::from),
             limit: None,
-            sent: Window::default(),
-            answered: Window::default(),
+            sent: LoadWindow::default(),
+            answered: LoadWindow::default(),
             best: Amount::default(),
             held_until: None,
             refusals: 0,
-            trial: Trial::None,
+            trial: PaceTrial::None,
             is_used_up: false,
-            refused: Refused::default(),
+            refused: RefusedLoad::default(),
             earlier: None,
             latest: None,
         }
@@ -114,7 +113,8 @@ impl Pace {
     /// The calls per second that the endpoint accepts, if each call of a batch counts; `None` if it does not, or this
     /// is unknown.
     pub(crate) fn call_rate(&self) -> Option<f64> {
-        let learned = self.limit.filter(|limit| matches!(limit.unit, Unit::Calls)).map_or(f64::INFINITY, |l| l.rate);
+        let learned =
+            self.limit.filter(|limit| matches!(limit.unit, LoadUnit::Calls)).map_or(f64::INFINITY, |l| l.rate);
         Some(learned.min(self.bound)).filter(|rate| rate.is_finite())
     }
 
@@ -125,7 +125,8 @@ impl Pace {
 
     /// Maximum number of calls in one batch at this pace.
     pub(crate) fn ceiling(&self) -> usize {
-        let learned = self.limit.filter(|limit| limit.unit == Unit::Calls).map_or(f64::INFINITY, |limit| limit.rate);
+        let learned =
+            self.limit.filter(|limit| limit.unit == LoadUnit::Calls).map_or(f64::INFINITY, |limit| limit.rate);
         (learned.min(self.bound) / BATCHES).max(1.0) as usize
     }
 
@@ -138,13 +139,13 @@ impl Pace {
         if !held.is_zero() {
             return held;
         }
-        if let Trial::Sent(at) = self.trial {
+        if let PaceTrial::Sent(at) = self.trial {
             // Refusals arrive quickly; an answer may take long.
-            let left = (at + HOLD).saturating_duration_since(now);
+            let left = (at + pauses::RATE_HOLD).saturating_duration_since(now);
             if !left.is_zero() {
                 return left;
             }
-            self.trial = Trial::None;
+            self.trial = PaceTrial::None;
         }
         if self.fits(calls) {
             return Duration::ZERO;
@@ -161,19 +162,21 @@ impl Pace {
         let learned = match self.limit {
             Some(limit) => within(limit.unit, limit.rate),
             // The size of the batch does not count: a large batch may exceed this in any window.
-            None => [Unit::Requests, Unit::Calls]
+            None => [LoadUnit::Requests, LoadUnit::Calls]
                 .iter()
                 .all(|unit| sent.of(*unit) + 1.0 <= UNTRIED * self.best.of(*unit).max(EXPECTED.of(*unit))),
         };
-        sent.requests == 0 || (learned && within(Unit::Calls, self.bound))
+        sent.requests == 0 || (learned && within(LoadUnit::Calls, self.bound))
     }
 
-    pub(crate) fn on_sent(&mut self, calls: usize, now: Instant) -> Sent {
+    pub(crate) fn on_sent(&mut self, calls: usize, now: Instant) -> SentRequest {
         self.sent.add(calls, now);
-        if self.trial == Trial::Due {
-            self.trial = Trial::Sent(now);
+        if self.trial == PaceTrial::Due {
+            self.trial = PaceTrial::Sent(now);
         }
-        if let Some(limit) = self.limit.as_mut().filter(|limit| self.is_used_up && now >= limit.raised + WINDOW) {
+        if let Some(limit) =
+            self.limit.as_mut().filter(|limit| self.is_used_up && now >= limit.raised + pauses::RATE_WINDOW)
+        {
             limit.rate *= match limit.rate / limit.too_much {
                 ..FAR => UNTRIED,
                 NEAR..1.0 => CAREFUL,
@@ -182,28 +185,28 @@ impl Pace {
             limit.raised = now;
             self.is_used_up = false;
         }
-        *self.latest.insert(Sent { at: now, calls, load: self.sent.amount() })
+        *self.latest.insert(SentRequest { at: now, calls, load: self.sent.amount() })
     }
 
-    pub(crate) fn on_answered(&mut self, sent: &Sent, now: Instant) {
+    pub(crate) fn on_answered(&mut self, sent: &SentRequest, now: Instant) {
         self.answered.add(sent.calls, now);
         let answered = self.answered.amount();
         self.best.requests = self.best.requests.max(answered.requests);
         self.best.calls = self.best.calls.max(answered.calls);
-        if self.trial == Trial::Sent(sent.at) {
-            self.trial = Trial::None;
+        if self.trial == PaceTrial::Sent(sent.at) {
+            self.trial = PaceTrial::None;
             self.refusals = 0;
         }
     }
 
     /// `after` is the pause that the endpoint requests.
-    pub(crate) fn on_refused(&mut self, sent: &Sent, after: Option<Duration>, now: Instant) {
+    pub(crate) fn on_refused(&mut self, sent: &SentRequest, after: Option<Duration>, now: Instant) {
         // Requests that were in progress at the first refusal are often refused too.
         let hold = if self.held_until.is_none_or(|until| sent.at >= until) {
             self.refusals = self.refusals.saturating_add(1);
-            self.trial = Trial::Due;
-            let latest = self.latest.filter(|latest| latest.at < sent.at + WINDOW).unwrap_or(*sent);
-            self.refused = Refused::of(latest.load, sent.load);
+            self.trial = PaceTrial::Due;
+            let latest = self.latest.filter(|latest| latest.at < sent.at + pauses::RATE_WINDOW).unwrap_or(*sent);
+            self.refused = RefusedLoad::of(latest.load, sent.load);
             self.earlier = self.limit;
             self.hold(after)
         } else {
@@ -215,16 +218,16 @@ impl Pace {
 
     /// The endpoint's own pause counts, unless it proved too short.
     fn hold(&self, after: Option<Duration>) -> Duration {
-        let own = |refusals: u32| HOLD.saturating_mul(1 << refusals.min(8)).min(MAX_HOLD);
+        let own = |refusals: u32| pauses::RATE_HOLD.saturating_mul(1 << refusals.min(8)).min(pauses::MAX_RATE_HOLD);
         match (after, self.refusals.saturating_sub(1)) {
-            (Some(after), 0) => after + MARGIN,
-            (Some(after), earlier) => (after + MARGIN).max(own(earlier - 1)),
+            (Some(after), 0) => after + pauses::RATE_MARGIN,
+            (Some(after), earlier) => (after + pauses::RATE_MARGIN).max(own(earlier - 1)),
             (None, earlier) => own(earlier),
         }
     }
 
     /// Lowers the pace below the load at which the endpoint began to refuse.
-    fn lower(&mut self, sent: &Sent, now: Instant) {
+    fn lower(&mut self, sent: &SentRequest, now: Instant) {
         let own = Amount { requests: 1, calls: sent.calls };
         self.refused.add(own, sent.load);
         let load = self.refused.load;
@@ -232,12 +235,12 @@ impl Pace {
             // The pause was too short; the pace cannot be too fast.
             return;
         }
-        let were_counted = self.earlier.is_some_and(|limit| limit.unit == Unit::Calls);
+        let were_counted = self.earlier.is_some_and(|limit| limit.unit == LoadUnit::Calls);
         let are_counted = load.requests <= EXPECTED.requests && load.calls > load.requests;
-        let unit = if were_counted || are_counted { Unit::Calls } else { Unit::Requests };
+        let unit = if were_counted || are_counted { LoadUnit::Calls } else { LoadUnit::Requests };
         let too_much = self.refused.too_much(own, unit);
         let earlier = self.earlier.filter(|limit| limit.unit == unit).map_or(f64::INFINITY, |limit| limit.rate);
-        let proven = self.best.of(unit).max(EXPECTED.of(Unit::Requests));
+        let proven = self.best.of(unit).max(EXPECTED.of(LoadUnit::Requests));
         let rate = (LOWER * too_much).min(UNTRIED * proven).max(1.0).min(earlier);
         self.limit = Some(Limit { unit, rate, too_much, raised: now, refused: now });
         self.is_used_up = false;

@@ -23,7 +23,7 @@ pub(super) struct Permits {
 }
 
 /// Held while a request is in flight.
-pub(super) type Held<'a> = (Option<SemaphorePermit<'a>>, SemaphorePermit<'a>);
+pub(super) type HeldPermits<'a> = (Option<SemaphorePermit<'a>>, SemaphorePermit<'a>);
 
 impl Permits {
     /// Allows this many concurrent requests.
@@ -38,7 +38,7 @@ impl Permits {
     }
 
     /// Waits for the permits of `packet`.
-    pub(crate) async fn of(&self, packet: &RequestPacket, rank: Rank) -> Result<Held<'_>, Fault> {
+    pub(crate) async fn of(&self, packet: &RequestPacket, rank: Rank) -> Result<HeldPermits<'_>, Fault> {
         let closed = |_| Fault::Unreachable("stopped".into());
         let is_history = packet.requests().iter().any(|request| HISTORY.contains(&request.method()));
         let bounded = match rank {

@@ -15,10 +15,9 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use super::pace::{Pace, Sent};
+use super::pace::{Pace, SentRequest};
 
-/// Maximum wait for a request of a higher rank to report that it was sent.
-const YIELD: Duration = Duration::from_secs(1);
+use crate::pauses;
 
 /// The priority of a waiting request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,25 +34,25 @@ pub enum Rank {
 }
 
 #[derive(Default)]
-struct Line {
+struct QueueLine {
     /// The holder is the next of its rank; others wait for the lock in order of arrival.
     next: tokio::sync::Mutex<()>,
     waiting: AtomicUsize,
 }
 
-pub(super) struct Queue {
+pub(super) struct RequestQueue {
     pace: Mutex<Pace>,
     /// The first, the usual and the last.
-    lines: [Line; 3],
+    lines: [QueueLine; 3],
     /// Signals that an answer or a refusal changed the pace, or a request of a higher rank was sent.
     changed: Notify,
     learned: Gauge,
 }
 
 /// A request whose turn has come. It must report its outcome.
-pub(super) struct Turn<'a> {
-    queue: &'a Queue,
-    sent: Sent,
+pub(super) struct RequestTurn<'a> {
+    queue: &'a RequestQueue,
+    sent: SentRequest,
 }
 
 /// The batch has more calls than the endpoint accepts at its pace.
@@ -61,7 +60,7 @@ pub(super) struct TooManyCalls {
     pub most: usize,
 }
 
-impl Queue {
+impl RequestQueue {
     /// The queue of an endpoint that accepts at most `bound` calls per second, if any. `learned` shows the pace.
     pub(crate) fn new(bound: Option<u32>, learned: Gauge) -> Self {
         Self { pace: Mutex::new(Pace::new(bound)), lines: Default::default(), changed: Notify::new(), learned }
@@ -90,14 +89,14 @@ impl Queue {
     ///
     /// # Errors
     /// [`TooManyCalls`] if it must be split, because calls are counted.
-    pub(crate) async fn turn(&self, calls: usize, rank: Rank) -> Result<Turn<'_>, TooManyCalls> {
+    pub(crate) async fn turn(&self, calls: usize, rank: Rank) -> Result<RequestTurn<'_>, TooManyCalls> {
         let [first, usual, last] = &self.lines;
-        let (line, above): (_, &[Line]) = match rank {
+        let (line, above): (_, &[QueueLine]) = match rank {
             Rank::First => (first, &[]),
             Rank::Usual | Rank::Stranger => (usual, std::slice::from_ref(first)),
             Rank::Last => (last, self.lines.get(..2).unwrap_or_default()),
         };
-        let _waiting = Waiting::of(self, line);
+        let _waiting = QueuedRequest::of(self, line);
         let _next = line.next.lock().await;
         loop {
             let changed = self.changed.notified();
@@ -111,7 +110,7 @@ impl Queue {
     }
 
     /// The turn, or how long to wait before the next attempt.
-    fn attempt(&self, calls: usize, above: &[Line]) -> Result<Result<Turn<'_>, Duration>, TooManyCalls> {
+    fn attempt(&self, calls: usize, above: &[QueueLine]) -> Result<Result<RequestTurn<'_>, Duration>, TooManyCalls> {
         let (mut pace, now) = (self.pace(), Instant::now());
         let most = pace.ceiling();
         if calls > most {
@@ -119,9 +118,9 @@ impl Queue {
         }
         let delay = pace.delay(calls, now);
         if above.iter().any(|line| line.waiting.load(Ordering::SeqCst) > 0) {
-            return Ok(Err(delay.max(YIELD)));
+            return Ok(Err(delay.max(pauses::QUEUE_YIELD)));
         }
-        Ok(if delay.is_zero() { Ok(Turn { queue: self, sent: pace.on_sent(calls, now) }) } else { Err(delay) })
+        Ok(if delay.is_zero() { Ok(RequestTurn { queue: self, sent: pace.on_sent(calls, now) }) } else { Err(delay) })
     }
 
     fn pace(&self) -> MutexGuard<'_, Pace> {
@@ -129,7 +128,7 @@ impl Queue {
     }
 }
 
-impl Turn<'_> {
+impl RequestTurn<'_> {
     pub(crate) fn answered(&self) {
         self.tell(|pace| pace.on_answered(&self.sent, Instant::now()));
     }
@@ -156,16 +155,16 @@ impl Turn<'_> {
 }
 
 /// Counts a request in its line until it is sent or dropped.
-struct Waiting<'a>(&'a Queue, &'a Line);
+struct QueuedRequest<'a>(&'a RequestQueue, &'a QueueLine);
 
-impl<'a> Waiting<'a> {
-    fn of(queue: &'a Queue, line: &'a Line) -> Self {
+impl<'a> QueuedRequest<'a> {
+    fn of(queue: &'a RequestQueue, line: &'a QueueLine) -> Self {
         line.waiting.fetch_add(1, Ordering::SeqCst);
         Self(queue, line)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedRequest<'_> {
     fn drop(&mut self) {
         self.1.waiting.fetch_sub(1, Ordering::SeqCst);
         self.0.changed.notify_waiters();

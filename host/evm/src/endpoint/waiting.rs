@@ -3,16 +3,16 @@
 use metrics::Gauge;
 
 /// Counts a waiting request until it proceeds or is dropped.
-pub(super) struct Waiting<'a>(&'a Gauge);
+pub(super) struct WaitingCallers<'a>(&'a Gauge);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingCallers<'a> {
     pub(super) fn count(gauge: &'a Gauge) -> Self {
         gauge.increment(1.0);
         Self(gauge)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCallers<'_> {
     fn drop(&mut self) {
         self.0.decrement(1.0);
     }

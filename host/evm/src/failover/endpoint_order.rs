@@ -5,14 +5,11 @@ use std::{sync::Arc, time::Duration};
 use crate::{
     endpoint::{Endpoint, Readiness},
     fault::Fault,
+    pauses,
 };
 
-/// Maximum wait for a turn at an endpoint: if another one follows, and if none does.
-const PATIENCE: Duration = Duration::from_secs(2);
-const LAST_PATIENCE: Duration = Duration::from_secs(20);
-
 /// An endpoint to which a request may be sent.
-pub(super) struct Attempt<'a> {
+pub(super) struct EndpointAttempt<'a> {
     pub index: usize,
     pub endpoint: &'a Arc<Endpoint>,
     /// Whether it failed, or its head is not trusted; it is asked only if no other endpoint answers.
@@ -31,21 +28,28 @@ pub(super) fn attempts(
     left_out: Option<usize>,
     retries: u32,
     is_off: impl Fn(usize) -> bool,
-) -> (Vec<Attempt<'_>>, Fault) {
+) -> (Vec<EndpointAttempt<'_>>, Fault) {
     let mut fault = Fault::Unreachable("no endpoint is configured".into());
     let (mut ready, mut resting, mut off) = (Vec::new(), Vec::new(), Vec::new());
     for (index, endpoint) in endpoints.iter().enumerate().filter(|(index, _)| left_out != Some(*index)) {
-        let attempt = Attempt { index, endpoint, rests: false, is_last: true, retries, patience: LAST_PATIENCE };
+        let attempt = EndpointAttempt {
+            index,
+            endpoint,
+            rests: false,
+            is_last: true,
+            retries,
+            patience: pauses::LAST_ENDPOINT_PATIENCE,
+        };
         match endpoint.readiness() {
-            Readiness::Ready if is_off(index) => off.push(Attempt { rests: true, ..attempt }),
+            Readiness::Ready if is_off(index) => off.push(EndpointAttempt { rests: true, ..attempt }),
             Readiness::Ready => ready.push(attempt),
-            Readiness::Rests => resting.push(Attempt { rests: true, retries: 0, ..attempt }),
+            Readiness::Rests => resting.push(EndpointAttempt { rests: true, retries: 0, ..attempt }),
             Readiness::Unusable(why) => fault = why,
         }
     }
     let last = ready.len().saturating_sub(1);
     for attempt in ready.iter_mut().take(last) {
-        (attempt.is_last, attempt.patience) = (false, PATIENCE);
+        (attempt.is_last, attempt.patience) = (false, pauses::ENDPOINT_PATIENCE);
         if attempt.endpoint.is_doubtful() {
             attempt.retries = 0;
         }

@@ -1,5 +1,5 @@
-//! Compares the newest blocks of the endpoints. A head that is much older than the newest one seen, or ahead of the
-//! machine's clock, is requested again, and its endpoint is asked last.
+//! Compares the newest blocks of the endpoints, to find an endpoint that is behind. A head that is much older than the
+//! newest one seen, or ahead of the machine's clock, is requested again, and its endpoint is used last.
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
@@ -10,26 +10,22 @@ use alloy::rpc::json_rpc::{Id, Request, RequestPacket, Response, ResponsePayload
 use futures::future::join_all;
 use tokio::time::Instant;
 
-use super::{Attempt, Failover};
+use super::{EndpointAttempt, Failover};
 use crate::{
     endpoint::Readiness,
     fault::Fault,
-    request::{Block, Header},
+    pauses,
+    request::{Block, BlockHeader},
     single_flight::Outcome,
 };
 
-/// Time between two comparisons of all endpoints.
-const COMPARISON: Duration = Duration::from_secs(10);
-/// Additional requests for a head that is not trusted. Behind one URL, the next node may be further.
-const MORE: u32 = 3;
-
 /// The heads that the endpoints of one chain returned.
-pub(super) struct Heads {
+pub(super) struct SeenHeads {
     max_age: Option<Duration>,
-    state: Mutex<State>,
+    state: Mutex<HeadState>,
 }
 
-struct State {
+struct HeadState {
     /// The last head of each endpoint.
     of: Vec<Option<Block>>,
     /// The newest head seen, by this process or an earlier one.
@@ -48,11 +44,11 @@ enum Trust {
     Ahead,
 }
 
-impl Heads {
+impl SeenHeads {
     pub(super) fn new(endpoints: usize, max_age: Option<Duration>) -> Self {
         Self {
             max_age,
-            state: Mutex::new(State { of: vec![None; endpoints], newest: None, early: None, compared: None }),
+            state: Mutex::new(HeadState { of: vec![None; endpoints], newest: None, early: None, compared: None }),
         }
     }
 
@@ -92,14 +88,14 @@ impl Heads {
         }
     }
 
-    fn see(&self, state: &mut State, head: Block, now: u64) {
+    fn see(&self, state: &mut HeadState, head: Block, now: u64) {
         if self.trust(state, head, now) == Trust::Believed && state.newest.is_none_or(|newest| newest.time <= head.time)
         {
             state.newest = Some(head);
         }
     }
 
-    fn trust(&self, state: &State, head: Block, now: u64) -> Trust {
+    fn trust(&self, state: &HeadState, head: Block, now: u64) -> Trust {
         let Some(max_age) = self.max_age.map(|age| age.as_secs()) else { return Trust::Believed };
         match state.newest {
             _ if head.time > now.saturating_add(max_age) => Trust::Ahead,
@@ -122,12 +118,12 @@ impl Heads {
     fn is_first_comparison(&self) -> Option<bool> {
         match self.state().compared {
             _ if self.max_age.is_none() => None,
-            Some(at) if at.elapsed() < COMPARISON => None,
+            Some(at) if at.elapsed() < pauses::HEAD_COMPARISON => None,
             compared => Some(compared.is_none()),
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HeadState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -141,7 +137,7 @@ impl Failover {
         if let Some(comparison) = comparison {
             comparison.await;
         }
-        for _ in 0..MORE {
+        for _ in 0..pauses::HEAD_RETRIES {
             if self.inner.heads.is_believed(head) {
                 break;
             }
@@ -191,7 +187,7 @@ impl Failover {
     }
 
     /// Checks that the endpoint of `attempt` has `block`. If it is the only endpoint, no other head is known.
-    pub(super) async fn check_reach(&self, attempt: &Attempt<'_>, block: u64) -> Result<(), Fault> {
+    pub(super) async fn check_reach(&self, attempt: &EndpointAttempt<'_>, block: u64) -> Result<(), Fault> {
         let heads = &self.inner.heads;
         if self.inner.endpoints.len() == 1 || heads.reaches(attempt.index, block) {
             return Ok(());
@@ -219,19 +215,19 @@ impl Failover {
         let (attempts, _) = self.attempts();
         let ready = attempts.into_iter().skip(1).filter(|attempt| attempt.endpoint.readiness() == Readiness::Ready);
         let asked = ready.map(|attempt| async move {
-            let once = Attempt { retries: 0, patience: COMPARISON, ..attempt };
+            let once = EndpointAttempt { retries: 0, patience: pauses::HEAD_COMPARISON, ..attempt };
             _ = self.ask_head_of(&once).await;
         });
         join_all(asked).await;
         self.inner.heads.state().compared = Some(Instant::now());
     }
 
-    async fn ask_head_of(&self, attempt: &Attempt<'_>) -> Result<Block, Fault> {
+    async fn ask_head_of(&self, attempt: &EndpointAttempt<'_>) -> Result<Block, Fault> {
         let answer = self.ask_recorded(attempt, &latest()?).await?;
         self.saw(attempt.index, answer)
     }
 
-    fn saw(&self, index: usize, answer: Response<Option<Header>>) -> Result<Block, Fault> {
+    fn saw(&self, index: usize, answer: Response<Option<BlockHeader>>) -> Result<Block, Fault> {
         let head = match answer.payload {
             ResponsePayload::Success(Some(header)) => Block::from(header),
             ResponsePayload::Success(None) => return Err(Fault::Malformed("no latest block".into())),
@@ -277,11 +273,11 @@ mod tests {
         Block { number, hash: B256::ZERO, time }
     }
 
-    fn heads(max_age: u64) -> Heads {
-        Heads::new(2, Some(max_age).filter(|age| *age > 0).map(Duration::from_secs))
+    fn heads(max_age: u64) -> SeenHeads {
+        SeenHeads::new(2, Some(max_age).filter(|age| *age > 0).map(Duration::from_secs))
     }
 
-    fn trust(heads: &Heads, head: Block) -> Trust {
+    fn trust(heads: &SeenHeads, head: Block) -> Trust {
         heads.trust(&heads.state(), head, NOW)
     }
 

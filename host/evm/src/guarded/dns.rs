@@ -12,12 +12,12 @@ use super::{Allowed, addresses::is_public};
 #[error("the host has no public address")]
 pub(super) struct NoPublicAddress;
 
-pub(super) struct Checked {
+pub(super) struct PublicResolver {
     /// Every address of these hosts is allowed. Their ports are checked before the lookup.
     pub allowed: Arc<Allowed>,
 }
 
-impl Resolve for Checked {
+impl Resolve for PublicResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let any = self.allowed.has_host(name.as_str());
         Box::pin(async move {

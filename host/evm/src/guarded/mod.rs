@@ -24,23 +24,20 @@ use url::{Host, Url};
 use crate::{
     body::{self, BodyError},
     config::Outbound,
+    limits,
 };
 use assay_trace::TRACE;
 
-/// Maximum redirects.
-const HOPS: usize = 3;
-/// Maximum URL length, in bytes; servers accept no longer ones.
-const MAX_URL: usize = 8_192;
 /// Web ports. Mail servers, databases and consoles listen on other ports.
 const PORTS: [u16; 2] = [443, 8443];
 
 /// The client. Cheap to clone.
 #[derive(Clone)]
 pub struct Guarded {
-    inner: Arc<Inner>,
+    inner: Arc<GuardedInner>,
 }
 
-struct Inner {
+struct GuardedInner {
     http: Result<reqwest::Client, String>,
     allowed: Arc<Allowed>,
     timeout: Duration,
@@ -100,7 +97,7 @@ impl Barred {
     }
 }
 
-impl Inner {
+impl GuardedInner {
     /// The requests to the host of `url` that may run at once: half of all, so that a host that answers slowly keeps
     /// nobody from another.
     fn share(&self, url: &str) -> Arc<Semaphore> {
@@ -118,9 +115,9 @@ impl Inner {
 impl Guarded {
     pub fn new(limits: &Outbound) -> Self {
         let allowed = Arc::new(Allowed::new(&limits.allow));
-        let dns = dns::Checked { allowed: allowed.clone() };
+        let dns = dns::PublicResolver { allowed: allowed.clone() };
         let builder = reqwest::Client::builder().no_proxy().redirect(Policy::none()).referer(false).dns_resolver(dns);
-        let inner = Inner {
+        let inner = GuardedInner {
             http: builder.build().map_err(|error| error.to_string()),
             allowed,
             timeout: limits.timeout,
@@ -167,7 +164,7 @@ impl Guarded {
 
     async fn follow(&self, url: &str, body: Option<&Value>) -> Result<Vec<u8>, Barred> {
         let mut url = Url::parse(url).map_err(|_| Barred::Refused("no URL"))?;
-        for _ in 0..=HOPS {
+        for _ in 0..=limits::REDIRECTS {
             self.check(&url)?;
             let response = self.send(url.clone(), body).await?;
             match response.status() {
@@ -185,7 +182,7 @@ impl Guarded {
 
     /// Makes every check that needs no host lookup; [`dns`] checks the addresses.
     fn check(&self, url: &Url) -> Result<(), Barred> {
-        if url.as_str().len() > MAX_URL {
+        if url.as_str().len() > limits::URL_LENGTH {
             return Err(Barred::Refused("the URL is too long"));
         }
         let allowed = self.inner.allowed.has(url);

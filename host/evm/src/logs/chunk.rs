@@ -36,7 +36,7 @@ where
 {
     let mut chunk = Chunk { found: Vec::new(), through: None, stop: None };
     // The next one is last.
-    let mut todo = vec![Piece { span, failures: 0, was_wide: false }];
+    let mut todo = vec![LogPiece { span, failures: 0, was_wide: false }];
     while let Some(piece) = todo.pop() {
         let span = piece.span;
         let fault = match fetch(span).await {
@@ -64,7 +64,7 @@ where
             Reaction::Split(width) => {
                 let failures = piece.failures + u32::from(is_unclear(&fault));
                 let was_wide = matches!(fault, Fault::TooWide { .. });
-                let mut pieces: Vec<_> = span.pieces(width).map(|span| Piece { span, failures, was_wide }).collect();
+                let mut pieces: Vec<_> = span.pieces(width).map(|span| LogPiece { span, failures, was_wide }).collect();
                 pieces.reverse();
                 todo.append(&mut pieces);
             }
@@ -78,7 +78,7 @@ where
 }
 
 /// A part of a span that is still to be fetched.
-struct Piece {
+struct LogPiece {
     span: Span,
     /// The timeouts and unknown errors of the span that it was cut from.
     failures: u32,

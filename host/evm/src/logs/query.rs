@@ -38,7 +38,7 @@ impl LogQuery {
 }
 
 /// The contracts, signatures and wallet topics of a query. Queries of one form can share a request.
-pub(crate) type Form = (Vec<Address>, Vec<B256>, [bool; 4]);
+pub(crate) type QueryForm = (Vec<Address>, Vec<B256>, [bool; 4]);
 
 impl LogQuery {
     /// Whether a log of `contract` with these topics matches the query.
@@ -50,7 +50,7 @@ impl LogQuery {
     }
 
     /// Equal for queries over the same contracts and signatures that differ in the values of other topics.
-    pub(crate) fn form(&self) -> Form {
+    pub(crate) fn form(&self) -> QueryForm {
         let [signatures, ..] = &self.topics;
         (self.addresses.clone(), signatures.clone(), self.topics.each_ref().map(Vec::is_empty))
     }

@@ -1,10 +1,6 @@
 //! How to react if an endpoint refuses a span of blocks.
 
-use crate::{fault::Fault, span::Span};
-
-/// Maximum timeouts and unknown errors of one span, which is cut in eight after each, before it is a gap. An endpoint
-/// that does not answer must not cost one timeout per halving.
-const FAILURES: u32 = 3;
+use crate::{fault::Fault, pauses, span::Span};
 
 /// How to react to a refused span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +30,7 @@ pub fn reaction(fault: &Fault, span: Span, fallback: u64, failures: u32) -> Reac
             Reaction::Split(suggested.filter(|part| part.begins(span)).map_or(half, Span::width))
         }
         Fault::Slow { .. } => Reaction::Split(half),
-        fault if is_unclear(fault) && failures < FAILURES => Reaction::Split((span.width() / 8).max(1)),
+        fault if is_unclear(fault) && failures < pauses::SPAN_FAILURES => Reaction::Split((span.width() / 8).max(1)),
         _ => Reaction::GiveUp,
     }
 }
@@ -84,7 +80,7 @@ mod tests {
             Fault::Refused { code: -32603, message: "Internal error".into() },
         ] {
             assert_eq!(reaction(&unclear, SPAN, 10_000, 0), Reaction::Split(125));
-            assert_eq!(reaction(&unclear, SPAN, 10_000, FAILURES), Reaction::GiveUp);
+            assert_eq!(reaction(&unclear, SPAN, 10_000, pauses::SPAN_FAILURES), Reaction::GiveUp);
         }
         assert_eq!(reaction(&Fault::Unreachable("gone".into()), SPAN, 10_000, 0), Reaction::GiveUp);
     }

@@ -20,7 +20,7 @@ pub struct Receipt {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct ReceiptAnswer {
     transaction_hash: B256,
     block_hash: B256,
     block_number: U64,
@@ -41,8 +41,9 @@ impl Receipt {
     /// # Errors
     /// [`Fault::Malformed`] if the answer is not a valid receipt of `transaction`.
     pub fn read(transaction: B256, answer: Value) -> Result<Option<Self>, Fault> {
-        let answer: Option<Answer> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
-        let Some(Answer { transaction_hash, block_hash, block_number, logs }) = answer else { return Ok(None) };
+        let answer: Option<ReceiptAnswer> =
+            serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
+        let Some(ReceiptAnswer { transaction_hash, block_hash, block_number, logs }) = answer else { return Ok(None) };
         let refused = |why: &str| Err(Fault::Malformed(format!("receipt of {transaction}: {why}")));
         if transaction_hash != transaction {
             return refused("that of another transaction");

@@ -13,7 +13,7 @@ pub struct Row {
     pub code: i64,
     /// The HTTP status.
     pub status: u16,
-    pub form: Form,
+    pub form: ErrorForm,
     /// The number of blocks that the words allow.
     pub limit: Option<u64>,
     pub wording: &'static str,
@@ -56,7 +56,7 @@ pub enum Reaction {
 
 /// How the error is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum ErrorForm {
     /// A JSON-RPC response for each call.
     Object,
     /// One JSON-RPC response to the whole request.
@@ -126,16 +126,16 @@ fn reaction_of(name: &str) -> Option<Reaction> {
     })
 }
 
-fn form_of(name: &str) -> Option<Form> {
+fn form_of(name: &str) -> Option<ErrorForm> {
     Some(match name {
-        "object" => Form::Object,
-        "single" => Form::Single,
-        "error:null" => Form::NullError,
-        "result:null" => Form::NullResult,
-        "bare" => Form::Bare,
-        "list" => Form::List,
-        "html" => Form::Html,
-        "text" => Form::Text,
+        "object" => ErrorForm::Object,
+        "single" => ErrorForm::Single,
+        "error:null" => ErrorForm::NullError,
+        "result:null" => ErrorForm::NullResult,
+        "bare" => ErrorForm::Bare,
+        "list" => ErrorForm::List,
+        "html" => ErrorForm::Html,
+        "text" => ErrorForm::Text,
         _ => return None,
     })
 }

@@ -4,12 +4,12 @@ use alloy::primitives::map::HashMap;
 use assay_lending::Asset;
 
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Assets {
+pub(crate) struct AssetTable {
     list: Vec<Asset>,
     numbers: HashMap<Asset, u64>,
 }
 
-impl Assets {
+impl AssetTable {
     pub(crate) fn new(list: Vec<Asset>) -> Self {
         let numbers = list.iter().copied().zip(0..).collect();
         Self { list, numbers }

@@ -14,7 +14,7 @@ use alloy::primitives::I256;
 use assay_lending::{Asset, Entry, EventKind, Move, Side, What};
 
 use super::{
-    assets::Assets,
+    assets::AssetTable,
     bytes::{Bytes, put_magnitude, put_number},
 };
 
@@ -43,7 +43,7 @@ struct Context {
 }
 
 /// Encodes `entries`, which are in block order. The first block is in the key and is not encoded.
-pub(crate) fn encode(entries: &[Entry], assets: &mut Assets) -> Vec<u8> {
+pub(crate) fn encode(entries: &[Entry], assets: &mut AssetTable) -> Vec<u8> {
     let mut to = Vec::with_capacity(entries.len() * 12);
     let mut known = Context { block: entries.first().map_or(0, |entry| entry.block), time: None, asset: None };
     for entry in entries {
@@ -94,7 +94,7 @@ fn put_event(to: &mut Vec<u8>, known: &mut Context, kind: EventKind, time: u64) 
     EVENT | kind << 3 | form
 }
 
-fn put_move(to: &mut Vec<u8>, known: &mut Context, assets: &mut Assets, moved: &Move) -> u8 {
+fn put_move(to: &mut Vec<u8>, known: &mut Context, assets: &mut AssetTable, moved: &Move) -> u8 {
     let same = known.asset == Some(moved.asset);
     if !same {
         put_number(to, assets.number(moved.asset));
@@ -117,7 +117,7 @@ fn put_amount(to: &mut Vec<u8>, amount: I256) -> u8 {
 }
 
 /// Decodes the entries in `bytes`, the first of which is in block `first`. Returns `None` if the bytes are damaged.
-pub(crate) fn decode(bytes: &[u8], first: u64, assets: &Assets) -> Option<Vec<Entry>> {
+pub(crate) fn decode(bytes: &[u8], first: u64, assets: &AssetTable) -> Option<Vec<Entry>> {
     let mut from = Bytes(bytes);
     let mut known = Context { block: first, time: None, asset: None };
     let mut entries = Vec::with_capacity(bytes.len() / 8);

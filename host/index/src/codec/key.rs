@@ -11,14 +11,14 @@ pub(crate) const MOST_MARKETS: usize = 1 << 16;
 const BYTES: usize = 27;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub(crate) struct EntryKey {
     pub wallet: Address,
     /// Index of the market in the chain's list.
     pub market: u16,
     pub block: u64,
 }
 
-impl Key {
+impl EntryKey {
     pub(crate) fn bytes(&self) -> [u8; BYTES] {
         let mut bytes = [0; BYTES];
         let [.., a, b, c, d, e] = self.block.to_be_bytes();

@@ -7,6 +7,6 @@ mod key;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use assets::Assets;
+pub(crate) use assets::AssetTable;
 pub(crate) use entries::{decode, encode};
-pub(crate) use key::{Key, MOST_BLOCK, MOST_MARKETS};
+pub(crate) use key::{EntryKey, MOST_BLOCK, MOST_MARKETS};

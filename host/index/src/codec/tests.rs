@@ -13,16 +13,16 @@ fn a_usual_event_with_its_amount_takes_few_bytes() {
         Entry { block: 18_000_000, what: What::Event { kind: EventKind::Borrow, time } },
         Entry { block: 18_000_000, what: What::Moved(Move { side: Side::Debt, asset, amount, fixed_rate: false }) },
     ];
-    assert_eq!(encode(&entries, &mut Assets::default()).len(), 5 + 11);
+    assert_eq!(encode(&entries, &mut AssetTable::default()).len(), 5 + 11);
 }
 
 #[test]
 fn damaged_bytes_are_no_entries() {
-    let mut assets = Assets::default();
+    let mut assets = AssetTable::default();
     let moved = Move { side: Side::Base, asset: Address::ZERO.into(), amount: I256::MIN, fixed_rate: true };
     let bytes = encode(&[Entry { block: 5, what: What::Moved(moved) }], &mut assets);
     assert_eq!(decode(&bytes, 5, &assets).unwrap().len(), 1);
-    assert_eq!(decode(&bytes, 5, &Assets::default()), None, "an asset without a number");
+    assert_eq!(decode(&bytes, 5, &AssetTable::default()), None, "an asset without a number");
     assert_eq!(decode(&bytes[..bytes.len() - 1], 5, &assets), None, "cut off");
     assert_eq!(decode(&[3], 5, &assets), None, "an unknown tag");
     assert_eq!(decode(&[4, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2, 2, 0], 0, &assets), None, "a long number");
@@ -72,17 +72,17 @@ proptest! {
             block += if place == 0 { 0 } else { later };
             Entry { block, what }
         }).collect();
-        let mut assets = Assets::new(vec![Address::repeat_byte(3).into()]);
+        let mut assets = AssetTable::new(vec![Address::repeat_byte(3).into()]);
         let bytes = encode(&entries, &mut assets);
         prop_assert_eq!(decode(&bytes, first, &assets), Some(entries.clone()));
-        prop_assert_eq!(decode(&bytes, first, &Assets::new(assets.list().to_vec())), Some(entries));
+        prop_assert_eq!(decode(&bytes, first, &AssetTable::new(assets.list().to_vec())), Some(entries));
     }
 
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), first in any::<u64>()) {
-        let assets = Assets::new((0..100).map(|byte| Address::repeat_byte(byte).into()).collect());
+        let assets = AssetTable::new((0..100).map(|byte| Address::repeat_byte(byte).into()).collect());
         let _ = decode(&bytes, first, &assets);
-        let _ = Key::read(&bytes);
+        let _ = EntryKey::read(&bytes);
     }
 
     #[test]
@@ -90,10 +90,10 @@ proptest! {
         a in (any::<[u8; 20]>(), any::<u16>(), 0..=MOST_BLOCK),
         b in (any::<[u8; 20]>(), any::<u16>(), 0..=MOST_BLOCK),
     ) {
-        let key = |(wallet, market, block): ([u8; 20], u16, u64)| Key { wallet: wallet.into(), market, block };
+        let key = |(wallet, market, block): ([u8; 20], u16, u64)| EntryKey { wallet: wallet.into(), market, block };
         let (a, b) = (key(a), key(b));
-        prop_assert_eq!(Key::read(&a.bytes()), Some(a));
+        prop_assert_eq!(EntryKey::read(&a.bytes()), Some(a));
         prop_assert_eq!(a.bytes().cmp(&b.bytes()), a.cmp(&b));
-        prop_assert!(a.bytes() <= Key::after(a.wallet));
+        prop_assert!(a.bytes() <= EntryKey::after(a.wallet));
     }
 }

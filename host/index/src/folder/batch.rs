@@ -7,22 +7,19 @@ use fjall::{UserKey, UserValue};
 use serde::Serialize;
 
 use super::{
-    database::{ASSETS, Database, Entries, IMPORT, PROGRESS, YOUNG_TABLES_BESIDE_JOURNAL},
-    database_fault::Fault,
+    database::{ASSETS, Database, EntryFamily, IMPORT, PROGRESS, YOUNG_TABLES_BESIDE_JOURNAL},
+    database_fault::DatabaseFault,
 };
-use crate::{codec::Assets, progress::Progress};
+use crate::{codec::AssetTable, limits, progress::IndexProgress};
 
-/// Smaller batches are committed through the journal.
-const JOURNALED_BYTES: usize = 2 << 20;
-
-pub(crate) struct Batch {
-    entries: Entries,
+pub(crate) struct IndexBatch {
+    entries: EntryFamily,
     /// `None` removes the key.
     changes: Vec<(UserKey, Option<UserValue>)>,
     bytes: usize,
 }
 
-impl Batch {
+impl IndexBatch {
     pub(crate) fn len(&self) -> usize {
         self.changes.len()
     }
@@ -37,16 +34,16 @@ impl Batch {
         self.changes.push((key.into(), None));
     }
 
-    pub(crate) fn put_progress(&mut self, progress: &Progress) -> Result<(), Fault> {
+    pub(crate) fn put_progress(&mut self, progress: &IndexProgress) -> Result<(), DatabaseFault> {
         self.put(PROGRESS, progress)
     }
 
-    pub(crate) fn put_assets(&mut self, assets: &Assets) -> Result<(), Fault> {
+    pub(crate) fn put_assets(&mut self, assets: &AssetTable) -> Result<(), DatabaseFault> {
         self.put(ASSETS, &assets.list())
     }
 
     /// Stores the state of an import, which this module does not interpret.
-    pub(crate) fn put_import(&mut self, note: &impl Serialize) -> Result<(), Fault> {
+    pub(crate) fn put_import(&mut self, note: &impl Serialize) -> Result<(), DatabaseFault> {
         self.put(IMPORT, note)
     }
 
@@ -54,28 +51,29 @@ impl Batch {
         self.remove(IMPORT);
     }
 
-    fn put(&mut self, key: &[u8], value: &impl Serialize) -> Result<(), Fault> {
-        let value = serde_json::to_vec(value).map_err(|error| Fault::Failed(error.to_string()))?;
+    fn put(&mut self, key: &[u8], value: &impl Serialize) -> Result<(), DatabaseFault> {
+        let value = serde_json::to_vec(value).map_err(|error| DatabaseFault::Failed(error.to_string()))?;
         self.insert(key, &value);
         Ok(())
     }
 }
 
 impl Database {
-    pub(crate) fn batch(&self, entries: &Entries) -> Batch {
-        Batch { entries: entries.clone(), changes: Vec::new(), bytes: 0 }
+    pub(crate) fn batch(&self, entries: &EntryFamily) -> IndexBatch {
+        IndexBatch { entries: entries.clone(), changes: Vec::new(), bytes: 0 }
     }
 
-    pub(crate) fn commit(&self, batch: Batch) -> Result<(), Fault> {
+    pub(crate) fn commit(&self, batch: IndexBatch) -> Result<(), DatabaseFault> {
         if self.stopped.load(Ordering::Relaxed) {
-            return Err(Fault::Stopped);
+            return Err(DatabaseFault::Stopped);
         }
         self.wait_for_room(&batch.entries)?;
-        let journaled = batch.bytes < JOURNALED_BYTES && batch.entries.l0_table_count() < YOUNG_TABLES_BESIDE_JOURNAL;
+        let journaled =
+            batch.bytes < limits::JOURNALED_BYTES && batch.entries.l0_table_count() < YOUNG_TABLES_BESIDE_JOURNAL;
         if journaled { self.by_journal(batch) } else { self.as_table(batch) }
     }
 
-    fn by_journal(&self, batch: Batch) -> Result<(), Fault> {
+    fn by_journal(&self, batch: IndexBatch) -> Result<(), DatabaseFault> {
         let mut changes = self.inner.batch();
         for (key, value) in batch.changes {
             match value {
@@ -86,8 +84,8 @@ impl Database {
         Ok(changes.commit()?)
     }
 
-    fn as_table(&self, batch: Batch) -> Result<(), Fault> {
-        let Batch { entries, mut changes, .. } = batch;
+    fn as_table(&self, batch: IndexBatch) -> Result<(), DatabaseFault> {
+        let IndexBatch { entries, mut changes, .. } = batch;
         changes.sort_by(|(one, _), (next, _)| one.cmp(next));
         // Each key occurs once in a table: the last change wins.
         changes.dedup_by(|(key, value), (before, kept)| {
@@ -111,6 +109,6 @@ impl Database {
             table.finish()
         };
         // Reopening the database removes a half-written table.
-        write().inspect_err(|_| self.stopped.store(true, Ordering::Relaxed)).map_err(Fault::from)
+        write().inspect_err(|_| self.stopped.store(true, Ordering::Relaxed)).map_err(DatabaseFault::from)
     }
 }

@@ -21,8 +21,8 @@ use fjall::{
 };
 use serde::de::DeserializeOwned;
 
-use super::database_fault::Fault;
-use crate::{codec::Assets, progress::Progress};
+use super::database_fault::DatabaseFault;
+use crate::{codec::AssetTable, progress::IndexProgress};
 
 /// Cache for blocks that were read.
 const CACHE_BYTES: u64 = 32 << 20;
@@ -50,7 +50,7 @@ pub(super) const YOUNG_TABLES_BESIDE_JOURNAL: usize = 28;
 const THREADS: usize = 1;
 
 /// The entries of one chain.
-pub(crate) type Entries = Keyspace;
+pub(crate) type EntryFamily = Keyspace;
 
 pub(crate) struct Database {
     pub(super) inner: fjall::Database,
@@ -60,11 +60,11 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens the database, or creates it if it does not exist.
-    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+    pub(super) fn open(path: &Path) -> Result<Self, DatabaseFault> {
         let journal = |entry: fs::DirEntry| entry.path().extension().is_some_and(|end| end == "jnl");
         if path.exists() && !fs::read_dir(path)?.flatten().any(journal) {
             // Without its journal, the database would show no tables, as if it were new.
-            return Err(Fault::Damaged("its journal is missing".into()));
+            return Err(DatabaseFault::Damaged("its journal is missing".into()));
         }
         let opened = panic::catch_unwind(AssertUnwindSafe(|| {
             fjall::Database::builder(path)
@@ -75,7 +75,7 @@ impl Database {
                 .open()
         }));
         // The database verifies its bytes and then panics on contradictions.
-        let inner = opened.map_err(|_| Fault::Damaged("its files contradict each other".into()))??;
+        let inner = opened.map_err(|_| DatabaseFault::Damaged("its files contradict each other".into()))??;
         Ok(Self { inner, stopped: AtomicBool::new(false) })
     }
 
@@ -85,27 +85,27 @@ impl Database {
     }
 
     /// Creates an empty keyspace for a chain that has no progress yet.
-    pub(crate) fn create(&self, chain: ChainId) -> Result<Entries, Fault> {
+    pub(crate) fn create(&self, chain: ChainId) -> Result<EntryFamily, DatabaseFault> {
         self.remove(chain)?;
         Ok(self.inner.keyspace(&name(chain), options)?)
     }
 
     /// Removes all data of a chain.
-    pub(crate) fn remove(&self, chain: ChainId) -> Result<(), Fault> {
+    pub(crate) fn remove(&self, chain: ChainId) -> Result<(), DatabaseFault> {
         match self.existing(chain) {
             Some(entries) => Ok(self.inner.delete_keyspace(entries)?),
             None => Ok(()),
         }
     }
 
-    fn existing(&self, chain: ChainId) -> Option<Entries> {
+    fn existing(&self, chain: ChainId) -> Option<EntryFamily> {
         let name = name(chain);
         self.inner.keyspace_exists(&name).then(|| self.inner.keyspace(&name, options).ok()).flatten()
     }
 
     /// Waits until earlier writes are in tables. The database's own wait would never end if a table cannot be written,
     /// such as on a full disk.
-    pub(super) fn wait_for_room(&self, entries: &Entries) -> Result<(), Fault> {
+    pub(super) fn wait_for_room(&self, entries: &EntryFamily) -> Result<(), DatabaseFault> {
         // During a merge, the thread flushes no table.
         let open = entries.tree.active_memtable().size();
         if open > 2 * TABLE_BYTES || (open > EARLY_BYTES && self.inner.write_buffer_size() > MEMORY_BYTES) {
@@ -120,7 +120,7 @@ impl Database {
 
     /// Writes all entries of a chain into tables and merges them, to measure their size.
     #[cfg(test)]
-    pub(crate) fn compact(&self, chain: ChainId) -> Result<(), Fault> {
+    pub(crate) fn compact(&self, chain: ChainId) -> Result<(), DatabaseFault> {
         let Some(entries) = self.existing(chain) else { return Ok(()) };
         entries.rotate_memtable_and_wait()?;
         Ok(entries.major_compact()?)
@@ -134,16 +134,16 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    pub(crate) fn progress(&self, chain: ChainId) -> Result<Option<Progress>, Fault> {
+    pub(crate) fn progress(&self, chain: ChainId) -> Result<Option<IndexProgress>, DatabaseFault> {
         self.get(chain, PROGRESS)
     }
 
-    pub(crate) fn assets(&self, chain: ChainId) -> Result<Assets, Fault> {
+    pub(crate) fn assets(&self, chain: ChainId) -> Result<AssetTable, DatabaseFault> {
         let list: Option<Vec<Asset>> = self.get(chain, ASSETS)?;
-        Ok(Assets::new(list.unwrap_or_default()))
+        Ok(AssetTable::new(list.unwrap_or_default()))
     }
 
-    pub(crate) fn import<T: DeserializeOwned>(&self, chain: ChainId) -> Result<Option<T>, Fault> {
+    pub(crate) fn import<T: DeserializeOwned>(&self, chain: ChainId) -> Result<Option<T>, DatabaseFault> {
         self.get(chain, IMPORT)
     }
 
@@ -153,39 +153,39 @@ impl View<'_> {
         names.iter().filter_map(|name| name.strip_prefix(CHAIN)?.parse().ok()).collect()
     }
 
-    pub(crate) fn entries(&self, chain: ChainId) -> Option<Entries> {
+    pub(crate) fn entries(&self, chain: ChainId) -> Option<EntryFamily> {
         self.database.existing(chain)
     }
 
-    pub(crate) fn value(&self, entries: &Entries, key: &[u8]) -> Result<Option<UserValue>, Fault> {
+    pub(crate) fn value(&self, entries: &EntryFamily, key: &[u8]) -> Result<Option<UserValue>, DatabaseFault> {
         Ok(self.snapshot.get(entries, key)?)
     }
 
     /// Returns the entries whose keys begin with `prefix`.
     pub(crate) fn prefix(
         &self,
-        entries: &Entries,
+        entries: &EntryFamily,
         prefix: &[u8],
-    ) -> impl Iterator<Item = Result<(UserKey, UserValue), Fault>> + use<> {
+    ) -> impl Iterator<Item = Result<(UserKey, UserValue), DatabaseFault>> + use<> {
         self.snapshot.prefix(entries, prefix).map(|guard| Ok(guard.into_inner()?))
     }
 
     /// Returns the entries after `key`, or all.
     pub(crate) fn after(
         &self,
-        entries: &Entries,
+        entries: &EntryFamily,
         key: Option<&[u8]>,
-    ) -> impl Iterator<Item = Result<(UserKey, UserValue), Fault>> + use<> {
+    ) -> impl Iterator<Item = Result<(UserKey, UserValue), DatabaseFault>> + use<> {
         use std::ops::Bound::{Excluded, Unbounded};
         let from = key.map_or(Unbounded, Excluded);
         let items = self.snapshot.range::<&[u8], _>(entries, (from, Unbounded)).map(|guard| Ok(guard.into_inner()?));
         items.filter(|item| !matches!(item, Ok((key, _)) if [PROGRESS, ASSETS, IMPORT].contains(&&**key)))
     }
 
-    fn get<T: DeserializeOwned>(&self, chain: ChainId, key: &[u8]) -> Result<Option<T>, Fault> {
+    fn get<T: DeserializeOwned>(&self, chain: ChainId, key: &[u8]) -> Result<Option<T>, DatabaseFault> {
         let Some(keyspace) = self.entries(chain) else { return Ok(None) };
         let Some(value) = self.snapshot.get(&keyspace, key)? else { return Ok(None) };
-        serde_json::from_slice(&value).map(Some).map_err(|error| Fault::Damaged(format!("a record: {error}")))
+        serde_json::from_slice(&value).map(Some).map_err(|error| DatabaseFault::Damaged(format!("a record: {error}")))
     }
 }
 

@@ -6,7 +6,7 @@ use fjall::Error;
 
 /// Why the database failed.
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum DatabaseFault {
     /// The data on disk differs from what was written.
     Damaged(String),
     /// A chain with progress has no entries.
@@ -19,7 +19,7 @@ pub(crate) enum Fault {
     Stopped,
 }
 
-impl From<Error> for Fault {
+impl From<Error> for DatabaseFault {
     fn from(error: Error) -> Self {
         match error {
             Error::Poisoned | Error::Locked => Self::Stopped,
@@ -31,7 +31,7 @@ impl From<Error> for Fault {
     }
 }
 
-impl From<io::Error> for Fault {
+impl From<io::Error> for DatabaseFault {
     fn from(error: io::Error) -> Self {
         use io::ErrorKind::{AlreadyExists, InvalidData, NotFound, UnexpectedEof};
         match error.kind() {

@@ -20,9 +20,9 @@ use std::{
 
 use chrono::Utc;
 
-pub(crate) use batch::Batch;
+pub(crate) use batch::IndexBatch;
 pub(crate) use database::Database;
-pub(crate) use database_fault::Fault;
+pub(crate) use database_fault::DatabaseFault;
 
 use crate::IndexError;
 
@@ -69,14 +69,16 @@ impl Folder {
 
     /// Opens the database. A damaged one is set aside and replaced by an empty one.
     pub(crate) fn open(&self) -> Result<Database, IndexError> {
-        let refused = |fault: Fault| match fault {
-            Fault::Damaged(reason) | Fault::Failed(reason) => {
+        let refused = |fault: DatabaseFault| match fault {
+            DatabaseFault::Damaged(reason) | DatabaseFault::Failed(reason) => {
                 IndexError::Unusable { folder: self.path.clone(), reason }
             }
-            Fault::Gone | Fault::Entry | Fault::Stopped => IndexError::Locked { folder: self.path.clone() },
+            DatabaseFault::Gone | DatabaseFault::Entry | DatabaseFault::Stopped => {
+                IndexError::Locked { folder: self.path.clone() }
+            }
         };
         match Database::open(&self.database()) {
-            Err(Fault::Damaged(reason)) => {
+            Err(DatabaseFault::Damaged(reason)) => {
                 self.set_aside(&reason)?;
                 Database::open(&self.database()).map_err(refused)
             }

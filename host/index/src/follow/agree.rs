@@ -1,15 +1,15 @@
-//! Whether the index still agrees with the chain and with what is asked: a replaced block is undone, and an index of
-//! other markets or contracts is not gone on with.
+//! Whether the index still agrees with the chain and with the configured markets: blocks that the chain replaced are
+//! removed, and an index of other markets or contracts is rebuilt.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::json;
 
 use super::{
-    asked::Asked,
+    asked::IndexRequests,
     indexer::{Indexer, Trouble},
 };
-use crate::{Checkpoint, Index, IndexError, IndexedMarket, Progress};
+use crate::{Checkpoint, Index, IndexError, IndexProgress, IndexedMarket};
 use assay_domain::Address;
 use assay_evm::{Fault, client::pinned};
 use assay_lending::Scan;
@@ -20,7 +20,7 @@ const LOOKS: u32 = 7;
 /// An index with what it is gone on with.
 pub(super) struct Agreed {
     pub scan: Arc<Scan>,
-    pub progress: Progress,
+    pub progress: IndexProgress,
 }
 
 impl Indexer {
@@ -35,25 +35,25 @@ impl Indexer {
         Ok(Agreed { scan: Arc::new(scan), progress })
     }
 
-    async fn begin(&self, index: &Index, scan: &Scan) -> Result<Progress, Trouble> {
+    async fn begin(&self, index: &Index, scan: &Scan) -> Result<IndexProgress, Trouble> {
         let places: Vec<usize> = (0..self.markets.len()).filter(|place| scan.reads(*place)).collect();
         let configs = places.iter().filter_map(|place| self.markets.get(*place)).map(|market| &market.config);
         let markets: Vec<_> = configs
             .map(|config| IndexedMarket { protocol: config.protocol, address: config.address, from: config.from_block })
             .collect();
-        let asked = Asked::of(scan, &places).bytes();
+        let asked = IndexRequests::of(scan, &places).bytes();
         self.with(index, move |index, chain| index.begin(chain, &markets, &asked)).await
     }
 
     /// Whether the index has what `scan` reads, all of it and no more.
-    fn answers(&self, progress: &Progress, scan: &Scan) -> bool {
-        let asked = self.places(progress, scan).map(|places| Asked::of(scan, &places).bytes());
+    fn answers(&self, progress: &IndexProgress, scan: &Scan) -> bool {
+        let asked = self.places(progress, scan).map(|places| IndexRequests::of(scan, &places).bytes());
         asked.is_some_and(|asked| asked == progress.asked)
     }
 
     /// The places of the index's markets among those of the chain; `None` if they are not those that `scan`
     /// reads, or one was not read from its first block.
-    fn places(&self, progress: &Progress, scan: &Scan) -> Option<Vec<usize>> {
+    fn places(&self, progress: &IndexProgress, scan: &Scan) -> Option<Vec<usize>> {
         let place = |known: &IndexedMarket| {
             let is_it = |place: &usize| {
                 let config = self.markets.get(*place).map(|market| &market.config);
@@ -68,7 +68,12 @@ impl Indexer {
 
     /// An index of which something else was asked. If only contracts were added that did not exist at its end, or at
     /// an earlier checkpoint, it is gone on with there. Otherwise the chain is read again.
-    async fn asked_otherwise(&self, index: &Index, progress: Progress, scan: &Scan) -> Result<Progress, Trouble> {
+    async fn asked_otherwise(
+        &self,
+        index: &Index,
+        progress: IndexProgress,
+        scan: &Scan,
+    ) -> Result<IndexProgress, Trouble> {
         if let Some((asked, added)) = self.added(&progress, scan)
             && let Some(before) = self.before(&progress, &added).await?
         {
@@ -96,16 +101,20 @@ impl Indexer {
     }
 
     /// What is asked now and the contracts that are new in it, if everything else is as it was.
-    fn added(&self, progress: &Progress, scan: &Scan) -> Option<(Asked, BTreeSet<Address>)> {
+    fn added(&self, progress: &IndexProgress, scan: &Scan) -> Option<(IndexRequests, BTreeSet<Address>)> {
         let places = self.places(progress, scan)?;
-        let (old, new) = (Asked::read(&progress.asked, places.len())?, Asked::of(scan, &places));
+        let (old, new) = (IndexRequests::read(&progress.asked, places.len())?, IndexRequests::of(scan, &places));
         let added: BTreeSet<Address> = new.contracts.difference(&old.contracts).copied().collect();
-        let without = Asked::of(&scan.without(&added), &places);
+        let without = IndexRequests::of(&scan.without(&added), &places);
         (without == old).then_some((new, added))
     }
 
     /// The newest checkpoint at which none of `contracts` existed, if the endpoint keeps the state of that block.
-    async fn before(&self, progress: &Progress, contracts: &BTreeSet<Address>) -> Result<Option<Checkpoint>, Fault> {
+    async fn before(
+        &self,
+        progress: &IndexProgress,
+        contracts: &BTreeSet<Address>,
+    ) -> Result<Option<Checkpoint>, Fault> {
         for look in 0..LOOKS {
             let back = (1_usize << look) - 1;
             let Some(checkpoint) = progress.checkpoints.iter().rev().nth(back) else { return Ok(None) };
@@ -116,7 +125,9 @@ impl Indexer {
             match answers {
                 Ok(codes) if codes.iter().all(|code| code == "0x") => return Ok(Some(*checkpoint)),
                 Ok(_) => {}
-                Err(Fault::NoState | Fault::UnknownBlock | Fault::Refused { .. }) => return Ok(None),
+                Err(Fault::NoState | Fault::UnknownBlock | Fault::Refused { .. }) => {
+                    return Ok(None);
+                }
                 Err(fault) => return Err(fault),
             }
         }
@@ -124,7 +135,7 @@ impl Indexer {
     }
 
     /// The index through the last of its blocks that the chain still has.
-    async fn still_there(&self, index: &Index, progress: Progress) -> Result<Progress, Trouble> {
+    async fn still_there(&self, index: &Index, progress: IndexProgress) -> Result<IndexProgress, Trouble> {
         let Some(through) = progress.through() else { return Ok(progress) };
         self.budget.spend(1).await;
         if self.has(&[through]).await? == [true] {

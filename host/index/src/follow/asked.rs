@@ -10,12 +10,12 @@ use assay_lending::Scan;
 
 /// One digest for each market, then the contracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct IndexRequests {
     pub markets: Vec<B256>,
     pub contracts: BTreeSet<Address>,
 }
 
-impl Asked {
+impl IndexRequests {
     /// What `scan` asks for the markets at `places`.
     pub(crate) fn of(scan: &Scan, places: &[usize]) -> Self {
         let markets = places.iter().map(|place| scan.asked(*place).unwrap_or_default()).collect();
@@ -44,12 +44,12 @@ mod tests {
 
     #[test]
     fn what_was_asked_is_read_as_it_was_written() {
-        let asked = Asked {
+        let asked = IndexRequests {
             markets: vec![B256::repeat_byte(1), B256::repeat_byte(2)],
             contracts: [3, 4, 5].map(Address::repeat_byte).into(),
         };
-        assert_eq!(Asked::read(&asked.bytes(), 2), Some(asked.clone()));
-        assert_eq!(Asked::read(&asked.bytes(), 1), None);
-        assert_eq!(Asked::read(&Bytes::new(), 1), None);
+        assert_eq!(IndexRequests::read(&asked.bytes(), 2), Some(asked.clone()));
+        assert_eq!(IndexRequests::read(&asked.bytes(), 1), None);
+        assert_eq!(IndexRequests::read(&Bytes::new(), 1), None);
     }
 }

@@ -12,7 +12,7 @@ use assay_evm::{Block, Client, Fault, Span};
 use assay_lending::{Scan, WalletEntries};
 
 /// What the logs of a part of a span say, how many they are, and how they were checked.
-pub(super) struct Piece {
+pub(super) struct FetchedRange {
     pub wallets: Vec<WalletEntries>,
     pub logs: usize,
     pub check: Check,
@@ -20,14 +20,14 @@ pub(super) struct Piece {
 
 impl Indexer {
     /// The entries of `span`, from checked logs; `follows` if it is one of few new blocks.
-    pub(super) async fn fetch(&self, scan: &Scan, span: Span, follows: bool) -> Result<Piece, Fault> {
+    pub(super) async fn fetch(&self, scan: &Scan, span: Span, follows: bool) -> Result<FetchedRange, Fault> {
         metrics::counter!("assay_index_ranges_total", "chain" => self.chain.to_string()).increment(1);
         let logs = self.logs_at(&self.client, scan, span).await?;
         let (mut logs, check) = self.checked(scan, span, logs, follows).await?;
         self.add_times(scan, &mut logs).await?;
         let count = logs.len();
         // On the thread that has just parsed the logs: another one would fetch their memory again.
-        Ok(Piece { wallets: scan.entries(logs)?, logs: count, check })
+        Ok(FetchedRange { wallets: scan.entries(logs)?, logs: count, check })
     }
 
     /// What the endpoint of `client` answers to all queries over `span`.

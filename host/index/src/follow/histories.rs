@@ -3,13 +3,13 @@
 use futures::{FutureExt, future::BoxFuture};
 use tokio::task::spawn_blocking;
 
-use super::{asked::Asked, state::State};
+use super::{asked::IndexRequests, state::FollowState};
 use crate::{History, Index};
 use assay_domain::{Address, ChainId};
 use assay_evm::Block;
 use assay_lending::{Indexed, IndexedMarket};
 
-impl assay_lending::Index for State {
+impl assay_lending::Index for FollowState {
     fn history(&self, wallet: Address, least: u64) -> BoxFuture<'static, Option<Indexed>> {
         let ready = self.through().is_some_and(|through| through >= least);
         let index = self.index.get().filter(|_| ready).cloned();
@@ -45,7 +45,7 @@ fn ended(mut indexed: Indexed, end: Option<Block>) -> Indexed {
 
 fn indexed(History { progress, entries }: History) -> Option<Indexed> {
     let through = progress.through()?;
-    let asked = Asked::read(&progress.asked, progress.markets.len())?;
+    let asked = IndexRequests::read(&progress.asked, progress.markets.len())?;
     let markets = progress.markets.iter().zip(asked.markets).zip(entries);
     let markets = markets.map(|((market, asked), entries)| IndexedMarket {
         address: market.address,

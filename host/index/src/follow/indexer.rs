@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::task::{JoinError, spawn_blocking};
 
-use super::{lazy::LazyIndex, state::State};
+use super::{lazy::LazyIndex, state::FollowState};
 use crate::{Index, IndexError, config::IndexMode};
 use assay_domain::{Address, ChainId};
 use assay_evm::{Client, Fault, config::LogLimits};
@@ -25,7 +25,7 @@ pub struct Indexer {
     pub follows: bool,
     pub budget: Budget,
     pub folder: Arc<LazyIndex>,
-    pub state: Arc<State>,
+    pub state: Arc<FollowState>,
 }
 
 /// Why a round ended before the newest final block.

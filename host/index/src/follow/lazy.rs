@@ -1,14 +1,10 @@
 //! The index that all chains share. Its folder is opened once, when the first chain needs it.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use tokio::{sync::OnceCell, task::spawn_blocking, time::sleep};
 
-use crate::{Index, IndexError};
-
-/// A process that has just ended may still hold the folder for a moment.
-const TRIES: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(500);
+use crate::{Index, IndexError, pauses};
 
 #[derive(Debug)]
 pub struct LazyIndex {
@@ -40,7 +36,7 @@ impl LazyIndex {
             tries += 1;
             match opened {
                 Ok(Ok(index)) => return Some(index),
-                Ok(Err(IndexError::Locked { .. })) if tries < TRIES => sleep(PAUSE).await,
+                Ok(Err(IndexError::Locked { .. })) if tries < pauses::FOLDER_TRIES => sleep(pauses::FOLDER_HELD).await,
                 Ok(Err(error)) => {
                     tracing::warn!(%error, "the market index is not used; each wallet is read by itself until the next \
                                             start");

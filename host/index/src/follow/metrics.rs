@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{OnDisk, Progress};
+use crate::{IndexProgress, OnDisk};
 use assay_domain::ChainId;
 
 /// Longest time between two lines of a reading.
@@ -11,24 +11,24 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// A reading of fewer blocks is not announced.
 const FEW: u64 = 1_000;
 
-pub(super) struct Report {
+pub(super) struct FollowReport {
     chain: ChainId,
     since: Instant,
     appended: Option<Instant>,
     /// When the files were last looked at.
     weighed: Option<Instant>,
     /// The reading that was announced and is not yet at its end.
-    reading: Option<Reading>,
+    reading: Option<IndexReading>,
 }
 
-struct Reading {
+struct IndexReading {
     began: Instant,
     from: u64,
     /// The last line: when, and the tenths that were done.
     said: (Instant, u64),
 }
 
-impl Report {
+impl FollowReport {
     pub(crate) fn new(chain: ChainId) -> Self {
         Self { chain, since: Instant::now(), appended: None, weighed: None, reading: None }
     }
@@ -65,18 +65,18 @@ impl Report {
     }
 
     /// A reading of the blocks after `progress` through `to` begins.
-    pub(crate) fn begin(&mut self, progress: &Progress, to: u64, queries: usize) {
+    pub(crate) fn begin(&mut self, progress: &IndexProgress, to: u64, queries: usize) {
         let from = progress.next();
         if self.reading.is_some() || to.saturating_sub(from) < FEW {
             return;
         }
         let now = Instant::now();
-        self.reading = Some(Reading { began: now, from, said: (now, 0) });
+        self.reading = Some(IndexReading { began: now, from, said: (now, 0) });
         tracing::info!(chain = self.chain, from, to, queries, "the markets are read for all wallets");
     }
 
     /// Shows in the metrics how far `progress` is, of the blocks through `to`.
-    pub(crate) fn show(&self, progress: &Progress, to: u64) {
+    pub(crate) fn show(&self, progress: &IndexProgress, to: u64) {
         let Some(through) = progress.through() else { return };
         let chain = self.chain.to_string();
         let gauge = |name: &'static str, value: u64| metrics::gauge!(name, "chain" => chain.clone()).set(value as f64);
@@ -86,7 +86,7 @@ impl Report {
     }
 
     /// The blocks of `progress` were appended, of those through `to`.
-    pub(crate) fn reached(&mut self, progress: &Progress, to: u64) {
+    pub(crate) fn reached(&mut self, progress: &IndexProgress, to: u64) {
         let Some(through) = progress.through() else { return };
         let (now, chain, through) = (Instant::now(), self.chain, through.number);
         self.appended = Some(now);

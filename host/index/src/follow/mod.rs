@@ -19,4 +19,4 @@ mod tests;
 
 pub use indexer::{Budget, Indexer};
 pub use lazy::LazyIndex;
-pub use state::{IndexState, State};
+pub use state::{FollowState, IndexState};

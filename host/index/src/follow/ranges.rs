@@ -9,33 +9,22 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     agree::Agreed,
-    fetch::Piece,
+    fetch::FetchedRange,
     indexer::{Indexer, Trouble},
-    metrics::Report,
+    metrics::FollowReport,
 };
-use crate::{Check, Checkpoint, Index, IndexError, Progress, Segment, WalletEntries};
+use crate::{Check, Checkpoint, Index, IndexError, IndexProgress, Segment, WalletEntries, limits};
 use assay_evm::{
     Fault, Span,
     logs::{Stop, chunk},
 };
-
-/// Logs whose entries are appended together, as far as ranges allow: entries wait in memory.
-const LOGS: usize = 150_000;
-/// Ranges that are appended together: what a kill can lose.
-const RANGES: usize = 64;
-/// A range is to have so many logs; the width of the next ones follows from those before.
-const LOGS_OF_RANGE: usize = 2_000;
-/// The widest range: an endpoint without limits still has to answer it in time.
-const WIDEST: u64 = 200_000;
-/// Ranges that are read before their width is changed.
-const AT_ONE_WIDTH: usize = 32;
 
 /// One reading of some blocks.
 pub(super) struct Ranges<'a> {
     by: &'a Arc<Indexer>,
     index: &'a Index,
     agreed: &'a mut Agreed,
-    report: &'a mut Report,
+    report: &'a mut FollowReport,
     /// The first block that is not yet read, and the last one to read.
     at: u64,
     to: u64,
@@ -45,7 +34,7 @@ pub(super) struct Ranges<'a> {
     follows: bool,
     pending: Pending,
     /// The segment that is being appended.
-    appending: Option<JoinHandle<Result<Progress, Trouble>>>,
+    appending: Option<JoinHandle<Result<IndexProgress, Trouble>>>,
 }
 
 /// Ranges that were read and are not yet appended.
@@ -60,8 +49,8 @@ struct Pending {
 }
 
 impl Pending {
-    fn add(&mut self, pieces: Vec<Piece>, range: Span) {
-        for Piece { wallets, logs, check } in pieces {
+    fn add(&mut self, pieces: Vec<FetchedRange>, range: Span) {
+        for FetchedRange { wallets, logs, check } in pieces {
             self.wallets.extend(wallets);
             self.logs += logs;
             self.check = Some(self.check.map_or(check, |before| weaker(before, check)));
@@ -72,7 +61,7 @@ impl Pending {
     }
 
     fn is_full(&self) -> bool {
-        self.logs >= LOGS || self.ranges >= RANGES
+        self.logs >= limits::LOGS_PER_APPEND || self.ranges >= limits::RANGES_PER_APPEND
     }
 }
 
@@ -90,7 +79,7 @@ impl<'a> Ranges<'a> {
         index: &'a Index,
         agreed: &'a mut Agreed,
         to: u64,
-        report: &'a mut Report,
+        report: &'a mut FollowReport,
     ) -> Self {
         let at = agreed.progress.next();
         let follows = to.saturating_sub(at) < by.finality.max(64);
@@ -116,7 +105,7 @@ impl<'a> Ranges<'a> {
     async fn some_ranges(&mut self) -> Result<(), Trouble> {
         let (by, follows) = (self.by, self.follows);
         let most = self.width.min(by.client.log_ceiling());
-        let spans = Span { from: self.at, to: self.to }.pieces(most).take(AT_ONE_WIDTH);
+        let spans = Span { from: self.at, to: self.to }.pieces(most).take(limits::RANGES_AT_ONE_WIDTH);
         let scan = self.agreed.scan.clone();
         // A task of its own for each range: they use all cores.
         let read = |span| {
@@ -207,11 +196,11 @@ impl Indexer {
 /// The width of the next ranges after `ranges` of `width` blocks had so many logs.
 fn next_width(width: u64, logs: usize, ranges: usize) -> u64 {
     match logs / ranges.max(1) {
-        logs if logs > 2 * LOGS_OF_RANGE => width / 2,
-        logs if logs < LOGS_OF_RANGE / 2 => width.saturating_mul(2),
+        logs if logs > 2 * limits::LOGS_PER_RANGE => width / 2,
+        logs if logs < limits::LOGS_PER_RANGE / 2 => width.saturating_mul(2),
         _ => width,
     }
-    .clamp(1, WIDEST)
+    .clamp(1, limits::WIDEST_RANGE)
 }
 
 #[cfg(test)]
@@ -221,10 +210,10 @@ mod tests {
     #[test]
     fn ranges_become_as_wide_as_their_logs_allow() {
         assert_eq!(next_width(10_000, 0, 16), 20_000);
-        assert_eq!(next_width(WIDEST, 0, 16), WIDEST);
-        assert_eq!(next_width(10_000, 16 * LOGS_OF_RANGE, 16), 10_000);
-        assert_eq!(next_width(10_000, 80 * LOGS_OF_RANGE, 16), 5_000);
-        assert_eq!(next_width(1, 80 * LOGS_OF_RANGE, 16), 1);
+        assert_eq!(next_width(limits::WIDEST_RANGE, 0, 16), limits::WIDEST_RANGE);
+        assert_eq!(next_width(10_000, 16 * limits::LOGS_PER_RANGE, 16), 10_000);
+        assert_eq!(next_width(10_000, 80 * limits::LOGS_PER_RANGE, 16), 5_000);
+        assert_eq!(next_width(1, 80 * limits::LOGS_PER_RANGE, 16), 1);
     }
 
     #[test]

@@ -32,7 +32,7 @@ impl IndexState {
 
 /// Shared by the task of a chain's index and the readers of wallets.
 #[derive(Debug)]
-pub struct State {
+pub struct FollowState {
     pub chain: ChainId,
     /// Set once it is open.
     pub index: OnceLock<Index>,
@@ -44,7 +44,7 @@ pub struct State {
     wanted: Notify,
 }
 
-impl State {
+impl FollowState {
     pub fn new(chain: ChainId) -> Arc<Self> {
         Arc::new(Self {
             chain,

@@ -1,33 +1,21 @@
 //! The task of one chain's index: waits until it is worth its requests, opens the folder, and then reads in rounds to
 //! the newest final block.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use tokio::time::{sleep, timeout};
 
 use super::{
     indexer::{Indexer, Trouble},
-    metrics::Report,
+    metrics::FollowReport,
     ranges::Ranges,
 };
-use crate::{Index, config::IndexMode};
+use crate::{Index, config::IndexMode, pauses};
 use assay_evm::Block;
 use assay_lending::{Scan, hints};
 
-/// Time between two rounds; the next one after a failure.
-const PAUSE: Duration = Duration::from_secs(5);
-const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(15);
-/// Time between two looks at what the endpoint refused.
-const LOOK: Duration = Duration::from_secs(5);
-/// New blocks are read at the latest after this time, and before it once there are enough of them.
-const LATEST: Duration = Duration::from_secs(30);
 /// That part of the finality is enough.
 const STEPS: u64 = 16;
-/// How long a market that does not answer as its protocol should is waited for before the index begins without it.
-const PATIENCE: Duration = Duration::from_secs(300);
 
 impl Indexer {
     /// Does not end while there is something to read: a task of the chain runs it.
@@ -41,7 +29,7 @@ impl Indexer {
         if self.mode == IndexMode::Auto {
             self.useful().await;
         }
-        let mut report = Report::new(self.chain);
+        let mut report = FollowReport::new(self.chain);
         let Some(index) = self.folder.index().await else { return report.goes_on(false) };
         let index = self.state.index.get_or_init(|| index);
         loop {
@@ -59,7 +47,7 @@ impl Indexer {
                 }
                 state.trouble.clone_from(&trouble);
             });
-            sleep(if trouble.is_none() { PAUSE } else { PAUSE_AFTER_FAILURE }).await;
+            sleep(if trouble.is_none() { pauses::ROUND } else { pauses::FAILURE }).await;
         }
     }
 
@@ -88,13 +76,13 @@ impl Indexer {
             return;
         }
         while self.client.log_ceiling() == u64::MAX {
-            if timeout(LOOK, self.state.wanted()).await.is_ok() {
+            if timeout(pauses::USEFUL_LOOK, self.state.wanted()).await.is_ok() {
                 return;
             }
         }
     }
 
-    async fn round(self: &Arc<Self>, index: &Index, report: &mut Report) -> Result<(), Trouble> {
+    async fn round(self: &Arc<Self>, index: &Index, report: &mut FollowReport) -> Result<(), Trouble> {
         let head = self.client.head().await?;
         let Some(settled) = head.number.checked_sub(self.finality) else { return Ok(()) };
         let Some(scan) = self.scan(head, report.since(), index).await? else { return Ok(()) };
@@ -107,7 +95,7 @@ impl Indexer {
         });
         report.show(&agreed.progress, settled);
         let few = settled.saturating_sub(next).saturating_add(1) < self.finality / STEPS;
-        if next > settled || (few && report.idle() < LATEST) {
+        if next > settled || (few && report.idle() < pauses::LATEST) {
             return Ok(());
         }
         Ranges::new(self, index, &mut agreed, settled, report).run().await
@@ -122,7 +110,7 @@ impl Indexer {
         for ((market, terms), hints) in self.markets.iter().zip(terms.iter()).zip(&mut found) {
             let address = market.config.address;
             let is_known = known.as_ref().is_some_and(|known| known.market(address).is_some());
-            if terms.is_none() && (is_known || (known.is_none() && since.elapsed() < PATIENCE)) {
+            if terms.is_none() && (is_known || (known.is_none() && since.elapsed() < pauses::MARKET_PATIENCE)) {
                 return Err(Trouble::Market(address));
             }
             *hints = hints.take().filter(|_| terms.is_some());

@@ -10,8 +10,8 @@ use assay_domain::{Address, ChainId};
 use super::{
     error::SegmentsError,
     manifest::{ExportedChain, ExportedFile, MANIFEST, Manifest},
-    row::{Row, Texts},
-    write::Writer,
+    row::{EntryRow, Texts},
+    write::SegmentWriter,
 };
 use crate::{Index, WalletEntries};
 
@@ -50,7 +50,7 @@ fn export_chain(
 ) -> Result<ExportedChain, SegmentsError> {
     let stream = index.everything(chain)?;
     let progress = stream.progress().clone();
-    let (mut texts, mut files, mut open) = (Texts::new(&progress.markets), Vec::new(), None::<Open>);
+    let (mut texts, mut files, mut open) = (Texts::new(&progress.markets), Vec::new(), None::<OpenExport>);
     for item in stream {
         let WalletEntries { wallet, market, entries } = item?;
         if let Some(full) = open.take_if(|file| file.rows >= ROWS && file.last != wallet) {
@@ -59,10 +59,10 @@ fn export_chain(
         }
         let file = match &mut open {
             Some(file) => file,
-            none => none.insert(Open::new(folder, chain, files.len(), wallet)?),
+            none => none.insert(OpenExport::new(folder, chain, files.len(), wallet)?),
         };
         for entry in entries {
-            file.write(Row { wallet, market, entry }, &mut texts)?;
+            file.write(EntryRow { wallet, market, entry }, &mut texts)?;
         }
     }
     if let Some(last) = open {
@@ -73,24 +73,24 @@ fn export_chain(
 }
 
 /// A file being written.
-struct Open {
+struct OpenExport {
     path: PathBuf,
     name: String,
-    writer: Writer,
+    writer: SegmentWriter,
     rows: u64,
     first: Address,
     last: Address,
 }
 
-impl Open {
+impl OpenExport {
     fn new(folder: &Path, chain: ChainId, number: usize, first: Address) -> Result<Self, SegmentsError> {
         let name = format!("chain-{chain}-{number:04}.parquet");
         let path = folder.join(&name);
-        let writer = Writer::create(&path, chain).map_err(|error| SegmentsError::file(&path, &error))?;
+        let writer = SegmentWriter::create(&path, chain).map_err(|error| SegmentsError::file(&path, &error))?;
         Ok(Self { path, name, writer, rows: 0, first, last: first })
     }
 
-    fn write(&mut self, row: Row, texts: &mut Texts) -> Result<(), SegmentsError> {
+    fn write(&mut self, row: EntryRow, texts: &mut Texts) -> Result<(), SegmentsError> {
         self.rows += 1;
         self.last = row.wallet;
         self.writer.write(row, texts).map_err(|error: io::Error| SegmentsError::file(&self.path, &error))

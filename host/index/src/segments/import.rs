@@ -9,9 +9,9 @@ use assay_lending::Entry;
 use super::{
     error::SegmentsError,
     manifest::{ExportedChain, ExportedFile, Manifest},
-    read::Table,
-    row::Row,
-    take::{Taken, Taking},
+    read::RowTable,
+    row::EntryRow,
+    take::{TakenRows, Taking},
 };
 use crate::{Index, WalletEntries};
 
@@ -46,7 +46,7 @@ pub fn import(
         }
         for file in files {
             let path = file.check(folder)?;
-            let rows = Table::open(&path).map_err(|reason| SegmentsError::bad(&path, reason))?.rows();
+            let rows = RowTable::open(&path).map_err(|reason| SegmentsError::bad(&path, reason))?.rows();
             if rows != file.rows {
                 let reason = format!("it has {rows} rows, the manifest says {}", file.rows);
                 return Err(SegmentsError::bad(&path, reason));
@@ -75,7 +75,7 @@ fn take_chain(
         taking.end_file()?;
         done(file);
     }
-    let Taken { entries, events, .. } = taking.taken;
+    let TakenRows { entries, events, .. } = taking.taken;
     if (entries, events) != (progress.entries, progress.events) {
         let reason = format!("chain {chain} has {entries} entries and {events} events, not as many as it says");
         return Err(SegmentsError::bad(&folder.join(super::MANIFEST), reason));
@@ -85,10 +85,10 @@ fn take_chain(
 
 fn take_file(taking: &mut Taking<'_>, path: &Path, chain: ChainId, file: &ExportedFile) -> Result<(), SegmentsError> {
     let bad = |reason: String| SegmentsError::bad(path, reason);
-    let mut table = Table::open(path).map_err(bad)?;
+    let mut table = RowTable::open(path).map_err(bad)?;
     let mut item = None::<WalletEntries>;
     while let Some(rows) = table.group(chain, &taking.progress.markets).map_err(bad)? {
-        for Row { wallet, market, entry } in rows {
+        for EntryRow { wallet, market, entry } in rows {
             check(taking, file, &item, wallet, market, entry).map_err(bad)?;
             if let Some(whole) = item.take_if(|item| (item.wallet, item.market) != (wallet, market)) {
                 taking.put(whole)?;

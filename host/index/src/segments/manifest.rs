@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::error::SegmentsError;
 use crate::{
-    Progress,
+    IndexProgress,
     codec::{MOST_BLOCK, MOST_MARKETS},
 };
 
@@ -34,7 +34,7 @@ pub struct Manifest {
 pub struct ExportedChain {
     pub chain: ChainId,
     /// The index of the chain, with its markets and the hashes of its checkpoints.
-    pub index: Progress,
+    pub index: IndexProgress,
     pub files: Vec<ExportedFile>,
 }
 

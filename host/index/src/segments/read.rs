@@ -16,19 +16,19 @@ use parquet::{
     schema::parser::parse_message_type,
 };
 
-use super::row::{INCOMPLETE, MOVED, Row, SCHEMA, event, side_of};
+use super::row::{EntryRow, INCOMPLETE, MOVED, SCHEMA, event, side_of};
 use crate::IndexedMarket;
 
 /// Maximum rows of a row group, which is decoded at once.
 const MOST_ROWS: i64 = 1 << 20;
 
 /// A table of one chain.
-pub(super) struct Table {
+pub(super) struct RowTable {
     file: SerializedFileReader<File>,
     next: usize,
 }
 
-impl Table {
+impl RowTable {
     /// # Errors
     /// Says why the file is not such a table.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
@@ -52,7 +52,7 @@ impl Table {
     ///
     /// # Errors
     /// If a row is invalid; the text names the problem.
-    pub(super) fn group(&mut self, chain: ChainId, markets: &[IndexedMarket]) -> Result<Option<Vec<Row>>, String> {
+    pub(super) fn group(&mut self, chain: ChainId, markets: &[IndexedMarket]) -> Result<Option<Vec<EntryRow>>, String> {
         if self.next == self.file.num_row_groups() {
             return Ok(None);
         }
@@ -60,7 +60,7 @@ impl Table {
         self.next += 1;
         let columns = guarded(|| {
             let group = self.file.get_row_group(index).map_err(|error| error.to_string())?;
-            Columns::read(group.as_ref())
+            RowColumns::read(group.as_ref())
         })?;
         let rows = (0..columns.block.len()).map(|row| columns.row(row, chain, markets).ok_or(row));
         let wrong = |row| format!("row {} of row group {} is none of chain {chain}", row + 1, index + 1);
@@ -69,7 +69,7 @@ impl Table {
 }
 
 /// The values of a row group.
-struct Columns {
+struct RowColumns {
     chain: Vec<Option<i64>>,
     protocol: Vec<Option<ByteArray>>,
     market: Vec<Option<ByteArray>>,
@@ -83,7 +83,7 @@ struct Columns {
     fixed_rate: Vec<Option<bool>>,
 }
 
-impl Columns {
+impl RowColumns {
     fn read(group: &dyn RowGroupReader) -> Result<Self, String> {
         Ok(Self {
             chain: column::<Int64Type>(group, 0)?,
@@ -100,7 +100,7 @@ impl Columns {
         })
     }
 
-    fn row(&self, row: usize, chain: ChainId, markets: &[IndexedMarket]) -> Option<Row> {
+    fn row(&self, row: usize, chain: ChainId, markets: &[IndexedMarket]) -> Option<EntryRow> {
         let number = |column: &[Option<i64>]| column.get(row)?.map(i64::cast_unsigned);
         if number(&self.chain) != Some(chain) {
             return None;
@@ -119,7 +119,7 @@ impl Columns {
             word => What::Event { kind: event(word)?, time: number(&self.time)? },
         };
         let entry = Entry { block: number(&self.block)?, what };
-        Some(Row { wallet: self::address(&self.wallet, row)?, market: markets.iter().position(own)?, entry })
+        Some(EntryRow { wallet: self::address(&self.wallet, row)?, market: markets.iter().position(own)?, entry })
     }
 }
 

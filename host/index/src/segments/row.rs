@@ -11,7 +11,7 @@ use crate::IndexedMarket;
 
 /// An entry of a wallet in a market, given by its index in the chain's list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct EntryRow {
     pub wallet: Address,
     pub market: usize,
     pub entry: Entry,

@@ -4,17 +4,15 @@ use assay_domain::ChainId;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Index, IndexError, Progress, WalletEntries,
-    folder::{Database, Fault},
+    Index, IndexError, IndexProgress, WalletEntries,
+    folder::{Database, DatabaseFault},
     items::{count, insert, pieces},
+    limits,
 };
-
-/// Segments per write.
-const ITEMS: usize = 20_000;
 
 /// The progress of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Taken {
+pub(super) struct TakenRows {
     /// The digest of the manifest.
     pub manifest: String,
     pub files: usize,
@@ -26,8 +24,8 @@ pub(super) struct Taken {
 pub(super) struct Taking<'a> {
     index: &'a Index,
     chain: ChainId,
-    pub progress: &'a Progress,
-    pub taken: Taken,
+    pub progress: &'a IndexProgress,
+    pub taken: TakenRows,
     waiting: Vec<WalletEntries>,
 }
 
@@ -36,14 +34,14 @@ impl<'a> Taking<'a> {
     pub(super) fn new(
         index: &'a Index,
         chain: ChainId,
-        progress: &'a Progress,
+        progress: &'a IndexProgress,
         digest: &str,
     ) -> Result<Self, IndexError> {
-        let found: Option<Taken> = index.read(|database| database.view().import(chain))?;
+        let found: Option<TakenRows> = index.read(|database| database.view().import(chain))?;
         let taken = match found.filter(|taken| taken.manifest == digest) {
             Some(taken) => taken,
             None => {
-                let taken = Taken { manifest: digest.to_owned(), ..Taken::default() };
+                let taken = TakenRows { manifest: digest.to_owned(), ..TakenRows::default() };
                 index.write(|database| {
                     let entries = database.create(chain)?;
                     let mut batch = database.batch(&entries);
@@ -60,7 +58,7 @@ impl<'a> Taking<'a> {
         let (entries, events) = count(&item.entries);
         (self.taken.entries, self.taken.events) = (self.taken.entries + entries, self.taken.events + events);
         self.waiting.extend(pieces(self.progress, &item));
-        if self.waiting.len() >= ITEMS { self.write(false, None) } else { Ok(()) }
+        if self.waiting.len() >= limits::SEGMENTS_PER_WRITE { self.write(false, None) } else { Ok(()) }
     }
 
     /// Writes the rest of a file and marks the file as done.
@@ -71,11 +69,11 @@ impl<'a> Taking<'a> {
 
     /// Completes the import: the chain is in the index.
     pub(super) fn end(mut self) -> Result<(), IndexError> {
-        let progress = Progress { rewinds: 0, rewinding: false, ..self.progress.clone() };
+        let progress = IndexProgress { rewinds: 0, rewinding: false, ..self.progress.clone() };
         self.write(false, Some(&progress))
     }
 
-    fn write(&mut self, file_done: bool, progress: Option<&Progress>) -> Result<(), IndexError> {
+    fn write(&mut self, file_done: bool, progress: Option<&IndexProgress>) -> Result<(), IndexError> {
         let items = std::mem::take(&mut self.waiting);
         self.index.write(|database| self.commit(database, &items, file_done, progress))
     }
@@ -85,10 +83,10 @@ impl<'a> Taking<'a> {
         database: &Database,
         items: &[WalletEntries],
         file_done: bool,
-        progress: Option<&Progress>,
-    ) -> Result<(), Fault> {
+        progress: Option<&IndexProgress>,
+    ) -> Result<(), DatabaseFault> {
         let view = database.view();
-        let (mut assets, entries) = (view.assets(self.chain)?, view.entries(self.chain).ok_or(Fault::Gone)?);
+        let (mut assets, entries) = (view.assets(self.chain)?, view.entries(self.chain).ok_or(DatabaseFault::Gone)?);
         let mut batch = database.batch(&entries);
         for item in items {
             insert(&mut batch, item, &mut assets)?;

@@ -20,17 +20,17 @@ use parquet::{
 };
 use sha2::{Digest as _, Sha256};
 
-use super::row::{Row, SCHEMA, Texts, address, kind, side};
+use super::row::{EntryRow, SCHEMA, Texts, address, kind, side};
 use assay_domain::ChainId;
 
 /// Rows per row group.
 pub(super) const GROUP: usize = 1 << 16;
 
 /// An unfinished table.
-pub(super) struct Writer {
-    file: SerializedFileWriter<Hashed>,
+pub(super) struct SegmentWriter {
+    file: SerializedFileWriter<HashedFile>,
     chain: ChainId,
-    rows: Vec<Row>,
+    rows: Vec<EntryRow>,
 }
 
 /// A finished table.
@@ -39,25 +39,25 @@ pub(super) struct Written {
     pub bytes: u64,
 }
 
-impl Writer {
+impl SegmentWriter {
     pub(super) fn create(path: &Path, chain: ChainId) -> io::Result<Self> {
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
             .set_created_by(concat!("assay ", env!("CARGO_PKG_VERSION")).into())
             .build();
-        let file = Hashed { file: File::create(path)?, hasher: Sha256::new(), bytes: 0 };
+        let file = HashedFile { file: File::create(path)?, hasher: Sha256::new(), bytes: 0 };
         let file = SerializedFileWriter::new(file, parse_message_type(SCHEMA)?.into(), properties.into())?;
         Ok(Self { file, chain, rows: Vec::with_capacity(GROUP) })
     }
 
-    pub(super) fn write(&mut self, row: Row, texts: &mut Texts) -> io::Result<()> {
+    pub(super) fn write(&mut self, row: EntryRow, texts: &mut Texts) -> io::Result<()> {
         self.rows.push(row);
         if self.rows.len() == GROUP { Ok(self.flush(texts)?) } else { Ok(()) }
     }
 
     pub(super) fn finish(mut self, texts: &mut Texts) -> io::Result<Written> {
         self.flush(texts)?;
-        let Hashed { file, hasher, bytes } = self.file.into_inner()?;
+        let HashedFile { file, hasher, bytes } = self.file.into_inner()?;
         file.sync_all()?;
         Ok(Written { sha256: hex::encode(hasher.finalize()), bytes })
     }
@@ -82,10 +82,10 @@ impl Writer {
     }
 }
 
-type Group<'a> = SerializedRowGroupWriter<'a, Hashed>;
+type RowGroup<'a> = SerializedRowGroupWriter<'a, HashedFile>;
 
 /// Writes the wallet column. Rows of one wallet are adjacent, so its text is computed once.
-fn wallets(group: &mut Group<'_>, rows: &[Row]) -> Result<()> {
+fn wallets(group: &mut RowGroup<'_>, rows: &[EntryRow]) -> Result<()> {
     let (mut last, mut text) = (None, ByteArray::default());
     required::<ByteArrayType>(group, rows, |row| {
         if last.replace(row.wallet) != Some(row.wallet) {
@@ -96,8 +96,8 @@ fn wallets(group: &mut Group<'_>, rows: &[Row]) -> Result<()> {
 }
 
 /// Writes the columns that depend on the kind of entry.
-fn what(group: &mut Group<'_>, rows: &[Row], texts: &mut Texts) -> Result<()> {
-    let moved = |row: &Row| if let What::Moved(moved) = row.entry.what { Some(moved) } else { None };
+fn what(group: &mut RowGroup<'_>, rows: &[EntryRow], texts: &mut Texts) -> Result<()> {
+    let moved = |row: &EntryRow| if let What::Moved(moved) = row.entry.what { Some(moved) } else { None };
     optional::<Int64Type>(group, rows, |row| match row.entry.what {
         What::Event { time, .. } => Some(time.cast_signed()),
         What::Moved(_) | What::Incomplete { .. } => None,
@@ -112,19 +112,27 @@ fn what(group: &mut Group<'_>, rows: &[Row], texts: &mut Texts) -> Result<()> {
     optional::<BoolType>(group, rows, |row| Some(moved(row)?.fixed_rate))
 }
 
-fn required<T: DataType>(group: &mut Group<'_>, rows: &[Row], value: impl FnMut(&Row) -> T::T) -> Result<()> {
+fn required<T: DataType>(
+    group: &mut RowGroup<'_>,
+    rows: &[EntryRow],
+    value: impl FnMut(&EntryRow) -> T::T,
+) -> Result<()> {
     let values: Vec<T::T> = rows.iter().map(value).collect();
     put::<T>(group, &values, None)
 }
 
-fn optional<T: DataType>(group: &mut Group<'_>, rows: &[Row], value: impl FnMut(&Row) -> Option<T::T>) -> Result<()> {
+fn optional<T: DataType>(
+    group: &mut RowGroup<'_>,
+    rows: &[EntryRow],
+    value: impl FnMut(&EntryRow) -> Option<T::T>,
+) -> Result<()> {
     let values: Vec<Option<T::T>> = rows.iter().map(value).collect();
     let there: Vec<i16> = values.iter().map(|value| value.is_some().into()).collect();
     let values: Vec<T::T> = values.into_iter().flatten().collect();
     put::<T>(group, &values, Some(&there))
 }
 
-fn put<T: DataType>(group: &mut Group<'_>, values: &[T::T], there: Option<&[i16]>) -> Result<()> {
+fn put<T: DataType>(group: &mut RowGroup<'_>, values: &[T::T], there: Option<&[i16]>) -> Result<()> {
     let column = group.next_column()?;
     let mut column = column.ok_or_else(|| ParquetError::General("a column is not in the schema".into()))?;
     column.typed::<T>().write_batch(values, there, None)?;
@@ -132,13 +140,13 @@ fn put<T: DataType>(group: &mut Group<'_>, values: &[T::T], there: Option<&[i16]
 }
 
 /// A file, with the digest of the bytes written.
-struct Hashed {
+struct HashedFile {
     file: File,
     hasher: Sha256,
     bytes: u64,
 }
 
-impl Write for Hashed {
+impl Write for HashedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.file.write(bytes)?;
         self.hasher.update(bytes.get(..written).unwrap_or_default());

@@ -14,7 +14,7 @@ use alloy::primitives::{Bytes, I256};
 use assay_domain::{Address, B256, Protocol};
 use assay_lending::{Entry, EventKind, Move, Side, What};
 
-use crate::{Check, Checkpoint, Index, IndexError, IndexedMarket, Progress, Segment, WalletEntries};
+use crate::{Check, Checkpoint, Index, IndexError, IndexProgress, IndexedMarket, Segment, WalletEntries};
 
 const CHAIN: u64 = 1;
 
@@ -76,7 +76,7 @@ fn segment(from: u64, through: u64, wallets: Vec<WalletEntries>) -> Segment {
     Segment { from, through: checkpoint(through), wallets, check: Check::None }
 }
 
-fn progress(index: &Index) -> Progress {
+fn progress(index: &Index) -> IndexProgress {
     index.progress(CHAIN).unwrap().unwrap()
 }
 

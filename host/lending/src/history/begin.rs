@@ -14,7 +14,7 @@ use crate::{
         plan::Plan,
         reader::Reader,
         scan::{Scan, asked},
-        settled::Settled,
+        settled::SettledHistory,
     },
     market::Market,
 };
@@ -23,7 +23,7 @@ use assay_evm::{Block, Fault};
 
 impl Reader {
     /// The index's history of `wallet`, if one of its `records` is missing or ends well before the index does.
-    pub(crate) async fn indexed(&self, wallet: Address, records: &[Option<Settled>]) -> Option<Indexed> {
+    pub(crate) async fn indexed(&self, wallet: Address, records: &[Option<SettledHistory>]) -> Option<Indexed> {
         let index = self.index.as_ref()?;
         let known = records.iter().map(|record| record.as_ref().map(|record| record.through));
         let least = known.min()?.map_or(0, |through| through.saturating_add(self.finality));
@@ -39,11 +39,11 @@ impl Reader {
     pub(crate) async fn begun(
         &self,
         wallet: Address,
-        mut records: Vec<Option<Settled>>,
+        mut records: Vec<Option<SettledHistory>>,
         indexed: &Indexed,
         hints: &AllHints,
         doubted: &[usize],
-    ) -> Result<Vec<Option<Settled>>, Fault> {
+    ) -> Result<Vec<Option<SettledHistory>>, Fault> {
         let (mut found, mut serving) = (Extract::default(), vec![None; self.markets.len()]);
         let of_words = self.of_words(hints, indexed).await;
         let markets = self.markets.iter().zip(hints.iter()).zip(records.iter_mut()).zip(&mut serving);
@@ -78,7 +78,7 @@ impl Reader {
     }
 
     /// Whether a record ends so far before `indexed` that the index saves queries.
-    fn is_behind(&self, record: Option<&Settled>, indexed: &Indexed) -> bool {
+    fn is_behind(&self, record: Option<&SettledHistory>, indexed: &Indexed) -> bool {
         record.is_none_or(|record| record.through.saturating_add(self.finality) < indexed.through)
     }
 }

@@ -2,14 +2,14 @@
 
 use crate::history::{
     reader::Reader,
-    settled::{self, Settled},
+    settled::{self, SettledHistory},
 };
 use assay_domain::Address;
 use assay_store::{Batch, StoreError};
 
 impl Reader {
     /// The records of `wallet`, one entry per market.
-    pub(crate) async fn records(&self, wallet: Address) -> Vec<Option<Settled>> {
+    pub(crate) async fn records(&self, wallet: Address) -> Vec<Option<SettledHistory>> {
         if let Some(recent) = self.recent.0.get(&wallet).await {
             return recent.to_vec();
         }
@@ -22,7 +22,12 @@ impl Reader {
 
     /// Caches `records`, and writes `batch`, their changes, in the background. A response does not wait for the disk:
     /// records lost in a crash are read again.
-    pub(crate) async fn save(&self, wallet: Address, records: &[Option<Settled>], batch: Result<Batch, StoreError>) {
+    pub(crate) async fn save(
+        &self,
+        wallet: Address,
+        records: &[Option<SettledHistory>],
+        batch: Result<Batch, StoreError>,
+    ) {
         self.recent.0.insert(wallet, records.into()).await;
         let (store, chain) = (self.store.clone(), self.chain);
         self.tasks.spawn("checkpoint", async move {
@@ -49,9 +54,9 @@ impl Reader {
     pub(crate) async fn forget(
         &self,
         wallet: Address,
-        mut records: Vec<Option<Settled>>,
+        mut records: Vec<Option<SettledHistory>>,
         stale: &[usize],
-    ) -> Vec<Option<Settled>> {
+    ) -> Vec<Option<SettledHistory>> {
         tracing::warn!(chain = self.chain, %wallet, markets = stale.len(),
             "settled lending history is read again: the chain was replaced below it, its amounts were not known, or \
              the position contradicts it");

@@ -5,15 +5,8 @@ use std::time::Duration;
 use moka::future::Cache;
 use tokio::time::Instant;
 
+use crate::{limits, pauses};
 use assay_domain::Address;
-
-/// A contradicted history is read once more at once. If it is contradicted again, it is read after this pause, which
-/// then doubles each time, so a history that nothing explains costs little.
-const PAUSE: Duration = Duration::from_secs(600);
-/// Maximum pause.
-const LONGEST: Duration = Duration::from_secs(86_400);
-/// Number of histories whose doubts are cached.
-const CACHED: u64 = 10_000;
 
 /// By wallet and market index.
 pub(crate) struct Doubts(Cache<(Address, usize), Doubt>);
@@ -29,7 +22,7 @@ struct Doubt {
 
 impl Default for Doubts {
     fn default() -> Self {
-        Self(Cache::builder().max_capacity(CACHED).time_to_live(LONGEST * 2).build())
+        Self(Cache::builder().max_capacity(limits::CACHED_DOUBTS).time_to_live(pauses::LONGEST_DOUBT * 2).build())
     }
 }
 
@@ -55,7 +48,7 @@ impl Doubts {
 
 /// The pause after a history was read again this many times.
 fn pause(times: u32) -> Duration {
-    PAUSE.saturating_mul(2_u32.saturating_pow(times)).min(LONGEST)
+    pauses::DOUBT.saturating_mul(2_u32.saturating_pow(times)).min(pauses::LONGEST_DOUBT)
 }
 
 #[cfg(test)]
@@ -64,8 +57,8 @@ mod tests {
 
     #[test]
     fn each_pause_is_twice_the_one_before_and_at_most_a_day() {
-        assert_eq!([0, 1, 2, 7].map(pause), [PAUSE, PAUSE * 2, PAUSE * 4, PAUSE * 128]);
-        assert_eq!([8, 31, 32, u32::MAX].map(pause), [LONGEST; 4]);
+        assert_eq!([0, 1, 2, 7].map(pause), [pauses::DOUBT, pauses::DOUBT * 2, pauses::DOUBT * 4, pauses::DOUBT * 128]);
+        assert_eq!([8, 31, 32, u32::MAX].map(pause), [pauses::LONGEST_DOUBT; 4]);
     }
 
     #[test]

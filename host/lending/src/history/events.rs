@@ -29,7 +29,7 @@ pub(crate) struct Event {
 
 /// The logs of a span of blocks.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct FoundLogs {
     /// Logs that name the wallet, checked.
     pub logs: Vec<Log>,
     /// Logs of the markets in the transactions that hints point to.
@@ -55,7 +55,7 @@ pub(crate) struct Moved {
     pub amount: Move,
 }
 
-impl FromIterator<Self> for Found {
+impl FromIterator<Self> for FoundLogs {
     fn from_iter<I: IntoIterator<Item = Self>>(pieces: I) -> Self {
         pieces.into_iter().fold(Self::default(), |mut all, piece| {
             all.logs.extend(piece.logs);
@@ -69,7 +69,7 @@ impl FromIterator<Self> for Found {
 pub(crate) type AllBefore = Vec<(u64, Sums)>;
 
 /// The events and amounts in `found`. Some markets need what was read `before`. Each log counts once.
-pub(crate) fn extract(markets: &[Market], plan: &Plan, mut found: Found, before: &AllBefore) -> Extract {
+pub(crate) fn extract(markets: &[Market], plan: &Plan, mut found: FoundLogs, before: &AllBefore) -> Extract {
     in_order(&mut found.logs);
     in_order(&mut found.receipts);
     let (mut extract, wallet) = (Extract::default(), plan.wallet.into_word());
@@ -89,7 +89,7 @@ pub(crate) fn extract(markets: &[Market], plan: &Plan, mut found: Found, before:
 }
 
 /// The logs of `market` that name `wallet`. A receipt may have logs that a query left out.
-fn own<'l>(found: &'l Found, market: &Market, wallet: B256) -> Vec<&'l Log> {
+fn own<'l>(found: &'l FoundLogs, market: &Market, wallet: B256) -> Vec<&'l Log> {
     let all = found.logs.iter().chain(&found.receipts);
     let mut own: Vec<&Log> = all.filter(|log| market.is_own(log, wallet)).collect();
     own.sort_by_key(|log| (log.block_number, log.log_index));
@@ -211,14 +211,14 @@ mod tests {
         let plan = Plan::new(&markets, [None, Some(Vec::new())].into(), WALLET);
         assert_eq!(plan.queries[0].addresses, [markets[1].config.address]);
         let logs = vec![log(1, 0, 15, 1), log(2, 0, 15, 2)];
-        assert_eq!(extract(&markets, &plan, Found { logs, receipts: Vec::new() }, &Vec::new()).events.len(), 1);
+        assert_eq!(extract(&markets, &plan, FoundLogs { logs, receipts: Vec::new() }, &Vec::new()).events.len(), 1);
     }
 
     #[test]
     fn a_log_given_twice_is_one_event() {
         let logs = vec![log(1, 3, 16, 2), log(1, 0, 15, 1), log(1, 3, 16, 2), log(2, 2, 12, 7)];
         let markets = [market(1), market(2)];
-        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }, &Vec::new()).events;
+        let events = extract(&markets, &plan(&markets), FoundLogs { logs, receipts: Vec::new() }, &Vec::new()).events;
         let events: Vec<_> = events.iter().map(|e| (e.market, e.kind, e.block, e.time)).collect();
         assert_eq!(
             events,
@@ -240,7 +240,7 @@ mod tests {
         let mut foreign = deposit.clone();
         (foreign.inner.address, foreign.log_index) = (Address::repeat_byte(1), Some(1));
         let logs = vec![deposit, foreign, log(3, 1, 15, 2), log(1, 1, 16, 3), log(3, 0, 17, 4)];
-        let events = extract(&markets, &plan(&markets), Found { logs, receipts: Vec::new() }, &Vec::new()).events;
+        let events = extract(&markets, &plan(&markets), FoundLogs { logs, receipts: Vec::new() }, &Vec::new()).events;
         let events: Vec<_> = events.iter().map(|event| (event.market, event.kind)).collect();
         assert_eq!(events, [(1, EventKind::Supply), (1, EventKind::Withdraw), (0, EventKind::Withdraw)]);
     }

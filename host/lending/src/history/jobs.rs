@@ -4,7 +4,6 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, OnceLock},
-    time::Duration,
 };
 
 use futures::{FutureExt, future::BoxFuture};
@@ -23,15 +22,17 @@ use crate::{
         doubts::Doubts,
         hints::{Hint, Hinted},
         indexed::Indexed,
-        ledger::{Ledger, Progress},
+        ledger::{Ledger, ReadProgress},
         past::Past,
-        read::{Blocks, Start, read},
+        read::{Blocks, HistoryStart, read},
         reader::Reader,
-        settled::Settled,
+        settled::SettledHistory,
         sums::Sums,
     },
     lending_read::{LendingRead, MarketResult},
+    limits,
     market::Market,
+    pauses,
     position::terms_cache::{SharedTerms, wallet_hints},
 };
 use assay_domain::{Address, B256, ChainId, Coverage, PoolHistory};
@@ -41,15 +42,6 @@ use assay_evm::{
 };
 use assay_tasks::Tracker;
 use assay_trace::TRACE;
-
-/// Maximum number of reads per chain that run without a caller. Settled history is saved, so a read that is refused
-/// here continues with the next request.
-const BACKGROUND: usize = 32;
-/// A read that took longer than this continues to the new head.
-const CURRENT: Duration = Duration::from_secs(20);
-
-/// Number of wallets whose parts are cached.
-const CACHED: u64 = 10_000;
 
 /// Completes when a background read has ended.
 pub type Rest = BoxFuture<'static, ()>;
@@ -85,15 +77,15 @@ impl MarketHistory {
 }
 
 /// The records of one wallet in the store, and its history in the index.
-pub struct Stored {
-    records: Vec<Option<Settled>>,
+pub struct StoredHistory {
+    records: Vec<Option<SettledHistory>>,
     indexed: Option<Indexed>,
     /// For each market, the parts of the position that the wallet is known to have had, including those in contradicted
     /// histories.
     parts: Vec<BTreeSet<B256>>,
 }
 
-impl Stored {
+impl StoredHistory {
     /// The last block of the index.
     fn indexed(&self) -> Option<u64> {
         self.indexed.as_ref().map(|indexed| indexed.through)
@@ -109,7 +101,7 @@ impl Stored {
     fn known(&self, markets: &[Market]) -> impl Iterator<Item = (bool, bool)> {
         markets.iter().zip(&self.records).map(|(market, record)| {
             let is_indexed = self.is_indexed(market);
-            (record.as_ref().is_none_or(Settled::is_blank) && !is_indexed, is_indexed)
+            (record.as_ref().is_none_or(SettledHistory::is_blank) && !is_indexed, is_indexed)
         })
     }
 }
@@ -117,7 +109,7 @@ impl Stored {
 /// All reads of one chain.
 pub struct Jobs {
     reader: Arc<Reader>,
-    running: SingleFlight<Address, Progress, Arc<Job>>,
+    running: SingleFlight<Address, ReadProgress, Arc<ReadJob>>,
     background: Arc<Semaphore>,
     doubts: Doubts,
     /// Parts of positions that wallets once had, one entry per market.
@@ -127,7 +119,7 @@ pub struct Jobs {
 }
 
 /// State that the callers of a running read share.
-struct Job {
+struct ReadJob {
     view: watch::Receiver<Ledger>,
     abort: AbortHandle,
     /// Held while the read runs without a caller.
@@ -156,9 +148,9 @@ impl Drop for BackgroundPermit {
 
 impl Jobs {
     pub fn new(reader: Reader, tasks: Tracker, stop: CancellationToken) -> Self {
-        let background = Arc::new(Semaphore::new(BACKGROUND));
+        let background = Arc::new(Semaphore::new(limits::BACKGROUND_READS));
         let (reader, doubts) = (Arc::new(reader), Doubts::default());
-        let parts = Cache::builder().max_capacity(CACHED).build();
+        let parts = Cache::builder().max_capacity(limits::CACHED_PARTS).build();
         Self { reader, running: SingleFlight::default(), background, doubts, parts, tasks, stop }
     }
 
@@ -182,19 +174,19 @@ impl Jobs {
 
     /// What earlier reads know of `wallet`, for [`history`](Self::history). It can be loaded while the head is
     /// requested.
-    pub async fn stored(&self, wallet: Address) -> Stored {
+    pub async fn stored(&self, wallet: Address) -> StoredHistory {
         let records = self.reader.records(wallet).await;
         let indexed = self.reader.indexed(wallet, &records).await;
         let seen = self.parts.get(&wallet).await;
-        let of = |(index, record): (usize, &Option<Settled>)| {
+        let of = |(index, record): (usize, &Option<SettledHistory>)| {
             let settled = record.iter().filter_map(|record| record.sums.as_ref()).flat_map(Sums::markets);
             settled.chain(seen.iter().flat_map(|seen| seen.get(index)).flatten().copied()).collect()
         };
-        Stored { parts: records.iter().enumerate().map(of).collect(), records, indexed }
+        StoredHistory { parts: records.iter().enumerate().map(of).collect(), records, indexed }
     }
 
     /// A read of `wallet` in all markets, by what is `stored`.
-    pub fn begin(&self, wallet: Address, stored: &Stored) -> LendingRead {
+    pub fn begin(&self, wallet: Address, stored: &StoredHistory) -> LendingRead {
         LendingRead::new(self.reader.chain, wallet, &self.reader.markets, stored.known(&self.reader.markets))
     }
 
@@ -236,7 +228,7 @@ impl Jobs {
 
     /// The blocks by which `stored` is checked at `head`, for [`history`](Self::history). They can be requested in a
     /// batch with others.
-    pub fn anchors(&self, stored: &Stored, head: Block) -> Vec<u64> {
+    pub fn anchors(&self, stored: &StoredHistory, head: Block) -> Vec<u64> {
         self.reader.anchors(&stored.records, stored.indexed(), head)
     }
 
@@ -244,20 +236,20 @@ impl Jobs {
     pub async fn history(
         &self,
         wallet: Address,
-        stored: Stored,
+        stored: StoredHistory,
         terms: SharedTerms,
         blocks: Blocks,
         head: Block,
         deadline: Instant,
     ) -> History {
         let doubted = self.doubts.of(wallet, self.reader.markets.len());
-        let Stored { records, indexed, parts } = stored;
+        let StoredHistory { records, indexed, parts } = stored;
         let reader = self.reader.clone();
         let hints = async move {
             wallet_hints(&reader.client, &reader.markets, terms.await.ok().as_ref(), wallet, &parts, head).await
         };
         let hints: Hinted = hints.boxed().shared();
-        let start = Start { wallet, records, indexed, hints: hints.clone(), doubted, blocks, head };
+        let start = HistoryStart { wallet, records, indexed, hints: hints.clone(), doubted, blocks, head };
         let work = self.running.join(wallet, || self.start(start));
         if !work.joined {
             // The read continues without its callers.
@@ -265,7 +257,7 @@ impl Jobs {
         }
         let (progress, rest) = match timeout_at(deadline, work.outcome.clone()).await {
             Ok(progress) => (progress, None),
-            Err(_) => (Progress::Running, self.leave_running(work.outcome, &work.state)),
+            Err(_) => (ReadProgress::Running, self.leave_running(work.outcome, &work.state)),
         };
         let ledger = work.state.view.borrow().clone();
         let mut markets = ledger.histories(self.reader.chain, &self.reader.markets, &progress);
@@ -277,7 +269,7 @@ impl Jobs {
     }
 
     /// A new read on a task.
-    fn start(&self, start: Start) -> (impl Future<Output = Progress> + Send + use<>, Arc<Job>) {
+    fn start(&self, start: HistoryStart) -> (impl Future<Output = ReadProgress> + Send + use<>, Arc<ReadJob>) {
         let (view, receiver) = watch::channel(Ledger::new(&self.reader.markets, &start.records));
         let (reader, stop) = (self.reader.clone(), self.stop.clone());
         let span = assay_trace::adopt(
@@ -285,14 +277,14 @@ impl Jobs {
         );
         let read = async move { stop.run_until_cancelled(read_to_the_head(&reader, start, &view)).await };
         let task = self.tasks.spawn("lending history", read.instrument(span));
-        let job = Job { view: receiver, abort: task.abort_handle(), permit: OnceLock::new() };
+        let job = ReadJob { view: receiver, abort: task.abort_handle(), permit: OnceLock::new() };
         // After a cancellation or a panic, the parts read so far count, and the read is not finished.
-        let outcome = async move { task.await.ok().flatten().unwrap_or(Progress::Running) };
+        let outcome = async move { task.await.ok().flatten().unwrap_or(ReadProgress::Running) };
         (outcome, Arc::new(job))
     }
 
     /// Lets a read run without a caller, or aborts it if too many do.
-    fn leave_running(&self, outcome: Outcome<Progress>, job: &Job) -> Option<Rest> {
+    fn leave_running(&self, outcome: Outcome<ReadProgress>, job: &ReadJob) -> Option<Rest> {
         let chain = self.reader.chain;
         if job.permit.get().is_none() {
             match self.background.clone().try_acquire_owned() {
@@ -311,12 +303,12 @@ impl Jobs {
 }
 
 /// Reads to the head; after a long read once more, to the new head.
-async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sender<Ledger>) -> Progress {
+async fn read_to_the_head(reader: &Reader, mut start: HistoryStart, view: &watch::Sender<Ledger>) -> ReadProgress {
     let (wallet, hints, doubted) = (start.wallet, start.hints.clone(), start.doubted.clone());
     loop {
         let started = Instant::now();
         let progress = read(reader, start, view).await;
-        if progress != Progress::Done || started.elapsed() < CURRENT {
+        if progress != ReadProgress::Done || started.elapsed() < pauses::LONG_READ {
             return progress;
         }
         let Ok(head) = reader.client.head().await else { return progress };
@@ -324,6 +316,6 @@ async fn read_to_the_head(reader: &Reader, mut start: Start, view: &watch::Sende
         let (client, anchors) = (reader.client.clone(), reader.anchors(&records, None, head));
         let blocks = async move { client.blocks(&anchors).await }.boxed();
         let (hints, doubted) = (hints.clone(), doubted.clone());
-        start = Start { wallet, records, indexed: None, hints, doubted, blocks, head };
+        start = HistoryStart { wallet, records, indexed: None, hints, doubted, blocks, head };
     }
 }

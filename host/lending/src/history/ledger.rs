@@ -9,10 +9,10 @@ use crate::{
         hints::AllHints,
         jobs::MarketHistory,
         past::Past,
-        record::{Shown, Side, Unexplained},
-        settled::Settled,
+        record::{Side, StatePosition, Unexplained},
+        settled::SettledHistory,
         sums::Sums,
-        tally::Tally,
+        tally::EventTally,
     },
     market::Market,
 };
@@ -21,17 +21,17 @@ use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolEvents, PoolHist
 /// One entry per market of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Ledger {
-    pub entries: Vec<Entry>,
+    pub entries: Vec<MarketLedger>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct MarketLedger {
     /// Counts of settled blocks.
-    pub settled: Tally,
+    pub settled: EventTally,
     /// `None` if the amounts in settled blocks are unknown.
     pub settled_sums: Option<Sums>,
     /// Counts of later blocks, which every read reads again.
-    pub tail: Tally,
+    pub tail: EventTally,
     pub tail_sums: Sums,
     /// Single events in the same blocks; `None` if those in settled blocks are unknown.
     pub settled_past: Option<Past>,
@@ -53,14 +53,14 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Followed {
     /// In the settled blocks that were compared.
-    pub settled: Shown,
+    pub settled: StatePosition,
     /// In all blocks that were compared.
-    pub latest: Shown,
+    pub latest: StatePosition,
 }
 
 /// How far a read of the history has come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub(crate) enum ReadProgress {
     /// Through the head.
     Done,
     /// Not yet at the head.
@@ -70,10 +70,10 @@ pub(crate) enum Progress {
 }
 
 impl Ledger {
-    pub(crate) fn new(markets: &[Market], settled: &[Option<Settled>]) -> Self {
-        let entry = |(market, settled): (&Market, &Option<Settled>)| {
-            let none = Tally::of(market.protocol.profile().no_events);
-            Entry {
+    pub(crate) fn new(markets: &[Market], settled: &[Option<SettledHistory>]) -> Self {
+        let entry = |(market, settled): (&Market, &Option<SettledHistory>)| {
+            let none = EventTally::of(market.protocol.profile().no_events);
+            MarketLedger {
                 settled: settled.as_ref().map_or(none, |s| s.tally),
                 settled_sums: settled.as_ref().map_or_else(|| Some(Sums::default()), |s| s.sums.clone()),
                 tail: none,
@@ -109,7 +109,8 @@ impl Ledger {
     pub(crate) fn following(mut self, markets: &[Market]) -> Self {
         for (entry, market) in self.entries.iter_mut().zip(markets) {
             if !entry.read_before && market.protocol.partial_logs().is_some() {
-                let before = Shown { block: market.config.from_block.saturating_sub(1), ..Shown::default() };
+                let before =
+                    StatePosition { block: market.config.from_block.saturating_sub(1), ..StatePosition::default() };
                 entry.followed = Some(Followed { settled: before, latest: before });
             }
         }
@@ -122,7 +123,7 @@ impl Ledger {
     }
 
     /// The histories of all markets, without their hints.
-    pub(crate) fn histories(&self, chain: ChainId, markets: &[Market], progress: &Progress) -> Vec<MarketHistory> {
+    pub(crate) fn histories(&self, chain: ChainId, markets: &[Market], progress: &ReadProgress) -> Vec<MarketHistory> {
         markets.iter().zip(&self.entries).map(|(market, entry)| entry.history(chain, market, progress)).collect()
     }
 
@@ -131,33 +132,34 @@ impl Ledger {
         if !markets.iter().any(|market| market.protocol.aliases().is_some()) {
             return AllBefore::new();
         }
-        let of = |entry: &Entry| (entry.next, entry.settled_sums.clone().unwrap_or_default().then(&entry.tail_sums));
+        let of =
+            |entry: &MarketLedger| (entry.next, entry.settled_sums.clone().unwrap_or_default().then(&entry.tail_sums));
         self.entries.iter().map(of).collect()
     }
 }
 
-impl Entry {
+impl MarketLedger {
     /// The sum of the base amounts that were read.
     pub(crate) fn base(&self) -> I256 {
         let net = |sums: &Sums| sums.of(Side::Base, Address::ZERO).net;
         self.settled_sums.as_ref().map(net).unwrap_or_default().saturating_add(net(&self.tail_sums))
     }
 
-    fn history(&self, chain: ChainId, market: &Market, progress: &Progress) -> MarketHistory {
+    fn history(&self, chain: ChainId, market: &Market, progress: &ReadProgress) -> MarketHistory {
         let principal = self.followed.map(|followed| followed.latest.principal);
         let sums = self.settled_sums.clone().map(|sums| sums.then(&self.tail_sums).with_principal(principal));
         let past = self.settled_past.clone().map(|past| past.then(&self.tail_past));
         MarketHistory { pool: self.pool(chain, market, progress), sums, past, hints: Vec::new() }
     }
 
-    fn pool(&self, chain: ChainId, market: &Market, progress: &Progress) -> PoolHistory {
-        let left_out = Progress::Stopped("its parts could not be read; try again later".to_owned());
+    fn pool(&self, chain: ChainId, market: &Market, progress: &ReadProgress) -> PoolHistory {
+        let left_out = ReadProgress::Stopped("its parts could not be read; try again later".to_owned());
         let progress = if self.left_out { &left_out } else { progress };
-        let stopped = if let Progress::Stopped(reason) = progress { Some(reason.clone()) } else { None };
+        let stopped = if let ReadProgress::Stopped(reason) = progress { Some(reason.clone()) } else { None };
         let all = self.settled.plus(self.tail);
         let mut remark = self.unexplained.map(Unexplained::as_str);
         let coverage = match (progress, self.through) {
-            (Progress::Done, _) if market.protocol.profile().lacks_a_borrowing(&all.counts) => {
+            (ReadProgress::Done, _) if market.protocol.profile().lacks_a_borrowing(&all.counts) => {
                 remark = Some("a debt was repaid, and its borrowing is not found");
                 let market = market.config.address;
                 tracing::warn!(chain, %market, "a debt was repaid without a borrowing in the history; the history \
@@ -165,17 +167,17 @@ impl Entry {
                 Coverage::Partial
             }
             // A read up to the head did not reach the first block, so the history there is not known to be empty.
-            (Progress::Done, None) => {
+            (ReadProgress::Done, None) => {
                 let (from_block, market) = (market.config.from_block, market.config.address);
                 remark = Some("the chain has not reached from_block, so nothing was read; correct chains.markets");
                 tracing::warn!(chain, %market, from_block, "the chain has not reached from_block of this market; \
                                                             correct chains.markets");
                 Coverage::Partial
             }
-            (Progress::Done, Some(_)) => Coverage::Complete,
-            (Progress::Running, _) if !self.read_before => Coverage::Pending,
-            (Progress::Stopped(_), None) => return PoolHistory { stopped, ..failed_pool(chain, &market.config) },
-            (Progress::Running | Progress::Stopped(_), _) => Coverage::Partial,
+            (ReadProgress::Done, Some(_)) => Coverage::Complete,
+            (ReadProgress::Running, _) if !self.read_before => Coverage::Pending,
+            (ReadProgress::Stopped(_), None) => return PoolHistory { stopped, ..failed_pool(chain, &market.config) },
+            (ReadProgress::Running | ReadProgress::Stopped(_), _) => Coverage::Partial,
         };
         PoolHistory {
             coverage,
@@ -218,7 +220,7 @@ mod tests {
     use crate::protocols::EventKind;
     use assay_domain::{B256, Protocol};
 
-    fn pool(settled: Option<u64>, through: Option<u64>, progress: &Progress) -> PoolHistory {
+    fn pool(settled: Option<u64>, through: Option<u64>, progress: &ReadProgress) -> PoolHistory {
         let config = MarketConfig {
             protocol: Protocol::LenderAV3,
             market: None,
@@ -229,10 +231,10 @@ mod tests {
             chainlog: None,
         };
         let markets = [Market::new(config)];
-        let mut tally = Tally::of(EventCounts::ZERO);
+        let mut tally = EventTally::of(EventCounts::ZERO);
         tally.add(EventKind::Repay, Some(5));
         let hash = B256::ZERO;
-        let settled = settled.map(|through| Settled {
+        let settled = settled.map(|through| SettledHistory {
             tally,
             sums: None,
             past: None,
@@ -251,21 +253,21 @@ mod tests {
     #[test]
     fn coverage_tells_how_far_reading_came() {
         let summary = |pool: PoolHistory| (pool.coverage, pool.synced_to_block, pool.counts.repay);
-        assert_eq!(summary(pool(Some(50), Some(99), &Progress::Done)), (Coverage::Complete, Some(99), Some(1)));
-        assert_eq!(summary(pool(None, None, &Progress::Running)), (Coverage::Pending, None, Some(0)));
-        assert_eq!(summary(pool(None, Some(40), &Progress::Running)), (Coverage::Pending, Some(40), Some(0)));
-        assert_eq!(summary(pool(Some(50), None, &Progress::Running)), (Coverage::Partial, Some(50), Some(1)));
+        assert_eq!(summary(pool(Some(50), Some(99), &ReadProgress::Done)), (Coverage::Complete, Some(99), Some(1)));
+        assert_eq!(summary(pool(None, None, &ReadProgress::Running)), (Coverage::Pending, None, Some(0)));
+        assert_eq!(summary(pool(None, Some(40), &ReadProgress::Running)), (Coverage::Pending, Some(40), Some(0)));
+        assert_eq!(summary(pool(Some(50), None, &ReadProgress::Running)), (Coverage::Partial, Some(50), Some(1)));
         assert_eq!(
-            summary(pool(None, Some(40), &Progress::Stopped("no".into()))),
+            summary(pool(None, Some(40), &ReadProgress::Stopped("no".into()))),
             (Coverage::Partial, Some(40), Some(0))
         );
-        assert_eq!(summary(pool(None, None, &Progress::Stopped("no".into()))), (Coverage::Failed, None, None));
-        assert_eq!(summary(pool(None, None, &Progress::Done)), (Coverage::Partial, None, Some(0)));
+        assert_eq!(summary(pool(None, None, &ReadProgress::Stopped("no".into()))), (Coverage::Failed, None, None));
+        assert_eq!(summary(pool(None, None, &ReadProgress::Done)), (Coverage::Partial, None, Some(0)));
     }
 
     #[test]
     fn settled_history_and_tail_are_one_history() {
-        let pool = pool(Some(50), Some(99), &Progress::Done);
+        let pool = pool(Some(50), Some(99), &ReadProgress::Done);
         assert_eq!((pool.counts.repay, pool.counts.borrow), (Some(1), Some(1)));
         assert!(pool.first_event_at < pool.last_event_at);
     }

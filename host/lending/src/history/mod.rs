@@ -1,6 +1,6 @@
-//! Histories: what a wallet did in the markets of a chain. [`jobs`] runs one read per wallet; a read ([`read`]) plans its
-//! log queries ([`plan`]), passes over the blocks ([`pass`]), turns logs into events ([`events`]), and counts them in the
-//! [`ledger`]. Settled history is kept in [`record`].
+//! Histories: the events of a wallet in the markets of a chain. [`jobs`] runs one read per wallet. A read ([`read`])
+//! plans its log queries ([`plan`]), passes over the blocks ([`pass`]), turns logs into events ([`events`]), and counts
+//! them in the [`ledger`]. Settled history is stored in a [`record`].
 
 pub(crate) mod begin;
 pub(crate) mod checkpoints;

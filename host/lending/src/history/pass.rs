@@ -3,10 +3,7 @@
 mod count;
 mod follow;
 
-use std::{
-    collections::HashSet,
-    time::{Duration, Instant},
-};
+use std::{collections::HashSet, time::Instant};
 
 use alloy::rpc::types::Log;
 use futures::{StreamExt, future::try_join_all, stream};
@@ -14,13 +11,14 @@ use tokio::sync::watch;
 
 use crate::{
     history::{
-        events::{Extract, Found, extract},
-        ledger::{Entry, Ledger},
+        events::{Extract, FoundLogs, extract},
+        ledger::{Ledger, MarketLedger},
         plan::Plan,
         reader::Reader,
         second::Opinion,
-        settled::{self, Settled},
+        settled::{self, SettledHistory},
     },
+    limits,
     market::Market,
 };
 use assay_domain::{Address, B256};
@@ -30,12 +28,6 @@ use assay_evm::{
 };
 use assay_store::Batch;
 
-/// A long read saves settled history after this many ranges or this much time, which is the most that a crash can lose.
-const CHECKPOINT_RANGES: u32 = 16;
-const CHECKPOINT: Duration = Duration::from_secs(1);
-/// Ranges after which wider ones are tried.
-const AT_ONE_WIDTH: usize = 32;
-
 pub(crate) struct Pass<'a> {
     reader: &'a Reader,
     plan: Plan,
@@ -44,7 +36,7 @@ pub(crate) struct Pass<'a> {
     settled_to: Option<Block>,
     pub ledger: Ledger,
     /// The saved records, one entry per market.
-    records: Vec<Option<Settled>>,
+    records: Vec<Option<SettledHistory>>,
     /// The markets whose history the position contradicted.
     doubted: Vec<usize>,
     /// First block not yet read.
@@ -55,11 +47,11 @@ pub(crate) struct Pass<'a> {
     is_empty: bool,
     /// The logs that name parts of positions, by block and log index.
     naming: HashSet<(Option<B256>, Option<u64>)>,
-    saved: Saved,
+    saved: SavedHistory,
 }
 
 /// The last checkpoint.
-struct Saved {
+struct SavedHistory {
     when: Instant,
     ranges_since: u32,
     /// Whether all settled history is saved.
@@ -70,24 +62,28 @@ impl<'a> Pass<'a> {
     pub(crate) fn new(
         reader: &'a Reader,
         plan: Plan,
-        records: Vec<Option<Settled>>,
+        records: Vec<Option<SettledHistory>>,
         doubted: &[usize],
         head: Block,
         settled_to: Option<Block>,
     ) -> Self {
-        let blank = !plan.is_tail && records.iter().flatten().all(Settled::is_blank);
+        let blank = !plan.is_tail && records.iter().flatten().all(SettledHistory::is_blank);
         let markets = &reader.markets;
         let ledger = Ledger::new(markets, &records).planned(markets, &plan.hints).following(markets);
         let doubted = doubted.to_vec();
         let at = ledger.start();
-        let saved = Saved { when: Instant::now(), ranges_since: 0, all: false };
+        let saved = SavedHistory { when: Instant::now(), ranges_since: 0, all: false };
         let (whole_from, is_empty, naming) = (blank.then_some(at), true, HashSet::new());
         Self { reader, plan, head, settled_to, ledger, records, doubted, at, whole_from, is_empty, naming, saved }
     }
 }
 
 impl Pass<'_> {
-    pub(crate) async fn run(&mut self, first: Option<Chunk<Found>>, view: &watch::Sender<Ledger>) -> Result<(), Fault> {
+    pub(crate) async fn run(
+        &mut self,
+        first: Option<Chunk<FoundLogs>>,
+        view: &watch::Sender<Ledger>,
+    ) -> Result<(), Fault> {
         let mut width = u64::MAX;
         if let Some(chunk) = first {
             match self.take(chunk).await? {
@@ -97,7 +93,7 @@ impl Pass<'_> {
         }
         while self.at <= self.head.number {
             let rest = Span { from: self.at, to: self.head.number };
-            let spans = rest.pieces(width.min(self.reader.client.log_ceiling())).take(AT_ONE_WIDTH);
+            let spans = rest.pieces(width.min(self.reader.client.log_ceiling())).take(limits::RANGES_AT_ONE_WIDTH);
             let (reader, plan) = (self.reader, self.plan.clone());
             // Unless one of these says otherwise: a dense range ends, and a limit may be gone.
             width = width.saturating_mul(2);
@@ -115,7 +111,7 @@ impl Pass<'_> {
         self.ask_another_endpoint(self.head.number).await?;
         // Also if there was no new block to read. A market that begins above the head was not read.
         let head = self.head.number;
-        let begun = |entry: &&mut Entry| !entry.left_out && entry.next <= head.saturating_add(1);
+        let begun = |entry: &&mut MarketLedger| !entry.left_out && entry.next <= head.saturating_add(1);
         for entry in self.ledger.entries.iter_mut().filter(begun) {
             entry.through = Some(head);
         }
@@ -123,9 +119,9 @@ impl Pass<'_> {
     }
 
     /// Counts the next chunk. Returns a width if the following chunks must be narrower.
-    async fn take(&mut self, chunk: Chunk<Found>) -> Result<Option<u64>, Fault> {
+    async fn take(&mut self, chunk: Chunk<FoundLogs>) -> Result<Option<u64>, Fault> {
         if let Some(through) = chunk.through {
-            let found: Found = chunk.found.into_iter().collect();
+            let found: FoundLogs = chunk.found.into_iter().collect();
             self.is_empty &= found.logs.is_empty();
             let naming = found.logs.iter().filter(|log| self.names_parts(log.address()));
             let naming: Vec<_> = naming.map(|log| (log.block_hash, log.log_index)).collect();
@@ -143,7 +139,10 @@ impl Pass<'_> {
             if all {
                 self.ask_another_endpoint(through).await?;
             }
-            if all || self.saved.ranges_since >= CHECKPOINT_RANGES || self.saved.when.elapsed() >= CHECKPOINT {
+            if all
+                || self.saved.ranges_since >= limits::CHECKPOINT_RANGES
+                || self.saved.when.elapsed() >= limits::CHECKPOINT_TIME
+            {
                 self.save().await;
             }
         }
@@ -168,7 +167,7 @@ impl Pass<'_> {
         counted
     }
 
-    fn extract(&self, found: Found) -> Extract {
+    fn extract(&self, found: FoundLogs) -> Extract {
         let markets = &self.reader.markets;
         extract(markets, &self.plan, found, &self.ledger.before(markets))
     }
@@ -217,7 +216,7 @@ impl Pass<'_> {
                 "an endpoint left out logs of a wallet, which another returned"
             );
             let receipts = self.reader.receipts(&self.plan, &logs).await?;
-            let found = Found { logs, receipts };
+            let found = FoundLogs { logs, receipts };
             self.count(self.extract(found)).await?;
         }
         Ok(())
@@ -248,7 +247,7 @@ impl Pass<'_> {
             let (Some(market), Some(record)) = (self.reader.markets.get(index), self.records.get_mut(index)) else {
                 continue;
             };
-            let settled = Settled {
+            let settled = SettledHistory {
                 tally: entry.settled,
                 sums: entry.settled_sums.clone(),
                 past: entry.settled_past.clone(),
@@ -260,7 +259,7 @@ impl Pass<'_> {
             batch = batch.and_then(|batch| settled::put(batch, self.reader.chain, market, self.plan.wallet, &settled));
             *record = Some(settled);
         }
-        self.saved = Saved { when: Instant::now(), ranges_since: 0, all: through == settled_to.number };
+        self.saved = SavedHistory { when: Instant::now(), ranges_since: 0, all: through == settled_to.number };
         self.reader.save(self.plan.wallet, &self.records, batch).await;
     }
 }

@@ -21,7 +21,7 @@ use assay_domain::{
 const DAY: u64 = 86_400;
 
 /// The asset of an amount, on its side of the position.
-type Held = (Side, Asset);
+type HeldAsset = (Side, Asset);
 
 /// The single events of a wallet in some blocks of one market.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,7 +29,7 @@ pub struct Past {
     /// The newest events that have a time, in chain order.
     events: VecDeque<EventRecord>,
     /// The sum of the known amounts, and the number of events it covers.
-    amounts: BTreeMap<(EventKind, Held), (U256, u64)>,
+    amounts: BTreeMap<(EventKind, HeldAsset), (U256, u64)>,
     /// UTC days with a liquidation, in days since 1970.
     days: BTreeSet<u64>,
     /// The number of events without a time, and how many of them are liquidations.
@@ -88,7 +88,7 @@ impl Past {
         if coverage == Coverage::Failed {
             return PoolEvents::UNREAD;
         }
-        let worth = |(side, of): Held, amount: U256| {
+        let worth = |(side, of): HeldAsset, amount: U256| {
             let (class, unit) = asset(side, of)?;
             Some((class, (class == ExposureClass::Stablecoin).then(|| f64::from(amount) / unit)))
         };
@@ -116,7 +116,12 @@ impl Past {
     }
 
     /// The dollars of all `count` events of one kind; `None` if those of one event are unknown.
-    fn dollars(&self, kind: EventKind, count: Option<u64>, usd: impl Fn(Held, U256) -> Option<f64>) -> Option<f64> {
+    fn dollars(
+        &self,
+        kind: EventKind,
+        count: Option<u64>,
+        usd: impl Fn(HeldAsset, U256) -> Option<f64>,
+    ) -> Option<f64> {
         let of_kind = self.amounts.iter().filter(|((of, _), _)| *of == kind);
         let (sum, paired) = of_kind.fold((Some(0.0), 0_u64), |(sum, paired), ((_, asset), (amount, events))| {
             (sum.zip(usd(*asset, *amount)).map(|(sum, more)| sum + more), paired.saturating_add(*events))
@@ -125,12 +130,8 @@ impl Past {
     }
 
     pub(crate) fn record(&self) -> PastRecord {
-        let amount = |((kind, (side, asset)), (amount, events)): (&(EventKind, Held), &(U256, u64))| AmountRecord {
-            kind: *kind,
-            side: *side,
-            asset: *asset,
-            amount: *amount,
-            events: *events,
+        let amount = |((kind, (side, asset)), (amount, events)): (&(EventKind, HeldAsset), &(U256, u64))| {
+            AmountRecord { kind: *kind, side: *side, asset: *asset, amount: *amount, events: *events }
         };
         PastRecord {
             events: self.events.iter().copied().collect(),
@@ -160,7 +161,7 @@ impl From<PastRecord> for Past {
 /// The amount of each of `events`, in the same order. `None` if the block is ambiguous: it has more or fewer amounts
 /// than events of this kind, or an event of another kind may have moved one of the amounts.
 pub(crate) fn paired<'a>(events: &[Event], moves: &'a [Moved]) -> Vec<Option<&'a Move>> {
-    let mut blocks = BTreeMap::<(usize, u64), BTreeMap<EventKind, OfKind<'a>>>::new();
+    let mut blocks = BTreeMap::<(usize, u64), BTreeMap<EventKind, KindMoves<'a>>>::new();
     for event in events {
         let kinds = blocks.entry((event.market, event.block)).or_default();
         kinds.entry(event.kind).or_default().events += 1;
@@ -188,7 +189,7 @@ pub(crate) fn paired<'a>(events: &[Event], moves: &'a [Moved]) -> Vec<Option<&'a
 
 /// The events of one kind in one block of one market, and the amounts that they may have moved.
 #[derive(Default)]
-struct OfKind<'a> {
+struct KindMoves<'a> {
     events: usize,
     /// Amounts that such an event may have moved, in chain order.
     moves: VecDeque<&'a Move>,

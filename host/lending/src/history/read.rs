@@ -6,31 +6,29 @@ use tokio::sync::watch;
 
 use crate::{
     history::{
-        events::Found,
+        events::FoundLogs,
         hints::{AllHints, Hint, Hinted},
         indexed::Indexed,
-        ledger::{Ledger, Progress},
+        ledger::{Ledger, ReadProgress},
         pass::Pass,
         plan::Plan,
         reader::Reader,
-        settled::Settled,
+        settled::SettledHistory,
     },
+    limits,
     market::Market,
 };
 use assay_domain::{Address, ChainId};
 use assay_evm::{Block, Fault, Span, logs::Chunk};
 
-/// Over at most this many blocks, hours to days, a wallet has few logs, so fewer queries with more results are cheaper.
-const TAIL: u64 = 20_000;
-
 /// Blocks that are requested by number, possibly in a batch with other requests.
 pub type Blocks = BoxFuture<'static, Result<Vec<Option<Block>>, Fault>>;
 
 /// The data at the start of a read.
-pub(crate) struct Start {
+pub(crate) struct HistoryStart {
     pub wallet: Address,
     /// One entry per market.
-    pub records: Vec<Option<Settled>>,
+    pub records: Vec<Option<SettledHistory>>,
     /// The wallet's history in the index.
     pub indexed: Option<Indexed>,
     pub hints: Hinted,
@@ -42,21 +40,23 @@ pub(crate) struct Start {
 }
 
 /// Reads from the records to the head as far as possible, and publishes its progress in `view`.
-pub(crate) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Ledger>) -> Progress {
-    let Start { wallet, records, indexed, hints, doubted, blocks, head } = start;
+pub(crate) async fn read(reader: &Reader, start: HistoryStart, view: &watch::Sender<Ledger>) -> ReadProgress {
+    let HistoryStart { wallet, records, indexed, hints, doubted, blocks, head } = start;
     let hints = hints.await;
     let anchors = reader.anchors(&records, indexed.as_ref().map(|indexed| indexed.through), head);
     let records = begin(reader, wallet, records, indexed, &hints, &doubted, head).await;
     let ledger = Ledger::new(&reader.markets, &records).planned(&reader.markets, &hints);
     let from = ledger.start();
     let lacking = lacking(reader, &records, &hints);
-    let is_tail = lacking.is_empty() && records.iter().all(Option::is_some) && head.number.saturating_sub(from) < TAIL;
+    let is_tail = lacking.is_empty()
+        && records.iter().all(Option::is_some)
+        && head.number.saturating_sub(from) < limits::TAIL_BLOCKS;
     let is_doubted = doubted.iter().any(|index| records.get(*index).is_some_and(Option::is_none));
     let whole = Plan { is_doubted, ..Plan::new(&reader.markets, hints.clone(), wallet) };
     let plan = if is_tail { Plan::tail(&reader.markets, hints, wallet) } else { whole.clone() };
     view.send_replace(ledger);
     if plan.queries.is_empty() {
-        return Progress::Done;
+        return ReadProgress::Done;
     }
     // The first span is fetched while the records are checked. It is seldom discarded.
     let first = Some(from).filter(|from| lacking.is_empty() && *from <= head.number);
@@ -70,7 +70,7 @@ pub(crate) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
         Ok((stale, settled_to)) => (reader.forget(wallet, records, &stale).await, settled_to, whole, None),
         Err(fault) => {
             tracing::warn!(chain = reader.chain, %fault, "lending history cannot be continued");
-            return Progress::Stopped(fault.reason());
+            return ReadProgress::Stopped(fault.reason());
         }
     };
     let first = reader.whole_range(&plan, &records, &doubted, settled_to, first).await;
@@ -81,12 +81,12 @@ pub(crate) async fn read(reader: &Reader, start: Start, view: &watch::Sender<Led
 async fn begin(
     reader: &Reader,
     wallet: Address,
-    records: Vec<Option<Settled>>,
+    records: Vec<Option<SettledHistory>>,
     indexed: Option<Indexed>,
     hints: &AllHints,
     doubted: &[usize],
     head: Block,
-) -> Vec<Option<Settled>> {
+) -> Vec<Option<SettledHistory>> {
     let Some(indexed) = indexed.filter(|indexed| indexed.through <= head.number) else { return records };
     match reader.begun(wallet, records.clone(), &indexed, hints, doubted).await {
         Ok(records) => records,
@@ -99,7 +99,7 @@ async fn begin(
 }
 
 /// The first chunk from block `from`.
-async fn fetch_first(reader: &Reader, plan: &Plan, from: Option<u64>, head: Block) -> Option<Chunk<Found>> {
+async fn fetch_first(reader: &Reader, plan: &Plan, from: Option<u64>, head: Block) -> Option<Chunk<FoundLogs>> {
     let span = Span { from: from?, to: head.number }.pieces(reader.client.log_ceiling()).next()?;
     Some(reader.chunk(plan, span).await)
 }
@@ -107,19 +107,19 @@ async fn fetch_first(reader: &Reader, plan: &Plan, from: Option<u64>, head: Bloc
 async fn run(
     chain: ChainId,
     mut pass: Pass<'_>,
-    first: Option<Chunk<Found>>,
+    first: Option<Chunk<FoundLogs>>,
     view: &watch::Sender<Ledger>,
-) -> Progress {
+) -> ReadProgress {
     let outcome = pass.run(first, view).await;
     if outcome.is_err() {
         pass.save().await;
     }
     view.send_replace(pass.ledger);
     match outcome {
-        Ok(()) => Progress::Done,
+        Ok(()) => ReadProgress::Done,
         Err(fault) => {
             tracing::warn!(chain, %fault, "lending history has a gap");
-            Progress::Stopped(fault.reason())
+            ReadProgress::Stopped(fault.reason())
         }
     }
 }
@@ -128,7 +128,7 @@ async fn run(
 /// which this read settles history. `anchors` are the numbers of [`anchors`](Reader::anchors) with their blocks.
 async fn check(
     reader: &Reader,
-    records: &[Option<Settled>],
+    records: &[Option<SettledHistory>],
     lacking: Vec<usize>,
     anchors: (Vec<u64>, Blocks),
     head: Block,
@@ -167,9 +167,9 @@ async fn check(
 
 /// The records that lack amounts or single events. Their histories are read once more, because without amounts a
 /// history cannot be compared with the position.
-fn lacking(reader: &Reader, records: &[Option<Settled>], hints: &AllHints) -> Vec<usize> {
+fn lacking(reader: &Reader, records: &[Option<SettledHistory>], hints: &AllHints) -> Vec<usize> {
     let markets = reader.markets.iter().zip(hints.iter());
-    let lacks = |(record, (market, hints)): (&Option<Settled>, (&Market, &Option<Vec<Hint>>))| {
+    let lacks = |(record, (market, hints)): (&Option<SettledHistory>, (&Market, &Option<Vec<Hint>>))| {
         record.as_ref().is_some_and(|record| record.lacks_part(market, hints.as_deref()))
     };
     records.iter().zip(markets).enumerate().filter(|(_, of)| lacks(*of)).map(|(i, _)| i).collect()

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use moka::future::Cache;
 
 use crate::{
-    history::{indexed::Index, named::WholeRange, settled::Settled},
+    history::{indexed::Index, named::WholeRange, settled::SettledHistory},
+    limits,
     market::Market,
     position::terms_cache::TermsCache,
 };
@@ -35,21 +36,18 @@ pub struct Reader {
 }
 
 /// Records by wallet, one entry per market.
-pub struct Recent(pub(crate) Cache<Address, Arc<[Option<Settled>]>>);
-
-/// Number of wallets whose records are cached.
-const CACHED: u64 = 50_000;
+pub struct Recent(pub(crate) Cache<Address, Arc<[Option<SettledHistory>]>>);
 
 impl Default for Recent {
     fn default() -> Self {
-        Self(Cache::builder().max_capacity(CACHED).build())
+        Self(Cache::builder().max_capacity(limits::CACHED_RECORDS).build())
     }
 }
 
 impl Reader {
     /// The blocks, in ascending order, by which `records` and an index that ends at block `indexed` are checked at
     /// `head`, and the block through which history is then settled.
-    pub(crate) fn anchors(&self, records: &[Option<Settled>], indexed: Option<u64>, head: Block) -> Vec<u64> {
+    pub(crate) fn anchors(&self, records: &[Option<SettledHistory>], indexed: Option<u64>, head: Block) -> Vec<u64> {
         let known = records.iter().flatten().map(|record| record.through).chain(indexed);
         let known = known.filter(|block| *block <= head.number);
         let mut numbers: Vec<u64> = known.chain(self.settles(records, head)).collect();
@@ -61,9 +59,9 @@ impl Reader {
     /// The block through which a read settles history. `None` while the chain is shorter than its finality, or if all
     /// records end less than another finality before that block: a tail of twice the length costs nothing more, but a
     /// new record costs a block and a write.
-    pub(crate) fn settles(&self, records: &[Option<Settled>], head: Block) -> Option<u64> {
+    pub(crate) fn settles(&self, records: &[Option<SettledHistory>], head: Block) -> Option<u64> {
         let deepest = head.number.checked_sub(self.finality)?;
-        let due = |record: &Option<Settled>| {
+        let due = |record: &Option<SettledHistory>| {
             record.as_ref().is_none_or(|record| record.through.saturating_add(self.finality) <= deepest)
         };
         records.iter().any(due).then_some(deepest)

@@ -2,15 +2,17 @@
 //! receipt is read once for all markets. It is valid only if it belongs to that transaction and block and contains the
 //! logs that pointed to it. A span without its receipts counts as not read.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use alloy::rpc::types::Log;
 use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use serde_json::Value;
 
 use crate::{
-    history::{events::Found, hints::Hint, plan::Plan, reader::Reader},
+    history::{events::FoundLogs, hints::Hint, plan::Plan, reader::Reader},
+    limits,
     market::Market,
+    pauses,
 };
 use assay_domain::B256;
 use assay_evm::{
@@ -18,24 +20,15 @@ use assay_evm::{
     logs::{Chunk, Receipt, Stop, chunk},
 };
 
-/// Maximum receipts per span. A span with more is read in parts, with checkpoints between them.
-const MOST: usize = 500;
-/// Concurrent requests per span.
-pub(crate) const CONCURRENCY: usize = 2;
-
-/// First pause before logs are requested again from busy endpoints; doubled each time.
-const PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
-
 /// A transaction whose receipt is needed, and the logs that point to it.
-pub(crate) struct Wanted {
+pub(crate) struct WantedReceipt {
     pub transaction: B256,
     hints: Vec<Log>,
 }
 
 impl Reader {
     /// The logs of `span`, in parts if it is dense.
-    pub(crate) async fn chunk(&self, plan: &Plan, span: Span) -> Chunk<Found> {
+    pub(crate) async fn chunk(&self, plan: &Plan, span: Span) -> Chunk<FoundLogs> {
         let chunk = chunk(span, self.logs.range, |span| self.fetch_patiently(plan, span)).await;
         if let Some(Stop::Ceiling(ceiling)) = chunk.stop {
             self.client.lower_log_ceiling(ceiling);
@@ -46,18 +39,18 @@ impl Reader {
     /// Like [`fetch`](Self::fetch), but tries again after a failure that a pause may resolve: all endpoints are
     /// resting, for example after another read's request timed out, or they answer other requests and are busy, not
     /// down. A slow machine leaves no gap.
-    async fn fetch_patiently(&self, plan: &Plan, span: Span) -> Result<Found, Fault> {
-        let mut pause = PAUSE;
+    async fn fetch_patiently(&self, plan: &Plan, span: Span) -> Result<FoundLogs, Fault> {
+        let mut pause = pauses::BUSY;
         loop {
             let answered = self.client.answered();
             let fault = match self.fetch(plan, span).await {
-                Err(fault) if fault.is_no_answer() && pause <= LONGEST_PAUSE => fault,
+                Err(fault) if fault.is_no_answer() && pause <= pauses::LONGEST_BUSY => fault,
                 result => return result,
             };
             // A lighter query may be answered in time.
             let is_lighter_next = matches!(fault, Fault::TimedOut(_)) && span.width() > 1;
             let wait = match self.client.rest() {
-                Some(rest) if rest <= LONGEST_PAUSE => rest.max(pause),
+                Some(rest) if rest <= pauses::LONGEST_BUSY => rest.max(pause),
                 None if !is_lighter_next && self.client.answered() > answered => pause,
                 _ => return Err(fault),
             };
@@ -66,12 +59,12 @@ impl Reader {
         }
     }
 
-    async fn fetch(&self, plan: &Plan, span: Span) -> Result<Found, Fault> {
+    async fn fetch(&self, plan: &Plan, span: Span) -> Result<FoundLogs, Fault> {
         metrics::counter!("assay_log_ranges_total", "chain" => self.chain.to_string()).increment(1);
         let asked = plan.queries.iter().map(|query| self.client.believed_logs(query, span));
         let logs = self.compared(plan, span, try_join_all(asked).await?.concat()).await?;
         let receipts = self.receipts(plan, &logs).await?;
-        Ok(Found { logs, receipts })
+        Ok(FoundLogs { logs, receipts })
     }
 
     /// The logs of markets with hints in the transactions that `logs`, all of a span, point to.
@@ -91,11 +84,11 @@ impl Reader {
         let parts = std::iter::from_fn(|| {
             Some(wanted.by_ref().take(Receipt::AT_ONCE).collect::<Vec<_>>()).filter(|part| !part.is_empty())
         });
-        let read = stream::iter(parts).map(|part| self.some_receipts(plan, part)).buffered(CONCURRENCY);
+        let read = stream::iter(parts).map(|part| self.some_receipts(plan, part)).buffered(limits::RECEIPT_REQUESTS);
         Ok(read.try_collect::<Vec<_>>().await?.concat())
     }
 
-    async fn some_receipts(&self, plan: &Plan, part: Vec<Wanted>) -> Result<Vec<Log>, Fault> {
+    async fn some_receipts(&self, plan: &Plan, part: Vec<WantedReceipt>) -> Result<Vec<Log>, Fault> {
         let answers = self.client.batch(part.iter().map(|wanted| Receipt::ask(wanted.transaction)).collect()).await?;
         let mut found = Vec::new();
         for (wanted, answer) in part.into_iter().zip(answers) {
@@ -109,11 +102,11 @@ impl Reader {
 
 /// The logs in `answer`, which must be the receipt of `transaction`.
 pub(crate) fn unhinted(transaction: B256, answer: Value) -> Result<Vec<Log>, Fault> {
-    checked(&Wanted { transaction, hints: Vec::new() }, answer)
+    checked(&WantedReceipt { transaction, hints: Vec::new() }, answer)
 }
 
 /// Each transaction once, in order of hash.
-pub(crate) fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<Wanted>, Fault> {
+pub(crate) fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Vec<WantedReceipt>, Fault> {
     let wallet = plan.wallet.into_word();
     let mut found = BTreeMap::<B256, Vec<Log>>::new();
     for (market, hints) in markets.iter().zip(plan.hints.iter()) {
@@ -129,7 +122,7 @@ pub(crate) fn wanted(markets: &[Market], plan: &Plan, logs: &[Log]) -> Result<Ve
             found.entry(transaction).or_default().push(log.clone());
         }
     }
-    Ok(found.into_iter().map(|(transaction, hints)| Wanted { transaction, hints }).collect())
+    Ok(found.into_iter().map(|(transaction, hints)| WantedReceipt { transaction, hints }).collect())
 }
 
 /// The logs in `hinting`, which match the `hints` of `market`, that only their receipt explains; and the logs in `own`,
@@ -153,15 +146,16 @@ pub(crate) fn unexplained<'l>(
 }
 
 /// Whether to read the span in parts. A single block may have any number.
-fn too_many(wanted: &[Wanted]) -> bool {
-    let block = |wanted: &Wanted| wanted.hints.first().and_then(|hint| hint.block_number);
-    wanted.len() > MOST && wanted.windows(2).any(|pair| matches!(pair, [one, next] if block(one) != block(next)))
+fn too_many(wanted: &[WantedReceipt]) -> bool {
+    let block = |wanted: &WantedReceipt| wanted.hints.first().and_then(|hint| hint.block_number);
+    wanted.len() > limits::RECEIPTS_PER_SPAN
+        && wanted.windows(2).any(|pair| matches!(pair, [one, next] if block(one) != block(next)))
 }
 
-pub(crate) type Place = (Option<B256>, Option<B256>);
+pub(crate) type LogPlace = (Option<B256>, Option<B256>);
 
 /// The block and the transaction of a log.
-pub(crate) fn place(log: &Log) -> Place {
+pub(crate) fn place(log: &Log) -> LogPlace {
     (log.block_hash, log.transaction_hash)
 }
 
@@ -181,7 +175,7 @@ fn by_transaction<'l>(logs: impl Iterator<Item = &'l Log>) -> Vec<&'l Log> {
 }
 
 /// The logs in `answer`, which must be the receipt of `wanted`.
-fn checked(wanted: &Wanted, answer: Value) -> Result<Vec<Log>, Fault> {
+fn checked(wanted: &WantedReceipt, answer: Value) -> Result<Vec<Log>, Fault> {
     let refused = |why: &str| Fault::Malformed(format!("receipt of {}: {why}", wanted.transaction));
     let receipt = Receipt::read(wanted.transaction, answer)?;
     let mut receipt = receipt.ok_or_else(|| refused("none, although it has logs"))?;

@@ -34,7 +34,7 @@ pub struct LendingProgress {
     pub past: Option<PastRecord>,
     /// The position in old state. Absent if the history is not compared with old state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shown: Option<Shown>,
+    pub shown: Option<StatePosition>,
     /// Absent if old state explains the history, or was not asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unexplained: Option<Unexplained>,
@@ -74,7 +74,7 @@ pub struct AmountRecord {
 
 /// A wallet's position in the state of a market after a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Shown {
+pub struct StatePosition {
     pub block: u64,
     /// The position without interest: a supply if positive, a debt if negative.
     pub principal: I256,

@@ -5,9 +5,9 @@ use crate::{
     history::{
         hints::Hint,
         past::Past,
-        record::{self, LendingProgress, Shown, Unexplained},
+        record::{self, LendingProgress, StatePosition, Unexplained},
         sums::Sums,
-        tally::Tally,
+        tally::EventTally,
     },
     market::Market,
 };
@@ -16,8 +16,8 @@ use assay_store::{Batch, Store, StoreError};
 
 /// A market's settled history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Settled {
-    pub tally: Tally,
+pub(crate) struct SettledHistory {
+    pub tally: EventTally,
     /// `None` if the amounts are unknown: the history can be continued, but not compared with the position.
     pub sums: Option<Sums>,
     /// `None` in a record that is older than single events in records.
@@ -25,11 +25,11 @@ pub(crate) struct Settled {
     pub through: u64,
     pub hash: B256,
     /// The position in old state, if the history is followed by it.
-    pub shown: Option<Shown>,
+    pub shown: Option<StatePosition>,
     pub unexplained: Option<Unexplained>,
 }
 
-impl Settled {
+impl SettledHistory {
     /// Whether it has no event and no amount.
     pub(crate) fn is_blank(&self) -> bool {
         self.tally.first.is_none() && self.sums.as_ref().is_none_or(Sums::is_empty)
@@ -42,11 +42,11 @@ impl Settled {
     }
 }
 
-impl From<LendingProgress> for Settled {
+impl From<LendingProgress> for SettledHistory {
     fn from(record: LendingProgress) -> Self {
         let LendingProgress { counts, first_event_at: first, last_event_at: last, .. } = record;
         Self {
-            tally: Tally { counts, first, last, last_liquidation: record.last_liquidation_at },
+            tally: EventTally { counts, first, last, last_liquidation: record.last_liquidation_at },
             sums: record.sums.map(Sums::from_iter),
             past: record.past.map(Past::from),
             through: record.synced_to_block,
@@ -63,11 +63,11 @@ pub(crate) async fn load(
     chain: ChainId,
     markets: &[Market],
     wallet: Address,
-) -> Result<Vec<Option<Settled>>, StoreError> {
+) -> Result<Vec<Option<SettledHistory>>, StoreError> {
     let keys: Vec<_> = markets.iter().map(|market| record::lending(chain, market.config.address, wallet)).collect();
     let found = store.get_many(&keys).await?;
     let current = |(market, record): (&Market, Option<LendingProgress>)| {
-        record.filter(|record| record.read_as == Some(market.read_as())).map(Settled::from)
+        record.filter(|record| record.read_as == Some(market.read_as())).map(SettledHistory::from)
     };
     Ok(markets.iter().zip(found).map(current).collect())
 }
@@ -78,7 +78,7 @@ pub(crate) fn put(
     chain: ChainId,
     market: &Market,
     wallet: Address,
-    settled: &Settled,
+    settled: &SettledHistory,
 ) -> Result<Batch, StoreError> {
     let record = LendingProgress {
         counts: settled.tally.counts,
@@ -113,8 +113,8 @@ mod tests {
         let store = Store::open(&config::Store::embedded(folder.path().join("assay.redb"))).await.unwrap();
         let wallet = Address::repeat_byte(9);
         let market = |protocol| MarketConfig { from_block: 100, ..Market::sample(protocol, 1).config };
-        let settled = Settled {
-            tally: Tally { counts: EventCounts::ZERO, first: None, last: None, last_liquidation: None },
+        let settled = SettledHistory {
+            tally: EventTally { counts: EventCounts::ZERO, first: None, last: None, last_liquidation: None },
             sums: Some(Sums::default()),
             past: Some(Past::default()),
             through: 200,

@@ -11,13 +11,9 @@ use alloy::{
 use crate::{
     asset::Asset,
     history::record::{FlowRecord, Side},
+    tolerances,
 };
 use assay_domain::{Address, B256};
-
-/// Each move is rounded to a scaled balance and back, an error of less than this many of the smallest units.
-const ROUNDING: u64 = 2;
-/// Allows for rounding of the position itself, and for dust of the same size from gateways and vaults.
-const SLACK: u64 = 10;
 
 /// An amount that moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,7 +159,7 @@ pub(crate) fn signed(amount: U256) -> I256 {
 
 /// Maximum rounding error of a sum of `moves` moves.
 pub(crate) fn rounding(moves: u64) -> u64 {
-    moves.saturating_mul(ROUNDING).saturating_add(SLACK)
+    moves.saturating_mul(tolerances::MOVE_ROUNDING).saturating_add(tolerances::POSITION_ROUNDING)
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ use assay_domain::{EventCounts, Time, time_from_unix};
 
 /// Counts and times of some of a wallet's events in one market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct EventTally {
     pub counts: EventCounts,
     pub first: Option<Time>,
     pub last: Option<Time>,
     pub last_liquidation: Option<Time>,
 }
 
-impl Tally {
+impl EventTally {
     pub(crate) fn of(counts: EventCounts) -> Self {
         Self { counts, first: None, last: None, last_liquidation: None }
     }
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn counts_and_times() {
-        let mut tally = Tally::of(EventCounts::ZERO);
+        let mut tally = EventTally::of(EventCounts::ZERO);
         for (kind, time) in
             [(EventKind::Supply, 5), (EventKind::Liquidation, 7), (EventKind::Repay, 9), (EventKind::Repay, 3)]
         {
@@ -90,7 +90,7 @@ mod tests {
         );
         let time = |t| Some(time_from_unix(t));
         assert_eq!((tally.first, tally.last, tally.last_liquidation), (time(3), time(9), time(7)));
-        let sum = tally.plus(Tally::of(EventCounts::ZERO));
+        let sum = tally.plus(EventTally::of(EventCounts::ZERO));
         assert_eq!(sum, tally);
     }
 

@@ -3,21 +3,16 @@
 //! cannot invent logs, and logs that it leaves out are found like those that a node leaves out: by comparison with the
 //! position.
 
-use std::time::Duration;
-
 use alloy::rpc::types::Log;
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::timeout;
 
-use crate::history::{
-    events::Found,
-    hints::Hint,
-    ledger::Ledger,
-    named::Named,
-    plan::Plan,
-    reader::Reader,
-    receipts::{CONCURRENCY, unhinted},
-    settled::Settled,
+use crate::{
+    history::{
+        events::FoundLogs, hints::Hint, ledger::Ledger, named::Named, plan::Plan, reader::Reader, receipts::unhinted,
+        settled::SettledHistory,
+    },
+    limits, pauses,
 };
 use assay_domain::B256;
 use assay_evm::{
@@ -25,22 +20,17 @@ use assay_evm::{
     logs::{Chunk, Receipt, answers},
 };
 
-/// A history of fewer ranges is read from the node.
-const RANGES: u64 = 8;
-/// Maximum wait for the source.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 impl Reader {
     /// `first`, or instead the source's history of a wallet without `records` through the block `settled_to`. Markets
     /// that are `doubted` are read from the node.
     pub(crate) async fn whole_range(
         &self,
         plan: &Plan,
-        records: &[Option<Settled>],
+        records: &[Option<SettledHistory>],
         doubted: &[usize],
         settled_to: Option<Block>,
-        first: Option<Chunk<Found>>,
-    ) -> Option<Chunk<Found>> {
+        first: Option<Chunk<FoundLogs>>,
+    ) -> Option<Chunk<FoundLogs>> {
         let is_first = !plan.is_tail && doubted.is_empty() && records.iter().all(Option::is_none);
         let from = Ledger::new(&self.markets, records).planned(&self.markets, &plan.hints).start();
         let span = settled_to.map(|to| Span { from, to: to.number }).filter(|span| is_first && span.from <= span.to);
@@ -50,11 +40,14 @@ impl Reader {
         }
         let (Some(source), Some(span)) = (&self.whole, span) else { return first };
         let ranges = span.width() / self.client.log_ceiling();
-        if ranges < RANGES {
+        if ranges < limits::RANGES_WITHOUT_SOURCE {
             return first;
         }
         let most = usize::try_from(ranges).unwrap_or(usize::MAX).saturating_mul(plan.queries.len() * Receipt::AT_ONCE);
-        let named = timeout(PATIENCE, source.transactions(plan.wallet, &plan.queries, span)).await.ok().flatten();
+        let named = timeout(pauses::SOURCE_PATIENCE, source.transactions(plan.wallet, &plan.queries, span))
+            .await
+            .ok()
+            .flatten();
         let Some(named) = named.filter(|named| named.transactions.len() <= most && span.contains(named.through)) else {
             return first;
         };
@@ -68,15 +61,15 @@ impl Reader {
         }
     }
 
-    async fn found(&self, plan: &Plan, named: Named, from: u64) -> Result<Chunk<Found>, Fault> {
+    async fn found(&self, plan: &Plan, named: Named, from: u64) -> Result<Chunk<FoundLogs>, Fault> {
         let (span, through) = (Span { from, to: named.through }, Some(named.through));
         let transactions: Vec<B256> = named.transactions.into_iter().collect();
         let parts = transactions.chunks(Receipt::AT_ONCE).map(<[B256]>::to_vec);
-        let logs = stream::iter(parts).map(|part| self.logs_of(plan, part, span)).buffered(CONCURRENCY);
+        let logs = stream::iter(parts).map(|part| self.logs_of(plan, part, span)).buffered(limits::RECEIPT_REQUESTS);
         let logs = logs.try_collect::<Vec<_>>().await?.concat();
         let receipts = self.receipts(plan, &logs).await?;
         metrics::counter!("assay_explorer_histories_total", "chain" => self.chain.to_string()).increment(1);
-        Ok(Chunk { found: vec![Found { logs, receipts }], through, stop: None })
+        Ok(Chunk { found: vec![FoundLogs { logs, receipts }], through, stop: None })
     }
 
     /// The logs of `transactions` that answer the plan.

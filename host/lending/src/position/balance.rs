@@ -18,6 +18,7 @@ use crate::{
         record::Side,
         sums::{Flow, rounding, signed},
     },
+    tolerances,
 };
 use assay_domain::U256;
 
@@ -26,12 +27,6 @@ pub(crate) const RAY: U256 = U256::from_limbs([0x9fd0803ce8000000, 0x33b2e3c, 0,
 const YEAR: f64 = 365.25 * 86_400.0;
 /// The year to which the markets' rates refer.
 const YEAR_OF_RATES: f64 = 365.0 * 86_400.0;
-/// Upper bound of an index's yearly growth after the market was looked up: the steepest rate models charge 300% a year
-/// at full utilisation.
-const STEEPEST: f64 = 3.0;
-/// Upper bound of the yearly growth of debt at a fixed rate, continuously compounded: its rate was the market's when
-/// the debt began, and no market stays at full utilisation for years.
-const FIXED: f64 = 1.0;
 
 /// The growth of every balance in a market since the market began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +64,7 @@ impl Interest {
         let in_ray = |number: U256| f64::from(number) / f64::from(RAY);
         // Compound interest is an upper bound for the simple interest that supplies of some markets earn.
         let known = (in_ray(self.rate) * seconds(self.at, self.seen.min(now)) / YEAR_OF_RATES).exp();
-        in_ray(self.index) * known * (1.0 + STEEPEST * seconds(self.seen, now) / YEAR) - 1.0
+        in_ray(self.index) * known * (1.0 + tolerances::STEEPEST_RATE * seconds(self.seen, now) / YEAR) - 1.0
     }
 }
 
@@ -133,7 +128,7 @@ impl Balance {
         }
         let years = now.saturating_sub(since.unwrap_or(now)) as f64 / YEAR;
         let grown = |held: I256, interest: Option<Interest>| {
-            let own = if flow.fixed_rate || self.fixed_rate { (FIXED * years).exp_m1() } else { 0.0 };
+            let own = if flow.fixed_rate || self.fixed_rate { (tolerances::FIXED_RATE * years).exp_m1() } else { 0.0 };
             share(held, interest.map_or(0.0, |interest| interest.growth(now)).max(own))
         };
         let is_exact = self.side == Side::Collateral || matches!(self.asset, Asset::Shares(_));

@@ -12,16 +12,11 @@ use futures::future::{BoxFuture, Shared, try_join_all};
 use crate::{
     history::hints::AllHints,
     market::Market,
+    pauses,
     protocols::{LendingProtocol, MarketTerms},
 };
 use assay_domain::{Address, B256, U256};
 use assay_evm::{Block, Client, Fault};
-
-const LIFETIME: Duration = Duration::from_secs(3600);
-/// Older terms are not used: they may lack assets, or name a former oracle.
-const MAX_AGE: Duration = Duration::from_secs(6 * 3600);
-/// A market that does not answer as its protocol should may answer later.
-const INCOMPLETE_LIFETIME: Duration = Duration::from_secs(60);
 
 /// The terms of every market of a chain, in the order of the configuration; `None` for a market that does not answer as
 /// its protocol should. Cheap to clone.
@@ -110,7 +105,7 @@ impl TermsCache {
     }
 
     fn usable(&self) -> Option<ChainTerms> {
-        self.latest().filter(|(found, _)| found.elapsed() < MAX_AGE).map(|(_, terms)| terms)
+        self.latest().filter(|(found, _)| found.elapsed() < pauses::TERMS_MAX_AGE).map(|(_, terms)| terms)
     }
 
     async fn renew(&self, client: &Client, markets: &[Market], at: Block) -> Result<ChainTerms, Fault> {
@@ -121,7 +116,7 @@ impl TermsCache {
 }
 
 fn lifetime(terms: &ChainTerms) -> Duration {
-    if terms.iter().all(Option::is_some) { LIFETIME } else { INCOMPLETE_LIFETIME }
+    if terms.iter().all(Option::is_some) { pauses::TERMS_LIFETIME } else { pauses::INCOMPLETE_TERMS_LIFETIME }
 }
 
 /// The hints of `markets` by their `terms`; `None` for a market that cannot be read without terms.
@@ -215,13 +210,13 @@ mod tests {
         let (markets, at) = ([Market::new(config)], Block { number: 0, hash: Default::default(), time: 0 });
         let cache = TermsCache::default();
         assert!(cache.current(&client, &markets, at).await.is_err());
-        let old = Instant::now().checked_sub(INCOMPLETE_LIFETIME).unwrap();
+        let old = Instant::now().checked_sub(pauses::INCOMPLETE_TERMS_LIFETIME).unwrap();
         *cache.latest.lock().unwrap() = Some((old, ChainTerms::from_iter([None])));
         assert!(cache.refresh(&client, &markets, at).await.is_err());
         assert_eq!(cache.current(&client, &markets, at).await.unwrap().iter().len(), 1);
         *cache.latest.lock().unwrap() = Some((Instant::now(), ChainTerms::from_iter([None])));
         assert!(cache.refresh(&client, &markets, at).await.is_ok(), "new ones are not looked up");
-        let too_old = Instant::now().checked_sub(MAX_AGE).unwrap();
+        let too_old = Instant::now().checked_sub(pauses::TERMS_MAX_AGE).unwrap();
         *cache.latest.lock().unwrap() = Some((too_old, ChainTerms::from_iter([None])));
         assert!(cache.current(&client, &markets, at).await.is_err(), "too old to be used");
     }

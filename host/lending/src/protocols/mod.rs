@@ -20,7 +20,7 @@ use crate::{
     history::{
         hints::Hint,
         indexed::Entry,
-        record::{Shown, Side, Unexplained},
+        record::{Side, StatePosition, Unexplained},
         sums::{Move, Sums},
     },
     position::balance::Balance,
@@ -70,7 +70,7 @@ pub(crate) struct Quest<'a> {
     pub wallet: Address,
     pub span: Span,
     /// The position in old state before `span`, if known.
-    pub before: Option<Shown>,
+    pub before: Option<StatePosition>,
     /// The amounts and the events that the logs of `span` show, by block.
     pub logged: Vec<(u64, Move)>,
     pub events: Vec<(u64, EventKind)>,
@@ -82,7 +82,7 @@ pub(crate) struct Unlogged {
     /// In chain order. The kind is `None` if the logs show a part of the same event.
     pub changes: Vec<(u64, Option<EventKind>, Move)>,
     /// The position in old state after the span.
-    pub after: Shown,
+    pub after: StatePosition,
     /// Whether changes that cancel each other would have left no trace.
     pub is_untraced: bool,
 }

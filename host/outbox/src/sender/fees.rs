@@ -1,5 +1,5 @@
-//! Fees for a unit of gas, in wei: never above the ceiling, and high enough in a replacement that every node accepts
-//! it.
+//! Fees for a unit of gas, in wei, of new transactions and of the replacements of stuck ones: never above the ceiling,
+//! and high enough in a replacement that every node accepts it.
 
 /// The fees of recent blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -37,13 +37,13 @@ pub enum TransactionStatus {
 
 /// The part of a transaction that shows whether the node holds it.
 #[derive(Deserialize)]
-struct HeldReceipt {
+struct PoolTransaction {
     hash: B256,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OwnReceipt {
+struct TransactionReceipt {
     transaction_hash: B256,
     block_hash: Option<B256>,
     block_number: Option<U64>,
@@ -72,7 +72,7 @@ impl Sender {
         let asks: Vec<Ask> = hashes.iter().map(|hash| ("eth_getTransactionByHash", json!([hash]))).collect();
         let answers = self.client.batch(asks).await?;
         let status = |(hash, answer): (&B256, Result<Value, Fault>)| match answer.map(serde_json::from_value) {
-            Ok(Ok(Some(HeldReceipt { hash: held }))) if held == *hash => TransactionStatus::Pooled,
+            Ok(Ok(Some(PoolTransaction { hash: held }))) if held == *hash => TransactionStatus::Pooled,
             Ok(Ok(None)) => TransactionStatus::Missing,
             _ => TransactionStatus::Unknown,
         };
@@ -97,7 +97,7 @@ impl Sender {
         for (known, answer) in blocks.values_mut().zip(self.client.batch(asks).await?) {
             *known = answer.and_then(block_from).map(|block| block.map(|block| block.hash));
         }
-        let status = |found: &Result<Option<(u64, B256, OwnReceipt)>, Fault>| match found {
+        let status = |found: &Result<Option<(u64, B256, TransactionReceipt)>, Fault>| match found {
             Err(_) => TransactionStatus::Unknown,
             Ok(None) => TransactionStatus::Missing,
             // The next view decides about a block that is newer than this view.
@@ -118,7 +118,7 @@ impl Sender {
     }
 }
 
-impl OwnReceipt {
+impl TransactionReceipt {
     fn cost(&self) -> u64 {
         let gas = self.gas_used.saturating_mul(self.effective_gas_price);
         u64::try_from(gas.saturating_add(self.l1_fee)).unwrap_or(u64::MAX)
@@ -126,8 +126,9 @@ impl OwnReceipt {
 }
 
 /// A receipt with the number and hash of its block; `None` if there is no receipt.
-fn receipt(hash: B256, answer: Value) -> Result<Option<(u64, B256, OwnReceipt)>, Fault> {
-    let receipt: Option<OwnReceipt> = serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
+fn receipt(hash: B256, answer: Value) -> Result<Option<(u64, B256, TransactionReceipt)>, Fault> {
+    let receipt: Option<TransactionReceipt> =
+        serde_json::from_value(answer).map_err(|error| Fault::unreadable(&error))?;
     let Some(receipt) = receipt else { return Ok(None) };
     if receipt.transaction_hash != hash {
         return Err(Fault::Malformed("the receipt of another transaction".into()));

@@ -13,8 +13,8 @@ use super::hints;
 use crate::{
     Class, CreditModel, Limits, LoadError, Model, OfKind as _, PublicKey,
     call::{
-        price::{Ask, calls},
-        samples::{self, Sample},
+        price::{PriceAsk, calls},
+        samples::{self, CallSample},
     },
     confine::{engine::Purpose, engines::Engines},
     examine, signer,
@@ -129,7 +129,7 @@ pub fn check(bytes: &[u8], limits: &Limits) -> Result<CheckReport, crate::OpenEr
 
 /// Scores the sample wallets. Also used for a champion to which a new model is compared.
 fn scores(model: &CreditModel) -> Vec<SampleScore> {
-    let score = |Sample { name, features, .. }| match model.score(&features) {
+    let score = |CallSample { name, features, .. }| match model.score(&features) {
         Ok(answer) => SampleScore { wallet: name, score: Some(answer.score.get()), why: None },
         Err(error) => SampleScore { wallet: name, score: None, why: Some(error.to_string()) },
     };
@@ -147,7 +147,7 @@ fn constant(scores: &[SampleScore]) -> Option<String> {
 
 fn costs(served: &Arc<Model>, counted: Option<&Arc<Model>>) -> Vec<Cost> {
     let mut counted_calls = counted.map(calls).unwrap_or_default().into_iter();
-    let cost = |(input, ask): (String, Ask)| {
+    let cost = |(input, ask): (String, PriceAsk)| {
         let (fuel, memory) = counted.zip(counted_calls.next()).map_or((0, 0), |(model, (_, ask))| {
             // A refusal has a cost too.
             let _ = ask();

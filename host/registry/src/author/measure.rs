@@ -3,7 +3,7 @@
 use super::standalone;
 use crate::{
     CreditModel, Limits, ScoreError, StandaloneError,
-    call::{Call, abi::Abi, samples},
+    call::{ModelCall, abi::Abi, samples},
     confine::engine::Purpose,
 };
 use assay_domain::{Assessment, features::Features};
@@ -42,7 +42,7 @@ pub fn typical() -> Features {
 /// for each call.
 pub struct Reused<'a> {
     model: &'a CreditModel,
-    call: Call<'a>,
+    call: ModelCall<'a>,
     abi: &'a dyn Abi,
 }
 

@@ -11,11 +11,11 @@ use super::hints;
 use crate::{
     Limits, LoadError, Model, OpenError, ScoreError, Spent, StandaloneError,
     call::{
-        Call,
+        ModelCall,
         abi::{self, Abi, raw},
         answer,
         kinds::AnyKind,
-        samples::{self, Sample},
+        samples::{self, CallSample},
     },
     confine::{engine::Purpose, engines::Engines},
     examine,
@@ -138,7 +138,7 @@ impl Trials {
     fn worded(
         &self,
         trial: Trial,
-        ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Result<Vec<raw::Factor>, raw::Refusal>>,
+        ask: impl FnOnce(&mut ModelCall<'_>, &dyn Abi) -> wasmtime::Result<Result<Vec<raw::Factor>, raw::Refusal>>,
     ) -> Trial {
         let Ok(answer) = &trial.answer else { return trial };
         if answer.factors.iter().all(|factor| factor.words.is_some()) {
@@ -155,11 +155,11 @@ impl Trials {
 
     fn call<Raw, T>(
         &self,
-        ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
+        ask: impl FnOnce(&mut ModelCall<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
         check: impl FnOnce(Raw) -> Result<T, ScoreError>,
     ) -> Trial<T> {
         let (mut fuel, mut printed, mut written) = (0, None, BTreeSet::new());
-        let ask = |call: &mut Call<'_>, abi: &dyn Abi| {
+        let ask = |call: &mut ModelCall<'_>, abi: &dyn Abi| {
             let raw = ask(call, abi);
             fuel = call.fuel();
             printed = call.printed(raw.as_ref().err());
@@ -206,5 +206,5 @@ impl From<(Score, Vec<Factor>)> for Answer {
 
 /// The sample wallets that a check scores, with their names.
 pub fn wallets() -> Vec<(&'static str, Features)> {
-    samples::wallets().into_iter().map(|Sample { name, features, .. }| (name, features)).collect()
+    samples::wallets().into_iter().map(|CallSample { name, features, .. }| (name, features)).collect()
 }

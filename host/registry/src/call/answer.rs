@@ -19,7 +19,7 @@ const FEW: usize = 32;
 /// Maximum number of entries in any other list.
 const MANY: usize = 256;
 
-type Checked<T> = Result<T, ScoreError>;
+type CheckedAnswer<T> = Result<T, ScoreError>;
 
 pub(crate) fn info(raw: raw::ModelInfo) -> Result<ModelInfo, String> {
     let version = raw.version.parse()?;
@@ -35,7 +35,7 @@ pub(crate) fn info(raw: raw::ModelInfo) -> Result<ModelInfo, String> {
 }
 
 /// Checks a model's claims about the future.
-fn claims(raw: raw::Claims) -> Checked<Claims> {
+fn claims(raw: raw::Claims) -> CheckedAnswer<Claims> {
     let raw::Claims { outcome, horizon_days, population, rates } = raw;
     check_text("claimed outcome", &outcome, NAME)?;
     check_text("claimed population", &population, DESCRIPTION)?;
@@ -52,7 +52,7 @@ pub(crate) fn assessment(
     raw: Result<raw::Verdict, raw::Refusal>,
     labels: &[String],
     decile: impl Fn(Score) -> Decile,
-) -> Checked<Assessment> {
+) -> CheckedAnswer<Assessment> {
     let raw = raw.map_err(refused)?;
     let score = score(raw.score)?;
     let decile = decile(score);
@@ -66,7 +66,7 @@ pub(crate) fn assessment(
     Ok(Assessment { score, decile, factors: of_answer(raw.factors, labels)? })
 }
 
-pub(crate) fn risk(raw: raw::RiskVerdict, labels: &[String]) -> Checked<RiskAssessment> {
+pub(crate) fn risk(raw: raw::RiskVerdict, labels: &[String]) -> CheckedAnswer<RiskAssessment> {
     match u8::try_from(raw.risk) {
         Ok(risk) if risk <= 100 => Ok(RiskAssessment { risk, factors: of_answer(raw.factors, labels)? }),
         _ => nonsense(format!("a risk of {}, which is not 0 to 100", raw.risk)),
@@ -74,12 +74,12 @@ pub(crate) fn risk(raw: raw::RiskVerdict, labels: &[String]) -> Checked<RiskAsse
 }
 
 /// The words of the factors.
-pub(crate) fn explanation(raw: Result<Vec<raw::Factor>, raw::Refusal>) -> Checked<Vec<Factor>> {
+pub(crate) fn explanation(raw: Result<Vec<raw::Factor>, raw::Refusal>) -> CheckedAnswer<Vec<Factor>> {
     factors(raw.map_err(refused)?)
 }
 
 /// The words of the factors `scored`, whose labels and points must not change.
-pub(crate) fn explained(raw: Result<Vec<raw::Factor>, raw::Refusal>, scored: &[Factor]) -> Checked<Vec<Factor>> {
+pub(crate) fn explained(raw: Result<Vec<raw::Factor>, raw::Refusal>, scored: &[Factor]) -> CheckedAnswer<Vec<Factor>> {
     let factors = match explanation(raw) {
         Err(ScoreError::Refused(why)) => {
             return nonsense(format!("`explain` refuses a subject that it scores: {why}"));
@@ -101,7 +101,7 @@ fn refused(refusal: raw::Refusal) -> ScoreError {
     })
 }
 
-fn of_answer(raw: raw::Factors, labels: &[String]) -> Checked<Vec<Factor>> {
+fn of_answer(raw: raw::Factors, labels: &[String]) -> CheckedAnswer<Vec<Factor>> {
     let points = match raw {
         raw::Factors::Words(words) => return factors(words),
         raw::Factors::Points(points) => points,
@@ -113,15 +113,15 @@ fn of_answer(raw: raw::Factors, labels: &[String]) -> Checked<Vec<Factor>> {
     Ok(labels.iter().zip(points).map(of).collect())
 }
 
-pub(crate) fn score(value: u32) -> Checked<Score> {
+pub(crate) fn score(value: u32) -> CheckedAnswer<Score> {
     Score::new(value).map_or_else(|| nonsense(format!("a score of {value}, which is not 300 to 1000")), Ok)
 }
 
-pub(crate) fn decile(value: u8) -> Checked<Decile> {
+pub(crate) fn decile(value: u8) -> CheckedAnswer<Decile> {
     Decile::new(value).map_or_else(|| nonsense(format!("a decile of {value}, which is not 1 to 10")), Ok)
 }
 
-pub(crate) fn boosted(value: u32, from: Score) -> Checked<Score> {
+pub(crate) fn boosted(value: u32, from: Score) -> CheckedAnswer<Score> {
     let boosted = score(value)?;
     if boosted < from {
         nonsense(format!("a boosted score of {boosted}, below the {from} it started from"))
@@ -130,12 +130,12 @@ pub(crate) fn boosted(value: u32, from: Score) -> Checked<Score> {
     }
 }
 
-pub(crate) fn factors(raw: Vec<raw::Factor>) -> Checked<Vec<Factor>> {
+pub(crate) fn factors(raw: Vec<raw::Factor>) -> CheckedAnswer<Vec<Factor>> {
     count("factors", raw.len(), FEW)?;
     raw.into_iter().map(factor).collect()
 }
 
-fn factor(raw: raw::Factor) -> Checked<Factor> {
+fn factor(raw: raw::Factor) -> CheckedAnswer<Factor> {
     check_text("factor label", &raw.label, NAME)?;
     check_text("factor description", &raw.description, DESCRIPTION)?;
     if i64::from(raw.points) > i64::from(raw.possible) {
@@ -164,7 +164,7 @@ fn kind(raw: raw::Kind) -> ModelKind {
     }
 }
 
-fn check_text(field: &str, text: &str, most: usize) -> Checked<()> {
+fn check_text(field: &str, text: &str, most: usize) -> CheckedAnswer<()> {
     // A text of n bytes has at most n characters, so only long texts are counted.
     let length = if text.len() <= most { text.len() } else { text.chars().count() };
     match length {
@@ -176,11 +176,11 @@ fn check_text(field: &str, text: &str, most: usize) -> Checked<()> {
     }
 }
 
-fn count(field: &str, length: usize, most: usize) -> Checked<()> {
+fn count(field: &str, length: usize, most: usize) -> CheckedAnswer<()> {
     if length > most { nonsense(format!("{length} {field}, of which there may be {most}")) } else { Ok(()) }
 }
 
-fn nonsense<T>(what: String) -> Checked<T> {
+fn nonsense<T>(what: String) -> CheckedAnswer<T> {
     Err(ScoreError::OutOfRange(what))
 }
 

@@ -3,12 +3,12 @@
 use wasmtime::component::{Component, InstancePre};
 
 use super::{
-    Call,
+    ModelCall,
     abi::{self, Abi},
 };
 use crate::{
     ScoreError,
-    compile::{compiled::Code, world::World},
+    compile::{compiled::CompiledCode, world::KindWorld},
     confine::{engine::Runtime, guest::Guest},
     load_error::in_words,
 };
@@ -26,7 +26,12 @@ impl Linked {
     ///
     /// # Errors
     /// The reason, if it cannot be linked.
-    pub(crate) fn new(component: &Component, code: &Code, world: &World, runtime: &Runtime) -> Result<Self, String> {
+    pub(crate) fn new(
+        component: &Component,
+        code: &CompiledCode,
+        world: &KindWorld,
+        runtime: &Runtime,
+    ) -> Result<Self, String> {
         let mut shards = Vec::new();
         for (index, shard) in runtime.shards().enumerate() {
             let loaded = if index == 0 { Ok(component.clone()) } else { code.load(&shard.engine) };
@@ -41,10 +46,10 @@ impl Linked {
     ///
     /// # Errors
     /// [`ScoreError::Busy`], or the failure of a start function.
-    pub(crate) fn start<'a>(&'a self, runtime: &'a Runtime) -> Result<(Call<'a>, &'a dyn Abi), ScoreError> {
+    pub(crate) fn start<'a>(&'a self, runtime: &'a Runtime) -> Result<(ModelCall<'a>, &'a dyn Abi), ScoreError> {
         let busy = || ScoreError::Busy { instances: runtime.limits.instances };
         let slot = runtime.take_slot().ok_or_else(busy)?;
         let InShard { pre, abi } = self.0.get(slot.index).ok_or_else(busy)?;
-        Ok((Call::start(runtime, pre, slot)?, abi.as_ref()))
+        Ok((ModelCall::start(runtime, pre, slot)?, abi.as_ref()))
     }
 }

@@ -25,7 +25,7 @@ use crate::{
         dump::{self, Remains},
         engine::Runtime,
         guest::Guest,
-        shard::Slot,
+        shard::EngineSlot,
     },
 };
 
@@ -33,19 +33,23 @@ use crate::{
 const FUEL: u64 = u64::MAX / 2;
 
 /// One running instance.
-pub(crate) struct Call<'a> {
+pub(crate) struct ModelCall<'a> {
     runtime: &'a Runtime,
     store: Store<Guest>,
     instance: Option<Instance>,
-    _slot: Slot<'a>,
+    _slot: EngineSlot<'a>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ModelCall<'a> {
     /// Starts a fresh instance in a slot.
     ///
     /// # Errors
     /// The failure of a start function.
-    pub(crate) fn start(runtime: &'a Runtime, pre: &InstancePre<Guest>, slot: Slot<'a>) -> Result<Self, ScoreError> {
+    pub(crate) fn start(
+        runtime: &'a Runtime,
+        pre: &InstancePre<Guest>,
+        slot: EngineSlot<'a>,
+    ) -> Result<Self, ScoreError> {
         let mut store = Store::new(&slot.shard.engine, Guest::new(&runtime.limits));
         store.limiter(|guest| guest);
         store.set_hostcall_fuel(runtime.limits.answer);
@@ -107,7 +111,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Fuel used since the last [`Call::rewind`]; 0 if the engine does not meter it.
+    /// Fuel used since the last [`ModelCall::rewind`]; 0 if the engine does not meter it.
     pub(crate) fn fuel(&self) -> u64 {
         if !self.runtime.purpose.fuel {
             return 0;

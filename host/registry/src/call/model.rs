@@ -6,7 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Call, abi::Abi, decile_table::Deciles, linked::Linked, notes::Notes, price::Footprint, tally::Tally};
+use super::{
+    ModelCall, abi::Abi, decile_table::Deciles, linked::Linked, notes::Notes, price::Footprint, tally::CallTally,
+};
 use crate::{ScoreError, compile::world::Generation, confine::engine::Runtime};
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Time};
 use assay_trace::TRACE;
@@ -25,7 +27,7 @@ pub struct Model {
     pub(crate) runtime: Arc<Runtime>,
     pub(crate) linked: Linked,
     pub(crate) footprint: Footprint,
-    pub(crate) tally: Tally,
+    pub(crate) tally: CallTally,
     /// Set when the model is published, so calls of the self-test do not count.
     pub(crate) supervisor: OnceLock<Weak<dyn Supervisor>>,
 }
@@ -82,14 +84,14 @@ impl Model {
     ///
     /// # Errors
     /// Those of [`Linked::start`].
-    pub(crate) fn start(&self) -> Result<(Call<'_>, &dyn Abi), ScoreError> {
+    pub(crate) fn start(&self) -> Result<(ModelCall<'_>, &dyn Abi), ScoreError> {
         self.linked.start(&self.runtime)
     }
 
     /// Starts an instance, calls it, checks the answer, and records the call.
     pub(crate) fn ask<Raw, T>(
         &self,
-        ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
+        ask: impl FnOnce(&mut ModelCall<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
         check: impl FnOnce(Raw) -> Result<T, ScoreError>,
     ) -> Result<T, ScoreError> {
         let span = tracing::info_span!(target: TRACE, "model", assay.kind = self.kind().as_str(),
@@ -105,7 +107,7 @@ impl Model {
     /// Like [`Self::ask`], without recording the call.
     pub(crate) fn unrecorded<Raw, T>(
         &self,
-        ask: impl FnOnce(&mut Call<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
+        ask: impl FnOnce(&mut ModelCall<'_>, &dyn Abi) -> wasmtime::Result<Raw>,
         check: impl FnOnce(Raw) -> Result<T, ScoreError>,
     ) -> (Result<T, ScoreError>, Spent) {
         let (started, mut fuel, mut memory) = (Instant::now(), 0, 0);

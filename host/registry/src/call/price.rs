@@ -8,9 +8,9 @@ use std::{
 
 use super::{
     kinds::AnyKind,
-    samples::{self, Sample},
+    samples::{self, CallSample},
 };
-use crate::{Class, Model, ScoreError, compile::compiled::Code, confine::engine::Runtime};
+use crate::{Class, Model, ScoreError, compile::compiled::CompiledCode, confine::engine::Runtime};
 use assay_domain::Score;
 
 /// The cost of a loaded model.
@@ -37,7 +37,7 @@ pub(crate) struct Footprint {
 }
 
 impl Footprint {
-    pub(crate) fn of(code: &Code, runtime: &Runtime, compile: Duration) -> Self {
+    pub(crate) fn of(code: &CompiledCode, runtime: &Runtime, compile: Duration) -> Self {
         let lanes = runtime.shards().count();
         let copies = if code.is_shared() { 1 } else { lanes };
         Self { lanes, code: code.len().saturating_mul(copies), compile }
@@ -70,7 +70,7 @@ pub(crate) fn publish(model: &Model, loaded: bool) {
     metrics::gauge!("assay_model_compile_seconds", &labels).set(value(compile.as_secs_f64()));
 }
 
-pub(crate) type Ask = Box<dyn Fn() -> Result<(), ScoreError>>;
+pub(crate) type PriceAsk = Box<dyn Fn() -> Result<(), ScoreError>>;
 
 /// The time of an ordinary call: the median of nine.
 pub(crate) fn typical(model: &Arc<Model>) -> Duration {
@@ -88,19 +88,19 @@ pub(crate) fn typical(model: &Arc<Model>) -> Duration {
 }
 
 /// The calls of a model that are measured, each with the name of its input.
-pub(crate) fn calls(model: &Arc<Model>) -> Vec<(String, Ask)> {
-    let ask = |name: &str, ask: Ask| (name.to_owned(), ask);
+pub(crate) fn calls(model: &Arc<Model>) -> Vec<(String, PriceAsk)> {
+    let ask = |name: &str, ask: PriceAsk| (name.to_owned(), ask);
     match AnyKind::from(model) {
         AnyKind::Credit(model) => samples::subjects(model.generation)
             .into_iter()
-            .map(|Sample { name, features, .. }| {
+            .map(|CallSample { name, features, .. }| {
                 let model = model.clone();
                 ask(name, Box::new(move || done(model.score(&features))))
             })
             .collect(),
         AnyKind::Sybil(model) => samples::subjects(model.generation)
             .into_iter()
-            .map(|Sample { name, features, .. }| {
+            .map(|CallSample { name, features, .. }| {
                 let model = model.clone();
                 ask(name, Box::new(move || done(model.risk(&features))))
             })

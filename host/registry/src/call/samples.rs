@@ -16,7 +16,7 @@ const NOW: u64 = 1_748_736_000;
 const YEAR: u64 = 31_557_600;
 
 /// A subject with its name in messages.
-pub(crate) struct Sample {
+pub(crate) struct CallSample {
     pub name: &'static str,
     pub features: Features,
     /// False if a model may refuse the subject.
@@ -25,13 +25,13 @@ pub(crate) struct Sample {
 
 /// More subjects, for a model that answers [`subjects`]: the wallets that people look at, and one wallet for each
 /// optional field, without that field.
-pub(crate) fn further(generation: Generation) -> Vec<Sample> {
+pub(crate) fn further(generation: Generation) -> Vec<CallSample> {
     [wallets(), absent::each(generation)].into_iter().flatten().collect()
 }
 
 /// The subjects whose calls are measured, for models of this generation.
-pub(crate) fn subjects(generation: Generation) -> Vec<Sample> {
-    let sample = |name, must_answer, features| Sample { name, features, must_answer };
+pub(crate) fn subjects(generation: Generation) -> Vec<CallSample> {
+    let sample = |name, must_answer, features| CallSample { name, features, must_answer };
     let mut all = vec![
         sample("empty features", false, Features { as_of: NOW, ..Features::default() }),
         sample("an ordinary wallet", true, typical()),
@@ -52,11 +52,11 @@ pub(crate) fn subjects(generation: Generation) -> Vec<Sample> {
 }
 
 /// Ten typical wallets, for people who look at scores.
-pub(crate) fn wallets() -> Vec<Sample> {
+pub(crate) fn wallets() -> Vec<CallSample> {
     let wallet = |name, change: fn(&mut Features)| {
         let mut features = typical();
         change(&mut features);
-        Sample { name, features, must_answer: false }
+        CallSample { name, features, must_answer: false }
     };
     vec![
         wallet("an ordinary borrower", |_| {}),

@@ -10,7 +10,7 @@ use metrics::{Counter, Histogram};
 use crate::ScoreError;
 use assay_domain::ModelInfo;
 
-pub(crate) struct Tally {
+pub(crate) struct CallTally {
     calls: AtomicU64,
     failures: AtomicU64,
     in_a_row: AtomicU32,
@@ -23,7 +23,7 @@ pub(crate) struct Tally {
     took: Histogram,
 }
 
-impl Tally {
+impl CallTally {
     pub(crate) fn new(info: &ModelInfo) -> Self {
         let labels = [("kind", info.kind.as_str().to_owned()), ("version", info.version.to_string())];
         Self {

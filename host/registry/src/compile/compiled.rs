@@ -16,7 +16,7 @@ use wasmtime::{Engine, component::Component};
 use assay_domain::Digest;
 
 /// The compiled code of a component, from which each engine of a class loads its own copy or mapping.
-pub(crate) enum Code {
+pub(crate) enum CompiledCode {
     Bytes(Vec<u8>),
     /// A file in the folder below. Its pages are in memory once, for all engines.
     File {
@@ -25,7 +25,7 @@ pub(crate) enum Code {
     },
 }
 
-impl Code {
+impl CompiledCode {
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Bytes(code) => code.len(),
@@ -68,8 +68,8 @@ fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
 }
 
 /// Code from an earlier start, and the time it took to compile.
-pub(crate) struct Kept {
-    pub code: Code,
+pub(crate) struct KeptCode {
+    pub code: CompiledCode,
     pub compile: Duration,
 }
 
@@ -81,8 +81,8 @@ pub(crate) struct Staged {
 }
 
 impl Staged {
-    pub(crate) fn code(&self) -> Code {
-        Code::File { path: self.temporary.clone(), bytes: self.bytes }
+    pub(crate) fn code(&self) -> CompiledCode {
+        CompiledCode::File { path: self.temporary.clone(), bytes: self.bytes }
     }
 
     /// Keeps the code for the next start. If this fails, the next start compiles it again.
@@ -138,7 +138,7 @@ impl Compiled {
     }
 
     /// The kept code, shared by all engines or copied to each.
-    pub(crate) fn get(&self, engine: &Engine, digest: &Digest, share: bool) -> Option<Kept> {
+    pub(crate) fn get(&self, engine: &Engine, digest: &Digest, share: bool) -> Option<KeptCode> {
         let path = self.path(engine, digest);
         let mut bytes = fs::read(&path).ok()?;
         let (content, checksum) = bytes.split_last_chunk::<CHECKSUM>()?;
@@ -150,10 +150,10 @@ impl Compiled {
         // If the time cannot be set, the code is compiled again in a month.
         let _ = fs::File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         if share {
-            return Some(Kept { code: Code::File { path, bytes: length }, compile });
+            return Some(KeptCode { code: CompiledCode::File { path, bytes: length }, compile });
         }
         bytes.truncate(length);
-        Some(Kept { code: Code::Bytes(bytes), compile })
+        Some(KeptCode { code: CompiledCode::Bytes(bytes), compile })
     }
 
     /// Writes code to the folder. It is kept once the component passes every check.

@@ -34,7 +34,7 @@ impl Generation {
 
 /// The exported model interface.
 #[derive(Debug)]
-pub(crate) struct World {
+pub(crate) struct KindWorld {
     pub kind: ModelKind,
     pub generation: Generation,
     /// The full name with the version: `assay:model/credit@1.0.0`.
@@ -42,7 +42,7 @@ pub(crate) struct World {
 }
 
 /// The world named by the exports of a component, found without compiling it.
-pub(crate) fn named(component: &[u8]) -> Result<World, LoadError> {
+pub(crate) fn named(component: &[u8]) -> Result<KindWorld, LoadError> {
     among(&exports(component)?)
 }
 
@@ -69,11 +69,11 @@ pub fn exports(component: &[u8]) -> Result<Vec<&str>, LoadError> {
 }
 
 /// The one model interface of the exports. Other exports, which some toolchains add, are ignored.
-pub(crate) fn world(component: &Component, engine: &Engine) -> Result<World, LoadError> {
+pub(crate) fn world(component: &Component, engine: &Engine) -> Result<KindWorld, LoadError> {
     among(&component.component_type().exports(engine).map(|(name, _)| name).collect::<Vec<_>>())
 }
 
-fn among(exports: &[&str]) -> Result<World, LoadError> {
+fn among(exports: &[&str]) -> Result<KindWorld, LoadError> {
     let mut found = Vec::new();
     let mut other = None;
     for name in exports {
@@ -82,7 +82,7 @@ fn among(exports: &[&str]) -> Result<World, LoadError> {
         };
         let Ok(kind) = interface.parse::<ModelKind>() else { continue };
         match Generation::of(version) {
-            Some(generation) => found.push(World { kind, generation, interface: (*name).to_owned() }),
+            Some(generation) => found.push(KindWorld { kind, generation, interface: (*name).to_owned() }),
             None => other = Some((*name).to_owned()),
         }
     }

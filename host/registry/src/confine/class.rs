@@ -51,11 +51,11 @@ impl Class {
     }
 
     /// The modules, tables and memories of one component. A language that is not linked into one module has many.
-    pub(crate) fn parts(self) -> Parts {
+    pub(crate) fn parts(self) -> ClassParts {
         match self {
-            Self::Small => Parts { modules: 4, tables: 2, memories: 1 },
-            Self::Medium => Parts { modules: 8, tables: 4, memories: 2 },
-            Self::Large => Parts { modules: 48, tables: 8, memories: 2 },
+            Self::Small => ClassParts { modules: 4, tables: 2, memories: 1 },
+            Self::Medium => ClassParts { modules: 8, tables: 4, memories: 2 },
+            Self::Large => ClassParts { modules: 48, tables: 8, memories: 2 },
         }
     }
 
@@ -95,7 +95,7 @@ impl fmt::Display for Class {
 }
 
 /// The maximum number of each in one component.
-pub(crate) struct Parts {
+pub(crate) struct ClassParts {
     pub modules: u32,
     pub tables: u32,
     pub memories: u32,

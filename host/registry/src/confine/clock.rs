@@ -29,12 +29,12 @@ pub(crate) fn processor_time() -> Option<Duration> {
 
 /// Measures the processor time that this thread uses, so that a busy machine does not count against a model. Where the
 /// system does not report it, measures elapsed time.
-pub(crate) struct Used {
+pub(crate) struct UsedTime {
     began: Instant,
     processor: Option<Duration>,
 }
 
-impl Used {
+impl UsedTime {
     pub(crate) fn begin() -> Self {
         Self { began: Instant::now(), processor: processor_time() }
     }
@@ -46,12 +46,12 @@ impl Used {
 }
 
 /// A thread that advances the epoch of engines, until dropped.
-pub(crate) struct Clock {
+pub(crate) struct EpochClock {
     stop: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-impl Clock {
+impl EpochClock {
     pub(crate) fn start<'a>(engines: impl Iterator<Item = &'a Engine>) -> io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         // Weak references: the clock does not keep an engine in memory.
@@ -70,7 +70,7 @@ impl Clock {
     }
 }
 
-impl Drop for Clock {
+impl Drop for EpochClock {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

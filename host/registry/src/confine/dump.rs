@@ -8,15 +8,15 @@ use wasmtime::{Store, Trap, Val, WasmCoreDump};
 use super::guest::Guest;
 
 /// A mark in memory, and the start of the text after it.
-struct Mark {
+struct DumpMark {
     mark: &'static [u8],
     start: &'static [u8],
 }
 
 /// The message of a panic, written there by the crate `assay-model` or the runtime of a script.
-const PANIC: Mark = Mark { mark: b"ASSAY-PANIC:", start: b"panicked at " };
+const PANIC: DumpMark = DumpMark { mark: b"ASSAY-PANIC:", start: b"panicked at " };
 /// The prints of a script.
-const PRINT: Mark = Mark { mark: b"ASSAY-PRINT:", start: b"printed:" };
+const PRINT: DumpMark = DumpMark { mark: b"ASSAY-PRINT:", start: b"printed:" };
 /// Maximum number of characters of a panic message that are shown.
 const LONGEST: usize = 600;
 const PAGE: usize = 4096;
@@ -101,7 +101,7 @@ fn flags(memory: &[u8]) -> io::Result<Vec<u64>> {
 }
 
 /// The text after a mark, up to a zero byte.
-fn marked(memory: &[u8], Mark { mark, start }: Mark) -> Option<String> {
+fn marked(memory: &[u8], DumpMark { mark, start }: DumpMark) -> Option<String> {
     let marks = memory.windows(mark.len()).enumerate().filter(|(_, bytes)| *bytes == mark);
     let mut texts = marks.filter_map(|(at, _)| memory.get(at + mark.len()..)).filter(|text| text.starts_with(start));
     let text = texts.find_map(|text| text.split(|byte| *byte == 0).next())?;

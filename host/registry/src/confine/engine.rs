@@ -7,9 +7,9 @@ use wasmtime::{
 };
 
 use super::{
-    class::{Parts, RESIDENT},
-    clock::Clock,
-    shard::{self, Shard, Slot},
+    class::{ClassParts, RESIDENT},
+    clock::EpochClock,
+    shard::{self, EngineSlot, Shard},
 };
 use crate::{Class, Limits};
 
@@ -52,7 +52,7 @@ pub(crate) struct Runtime {
     pub limits: Limits,
     /// Why there is no pool, if the purpose asks for one and the machine has no room for it.
     pub without_pool: Option<String>,
-    _clock: Option<Clock>,
+    _clock: Option<EpochClock>,
 }
 
 impl Runtime {
@@ -84,7 +84,7 @@ impl Runtime {
         };
         let engines = std::iter::once(&first).chain(&others).map(|shard| &shard.engine);
         Ok(Self {
-            _clock: purpose.epoch.then(|| Clock::start(engines)).transpose()?,
+            _clock: purpose.epoch.then(|| EpochClock::start(engines)).transpose()?,
             purpose: Purpose { pool: purpose.pool && without_pool.is_none(), ..purpose },
             class,
             limits,
@@ -104,7 +104,7 @@ impl Runtime {
     }
 
     /// `None` if every instance is in use.
-    pub(crate) fn take_slot(&self) -> Option<Slot<'_>> {
+    pub(crate) fn take_slot(&self) -> Option<EngineSlot<'_>> {
         shard::take_slot(&self.first, &self.others)
     }
 }
@@ -138,7 +138,7 @@ fn config(limits: &Limits, purpose: Purpose, pool: Option<(Class, u32)>) -> Conf
 
 /// A pool with `slots` instances of a class.
 fn pool_of(class: Class, slots: u32, purpose: Purpose, limits: &Limits) -> PoolingAllocationConfig {
-    let Parts { modules, tables, memories } = class.parts();
+    let ClassParts { modules, tables, memories } = class.parts();
     let scan = purpose.scan && class != Class::Small && can_scan();
     let mut pool = PoolingAllocationConfig::default();
     pool.total_component_instances(slots)

@@ -35,12 +35,12 @@ impl Shard {
 }
 
 /// A call's right to one instance, until dropped.
-pub(crate) struct Slot<'a> {
+pub(crate) struct EngineSlot<'a> {
     pub shard: &'a Shard,
     pub index: usize,
 }
 
-impl Drop for Slot<'_> {
+impl Drop for EngineSlot<'_> {
     fn drop(&mut self) {
         self.shard.used.fetch_sub(1, Ordering::AcqRel);
     }
@@ -55,7 +55,7 @@ thread_local! {
 }
 
 /// Takes a slot of an idle shard, otherwise of any shard; `None` if all slots are in use.
-pub(crate) fn take_slot<'a>(first: &'a Shard, others: &'a [Shard]) -> Option<Slot<'a>> {
+pub(crate) fn take_slot<'a>(first: &'a Shard, others: &'a [Shard]) -> Option<EngineSlot<'a>> {
     let (last, count) = (LAST.get(), others.len() + 1);
     let shard = |index: usize| if index == 0 { Some(first) } else { others.get(index - 1) };
     let from_last = || {
@@ -67,7 +67,7 @@ pub(crate) fn take_slot<'a>(first: &'a Shard, others: &'a [Shard]) -> Option<Slo
         from_last().find(|(_, shard)| shard.take(1)).or_else(|| from_last().find(|(_, shard)| shard.take(shard.slots)));
     let (index, shard) = found?;
     LAST.set(index);
-    Some(Slot { shard, index })
+    Some(EngineSlot { shard, index })
 }
 
 #[cfg(test)]

@@ -10,14 +10,14 @@ use wasmtime::{
 };
 use wit_parser::{Resolve, SourceMap, Type as Wit, TypeDefKind};
 
-use crate::compile::world::{Generation, World};
+use crate::compile::world::{Generation, KindWorld};
 
 /// Every difference between the export `world` of `component` and the contract.
 ///
 /// # Errors
 /// If the contract itself cannot be parsed.
-pub(crate) fn differences(component: &Component, engine: &Engine, world: &World) -> Result<Vec<String>, String> {
-    let contract = Contract::read(world.generation)?;
+pub(crate) fn differences(component: &Component, engine: &Engine, world: &KindWorld) -> Result<Vec<String>, String> {
+    let contract = KindContract::read(world.generation)?;
     let ty = component.component_type();
     let Some(ComponentItem::ComponentInstance(instance)) =
         ty.get_export(engine, &world.interface).map(|export| export.ty)
@@ -39,11 +39,11 @@ pub(crate) fn differences(component: &Component, engine: &Engine, world: &World)
     Ok(walk.differences)
 }
 
-struct Contract {
+struct KindContract {
     resolve: Resolve,
 }
 
-impl Contract {
+impl KindContract {
     fn read(generation: Generation) -> Result<Self, String> {
         let (types, worlds) = match generation {
             Generation::V1 => {

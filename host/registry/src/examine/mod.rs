@@ -24,13 +24,13 @@ use crate::{
         linked::Linked,
         notes::Notes,
         price::{self, Footprint},
-        tally::Tally,
+        tally::CallTally,
     },
     compile::{
-        compiled::{Code, Compiled, Kept, Staged},
+        compiled::{Compiled, CompiledCode, KeptCode, Staged},
         compiler::{self, Made},
         encode,
-        world::{self, World},
+        world::{self, KindWorld},
     },
     confine::{class::Declared, engine::Runtime, engines::Engines},
     load_error::in_words,
@@ -128,7 +128,7 @@ fn steps(bytes: &[u8], engines: &Engines, compiled: Option<&Compiled>, found: &m
 /// A compiled component, with its code.
 struct Ready {
     component: Component,
-    code: Code,
+    code: CompiledCode,
     component_bytes: usize,
     /// Time to compile it, now or in an earlier start.
     compile: Duration,
@@ -155,7 +155,7 @@ fn compile(
 ) -> Result<Ready, LoadError> {
     // Copying a small model to each engine costs little, and needs no lasting file.
     let share = runtime.class != Class::Small;
-    if let Some(Kept { code, compile }) = compiled.and_then(|compiled| compiled.get(&engines.names, &digest, share))
+    if let Some(KeptCode { code, compile }) = compiled.and_then(|compiled| compiled.get(&engines.names, &digest, share))
         && let Ok(component) = code.load(runtime.engine())
     {
         return Ok(Ready { component, code, component_bytes: bytes.len(), compile, staged: None });
@@ -164,13 +164,13 @@ fn compile(
     let Made { code, component_bytes } = compiler::compile(bytes, runtime)?;
     let compile = started.elapsed();
     let staged = compiled.and_then(|compiled| compiled.stage(&engines.names, &digest, &code, compile));
-    let code = staged.as_ref().filter(|_| share).map_or(Code::Bytes(code), Staged::code);
+    let code = staged.as_ref().filter(|_| share).map_or(CompiledCode::Bytes(code), Staged::code);
     let component = code.load(runtime.engine()).map_err(|error| load_error(&error))?;
     Ok(Ready { component, code, component_bytes, compile, staged })
 }
 
 /// The model interface of `component`. Adds imports and differences to `problems`.
-fn interface(component: &Component, runtime: &Runtime, problems: &mut Vec<LoadError>) -> Result<World, LoadError> {
+fn interface(component: &Component, runtime: &Runtime, problems: &mut Vec<LoadError>) -> Result<KindWorld, LoadError> {
     let imports = imports::imports(component, runtime.engine());
     if !imports.is_empty() {
         problems.push(LoadError::Imports(imports));
@@ -206,12 +206,12 @@ pub(crate) fn again(
 }
 
 /// Links the component, starts one instance, and calls `describe`.
-fn link(ready: &Ready, world: &World, runtime: &Arc<Runtime>, digest: Digest) -> Result<Model, LoadError> {
+fn link(ready: &Ready, world: &KindWorld, runtime: &Arc<Runtime>, digest: Digest) -> Result<Model, LoadError> {
     let linked = Linked::new(&ready.component, &ready.code, world, runtime).map_err(LoadError::Link)?;
     let info = describe(&linked, world, runtime)?;
     Ok(Model {
         reference: ModelRef { kind: info.kind, version: info.version.clone(), digest },
-        tally: Tally::new(&info),
+        tally: CallTally::new(&info),
         info,
         loaded_at: chrono::Utc::now(),
         generation: world.generation,
@@ -225,7 +225,7 @@ fn link(ready: &Ready, world: &World, runtime: &Arc<Runtime>, digest: Digest) ->
     })
 }
 
-fn describe(linked: &Linked, world: &World, runtime: &Runtime) -> Result<ModelInfo, LoadError> {
+fn describe(linked: &Linked, world: &KindWorld, runtime: &Runtime) -> Result<ModelInfo, LoadError> {
     // A busy machine may delay a call beyond its deadline, so there are three attempts.
     let mut attempts = 3;
     let (mut call, abi) = loop {

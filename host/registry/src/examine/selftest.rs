@@ -11,10 +11,10 @@ use crate::{
         answer,
         decile_table::Deciles,
         kinds::AnyKind,
-        samples::{self, Sample},
+        samples::{self, CallSample},
     },
     compile::world::Generation,
-    confine::clock::Used,
+    confine::clock::UsedTime,
 };
 use assay_domain::{Decile, Factor, ModelKind, Score};
 
@@ -23,7 +23,7 @@ const ATTEMPTS: u32 = 3;
 
 /// Calls every function of `model`, fills its table of deciles, and returns the model with every problem.
 pub(crate) fn run(mut model: Model) -> (Arc<Model>, Vec<LoadError>) {
-    let mut test = SelfTest { used: Used::begin(), problems: Vec::new() };
+    let mut test = SelfTest { used: UsedTime::begin(), problems: Vec::new() };
     if model.kind() == ModelKind::Credit {
         match test.deciles(&model) {
             Ok(deciles) => model.deciles = deciles,
@@ -96,7 +96,7 @@ impl SameFactors {
 }
 
 struct SelfTest {
-    used: Used,
+    used: UsedTime,
     /// Inputs and the problems of their answers.
     problems: Vec<(String, String)>,
 }
@@ -104,7 +104,7 @@ struct SelfTest {
 impl SelfTest {
     fn credit(&mut self, model: &CreditModel) {
         let mut same = SameFactors::default();
-        self.each(model, |test, Sample { name, features, must_answer }| {
+        self.each(model, |test, CallSample { name, features, must_answer }| {
             match (must_answer, test.twice(name, || model.score(&features))) {
                 (true, Some(Err(ScoreError::Refused(why)))) => {
                     test.fail(name.to_owned(), format!("it must be judged, and the model says: {why}"));
@@ -122,7 +122,7 @@ impl SelfTest {
 
     fn sybil(&mut self, model: &SybilModel) {
         let mut same = SameFactors::default();
-        self.each(model, |test, Sample { name, features, .. }| {
+        self.each(model, |test, CallSample { name, features, .. }| {
             let Some(Ok(judged)) = test.twice(name, || model.risk(&features)) else { return };
             test.same(&mut same, name, &judged.factors);
             if !judged.is_explained() {
@@ -133,7 +133,7 @@ impl SelfTest {
 
     /// Tests all subjects. Those after the first ones are tested only if the model has no problem with these, and in
     /// time.
-    fn each(&mut self, model: &Model, mut test: impl FnMut(&mut Self, Sample)) {
+    fn each(&mut self, model: &Model, mut test: impl FnMut(&mut Self, CallSample)) {
         samples::subjects(model.generation).into_iter().for_each(|sample| test(self, sample));
         if !self.problems.is_empty() {
             return;

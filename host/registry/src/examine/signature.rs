@@ -95,24 +95,24 @@ impl SigningKey {
 }
 
 /// A file with a signature that is not checked yet.
-struct Signed<'a> {
+struct SignedFile<'a> {
     content: &'a [u8],
     key: PublicKey,
     signature: &'a [u8],
 }
 
 /// `None` for a file without a signature.
-fn split(file: &[u8]) -> Option<Signed<'_>> {
+fn split(file: &[u8]) -> Option<SignedFile<'_>> {
     let (content, section) = file.split_at_checked(file.len().checked_sub(HEAD.len() + KEY + SIGNATURE)?)?;
     let (key, signature) = section.strip_prefix(HEAD)?.split_first_chunk()?;
-    Some(Signed { content, key: PublicKey(*key), signature })
+    Some(SignedFile { content, key: PublicKey(*key), signature })
 }
 
 fn message(content: &[u8]) -> Vec<u8> {
     [PURPOSE, &Sha256::digest(content)].concat()
 }
 
-impl Signed<'_> {
+impl SignedFile<'_> {
     fn holds(&self) -> bool {
         UnparsedPublicKey::new(&ED25519, self.key.0).verify(&message(self.content), self.signature).is_ok()
     }
@@ -120,7 +120,7 @@ impl Signed<'_> {
 
 /// The key that signed `file`; `None` without a valid signature.
 pub fn signer(file: &[u8]) -> Option<PublicKey> {
-    split(file).filter(Signed::holds).map(|signed| signed.key)
+    split(file).filter(SignedFile::holds).map(|signed| signed.key)
 }
 
 /// Refuses a file that no key of `trust` signed. Without keys, a file needs no signature, but one that it has must be

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Weak};
 
 use super::{
-    catalogue::{Catalogue, Entry, Key, Rejected},
-    shared::Shared,
+    catalogue::{Catalogue, FileKey, Rejected, ShelfEntry},
+    shared::ShelfShared,
 };
 use crate::{
     LoadError, Model,
@@ -13,7 +13,7 @@ use crate::{
 };
 use assay_domain::{Digest, ModelRef};
 
-impl Shared {
+impl ShelfShared {
     /// Admits a model to the catalogue: a new one, or one that is loaded with the same bytes.
     pub(crate) fn admit(&self, bytes: &[u8]) -> Result<Admitted, Box<Rejected>> {
         let digest = examine::digest(bytes);
@@ -72,13 +72,13 @@ impl Admitted {
 }
 
 /// Adds the admitted model.
-pub(crate) fn enter(catalogue: &mut Catalogue, admitted: Admitted) -> Key {
+pub(crate) fn enter(catalogue: &mut Catalogue, admitted: Admitted) -> FileKey {
     let key = (admitted.reference().kind, admitted.reference().version.clone());
     if let Admitted::New(model) = admitted {
         let class = model.class();
         tracing::info!(kind = %key.0, version = %key.1, digest = %model.digest(), %class, "model loaded");
         price::publish(&model, true);
-        catalogue.models.insert(key.clone(), Entry { model, out_of_service: None, orphaned: None });
+        catalogue.models.insert(key.clone(), ShelfEntry { model, out_of_service: None, orphaned: None });
     }
     key
 }

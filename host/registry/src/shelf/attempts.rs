@@ -12,11 +12,11 @@ use assay_domain::Digest;
 const DEATHS: usize = 2;
 
 /// An attempt to load a file. Dropping it removes the note.
-pub(crate) struct Attempt {
+pub(crate) struct LoadAttempt {
     note: PathBuf,
 }
 
-impl Attempt {
+impl LoadAttempt {
     /// Notes in `folder` that the file with this digest is being loaded. The note has one byte for each attempt.
     ///
     /// # Errors
@@ -36,7 +36,7 @@ impl Attempt {
     }
 }
 
-impl Drop for Attempt {
+impl Drop for LoadAttempt {
     fn drop(&mut self) {
         // If the note stays, the file gets one attempt fewer.
         let _ = fs::remove_file(&self.note);
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn a_file_is_set_aside_after_two_attempts_that_did_not_end() {
         let folder = tempfile::tempdir().unwrap();
-        let begin = || Attempt::begin(folder.path(), &Digest([7; 32]));
+        let begin = || LoadAttempt::begin(folder.path(), &Digest([7; 32]));
         drop(begin().unwrap());
         std::mem::forget(begin().unwrap());
         drop(begin().unwrap());

@@ -21,25 +21,25 @@ use assay_domain::{Digest, ModelRef};
 pub(crate) struct RecompileTask {
     pub digest: Digest,
     pub bytes: Vec<u8>,
-    pub source: Source,
+    pub source: UploadSource,
 }
 
-pub(crate) enum Source {
+pub(crate) enum UploadSource {
     Shelf { name: String, stamp: Stamp },
-    Upload(Upload),
+    Upload(UploadedFile),
 }
 
 /// An upload whose caller waits.
-pub(crate) struct Upload {
+pub(crate) struct UploadedFile {
     pub reply: oneshot::Sender<Result<ModelRef, LoadError>>,
-    pub turn: Turn,
+    pub turn: TaskTurn,
 }
 
 /// Whether a queued upload is checked or abandoned. A caller can give up only before the check begins.
 #[derive(Clone, Default)]
-pub(crate) struct Turn(Arc<AtomicBool>);
+pub(crate) struct TaskTurn(Arc<AtomicBool>);
 
-impl Turn {
+impl TaskTurn {
     /// Returns true for whichever of worker and caller is first.
     pub(crate) fn take(&self) -> bool {
         !self.0.swap(true, Ordering::AcqRel)
@@ -47,16 +47,16 @@ impl Turn {
 }
 
 /// The thread. It ends after its current job when this is dropped.
-pub(crate) struct Background(Arc<Queue>);
+pub(crate) struct Background(Arc<TaskQueue>);
 
 #[derive(Default)]
-struct Queue {
-    waiting: Mutex<Waiting>,
+struct TaskQueue {
+    waiting: Mutex<WaitingUpload>,
     more: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingUpload {
     jobs: VecDeque<RecompileTask>,
     closed: bool,
 }
@@ -64,7 +64,7 @@ struct Waiting {
 impl Background {
     /// Calls `work` for each job until it returns false.
     pub(crate) fn start(work: impl Fn(RecompileTask) -> bool + Send + 'static) -> io::Result<Self> {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(TaskQueue::default());
         let jobs = Arc::clone(&queue);
         let run = move || while jobs.next().is_some_and(&work) {};
         thread::Builder::new().name("model-compiler".into()).spawn(run)?;
@@ -75,8 +75,10 @@ impl Background {
     pub(crate) fn add(&self, job: RecompileTask) {
         let mut waiting = self.0.lock();
         let place = match job.source {
-            Source::Shelf { .. } => None,
-            Source::Upload(_) => waiting.jobs.iter().position(|job| matches!(job.source, Source::Shelf { .. })),
+            UploadSource::Shelf { .. } => None,
+            UploadSource::Upload(_) => {
+                waiting.jobs.iter().position(|job| matches!(job.source, UploadSource::Shelf { .. }))
+            }
         };
         let place = place.unwrap_or(waiting.jobs.len());
         waiting.jobs.insert(place, job);
@@ -91,8 +93,8 @@ impl Drop for Background {
     }
 }
 
-impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl TaskQueue {
+    fn lock(&self) -> MutexGuard<'_, WaitingUpload> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -104,7 +106,7 @@ impl Queue {
                 return None;
             }
             match waiting.jobs.pop_front() {
-                Some(RecompileTask { source: Source::Upload(upload), .. }) if !upload.turn.take() => {}
+                Some(RecompileTask { source: UploadSource::Upload(upload), .. }) if !upload.turn.take() => {}
                 Some(job) => return Some(job),
                 None => waiting = self.more.wait(waiting).unwrap_or_else(PoisonError::into_inner),
             }
@@ -127,9 +129,10 @@ mod tests {
             done.send(job.bytes).is_ok()
         })
         .unwrap();
-        let shelf = || Source::Shelf { name: String::new(), stamp: Stamp::UNREAD };
-        let turns: Vec<Turn> = (0..3).map(|_| Turn::default()).collect();
-        let upload = |turn: &Turn| Source::Upload(Upload { reply: oneshot::channel().0, turn: turn.clone() });
+        let shelf = || UploadSource::Shelf { name: String::new(), stamp: Stamp::UNREAD };
+        let turns: Vec<TaskTurn> = (0..3).map(|_| TaskTurn::default()).collect();
+        let upload =
+            |turn: &TaskTurn| UploadSource::Upload(UploadedFile { reply: oneshot::channel().0, turn: turn.clone() });
         let add =
             |name: u8, source| background.add(RecompileTask { digest: Digest([0; 32]), bytes: vec![name], source });
         add(1, shelf());

@@ -10,12 +10,12 @@ use crate::{
 };
 use assay_domain::{Digest, ModelInfo, ModelKind, ModelVersion};
 
-pub(crate) type Key = (ModelKind, ModelVersion);
+pub(crate) type FileKey = (ModelKind, ModelVersion);
 
 #[derive(Default)]
 pub(crate) struct Catalogue {
-    pub files: BTreeMap<String, File>,
-    pub models: BTreeMap<Key, Entry>,
+    pub files: BTreeMap<String, ShelfFile>,
+    pub models: BTreeMap<FileKey, ShelfEntry>,
     pub roles: Roles,
     /// See [`crate::Settings::first_champions`].
     pub first_champions: BTreeMap<ModelKind, ModelVersion>,
@@ -25,17 +25,17 @@ pub(crate) struct Catalogue {
 }
 
 /// One file of the shelf, as of the last scan.
-pub(crate) struct File {
+pub(crate) struct ShelfFile {
     pub stamp: Stamp,
     pub outcome: LoadOutcome,
 }
 
 pub(crate) enum LoadOutcome {
-    Loaded(Key),
+    Loaded(FileKey),
     Failed {
         rejected: Box<Rejected>,
         /// The model that the file contained before. It stays loaded.
-        replaced: Option<Key>,
+        replaced: Option<FileKey>,
     },
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Rejected {
 }
 
 /// One loaded version.
-pub(crate) struct Entry {
+pub(crate) struct ShelfEntry {
     pub model: Arc<Model>,
     /// Why it is out of service.
     pub out_of_service: Option<Reason>,
@@ -59,7 +59,7 @@ pub(crate) struct Entry {
 
 impl Catalogue {
     /// The champion by role, or a substitute while it is absent or out of service.
-    pub(crate) fn champion(&self, kind: ModelKind) -> Option<&Entry> {
+    pub(crate) fn champion(&self, kind: ModelKind) -> Option<&ShelfEntry> {
         let Some(version) = self.roles.champion(kind) else { return self.first(kind) };
         let by_role = self.models.get(&(kind, version.clone()));
         if by_role.is_none() && self.starting {
@@ -69,7 +69,7 @@ impl Catalogue {
     }
 
     /// The first champion of a kind that has none: the configured version, or the highest.
-    fn first(&self, kind: ModelKind) -> Option<&Entry> {
+    fn first(&self, kind: ModelKind) -> Option<&ShelfEntry> {
         let configured = self.first_champions.get(&kind);
         let loaded = configured.and_then(|version| self.in_service(kind, version).ok());
         if configured.is_some() && loaded.is_none() && self.starting {
@@ -80,28 +80,28 @@ impl Catalogue {
 
     /// The highest version in service below `version`, so a failure does not make a newer one champion. If there is
     /// none, the highest.
-    fn instead_of(&self, kind: ModelKind, version: &ModelVersion) -> Option<&Entry> {
-        let in_service = |entry: &&Entry| entry.out_of_service.is_none();
+    fn instead_of(&self, kind: ModelKind, version: &ModelVersion) -> Option<&ShelfEntry> {
+        let in_service = |entry: &&ShelfEntry| entry.out_of_service.is_none();
         let below = self.of(kind).rev().filter(in_service).find(|entry| entry.model.version() < version);
         below.or_else(|| self.highest(kind, Some(version)))
     }
 
-    pub(crate) fn is_champion(&self, key: &Key) -> bool {
+    pub(crate) fn is_champion(&self, key: &FileKey) -> bool {
         self.champion(key.0).is_some_and(|entry| *entry.model.version() == key.1)
     }
 
     /// The highest version of `kind` in service, except `except`.
-    pub(crate) fn highest(&self, kind: ModelKind, except: Option<&ModelVersion>) -> Option<&Entry> {
+    pub(crate) fn highest(&self, kind: ModelKind, except: Option<&ModelVersion>) -> Option<&ShelfEntry> {
         self.of(kind).rev().find(|entry| entry.out_of_service.is_none() && Some(entry.model.version()) != except)
     }
 
-    pub(crate) fn of(&self, kind: ModelKind) -> impl DoubleEndedIterator<Item = &Entry> {
+    pub(crate) fn of(&self, kind: ModelKind) -> impl DoubleEndedIterator<Item = &ShelfEntry> {
         self.models.values().filter(move |entry| entry.model.kind() == kind)
     }
 
     /// Ends the start phase when no file is left to compile.
     pub(crate) fn note_start(&mut self) {
-        let is_compiling = |file: &File| match &file.outcome {
+        let is_compiling = |file: &ShelfFile| match &file.outcome {
             LoadOutcome::Failed { rejected, .. } => rejected.error == LoadError::Compiling,
             LoadOutcome::Loaded(_) => false,
         };
@@ -120,7 +120,7 @@ impl Catalogue {
     }
 
     /// The loaded version, or an error with the loaded versions.
-    pub(crate) fn entry(&mut self, kind: ModelKind, version: &ModelVersion) -> Result<&mut Entry, RoleError> {
+    pub(crate) fn entry(&mut self, kind: ModelKind, version: &ModelVersion) -> Result<&mut ShelfEntry, RoleError> {
         let loaded = self.of(kind).map(|entry| entry.model.version().to_string()).collect();
         self.models.get_mut(&(kind, version.clone())).ok_or_else(|| RoleError::Unknown {
             kind,
@@ -144,7 +144,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`RoleError::OutOfService`], [`RoleError::NotLoaded`] with the error of its file, or [`RoleError::Unknown`].
-    pub(crate) fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<&Entry, RoleError> {
+    pub(crate) fn in_service(&self, kind: ModelKind, version: &ModelVersion) -> Result<&ShelfEntry, RoleError> {
         let Some(entry) = self.models.get(&(kind, version.clone())) else { return Err(self.absent(kind, version)) };
         match &entry.out_of_service {
             None => Ok(entry),
@@ -156,7 +156,7 @@ impl Catalogue {
 
     /// Why a version is not loaded: its file has an error, or there is none.
     pub(crate) fn absent(&self, kind: ModelKind, version: &ModelVersion) -> RoleError {
-        let of_it = |file: &File| match &file.outcome {
+        let of_it = |file: &ShelfFile| match &file.outcome {
             LoadOutcome::Failed { rejected, .. } => {
                 let info = rejected.info.as_ref().filter(|info| (info.kind, &info.version) == (kind, version))?;
                 Some((info.version.clone(), rejected.error.to_string()))
@@ -204,17 +204,17 @@ impl Catalogue {
     }
 
     /// The files that contain the bytes of `key`.
-    pub(crate) fn files_of(&self, key: &Key) -> Vec<String> {
-        let holds = |file: &File| matches!(&file.outcome, LoadOutcome::Loaded(loaded) if loaded == key);
+    pub(crate) fn files_of(&self, key: &FileKey) -> Vec<String> {
+        let holds = |file: &ShelfFile| matches!(&file.outcome, LoadOutcome::Loaded(loaded) if loaded == key);
         self.files.iter().filter(|(_, file)| holds(file)).map(|(name, _)| name.clone()).collect()
     }
 
     /// Removes `key`. Files that were rejected because of its version are read again at the next scan.
-    pub(crate) fn withdraw(&mut self, key: &Key) {
+    pub(crate) fn withdraw(&mut self, key: &FileKey) {
         if let Some(entry) = self.models.remove(key) {
             price::publish(&entry.model, false);
         }
-        let rejected_for_it = |file: &File| {
+        let rejected_for_it = |file: &ShelfFile| {
             let LoadOutcome::Failed { rejected, .. } = &file.outcome else { return false };
             matches!(
                 &rejected.error,
@@ -226,15 +226,16 @@ impl Catalogue {
 
     /// Removes every model whose file is gone, except champions, which stay in memory with a reason. Returns the
     /// removed models.
-    pub(crate) fn sweep(&mut self) -> Vec<Key> {
-        let has_file = |key: &Key| {
+    pub(crate) fn sweep(&mut self) -> Vec<FileKey> {
+        let has_file = |key: &FileKey| {
             self.files.values().any(|file| match &file.outcome {
                 LoadOutcome::Loaded(loaded) => loaded == key,
                 LoadOutcome::Failed { replaced, .. } => replaced.as_ref() == Some(key),
             })
         };
-        let without_file: Vec<Key> = self.models.keys().filter(|key| !has_file(key)).cloned().collect();
-        let (kept, gone): (Vec<Key>, Vec<Key>) = without_file.into_iter().partition(|key| self.is_champion(key));
+        let without_file: Vec<FileKey> = self.models.keys().filter(|key| !has_file(key)).cloned().collect();
+        let (kept, gone): (Vec<FileKey>, Vec<FileKey>) =
+            without_file.into_iter().partition(|key| self.is_champion(key));
         gone.iter().for_each(|key| self.withdraw(key));
         for (key, entry) in &mut self.models {
             entry.orphaned = kept.contains(key).then(|| Reason {

@@ -26,11 +26,11 @@ impl Stamp {
     pub(crate) const UNREAD: Self = Self { size: 0, modified: None, inode: 0 };
 }
 
-pub(crate) struct Shelf {
+pub(crate) struct ShelfFolder {
     pub folder: PathBuf,
 }
 
-impl Shelf {
+impl ShelfFolder {
     /// The model files by name. A folder that does not exist is an empty shelf.
     pub(crate) fn files(&self) -> io::Result<BTreeMap<String, Stamp>> {
         let entries = match fs::read_dir(&self.folder) {
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn a_link_is_read_within_the_shelf_only() {
         let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let shelf = Shelf { folder: folder.path().to_owned() };
+        let shelf = ShelfFolder { folder: folder.path().to_owned() };
         fs::write(outside.path().join("secret"), "secret").unwrap();
         fs::write(folder.path().join("real"), "a model").unwrap();
         symlink(outside.path().join("secret"), folder.path().join("out.wasm")).unwrap();

@@ -13,9 +13,9 @@ use tokio::sync::oneshot;
 use super::{
     Stamp,
     admit::{Admitted, enter},
-    background::{Background, RecompileTask, Source, Upload},
-    catalogue::{File, Key, LoadOutcome, Rejected},
-    shared::Shared,
+    background::{Background, RecompileTask, UploadSource, UploadedFile},
+    catalogue::{FileKey, LoadOutcome, Rejected, ShelfFile},
+    shared::ShelfShared,
 };
 use crate::{
     Class, LoadError, RoleError,
@@ -24,12 +24,12 @@ use crate::{
 use assay_domain::{Digest, ModelRef};
 
 /// A request to the loader.
-pub(crate) enum Command {
+pub(crate) enum LoaderCommand {
     /// The shelf changed.
     Changed,
     Rescan(oneshot::Sender<()>),
-    Add(Vec<u8>, Upload),
-    Remove(Key, oneshot::Sender<Result<(), RoleError>>),
+    Add(Vec<u8>, UploadedFile),
+    Remove(FileKey, oneshot::Sender<Result<(), RoleError>>),
     /// A large file was examined in the background.
     Examined(Box<(RecompileTask, Result<Examined, LoadError>)>),
     Stop,
@@ -49,13 +49,13 @@ const POLL: Duration = Duration::from_secs(2);
 
 /// Loads the shelf once, or only its small files, then starts the loader thread.
 pub(crate) fn start(
-    shared: Arc<Shared>,
-    commands: mpsc::Sender<Command>,
-    inbox: mpsc::Receiver<Command>,
+    shared: Arc<ShelfShared>,
+    commands: mpsc::Sender<LoaderCommand>,
+    inbox: mpsc::Receiver<LoaderCommand>,
 ) -> io::Result<thread::JoinHandle<()>> {
     // The watch starts before the first scan, so no change is missed.
     let events = commands.clone();
-    let watcher = shared.settings.watch.then(|| shared.shelf.watch(move || drop(events.send(Command::Changed))));
+    let watcher = shared.settings.watch.then(|| shared.shelf.watch(move || drop(events.send(LoaderCommand::Changed))));
     if let Some(Err(error)) = &watcher {
         tracing::warn!(%error, "the shelf cannot be watched: it is read every two seconds");
     }
@@ -72,7 +72,7 @@ pub(crate) fn start(
             let shared = Arc::clone(&loader.shared);
             move |job: RecompileTask| {
                 let found = shared.examine(&job.bytes, &job.digest);
-                commands.send(Command::Examined(Box::new((job, found)))).is_ok()
+                commands.send(LoaderCommand::Examined(Box::new((job, found)))).is_ok()
             }
         };
         match Background::start(examine) {
@@ -91,10 +91,10 @@ pub(crate) fn start(
 }
 
 struct Loader {
-    shared: Arc<Shared>,
-    inbox: mpsc::Receiver<Command>,
+    shared: Arc<ShelfShared>,
+    inbox: mpsc::Receiver<LoaderCommand>,
     /// Commands that arrived while the shelf settled.
-    waiting: VecDeque<Command>,
+    waiting: VecDeque<LoaderCommand>,
     /// Examines large files; `None` during the start of the server, and if its thread cannot be started.
     background: Option<Background>,
     /// Maximum size of an unknown file that is compiled on this thread.
@@ -110,23 +110,23 @@ impl Loader {
                 (None, Some(poll)) => self.inbox.recv_timeout(poll),
             };
             match next {
-                Ok(Command::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
-                Ok(Command::Changed) => {
+                Ok(LoaderCommand::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => return,
+                Ok(LoaderCommand::Changed) => {
                     self.settle();
                     self.scan();
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => self.scan(),
                 // The caller may have stopped waiting; the work is done anyway.
-                Ok(Command::Rescan(reply)) => {
+                Ok(LoaderCommand::Rescan(reply)) => {
                     self.scan();
                     let _ = reply.send(());
                 }
-                Ok(Command::Add(bytes, upload)) => self.add(bytes, upload),
-                Ok(Command::Examined(examined)) => {
+                Ok(LoaderCommand::Add(bytes, upload)) => self.add(bytes, upload),
+                Ok(LoaderCommand::Examined(examined)) => {
                     let (job, found) = *examined;
                     self.finish(job, found);
                 }
-                Ok(Command::Remove(key, reply)) => drop(reply.send(self.remove(&key))),
+                Ok(LoaderCommand::Remove(key, reply)) => drop(reply.send(self.remove(&key))),
             }
         }
     }
@@ -135,7 +135,7 @@ impl Loader {
         let until = Instant::now() + SETTLE;
         while let Some(left) = until.checked_duration_since(Instant::now()) {
             match self.inbox.recv_timeout(QUIET.min(left)) {
-                Ok(Command::Changed) => {}
+                Ok(LoaderCommand::Changed) => {}
                 Ok(command) => self.waiting.push_back(command),
                 Err(_) => return,
             }
@@ -180,7 +180,7 @@ impl Loader {
         let rejected = Box::new(Rejected { digest: None, info: None, error: LoadError::Compiling });
         let mut catalogue = self.shared.catalogue();
         let outcome = LoadOutcome::Failed { rejected, replaced: None };
-        catalogue.files.insert(name, File { stamp: Stamp::UNREAD, outcome });
+        catalogue.files.insert(name, ShelfFile { stamp: Stamp::UNREAD, outcome });
         catalogue.starting = true;
     }
 
@@ -225,7 +225,7 @@ impl Loader {
     fn load(&self, name: &str, stamp: Stamp) {
         let outcome = match self.read(name) {
             Err(rejected) => Err(rejected),
-            Ok(bytes) => match self.defer(bytes, Source::Shelf { name: name.to_owned(), stamp }) {
+            Ok(bytes) => match self.defer(bytes, UploadSource::Shelf { name: name.to_owned(), stamp }) {
                 Ok(digest) => Err(Box::new(Rejected { digest: Some(digest), info: None, error: LoadError::Compiling })),
                 Err(RecompileTask { bytes, .. }) => self.shared.admit(&bytes),
             },
@@ -247,11 +247,11 @@ impl Loader {
                 LoadOutcome::Failed { rejected, replaced }
             }
         };
-        catalogue.files.insert(name.to_owned(), File { stamp, outcome });
+        catalogue.files.insert(name.to_owned(), ShelfFile { stamp, outcome });
     }
 
     /// Examines a large file in the background. Returns any other file.
-    fn defer(&self, bytes: Vec<u8>, source: Source) -> Result<Digest, RecompileTask> {
+    fn defer(&self, bytes: Vec<u8>, source: UploadSource) -> Result<Digest, RecompileTask> {
         let digest = examine::digest(&bytes);
         let job = RecompileTask { digest, bytes, source };
         match &self.background {
@@ -273,8 +273,10 @@ impl Loader {
     /// Loads a file that was examined in the background.
     fn finish(&self, RecompileTask { digest, bytes, source }: RecompileTask, found: Result<Examined, LoadError>) {
         match source {
-            Source::Upload(upload) => drop(upload.reply.send(self.put(&bytes, self.shared.accept(digest, found)))),
-            Source::Shelf { name, stamp } => {
+            UploadSource::Upload(upload) => {
+                drop(upload.reply.send(self.put(&bytes, self.shared.accept(digest, found))))
+            }
+            UploadSource::Shelf { name, stamp } => {
                 // A file that replaced this one in the meantime is examined separately.
                 if self.shared.catalogue().files.get(&name).is_none_or(|file| file.stamp != stamp) {
                     return;
@@ -288,9 +290,9 @@ impl Loader {
         }
     }
 
-    fn add(&self, bytes: Vec<u8>, upload: Upload) {
-        if let Err(RecompileTask { bytes, source: Source::Upload(upload), .. }) =
-            self.defer(bytes, Source::Upload(upload))
+    fn add(&self, bytes: Vec<u8>, upload: UploadedFile) {
+        if let Err(RecompileTask { bytes, source: UploadSource::Upload(upload), .. }) =
+            self.defer(bytes, UploadSource::Upload(upload))
             && upload.turn.take()
         {
             drop(upload.reply.send(self.put(&bytes, self.shared.admit(&bytes))));
@@ -311,13 +313,13 @@ impl Loader {
             let stamp = self.shared.shelf.write(&name, bytes).map_err(|error| LoadError::Write(error.to_string()))?;
             let mut catalogue = self.shared.catalogue();
             let key = enter(&mut catalogue, admitted);
-            catalogue.files.insert(name, File { stamp, outcome: LoadOutcome::Loaded(key) });
+            catalogue.files.insert(name, ShelfFile { stamp, outcome: LoadOutcome::Loaded(key) });
             self.shared.publish(&mut catalogue, "shelf");
         }
         Ok(reference)
     }
 
-    fn remove(&self, key: &Key) -> Result<(), RoleError> {
+    fn remove(&self, key: &FileKey) -> Result<(), RoleError> {
         let (kind, version) = key.clone();
         let files = {
             let mut catalogue = self.shared.catalogue();

@@ -12,4 +12,4 @@ pub(crate) mod shared;
 pub(crate) mod status;
 pub(crate) mod supervise;
 
-pub(crate) use folder::{Shelf, Stamp};
+pub(crate) use folder::{ShelfFolder, Stamp};

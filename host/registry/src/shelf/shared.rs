@@ -9,7 +9,9 @@ use std::{
 use arc_swap::{ArcSwap, Guard};
 use tokio::sync::watch;
 
-use super::{Shelf, attempts::Attempt, catalogue::Catalogue, rejections::Rejections, shadow_engine::ShadowEngine};
+use super::{
+    ShelfFolder, attempts::LoadAttempt, catalogue::Catalogue, rejections::Rejections, shadow_engine::ShadowEngine,
+};
 use crate::{
     ActiveModels, LoadError, Model, OpenError, OutOfService, Roles, Settings,
     compile::compiled::Compiled,
@@ -18,10 +20,10 @@ use crate::{
 };
 use assay_domain::{Digest, ModelKind};
 
-pub(crate) struct Shared {
+pub(crate) struct ShelfShared {
     pub settings: Settings,
     pub engines: Engines,
-    pub shelf: Shelf,
+    pub shelf: ShelfFolder,
     pub compiled: Option<Compiled>,
     rejections: Option<Rejections>,
     pub this: Weak<Self>,
@@ -32,14 +34,14 @@ pub(crate) struct Shared {
     shadow_engine: ShadowEngine,
 }
 
-impl Shared {
+impl ShelfShared {
     /// Models that go out of service are sent to `out_of_service`.
     pub(crate) fn open(settings: Settings, out_of_service: mpsc::Sender<OutOfService>) -> Result<Arc<Self>, OpenError> {
         let engines =
             Engines::new(&settings.limits, Purpose::SERVE).map_err(|error| OpenError::Engine(format!("{error:#}")))?;
         let shelf_error = |reason| OpenError::Shelf { folder: settings.shelf.clone(), reason };
         std::fs::create_dir_all(&settings.shelf).map_err(shelf_error)?;
-        let shelf = Shelf { folder: settings.shelf.clone() };
+        let shelf = ShelfFolder { folder: settings.shelf.clone() };
         shelf.files().map_err(shelf_error)?;
         let open = |folder: &PathBuf| {
             Compiled::open(folder).map_err(|reason| OpenError::Compiled { folder: folder.clone(), reason })
@@ -127,7 +129,7 @@ impl Shared {
             return Err(rejected);
         }
         let notes = self.settings.attempts.as_deref().filter(|_| !known);
-        let attempt = notes.map(|folder| Attempt::begin(folder, digest)).transpose()?;
+        let attempt = notes.map(|folder| LoadAttempt::begin(folder, digest)).transpose()?;
         let found = panic::catch_unwind(AssertUnwindSafe(|| examine::examine(bytes, &self.engines, compiled)));
         drop(attempt);
         let found = found.map_err(|_| LoadError::Invalid("it makes the compiler fail".to_owned()))?;

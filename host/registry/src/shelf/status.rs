@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::catalogue::{Catalogue, Entry, File, LoadOutcome};
+use super::catalogue::{Catalogue, LoadOutcome, ShelfEntry, ShelfFile};
 use crate::{LoadError, Price, Reason};
 use assay_domain::{Digest, ModelInfo, ModelKind, Time};
 
@@ -82,7 +82,7 @@ pub(crate) fn list(catalogue: &Catalogue) -> Vec<ModelStatus> {
     loaded.chain(failed).collect()
 }
 
-fn loaded(catalogue: &Catalogue, entry: &Entry) -> ModelStatus {
+fn loaded(catalogue: &Catalogue, entry: &ShelfEntry) -> ModelStatus {
     let model = &entry.model;
     let key = (model.kind(), model.version().clone());
     let (calls, failures) = model.calls();
@@ -108,7 +108,7 @@ fn loaded(catalogue: &Catalogue, entry: &Entry) -> ModelStatus {
     }
 }
 
-fn failed(name: &str, file: &File) -> Option<ModelStatus> {
+fn failed(name: &str, file: &ShelfFile) -> Option<ModelStatus> {
     let LoadOutcome::Failed { rejected, .. } = &file.outcome else { return None };
     Some(ModelStatus {
         state: if rejected.error == LoadError::Compiling { State::Compiling } else { State::Failed },

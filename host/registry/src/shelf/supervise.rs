@@ -1,6 +1,6 @@
 //! Takes models that fail repeatedly out of service, and restores the previous champion if the champion fails.
 
-use super::shared::Shared;
+use super::shared::ShelfShared;
 use crate::{LoadError, ScoreError, call::model::Supervisor};
 use assay_domain::{ModelRef, ModelVersion};
 
@@ -26,7 +26,7 @@ pub struct OutOfService {
     pub successor: Option<ModelVersion>,
 }
 
-impl Supervisor for Shared {
+impl Supervisor for ShelfShared {
     fn failing(&self, model: &ModelRef, error: &ScoreError) {
         let mut catalogue = self.catalogue();
         let (kind, version, code) = (model.kind, &model.version, error.code());

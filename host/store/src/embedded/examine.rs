@@ -40,11 +40,11 @@ pub(super) fn examine(path: &Path) -> Result<Database, OpenError> {
         .map_err(|error| refusal(path, error))?;
     let repaired = repaired.load(Ordering::Relaxed);
     let headers = File::open(path).and_then(|mut file| {
-        let mut bytes = [0; Header::LENGTH];
+        let mut bytes = [0; FileHeader::LENGTH];
         file.read_exact(&mut bytes)?;
-        let before = Header::of(&bytes);
+        let before = FileHeader::of(&bytes);
         overlay.read(0, &mut bytes)?;
-        Ok((before, Header::of(&bytes)))
+        Ok((before, FileHeader::of(&bytes)))
     });
     let (before, after) = headers.map_err(|error| refusal(path, error.into()))?;
     if !before.is_unclean() && before.current() < before.other() {
@@ -95,14 +95,14 @@ pub(super) fn refusal(path: &Path, error: DatabaseError) -> OpenError {
 }
 
 /// The part of a file's header that no checksum covers: which of two commits is the current one.
-struct Header {
+struct FileHeader {
     flags: u8,
     /// The transactions of the two commits.
     commits: [u64; 2],
 }
 
 #[expect(clippy::indexing_slicing, reason = "the places are constants within the header")]
-impl Header {
+impl FileHeader {
     const LENGTH: usize = 320;
     const FLAGS: usize = 9;
     const SECOND: u8 = 1;

@@ -1,6 +1,6 @@
-//! The database in use. After a failure of the file it is reopened: first only for reading, and for writing as soon as
-//! a write succeeds. Only calls of moments hold its lock; a backup holds the database itself, and after a failure the
-//! file is opened again once the backup has ended.
+//! The database in use. After a failure of the file, such as a full disk, it is reopened: first only for reading, and
+//! for writing as soon as a write succeeds. Only short calls hold its lock; a backup holds the database itself, and
+//! after a failure the file is opened again once the backup has ended.
 
 use std::{
     path::PathBuf,
@@ -8,40 +8,36 @@ use std::{
         Arc, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use redb::Database;
 
 use super::{examine::examine, failed, open};
-use crate::{BackupError, StoreError};
+use crate::{BackupError, StoreError, pauses};
 
-/// Pause between attempts to write again; longer if an attempt takes long, because readers wait for it.
-const PAUSE: Duration = Duration::from_secs(1);
-/// Attempts take at most a fifth of the time.
-const SHARE: u32 = 4;
-pub(super) struct Held {
+pub(super) struct HeldDatabase {
     path: PathBuf,
-    current: RwLock<Current>,
+    current: RwLock<OpenDatabase>,
     failing: AtomicBool,
 }
 
-struct Current {
-    state: State,
+struct OpenDatabase {
+    state: HoldState,
     /// How often the database was opened.
     opened: u64,
     /// The time of the next attempt to write again.
     due: Instant,
 }
 
-enum State {
+enum HoldState {
     Writable(Arc<Database>),
     /// Writes would be lost. The reason is that of the last failed write.
     Readable(Arc<Database>, String),
     Closed(String),
 }
 
-impl State {
+impl HoldState {
     fn readable(&self) -> Result<&Arc<Database>, StoreError> {
         match self {
             Self::Writable(database) | Self::Readable(database, _) => Ok(database),
@@ -61,9 +57,9 @@ fn unwritable(reason: &str) -> StoreError {
     StoreError::Unwritable { reason: format!("{reason}; check the disk and its space") }
 }
 
-impl Held {
+impl HeldDatabase {
     pub(super) fn new(path: PathBuf, database: Database) -> Self {
-        let current = Current { state: State::Writable(Arc::new(database)), opened: 0, due: Instant::now() };
+        let current = OpenDatabase { state: HoldState::Writable(Arc::new(database)), opened: 0, due: Instant::now() };
         Self { path, current: RwLock::new(current), failing: AtomicBool::new(false) }
     }
 
@@ -128,12 +124,12 @@ impl Held {
     }
 
     /// Only a closed database can be opened.
-    fn open_for_reading(&self, current: &mut Current, reason: &str) {
-        current.state = State::Closed(reason.to_owned());
+    fn open_for_reading(&self, current: &mut OpenDatabase, reason: &str) {
+        current.state = HoldState::Closed(reason.to_owned());
         current.opened += 1;
         match examine(&self.path) {
-            Ok(database) => current.state = State::Readable(Arc::new(database), reason.to_owned()),
-            Err(error) => current.state = State::Closed(error.to_string()),
+            Ok(database) => current.state = HoldState::Readable(Arc::new(database), reason.to_owned()),
+            Err(error) => current.state = HoldState::Closed(error.to_string()),
         }
     }
 
@@ -148,14 +144,14 @@ impl Held {
             return;
         }
         let reason = match &current.state {
-            State::Writable(_) => return,
-            State::Readable(_, reason) | State::Closed(reason) => reason.clone(),
+            HoldState::Writable(_) => return,
+            HoldState::Readable(_, reason) | HoldState::Closed(reason) => reason.clone(),
         };
-        current.state = State::Closed(reason);
+        current.state = HoldState::Closed(reason);
         current.opened += 1;
         match open::existing(&self.path) {
             Ok(database) => {
-                current.state = State::Writable(Arc::new(database));
+                current.state = HoldState::Writable(Arc::new(database));
                 self.failing.store(false, Ordering::Relaxed);
                 tracing::info!(store = %self.path.display(), "the store can be written again");
             }
@@ -169,7 +165,7 @@ impl Held {
 
 fn due(started: Instant) -> Instant {
     let now = Instant::now();
-    now + PAUSE.max(now.duration_since(started) * SHARE)
+    now + pauses::FULL_RETRY.max(now.duration_since(started) * pauses::FULL_RETRY_SHARE)
 }
 
 /// Whether the database accepts no further calls.
@@ -187,7 +183,7 @@ mod tests {
     fn no_call_waits_for_a_backup_after_a_failed_write() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assay.redb");
-        let held = Arc::new(Held::new(path.clone(), open::open(&path).unwrap()));
+        let held = Arc::new(HeldDatabase::new(path.clone(), open::open(&path).unwrap()));
         let (begun, begins) = mpsc::channel();
         let (answered, answers) = mpsc::channel();
         let backup = thread::spawn({
@@ -196,7 +192,7 @@ mod tests {
                 held.lend(|_| {
                     begun.send(()).unwrap();
                     // Not for ever: a call that waits for this backup is to fail the test, not to hang it.
-                    Ok(answers.recv_timeout(Duration::from_secs(60)).is_ok())
+                    Ok(answers.recv_timeout(std::time::Duration::from_secs(60)).is_ok())
                 })
             }
         });

@@ -16,15 +16,15 @@ use redb::{Database, ReadableDatabase, TableDefinition};
 
 use self::{
     acknowledged::Acknowledged,
-    held::Held,
-    writer::{Records, Writer},
+    held::HeldDatabase,
+    writer::{StoreWriter, WrittenRecords},
 };
 use crate::{
     BackupError, Copied, Key, Lease, OpenError, Page, StoreError, Take,
-    batch::{Batch, Change, Condition},
-    clock::{Clock, millis},
+    batch::{Batch, RecordChange, WriteCondition},
+    clock::{StoreClock, millis},
     decode, encode,
-    keys::{LEASES, LeaseRecord, Name},
+    keys::{KeyName, LEASES, LeaseRecord},
 };
 
 const META: TableDefinition<'static, &str, u64> = TableDefinition::new("meta");
@@ -41,22 +41,22 @@ const CACHE_BYTES: usize = 64 << 20;
 
 #[derive(Clone)]
 pub(super) struct Embedded {
-    held: Arc<Held>,
-    writer: Arc<Writer>,
-    clock: Clock,
+    held: Arc<HeldDatabase>,
+    writer: Arc<StoreWriter>,
+    clock: StoreClock,
 }
 
 impl Embedded {
-    pub(super) async fn open(path: PathBuf, clock: Clock) -> Result<Self, OpenError> {
+    pub(super) async fn open(path: PathBuf, clock: StoreClock) -> Result<Self, OpenError> {
         let named = path.clone();
         let unusable = |reason: String| OpenError::Unusable { path: named.clone(), reason };
         let database = match tokio::task::spawn_blocking(move || open::open(&path)).await {
             Ok(opened) => opened?,
             Err(panic) => return Err(OpenError::Damaged { path: named.clone(), reason: panic.to_string() }),
         };
-        let held = Arc::new(Held::new(named.clone(), database));
+        let held = Arc::new(HeldDatabase::new(named.clone(), database));
         let acknowledged = Acknowledged::open(&named);
-        let writer = Writer::start(held.clone(), acknowledged, clock.clone());
+        let writer = StoreWriter::start(held.clone(), acknowledged, clock.clone());
         let writer = Arc::new(writer.map_err(|error| unusable(error.to_string()))?);
         let this = Self { held, writer, clock };
         this.end_leases().await.map_err(|error| unusable(error.to_string()))?;
@@ -91,7 +91,7 @@ impl Embedded {
         self.held.is_failing().then(|| FAULT.to_owned())
     }
 
-    pub(super) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    pub(super) async fn read(&self, keys: Vec<KeyName>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         self.reading(move |database, now| {
             let records = database.begin_read()?.open_table(RECORDS)?;
             keys.iter()
@@ -143,19 +143,19 @@ impl Embedded {
                 }
                 // Checked before any change, because a damaged counter must not leave half a batch.
                 for change in &batch.changes {
-                    if let Change::Add { key, .. } | Change::Refund { key, .. } = change {
+                    if let RecordChange::Add { key, .. } | RecordChange::Refund { key, .. } = change {
                         counter(records, key)?;
                     }
                 }
                 for change in batch.changes {
                     match change {
-                        Change::Put { key, value, ttl } => records.put(&key.text, &value, ttl)?,
-                        Change::Remove { key } => records.remove(&key.text)?,
-                        Change::Add { key, amount } => {
+                        RecordChange::Put { key, value, ttl } => records.put(&key.text, &value, ttl)?,
+                        RecordChange::Remove { key } => records.remove(&key.text)?,
+                        RecordChange::Add { key, amount } => {
                             let used = counter(records, &key)?.saturating_add(amount);
                             records.put(key.as_str(), &encode(&key, &used)?, None)?;
                         }
-                        Change::Refund { key, amount } => {
+                        RecordChange::Refund { key, amount } => {
                             let left = counter(records, &key)?.saturating_sub(amount);
                             records.put(key.as_str(), &encode(&key, &left)?, None)?;
                         }
@@ -237,21 +237,21 @@ impl Embedded {
     }
 }
 
-fn holds(records: &Records<'_>, condition: &Condition) -> Result<bool, StoreError> {
+fn holds(records: &WrittenRecords<'_>, condition: &WriteCondition) -> Result<bool, StoreError> {
     match condition {
-        Condition::Unchanged { key, seen } => Ok(records.get(&key.text)? == seen.0),
-        Condition::Leased { key, token } => Ok(lease_record(records, &key.text)?.token == *token),
-        Condition::Left { key, amount, limit } => {
+        WriteCondition::Unchanged { key, seen } => Ok(records.get(&key.text)? == seen.0),
+        WriteCondition::Leased { key, token } => Ok(lease_record(records, &key.text)?.token == *token),
+        WriteCondition::Left { key, amount, limit } => {
             Ok(counter(records, key)?.checked_add(*amount).is_some_and(|sum| sum <= *limit))
         }
     }
 }
 
-fn counter(records: &Records<'_>, key: &Key<u64>) -> Result<u64, StoreError> {
+fn counter(records: &WrittenRecords<'_>, key: &Key<u64>) -> Result<u64, StoreError> {
     records.get(key.as_str())?.map_or(Ok(0), |bytes| decode(key.as_str(), &bytes))
 }
 
-fn lease_record(records: &Records<'_>, key: &str) -> Result<LeaseRecord, StoreError> {
+fn lease_record(records: &WrittenRecords<'_>, key: &str) -> Result<LeaseRecord, StoreError> {
     records.get(key)?.map_or_else(|| Ok(LeaseRecord::default()), |bytes| decode(key, &bytes))
 }
 

@@ -13,10 +13,10 @@ const PAGE: u64 = 4096;
 
 /// Clones share the changes.
 #[derive(Debug, Clone)]
-pub(super) struct Overlay(Arc<Shared>);
+pub(super) struct Overlay(Arc<SharedFile>);
 
 #[derive(Debug)]
-struct Shared {
+struct SharedFile {
     file: FileBackend,
     changed: Mutex<Changed>,
 }
@@ -35,7 +35,7 @@ impl Overlay {
     pub(super) fn over(file: FileBackend) -> io::Result<Self> {
         let length = file.len()?;
         let changed = Mutex::new(Changed { length, kept: length, pages: BTreeMap::new() });
-        Ok(Self(Arc::new(Shared { file, changed })))
+        Ok(Self(Arc::new(SharedFile { file, changed })))
     }
 
     fn changed(&self) -> MutexGuard<'_, Changed> {

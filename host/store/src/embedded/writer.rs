@@ -16,12 +16,12 @@ use super::{
     EXPIRY, RECORDS,
     acknowledged::{Acknowledged, Write},
     failed,
-    held::Held,
+    held::HeldDatabase,
     unexpired,
 };
 use crate::{
     StoreError,
-    clock::{Clock, millis},
+    clock::{StoreClock, millis},
 };
 
 /// Maximum number of writes per transaction, and in the queue.
@@ -34,18 +34,18 @@ const LOOK: Duration = Duration::from_millis(20);
 const END_OF_KEYS: &str = "\u{10ffff}";
 
 /// Works in the transaction, or receives its error, and returns a function that answers.
-type WriteTask = Box<dyn FnOnce(Result<&mut Records<'_>, StoreError>) -> Answer + Send>;
+type WriteTask = Box<dyn FnOnce(Result<&mut WrittenRecords<'_>, StoreError>) -> WriteAnswer + Send>;
 /// Sends the answer after the commit.
-type Answer = Box<dyn FnOnce(Result<(), StoreError>)>;
+type WriteAnswer = Box<dyn FnOnce(Result<(), StoreError>)>;
 
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     /// `None` only while dropping.
     jobs: Option<mpsc::Sender<WriteTask>>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
-impl Writer {
-    pub(super) fn start(held: Arc<Held>, acknowledged: Acknowledged, clock: Clock) -> io::Result<Self> {
+impl StoreWriter {
+    pub(super) fn start(held: Arc<HeldDatabase>, acknowledged: Acknowledged, clock: StoreClock) -> io::Result<Self> {
         let (jobs, mut waiting) = mpsc::channel::<WriteTask>(BATCH);
         let thread = thread::Builder::new().name("store".into()).spawn(move || {
             while let Some(first) = next(&held, &mut waiting) {
@@ -71,7 +71,7 @@ impl Writer {
 
     pub(super) async fn write<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Records<'_>) -> Result<R, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut WrittenRecords<'_>) -> Result<R, StoreError> + Send + 'static,
     ) -> Result<R, StoreError> {
         let (reply, answer) = oneshot::channel();
         let job: WriteTask = Box::new(move |records| {
@@ -87,7 +87,7 @@ impl Writer {
     }
 }
 
-impl Drop for Writer {
+impl Drop for StoreWriter {
     /// Waits for the started writes. The file is closed after the drop.
     fn drop(&mut self) {
         self.jobs = None;
@@ -100,7 +100,7 @@ impl Drop for Writer {
 }
 
 /// The next job; `None` after the last one. While waiting, retries a file that accepts no writes.
-fn next(held: &Held, waiting: &mut mpsc::Receiver<WriteTask>) -> Option<WriteTask> {
+fn next(held: &HeldDatabase, waiting: &mut mpsc::Receiver<WriteTask>) -> Option<WriteTask> {
     while held.is_failing() {
         match waiting.try_recv() {
             Ok(job) => return Some(job),
@@ -114,7 +114,7 @@ fn next(held: &Held, waiting: &mut mpsc::Receiver<WriteTask>) -> Option<WriteTas
     waiting.blocking_recv()
 }
 
-fn run(held: &Held, acknowledged: &Acknowledged, clock: &Clock, batch: Vec<WriteTask>) {
+fn run(held: &HeldDatabase, acknowledged: &Acknowledged, clock: &StoreClock, batch: Vec<WriteTask>) {
     metrics::histogram!("assay_store_batch_writes").record(batch.len() as f64);
     held.resume();
     let mut waiting = batch.into_iter();
@@ -151,11 +151,11 @@ fn transact(
     database: &Database,
     now: u64,
     waiting: &mut impl Iterator<Item = WriteTask>,
-    answers: &mut Vec<Answer>,
+    answers: &mut Vec<WriteAnswer>,
     committing: &Cell<bool>,
 ) -> Result<Option<Write>, redb::Error> {
     let writing = database.begin_write()?;
-    let mut records = Records {
+    let mut records = WrittenRecords {
         records: writing.open_table(RECORDS)?,
         expiry: writing.open_table(EXPIRY)?,
         now,
@@ -186,7 +186,7 @@ fn transact(
 }
 
 /// The records inside one transaction, without expired ones.
-pub(super) struct Records<'t> {
+pub(super) struct WrittenRecords<'t> {
     records: Table<'t, &'static str, (u64, &'static [u8])>,
     expiry: Table<'t, (u64, &'static str), ()>,
     now: u64,
@@ -195,7 +195,7 @@ pub(super) struct Records<'t> {
     broken: Option<redb::Error>,
 }
 
-impl Records<'_> {
+impl WrittenRecords<'_> {
     /// The time of this transaction, in Unix milliseconds.
     pub(super) fn now(&self) -> u64 {
         self.now

@@ -9,24 +9,24 @@ use std::{
 use tokio::sync::oneshot;
 
 /// A waiting caller.
-pub(super) struct Caller<T, R> {
+pub(super) struct Callback<T, R> {
     pub item: T,
     /// Receives the answer.
     pub tell: Box<dyn FnOnce(R) + Send>,
 }
 
 /// The waiting callers by key. A key has an entry while one of its requests runs.
-type Waiting<T, R> = HashMap<String, Vec<Caller<T, R>>>;
+type WaitingCommands<T, R> = HashMap<String, Vec<Callback<T, R>>>;
 
-pub(super) struct Gather<T, R>(Arc<Mutex<Waiting<T, R>>>);
+pub(super) struct CommandGather<T, R>(Arc<Mutex<WaitingCommands<T, R>>>);
 
-impl<T, R> Default for Gather<T, R> {
+impl<T, R> Default for CommandGather<T, R> {
     fn default() -> Self {
         Self(Arc::default())
     }
 }
 
-impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
+impl<T: Send + 'static, R: Send + 'static> CommandGather<T, R> {
     /// Returns the answer for `item`; `None` if `ask` panicked. See [`tell`](Self::tell).
     pub(crate) async fn ask<F, A>(&self, key: String, item: T, ask: F) -> Option<R>
     where
@@ -35,13 +35,13 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
     {
         let (sender, answer) = oneshot::channel();
         // A caller that is gone gets no result.
-        self.tell(key, Caller { item, tell: Box::new(move |answer| drop(sender.send(answer))) }, ask);
+        self.tell(key, Callback { item, tell: Box::new(move |answer| drop(sender.send(answer))) }, ask);
         answer.await.ok()
     }
 
     /// Delivers the answer to `caller`. `ask` gets the items of all waiting callers of `key`, and returns their answers
     /// in the same order. It completes even if every caller is gone; if it panics, no caller gets an answer.
-    pub(crate) fn tell<F, A>(&self, key: String, caller: Caller<T, R>, ask: F)
+    pub(crate) fn tell<F, A>(&self, key: String, caller: Callback<T, R>, ask: F)
     where
         F: Fn(Vec<T>) -> A + Send + 'static,
         A: Future<Output = Vec<R>> + Send + 'static,
@@ -53,20 +53,20 @@ impl<T: Send + 'static, R: Send + 'static> Gather<T, R> {
             }
             waiting.insert(key.clone(), vec![caller]);
         }
-        let turn = Turn { waiting: self.0.clone(), key, is_over: false };
+        let turn = GatherTurn { waiting: self.0.clone(), key, is_over: false };
         assay_tasks::spawn("store requests", turn.run(ask));
     }
 }
 
 /// Sends the requests of one key. When it ends, even by a panic, the next caller of the key starts a new one.
-struct Turn<T, R> {
-    waiting: Arc<Mutex<Waiting<T, R>>>,
+struct GatherTurn<T, R> {
+    waiting: Arc<Mutex<WaitingCommands<T, R>>>,
     key: String,
     /// Whether the key's entry was removed. An entry that exists now belongs to a later turn.
     is_over: bool,
 }
 
-impl<T, R> Turn<T, R> {
+impl<T, R> GatherTurn<T, R> {
     async fn run<A: Future<Output = Vec<R>>>(mut self, ask: impl Fn(Vec<T>) -> A) {
         while let Some(next) = self.next() {
             let (items, callers): (Vec<_>, Vec<_>) = next.into_iter().map(|caller| (caller.item, caller.tell)).unzip();
@@ -77,7 +77,7 @@ impl<T, R> Turn<T, R> {
     }
 
     /// The waiting callers; without any, removes the key's entry and returns `None`.
-    fn next(&mut self) -> Option<Vec<Caller<T, R>>> {
+    fn next(&mut self) -> Option<Vec<Callback<T, R>>> {
         let mut waiting = locked(&self.waiting);
         let next = std::mem::take(waiting.get_mut(&self.key)?);
         self.is_over = next.is_empty();
@@ -88,7 +88,7 @@ impl<T, R> Turn<T, R> {
     }
 }
 
-impl<T, R> Drop for Turn<T, R> {
+impl<T, R> Drop for GatherTurn<T, R> {
     fn drop(&mut self) {
         if !self.is_over {
             locked(&self.waiting).remove(&self.key);
@@ -96,7 +96,7 @@ impl<T, R> Drop for Turn<T, R> {
     }
 }
 
-fn locked<T, R>(waiting: &Mutex<Waiting<T, R>>) -> MutexGuard<'_, Waiting<T, R>> {
+fn locked<T, R>(waiting: &Mutex<WaitingCommands<T, R>>) -> MutexGuard<'_, WaitingCommands<T, R>> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -111,7 +111,8 @@ mod tests {
 
     #[tokio::test]
     async fn callers_who_come_during_a_request_share_the_next_one() {
-        let (gather, asked, gate) = (Gather::default(), Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
+        let (gather, asked, gate) =
+            (CommandGather::default(), Arc::new(AtomicUsize::new(0)), Arc::new(Semaphore::new(0)));
         let ask = |item: u32| {
             let (asked, gate) = (asked.clone(), gate.clone());
             gather.ask("key".to_owned(), item, move |items: Vec<u32>| {
@@ -138,7 +139,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_ends_only_its_own_request() {
-        let gather = Gather::<u32, u32>::default();
+        let gather = CommandGather::<u32, u32>::default();
         let panics = |_| async { panic!("on purpose") };
         assert_eq!(gather.ask("key".to_owned(), 1, panics).await, None);
         let works = |items| async { items };

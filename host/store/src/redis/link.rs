@@ -23,11 +23,7 @@ use super::{
     refusals::{self, Refusals},
 };
 
-/// Minimum and maximum pause between two attempts to connect; each pause is twice the one before.
-const SOON: Duration = Duration::from_millis(50);
-const LATE: Duration = Duration::from_secs(1);
-/// Pause before a call is sent again, for example while another server becomes the master.
-const RETRY_WAIT: Duration = Duration::from_millis(50);
+use crate::pauses;
 
 /// The timeouts.
 #[derive(Debug, Clone, Copy)]
@@ -62,12 +58,12 @@ pub(super) struct Link {
 struct LinkState {
     address: Address,
     waits: Waits,
-    state: watch::Sender<State>,
+    state: watch::Sender<RedisLinkState>,
     refusals: Refusals,
 }
 
 #[derive(Clone)]
-enum State {
+enum RedisLinkState {
     Up { connection: Connection, since: Instant },
     Down { since: Instant, why: String },
 }
@@ -85,7 +81,7 @@ impl Link {
         let connection = connect(&address, waits).await?;
         metrics::gauge!("assay_store_reached").set(1.0);
         metrics::gauge!("assay_store_writable").set(1.0);
-        let (state, _) = watch::channel(State::Up { connection, since: Instant::now() });
+        let (state, _) = watch::channel(RedisLinkState::Up { connection, since: Instant::now() });
         Ok(Self { inner: Arc::new(LinkState { address, waits, state, refusals: Refusals::default() }) })
     }
 
@@ -98,7 +94,7 @@ impl Link {
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        matches!(*self.inner.state.borrow(), State::Up { .. })
+        matches!(*self.inner.state.borrow(), RedisLinkState::Up { .. })
     }
 
     pub(crate) fn refusals(&self) -> &Refusals {
@@ -110,8 +106,8 @@ impl Link {
         let reason = self.inner.refusals.reason()?;
         // The connection to a server that is no longer the master is replaced.
         let is_reached = match &*self.inner.state.borrow() {
-            State::Up { .. } => true,
-            State::Down { why, .. } => *why == reason,
+            RedisLinkState::Up { .. } => true,
+            RedisLinkState::Down { why, .. } => *why == reason,
         };
         is_reached.then_some(reason)
     }
@@ -135,7 +131,7 @@ impl Link {
                 Err(why) => return Err(unanswered.map_or(CallError::Away(why), CallError::Unanswered)),
             };
             let answer = timeout(self.inner.waits.answer, connection.pass(command)).await;
-            let Failure { why, lost, sent, is_refused } = match answer {
+            let LinkFailure { why, lost, sent, is_refused } = match answer {
                 Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(error)) => match failure(&error) {
                     Ok(failure) => failure,
@@ -148,7 +144,7 @@ impl Link {
                 },
                 Err(_) => {
                     let why = format!("no answer within {} ms", self.inner.waits.answer.as_millis());
-                    Failure { why, lost: true, sent: true, is_refused: false }
+                    LinkFailure { why, lost: true, sent: true, is_refused: false }
                 }
             };
             if sent {
@@ -163,11 +159,11 @@ impl Link {
             }
             // While a server refuses writes, calls fail at once.
             let until = self.refusals().since().filter(|_| is_refused).map_or(deadline, |began| began + patience);
-            if Instant::now() + RETRY_WAIT >= until.min(deadline) {
+            if Instant::now() + pauses::COMMAND_RETRY >= until.min(deadline) {
                 let answer = if is_refused { CallError::Refused(why) } else { CallError::Away(why) };
                 return Err(unanswered.map_or(answer, CallError::Unanswered));
             }
-            sleep(RETRY_WAIT).await;
+            sleep(pauses::COMMAND_RETRY).await;
         }
     }
 
@@ -196,8 +192,8 @@ impl Link {
         let mut state = self.inner.state.subscribe();
         loop {
             let (since, why) = match &*state.borrow_and_update() {
-                State::Up { connection, since } => return Ok((connection.clone(), *since)),
-                State::Down { since, why } => (*since, why.clone()),
+                RedisLinkState::Up { connection, since } => return Ok((connection.clone(), *since)),
+                RedisLinkState::Down { since, why } => (*since, why.clone()),
             };
             let until = deadline.min(since + patience);
             if until <= Instant::now() {
@@ -214,8 +210,8 @@ impl Link {
     /// Marks the connection made at `since` as broken. The first caller starts the reconnection.
     fn lost(&self, since: Instant, why: &str) {
         let broke = self.inner.state.send_if_modified(|state| match state {
-            State::Up { since: made, .. } if *made == since => {
-                *state = State::Down { since: Instant::now(), why: why.to_owned() };
+            RedisLinkState::Up { since: made, .. } if *made == since => {
+                *state = RedisLinkState::Down { since: Instant::now(), why: why.to_owned() };
                 true
             }
             _ => false,
@@ -232,7 +228,7 @@ impl Link {
 }
 
 /// A call that failed and is sent again.
-struct Failure {
+struct LinkFailure {
     why: String,
     /// Whether the connection is unusable.
     lost: bool,
@@ -244,7 +240,7 @@ struct Failure {
 
 /// # Errors
 /// If sending the call again does not help.
-fn failure(error: &RedisError) -> Result<Failure, CallError> {
+fn failure(error: &RedisError) -> Result<LinkFailure, CallError> {
     let why = said(error);
     let refused = || refusals::reason(error, &why);
     Ok(match error.kind() {
@@ -255,26 +251,28 @@ fn failure(error: &RedisError) -> Result<Failure, CallError> {
             | ServerErrorKind::ClusterDown
             | ServerErrorKind::Moved
             | ServerErrorKind::Ask,
-        ) => Failure { why, lost: false, sent: false, is_refused: false },
-        ErrorKind::Server(ServerErrorKind::MasterDown) => Failure { why, lost: true, sent: false, is_refused: false },
+        ) => LinkFailure { why, lost: false, sent: false, is_refused: false },
+        ErrorKind::Server(ServerErrorKind::MasterDown) => {
+            LinkFailure { why, lost: true, sent: false, is_refused: false }
+        }
         // Too few replicas for a safe write, for example after a change of the master.
         ErrorKind::Server(_) | ErrorKind::Extension if refusals::has_code(error, "NOREPLICAS") => {
-            Failure { why: refused(), lost: false, sent: false, is_refused: true }
+            LinkFailure { why: refused(), lost: false, sent: false, is_refused: true }
         }
         // No longer the master; the sentinels know the new one.
         ErrorKind::Server(_) if refusals::has_code(error, "READONLY") => {
-            Failure { why: refused(), lost: true, sent: false, is_refused: true }
+            LinkFailure { why: refused(), lost: true, sent: false, is_refused: true }
         }
         ErrorKind::Server(_) | ErrorKind::Extension | ErrorKind::InvalidClientConfig => {
             return Err(if refusals::is_fault(error) { CallError::Fault(why) } else { CallError::Refused(refused()) });
         }
-        _ => Failure { why, lost: true, sent: true, is_refused: false },
+        _ => LinkFailure { why, lost: true, sent: true, is_refused: false },
     })
 }
 
 /// Tries to connect until it succeeds or the store is closed.
 async fn reconnect(inner: Weak<LinkState>) {
-    let mut wait = SOON;
+    let mut wait = pauses::RECONNECT;
     loop {
         let Some(strong) = inner.upgrade() else { return };
         let (address, waits) = (strong.address.clone(), strong.waits);
@@ -288,13 +286,13 @@ async fn reconnect(inner: Weak<LinkState>) {
                 if inner.refusals.since().is_none() {
                     tracing::info!("the store is reached again");
                 }
-                inner.state.send_replace(State::Up { connection, since: Instant::now() });
+                inner.state.send_replace(RedisLinkState::Up { connection, since: Instant::now() });
                 return;
             }
             Err(reason) => {
                 tracing::debug!(reason, "the store is not reached");
                 inner.state.send_modify(|state| {
-                    if let State::Down { why, .. } = state {
+                    if let RedisLinkState::Down { why, .. } = state {
                         *why = reason;
                     }
                 });
@@ -302,7 +300,7 @@ async fn reconnect(inner: Weak<LinkState>) {
         }
         drop(inner);
         sleep(wait).await;
-        wait = LATE.min(wait * 2);
+        wait = pauses::MAX_RECONNECT.min(wait * 2);
     }
 }
 

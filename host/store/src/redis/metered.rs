@@ -4,21 +4,21 @@
 use std::{num::NonZeroU32, time::Duration};
 
 use super::{
-    Redis, Steps, WriteOutcome,
-    gather::Caller,
-    rates::{Counted, each},
-    units::{Wanted, parted},
+    Redis, ScriptSteps, WriteOutcome,
+    gather::Callback,
+    rates::{RateCount, each},
+    units::{WantedUnits, parted},
 };
 use crate::{
     Admission, Key, Metered, RateLimit, StoreError, Take, Told, Withdrawal,
-    batch::{Change, Condition},
-    keys::Name,
+    batch::{RecordChange, WriteCondition},
+    keys::KeyName,
 };
 
 /// The rate and counter shared by the callers of one write.
 #[derive(Clone)]
-struct Shared {
-    key: Name,
+struct SharedCommands {
+    key: KeyName,
     rate: NonZeroU32,
     window: Duration,
     meter: Key<u64>,
@@ -38,24 +38,24 @@ impl Redis {
         }
         let together = format!("{} {rate} {} {} {limit}", key.name().text, window.as_micros(), meter.as_str());
         let (this, shared) =
-            (self.clone(), Shared { key: key.name().clone(), rate, window, meter: meter.clone(), limit });
+            (self.clone(), SharedCommands { key: key.name().clone(), rate, window, meter: meter.clone(), limit });
         let ask = move |amounts: Vec<u64>| {
             let (this, shared) = (this.clone(), shared.clone());
             async move { this.meter(&shared, &amounts).await }
         };
-        self.inner.metered.tell(together, Caller { item: amount, tell }, ask);
+        self.inner.metered.tell(together, Callback { item: amount, tell }, ask);
     }
 
-    async fn meter(&self, shared: &Shared, amounts: &[u64]) -> Vec<Option<Metered>> {
+    async fn meter(&self, shared: &SharedCommands, amounts: &[u64]) -> Vec<Option<Metered>> {
         let sum = amounts.iter().fold(0_u64, |sum, amount| sum.saturating_add(*amount));
-        let Shared { key, rate, window, meter, limit } = shared;
-        let mut steps = Steps::new(&self.inner.naming);
+        let SharedCommands { key, rate, window, meter, limit } = shared;
+        let mut steps = ScriptSteps::new(&self.inner.naming);
         steps.rate(key, each(*rate, *window), *rate, amounts.len());
-        steps.condition(&Condition::Left { key: meter.clone(), amount: sum, limit: *limit });
-        steps.change(&Change::Add { key: meter.clone(), amount: sum });
+        steps.condition(&WriteCondition::Left { key: meter.clone(), amount: sum, limit: *limit });
+        steps.change(&RecordChange::Add { key: meter.clone(), amount: sum });
         let id = steps.id();
         match self.write_counted(&steps, self.patience()).await {
-            Ok((outcome, counted)) => match Counted::read(&counted) {
+            Ok((outcome, counted)) => match RateCount::read(&counted) {
                 Some(counted) if counted.allowed == amounts.len() => self.paid(shared, amounts, counted, outcome).await,
                 _ => self.apart(shared, amounts).await,
             },
@@ -71,9 +71,9 @@ impl Redis {
     /// Called if all requests are within the rate.
     async fn paid(
         &self,
-        shared: &Shared,
+        shared: &SharedCommands,
         amounts: &[u64],
-        counted: Counted,
+        counted: RateCount,
         outcome: WriteOutcome,
     ) -> Vec<Option<Metered>> {
         let batch: Vec<(usize, u64)> = amounts.iter().copied().enumerate().collect();
@@ -100,12 +100,12 @@ impl Redis {
     }
 
     /// Called if not all requests are within the rate: they are counted first, and the allowed ones pay.
-    async fn apart(&self, shared: &Shared, amounts: &[u64]) -> Vec<Option<Metered>> {
+    async fn apart(&self, shared: &SharedCommands, amounts: &[u64]) -> Vec<Option<Metered>> {
         let name = self.inner.naming.of(&shared.key);
         let counted = self.ask(name, shared.rate, shared.window, amounts.len()).await;
         let is_allowed = |counted: &Result<Admission, StoreError>| matches!(counted, Ok(Admission::Allowed { .. }));
         let allowed = counted.iter().zip(amounts).filter(|(counted, _)| is_allowed(counted));
-        let wanted: Vec<Wanted> = allowed.map(|(_, amount)| shared.wanted(*amount)).collect();
+        let wanted: Vec<WantedUnits> = allowed.map(|(_, amount)| shared.wanted(*amount)).collect();
         let mut takes = self.take_for(&shared.meter, &wanted).await.into_iter();
         let metered = |counted: Result<Admission, StoreError>| match counted.ok()? {
             allowed @ Admission::Allowed { .. } => Some((allowed, Some(takes.next()?.ok()?))),
@@ -115,8 +115,8 @@ impl Redis {
     }
 }
 
-impl Shared {
-    fn wanted(&self, amount: u64) -> Wanted {
-        Wanted { amount, limit: self.limit }
+impl SharedCommands {
+    fn wanted(&self, amount: u64) -> WantedUnits {
+        WantedUnits { amount, limit: self.limit }
     }
 }

@@ -30,29 +30,24 @@ use uuid::Uuid;
 
 use self::{
     address::Address,
-    gather::Gather,
+    gather::CommandGather,
     link::{CallError, Link, Waits},
-    naming::Naming,
+    naming::KeyNaming,
     rates::Pause,
     replicas::Replicas,
     script::Scripts,
-    steps::Steps,
-    units::Wanted,
+    steps::ScriptSteps,
+    units::WantedUnits,
 };
 use crate::{
     Admission, Key, Lease, Metered, OpenError, Page, StoreError, Take,
-    batch::{Batch, Change},
+    batch::{Batch, RecordChange},
     clock::millis,
     config,
-    keys::{LEASES, Name, Placement},
+    keys::{KeyName, LEASES, Placement},
+    pauses,
 };
 
-/// How long the outcome of a write is stored: far longer than any call waits.
-const REMEMBERED: Duration = Duration::from_secs(300);
-/// The timeout of refunds, which run in the background.
-const REFUND_TIMEOUT: Duration = Duration::from_secs(120);
-/// The pause before a refund that the server refuses is tried again.
-const REFUND_PAUSE: Duration = Duration::from_secs(1);
 /// The fault of servers that are not reached. Their addresses are not for everybody.
 const AWAY: &str = "the store cannot be reached. It is tried again until it can";
 /// Members of a family per page.
@@ -67,15 +62,15 @@ pub(super) struct Redis {
 
 struct RedisState {
     link: Link,
-    naming: Naming,
+    naming: KeyNaming,
     scripts: Scripts,
     pause: Pause,
     /// Units that are being taken, by counter.
-    takes: Gather<Wanted, Result<Take, StoreError>>,
+    takes: CommandGather<WantedUnits, Result<Take, StoreError>>,
     /// Requests that are being counted, by rate.
-    counts: Gather<(), Result<Admission, StoreError>>,
+    counts: CommandGather<(), Result<Admission, StoreError>>,
     /// Requests that are counted and paid for, by rate and counter.
-    metered: Gather<u64, Option<Metered>>,
+    metered: CommandGather<u64, Option<Metered>>,
     /// Present if writes wait for replicas.
     replicas: Option<Replicas>,
 }
@@ -100,8 +95,8 @@ impl Redis {
         let replicas = Replicas::open(config, &address, waits).await.map_err(unusable)?;
         let link = Link::open(address, waits).await.map_err(unusable)?;
         inspect::inspect(&link).await.map_err(unusable)?;
-        let (naming, scripts, pause) = (Naming::new(&config.prefix), Scripts::new(), Pause::default());
-        let (takes, counts, metered) = (Gather::default(), Gather::default(), Gather::default());
+        let (naming, scripts, pause) = (KeyNaming::new(&config.prefix), Scripts::new(), Pause::default());
+        let (takes, counts, metered) = (CommandGather::default(), CommandGather::default(), CommandGather::default());
         let inner = Arc::new(RedisState { link, naming, scripts, pause, takes, counts, metered, replicas });
         assay_tasks::spawn("store watch", watch::watch(Arc::downgrade(&inner)));
         Ok(Self { inner })
@@ -114,7 +109,7 @@ impl Redis {
         }
     }
 
-    pub(super) async fn read(&self, keys: Vec<Name>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    pub(super) async fn read(&self, keys: Vec<KeyName>) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         let mut found = Vec::with_capacity(keys.len());
         for part in keys.chunks(READ) {
             let mut command = cmd("MGET");
@@ -167,9 +162,9 @@ impl Redis {
     }
 
     pub(super) async fn commit(&self, batch: Batch) -> Result<bool, StoreError> {
-        let is_spread = |key: &&Name| key.placement == Placement::Spread;
+        let is_spread = |key: &&KeyName| key.placement == Placement::Spread;
         if !batch.keys().any(|key| is_spread(&key)) {
-            let mut steps = Steps::new(&self.inner.naming);
+            let mut steps = ScriptSteps::new(&self.inner.naming);
             batch.conditions.iter().for_each(|condition| steps.condition(condition));
             batch.changes.iter().for_each(|change| steps.change(change));
             return Ok(matches!(
@@ -186,13 +181,13 @@ impl Redis {
     }
 
     pub(super) async fn refund(&self, key: &Key<u64>, amount: u64) -> Result<(), StoreError> {
-        let mut steps = Steps::new(&self.inner.naming);
-        steps.change(&Change::Refund { key: key.clone(), amount });
+        let mut steps = ScriptSteps::new(&self.inner.naming);
+        steps.change(&RecordChange::Refund { key: key.clone(), amount });
         self.started(move |this| async move {
-            let until = Instant::now() + REFUND_TIMEOUT;
+            let until = Instant::now() + pauses::REFUND_TIMEOUT;
             loop {
-                match this.write_for(&steps, REFUND_TIMEOUT).await {
-                    Err(StoreError::Unwritable { .. }) if Instant::now() < until => sleep(REFUND_PAUSE).await,
+                match this.write_for(&steps, pauses::REFUND_TIMEOUT).await {
+                    Err(StoreError::Unwritable { .. }) if Instant::now() < until => sleep(pauses::REFUND_RETRY).await,
                     refunded => return refunded.map(drop),
                 }
             }
@@ -201,7 +196,7 @@ impl Redis {
     }
 
     pub(super) async fn acquire(&self, name: &str, holder: &str, ttl: Duration) -> Result<Option<Lease>, StoreError> {
-        let mut steps = Steps::new(&self.inner.naming);
+        let mut steps = ScriptSteps::new(&self.inner.naming);
         steps.acquire(LEASES.key(name).name(), holder, millis(ttl));
         let acquired = self.started(move |this| async move { this.write(steps).await }).await?;
         Ok(match acquired {
@@ -212,7 +207,7 @@ impl Redis {
 
     /// Extends to `ttl` from now, or ends the lease without a `ttl`; `false` if it has already ended.
     pub(super) async fn renew(&self, lease: &Lease, ttl: Option<Duration>) -> Result<bool, StoreError> {
-        let mut steps = Steps::new(&self.inner.naming);
+        let mut steps = ScriptSteps::new(&self.inner.naming);
         steps.renew(lease.key().name(), lease.token, ttl.map(millis));
         Ok(matches!(self.started(move |this| async move { this.write(steps).await }).await?, WriteOutcome::Done(_)))
     }
@@ -230,17 +225,21 @@ impl Redis {
         assay_tasks::spawn("store write", work(self.clone())).await.unwrap_or_else(|panic| Err(failed(panic)))
     }
 
-    async fn write(&self, steps: Steps) -> Result<WriteOutcome, StoreError> {
+    async fn write(&self, steps: ScriptSteps) -> Result<WriteOutcome, StoreError> {
         let patience = self.patience();
         self.write_for(&steps, patience).await
     }
 
-    async fn write_for(&self, steps: &Steps, patience: Duration) -> Result<WriteOutcome, StoreError> {
+    async fn write_for(&self, steps: &ScriptSteps, patience: Duration) -> Result<WriteOutcome, StoreError> {
         self.write_counted(steps, patience).await.map(|(outcome, _)| outcome)
     }
 
     /// The outcome of the write, and that of the requests that it counts.
-    async fn write_counted(&self, steps: &Steps, patience: Duration) -> Result<(WriteOutcome, String), StoreError> {
+    async fn write_counted(
+        &self,
+        steps: &ScriptSteps,
+        patience: Duration,
+    ) -> Result<(WriteOutcome, String), StoreError> {
         let started = Instant::now();
         let answer = self.replicated(steps, patience).await?;
         metrics::histogram!("assay_store_commit_seconds").record(started.elapsed());
@@ -255,12 +254,12 @@ impl Redis {
 
     /// The answer to a write that the required replicas have. A write that was lost with its master is sent again to
     /// the next one.
-    async fn replicated(&self, steps: &Steps, patience: Duration) -> Result<Value, StoreError> {
+    async fn replicated(&self, steps: &ScriptSteps, patience: Duration) -> Result<Value, StoreError> {
         let (script, keys, until) = (&self.inner.scripts.write, steps.names(), Instant::now() + patience);
         let mark = self.inner.naming.together("mark");
         loop {
             let answer = script
-                .run(&self.inner.link, patience, &keys, |command| steps.arguments(REMEMBERED, command))
+                .run(&self.inner.link, patience, &keys, |command| steps.arguments(pauses::COMMIT_REMEMBERED, command))
                 .await
                 .map_err(unwritten)?;
             let (Some(replicas), Some(outcome)) = (&self.inner.replicas, keys.first()) else { return Ok(answer) };
@@ -276,15 +275,15 @@ impl Redis {
     }
 
     /// Writes each record separately, not atomically.
-    async fn write_apart(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+    async fn write_apart(&self, changes: Vec<RecordChange>) -> Result<(), StoreError> {
         let commands = changes.into_iter().filter_map(|change| {
             let mut command = Cmd::new();
             let key = match &change {
-                Change::Put { key, .. } | Change::Remove { key } => self.inner.naming.of(key),
-                Change::Add { .. } | Change::Refund { .. } => return None,
+                RecordChange::Put { key, .. } | RecordChange::Remove { key } => self.inner.naming.of(key),
+                RecordChange::Add { .. } | RecordChange::Refund { .. } => return None,
             };
             match change {
-                Change::Put { value, ttl, .. } => {
+                RecordChange::Put { value, ttl, .. } => {
                     command.arg("SET").arg(&key).arg(value);
                     if let Some(ttl) = ttl {
                         command.arg("PX").arg(steps::life(ttl));
@@ -310,8 +309,8 @@ impl Redis {
         let this = self.clone();
         assay_tasks::spawn("store refund", async move {
             let keys = [this.inner.naming.write(&id.simple().to_string()), counter];
-            let undone = this.inner.scripts.undo.run(&this.inner.link, REFUND_TIMEOUT, &keys, |command| {
-                command.arg(steps::life(REMEMBERED)).arg(amount);
+            let undone = this.inner.scripts.undo.run(&this.inner.link, pauses::REFUND_TIMEOUT, &keys, |command| {
+                command.arg(steps::life(pauses::COMMIT_REMEMBERED)).arg(amount);
             });
             if let Err(error) = undone.await {
                 tracing::error!(error = %unwritten(error), amount, "units of an unanswered write were not refunded");

@@ -4,20 +4,20 @@
 //! have the prefix in braces, so one node has all of them and the index of listed families. The many records of
 //! addresses and scores have their last part in braces, so they are spread over the nodes.
 
-use crate::keys::{Name, Placement};
+use crate::keys::{KeyName, Placement};
 
 #[derive(Clone)]
-pub(super) struct Naming {
+pub(super) struct KeyNaming {
     prefix: String,
 }
 
-impl Naming {
+impl KeyNaming {
     pub(crate) fn new(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned() }
     }
 
     /// The name of the record of `key` on the servers.
-    pub(crate) fn of(&self, key: &Name) -> String {
+    pub(crate) fn of(&self, key: &KeyName) -> String {
         match key.text.rsplit_once('/').filter(|_| key.placement == Placement::Spread) {
             Some((family, last)) => format!("{}{family}/{{{last}}}", self.prefix),
             None => self.together(&key.text),
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn what_shares_batches_shares_a_tag_and_the_rest_spreads() {
-        let naming = Naming::new("assay:");
+        let naming = KeyNaming::new("assay:");
         for (key, placement, name) in [
             ("roles/credit", Placement::Together, "{assay:}roles/credit"),
             ("units/a/b", Placement::Together, "{assay:}units/a/b"),
@@ -55,7 +55,7 @@ mod tests {
             ("lending/1/0xa/0xb", Placement::Spread, "assay:lending/1/0xa/{0xb}"),
             ("score/7", Placement::Spread, "assay:score/{7}"),
         ] {
-            assert_eq!(naming.of(&Name { text: key.into(), placement }), name);
+            assert_eq!(naming.of(&KeyName { text: key.into(), placement }), name);
         }
         assert_eq!((naming.index().as_str(), naming.write("7").as_str()), ("{assay:}index", "{assay:}write/7"));
     }

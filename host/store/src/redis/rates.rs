@@ -8,10 +8,7 @@ use std::{
 };
 
 use super::{Redis, failed, parse, unread};
-use crate::{Admission, StoreError, keys::Name};
-
-/// The pause after a request without an answer.
-const PAUSE: Duration = Duration::from_secs(1);
+use crate::{Admission, StoreError, keys::KeyName, pauses};
 
 /// The end of the pause, if there is one.
 #[derive(Default)]
@@ -25,7 +22,7 @@ impl Pause {
         match *until {
             Some(end) if now < end => false,
             Some(_) => {
-                *until = Some(now + PAUSE);
+                *until = Some(now + pauses::RATES_RETRY);
                 true
             }
             None => true,
@@ -34,7 +31,7 @@ impl Pause {
 
     fn begin(&self, reason: &str) {
         let mut until = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if until.replace(Instant::now() + PAUSE).is_none() {
+        if until.replace(Instant::now() + pauses::RATES_RETRY).is_none() {
             tracing::warn!(reason, "rates are counted only by this host until the store answers");
         }
     }
@@ -49,7 +46,7 @@ impl Pause {
 
 impl Redis {
     /// `None` if the servers do not answer within `store.count_timeout_ms`.
-    pub(crate) async fn admit(&self, key: &Name, rate: NonZeroU32, window: Duration) -> Option<Admission> {
+    pub(crate) async fn admit(&self, key: &KeyName, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         let counted = self.counted(key, rate, window).await;
         if counted.is_none() {
             metrics::counter!("assay_rates_alone_total").increment(1);
@@ -57,7 +54,7 @@ impl Redis {
         counted
     }
 
-    async fn counted(&self, key: &Name, rate: NonZeroU32, window: Duration) -> Option<Admission> {
+    async fn counted(&self, key: &KeyName, rate: NonZeroU32, window: Duration) -> Option<Admission> {
         let pause = &self.inner.pause;
         if !self.inner.link.is_up() || !pause.is_over() {
             return None;
@@ -104,7 +101,7 @@ impl Redis {
         match answer.await.map_err(unread).and_then(parse::<(usize, u32, u64)>) {
             Err(error) => vec![Err(error); callers],
             Ok((allowed, left, wait)) => {
-                let counted = Counted { allowed, left, wait: Duration::from_micros(wait) };
+                let counted = RateCount { allowed, left, wait: Duration::from_micros(wait) };
                 (0..callers).map(|at| Ok(counted.admission(at))).collect()
             }
         }
@@ -118,7 +115,7 @@ pub(super) fn each(rate: NonZeroU32, window: Duration) -> u128 {
 
 /// The answer of the script that counts the requests of some callers.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Counted {
+pub(super) struct RateCount {
     /// The number of callers that are allowed.
     pub allowed: usize,
     /// Requests that are left after those.
@@ -127,7 +124,7 @@ pub(super) struct Counted {
     pub wait: Duration,
 }
 
-impl Counted {
+impl RateCount {
     /// From the numbers as text; the wait is in microseconds.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut numbers = text.split(' ');

@@ -20,9 +20,9 @@ const REMEDIES: [(&str, &str); 6] = [
 
 /// The current refusal, if there is one.
 #[derive(Default)]
-pub(super) struct Refusals(Mutex<Option<Refusal>>);
+pub(super) struct Refusals(Mutex<Option<RedisRefusal>>);
 
-struct Refusal {
+struct RedisRefusal {
     since: Instant,
     last: Instant,
     reason: String,
@@ -38,7 +38,7 @@ impl Refusals {
             tracing::error!(reason, "the store's server refuses calls; it is tried again until it accepts them");
         }
         let (since, apart) = current.take().map_or((now, None), |refusal| (refusal.since, refusal.apart));
-        *current = Some(Refusal { since, last: now, reason: reason.to_owned(), apart });
+        *current = Some(RedisRefusal { since, last: now, reason: reason.to_owned(), apart });
     }
 
     /// Names a record of the current refusal that is on another node than those of batches.
@@ -69,7 +69,7 @@ impl Refusals {
         self.lock().as_ref().and_then(|refusal| refusal.apart.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Refusal>> {
+    fn lock(&self) -> MutexGuard<'_, Option<RedisRefusal>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -7,21 +7,21 @@ use redis::{Cmd, Script, Value, cmd};
 use super::link::{CallError, Link};
 
 pub(super) struct Scripts {
-    pub write: Text,
-    pub undo: Text,
-    pub list: Text,
-    pub rate: Text,
-    pub probe: Text,
+    pub write: ScriptText,
+    pub undo: ScriptText,
+    pub list: ScriptText,
+    pub rate: ScriptText,
+    pub probe: ScriptText,
 }
 
-pub(super) struct Text {
+pub(super) struct ScriptText {
     source: &'static str,
     digest: String,
 }
 
 impl Scripts {
     pub(crate) fn new() -> Self {
-        let text = |source| Text { source, digest: Script::new(source).get_hash().to_owned() };
+        let text = |source| ScriptText { source, digest: Script::new(source).get_hash().to_owned() };
         Self {
             write: text(include_str!("write.lua")),
             undo: text(include_str!("undo.lua")),
@@ -32,7 +32,7 @@ impl Scripts {
     }
 }
 
-impl Text {
+impl ScriptText {
     pub(crate) async fn run(
         &self,
         link: &Link,

@@ -5,11 +5,11 @@ use std::{num::NonZeroU32, time::Duration};
 use redis::Cmd;
 use uuid::Uuid;
 
-use super::naming::Naming;
+use super::naming::KeyNaming;
 use crate::{
-    batch::{Change, Condition, Revision},
+    batch::{RecordChange, Revision, WriteCondition},
     clock::millis,
-    keys::{Name, Placement},
+    keys::{KeyName, Placement},
 };
 
 /// Above this, numbers of the script are not exact.
@@ -17,21 +17,21 @@ const MOST: u64 = (1 << 53) - 1;
 /// Maximum lifetime of a record, in milliseconds: a hundred years.
 const LONGEST: u64 = 100 * 365 * 24 * 3_600 * 1_000;
 
-pub(super) struct Steps {
+pub(super) struct ScriptSteps {
     id: Uuid,
-    naming: Naming,
-    steps: Vec<Step>,
+    naming: KeyNaming,
+    steps: Vec<ScriptStep>,
 }
 
-struct Step {
-    key: Name,
+struct ScriptStep {
+    key: KeyName,
     what: &'static str,
     first: Vec<u8>,
     second: Vec<u8>,
 }
 
-impl Steps {
-    pub(crate) fn new(naming: &Naming) -> Self {
+impl ScriptSteps {
+    pub(crate) fn new(naming: &KeyNaming) -> Self {
         Self { id: Uuid::new_v4(), naming: naming.clone(), steps: Vec::new() }
     }
 
@@ -39,47 +39,49 @@ impl Steps {
         self.id
     }
 
-    pub(crate) fn condition(&mut self, condition: &Condition) {
+    pub(crate) fn condition(&mut self, condition: &WriteCondition) {
         match condition {
-            Condition::Unchanged { key, seen: Revision(None) } => self.step(key, "unchanged", "0", ""),
-            Condition::Unchanged { key, seen: Revision(Some(bytes)) } => self.step(key, "unchanged", "1", bytes),
-            Condition::Leased { key, token } => self.step(key, "leased", token.to_string(), ""),
+            WriteCondition::Unchanged { key, seen: Revision(None) } => self.step(key, "unchanged", "0", ""),
+            WriteCondition::Unchanged { key, seen: Revision(Some(bytes)) } => self.step(key, "unchanged", "1", bytes),
+            WriteCondition::Leased { key, token } => self.step(key, "leased", token.to_string(), ""),
             // A larger amount exceeds every limit.
-            Condition::Left { key, amount, limit } => {
+            WriteCondition::Left { key, amount, limit } => {
                 self.step(key.name(), "left", (*amount).min(MOST + 1).to_string(), (*limit).min(MOST).to_string());
             }
         }
     }
 
-    pub(crate) fn change(&mut self, change: &Change) {
+    pub(crate) fn change(&mut self, change: &RecordChange) {
         match change {
-            Change::Put { key, value, ttl } => {
+            RecordChange::Put { key, value, ttl } => {
                 let life = ttl.map(|ttl| life(ttl).to_string()).unwrap_or_default();
                 self.step(key, "put", value, life);
             }
-            Change::Remove { key } => self.step(key, "remove", "", ""),
-            Change::Add { key, amount } => self.step(key.name(), "add", (*amount).min(MOST + 1).to_string(), ""),
-            Change::Refund { key, amount } => self.step(key.name(), "give", (*amount).min(MOST + 1).to_string(), ""),
+            RecordChange::Remove { key } => self.step(key, "remove", "", ""),
+            RecordChange::Add { key, amount } => self.step(key.name(), "add", (*amount).min(MOST + 1).to_string(), ""),
+            RecordChange::Refund { key, amount } => {
+                self.step(key.name(), "give", (*amount).min(MOST + 1).to_string(), "")
+            }
         }
     }
 
     /// Counts this many requests, all or none. One of `rate` requests returns every `each` microseconds.
-    pub(crate) fn rate(&mut self, key: &Name, each: u128, rate: NonZeroU32, requests: usize) {
+    pub(crate) fn rate(&mut self, key: &KeyName, each: u128, rate: NonZeroU32, requests: usize) {
         self.step(key, "rate", each.to_string(), format!("{rate} {requests}"));
     }
 
     /// Acquires for `ttl` milliseconds.
-    pub(crate) fn acquire(&mut self, key: &Name, holder: &str, ttl: u64) {
+    pub(crate) fn acquire(&mut self, key: &KeyName, holder: &str, ttl: u64) {
         self.step(key, "acquire", holder, ttl.min(LONGEST).to_string());
     }
 
     /// Renews for `ttl` milliseconds from now; releases without a `ttl`.
-    pub(crate) fn renew(&mut self, key: &Name, token: u64, ttl: Option<u64>) {
+    pub(crate) fn renew(&mut self, key: &KeyName, token: u64, ttl: Option<u64>) {
         self.step(key, "renew", token.to_string(), ttl.map(|ttl| ttl.min(LONGEST).to_string()).unwrap_or_default());
     }
 
-    fn step(&mut self, key: &Name, what: &'static str, first: impl AsRef<[u8]>, second: impl AsRef<[u8]>) {
-        self.steps.push(Step {
+    fn step(&mut self, key: &KeyName, what: &'static str, first: impl AsRef<[u8]>, second: impl AsRef<[u8]>) {
+        self.steps.push(ScriptStep {
             key: key.clone(),
             what,
             first: first.as_ref().to_vec(),
@@ -96,7 +98,7 @@ impl Steps {
     /// The script's ARGV.
     pub(crate) fn arguments(&self, remembered: Duration, command: &mut Cmd) {
         command.arg(life(remembered));
-        for Step { key, what, first, second } in &self.steps {
+        for ScriptStep { key, what, first, second } in &self.steps {
             command
                 .arg(*what)
                 .arg(if key.placement == Placement::Listed { key.text.as_str() } else { "" })

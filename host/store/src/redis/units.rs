@@ -1,15 +1,15 @@
 //! Takes units from a counter. Concurrent callers of one counter share a write. Each gets the outcome that it would get
 //! if the callers came one after the other.
 
-use super::{Redis, Steps, WriteOutcome, gather::Caller};
+use super::{Redis, ScriptSteps, WriteOutcome, gather::Callback};
 use crate::{
     Key, StoreError, Take, Told, Withdrawal,
-    batch::{Change, Condition},
+    batch::{RecordChange, WriteCondition},
 };
 
 /// One caller's part of a write.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct WantedUnits {
     pub amount: u64,
     /// Maximum value of the counter afterwards.
     pub limit: u64,
@@ -21,14 +21,14 @@ impl Redis {
         let Withdrawal { counter, amount, limit } = withdrawal;
         let (this, name) = (self.clone(), self.inner.naming.of(counter.name()));
         let key = counter.clone();
-        self.inner.takes.tell(name, Caller { item: Wanted { amount, limit }, tell }, move |wanted| {
+        self.inner.takes.tell(name, Callback { item: WantedUnits { amount, limit }, tell }, move |wanted| {
             let (this, key) = (this.clone(), key.clone());
             async move { this.take_for(&key, &wanted).await }
         });
     }
 
     /// The outcome for each caller in `wanted`. One write takes the units of all callers for whom the counter has room.
-    pub(super) async fn take_for(&self, key: &Key<u64>, wanted: &[Wanted]) -> Vec<Result<Take, StoreError>> {
+    pub(super) async fn take_for(&self, key: &Key<u64>, wanted: &[WantedUnits]) -> Vec<Result<Take, StoreError>> {
         let mut outcomes = vec![None; wanted.len()];
         // Callers of one key have the same limit, except while it changes.
         while let Some(limit) = first_open(wanted, &outcomes) {
@@ -47,9 +47,9 @@ impl Redis {
     }
 
     async fn take_at_once(&self, key: &Key<u64>, amount: u64, limit: u64) -> Result<WriteOutcome, StoreError> {
-        let mut steps = Steps::new(&self.inner.naming);
-        steps.condition(&Condition::Left { key: key.clone(), amount, limit });
-        steps.change(&Change::Add { key: key.clone(), amount });
+        let mut steps = ScriptSteps::new(&self.inner.naming);
+        steps.condition(&WriteCondition::Left { key: key.clone(), amount, limit });
+        steps.change(&RecordChange::Add { key: key.clone(), amount });
         let (id, counter) = (steps.id(), self.inner.naming.of(key.name()));
         let taken = self.write(steps).await;
         if let Err(StoreError::Unanswered { .. }) = &taken {
@@ -60,7 +60,7 @@ impl Redis {
 }
 
 /// The limit of the first caller without an outcome.
-fn first_open(wanted: &[Wanted], outcomes: &[Option<Result<Take, StoreError>>]) -> Option<u64> {
+fn first_open(wanted: &[WantedUnits], outcomes: &[Option<Result<Take, StoreError>>]) -> Option<u64> {
     wanted.iter().zip(outcomes).find(|(_, outcome)| outcome.is_none()).map(|(wanted, _)| wanted.limit)
 }
 

@@ -12,8 +12,7 @@ use super::{
     link::{CallError, Link},
 };
 
-/// The pause between two checks.
-const PAUSE: Duration = Duration::from_secs(1);
+use crate::pauses;
 
 /// Checks until the store is closed.
 pub(super) async fn watch(store: Weak<RedisState>) {
@@ -21,7 +20,7 @@ pub(super) async fn watch(store: Weak<RedisState>) {
         let Some(state) = store.upgrade() else { return };
         check(&state).await;
         drop(state);
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pauses::WATCH_RETRY).await;
     }
 }
 

@@ -16,7 +16,7 @@ async fn a_backup_opens_as_the_store_that_it_was() {
     assert_eq!((copied.records, copied.bytes), (2, fs::metadata(&to).unwrap().len()));
     store.put(&later, &3).await.unwrap();
 
-    let opened = unlocked(async || Embedded::open(to.clone(), Clock::manual(time.0.clone())).await).await;
+    let opened = unlocked(async || Embedded::open(to.clone(), StoreClock::manual(time.0.clone())).await).await;
     let backup = Store { backend: Backend::Embedded(opened.unwrap()) };
     assert_eq!(backup.get_many(&[kept.clone(), ending.clone(), later]).await.unwrap(), [Some(1), Some(2), None]);
     time.forward(60_000);

@@ -24,7 +24,8 @@ use tokio::sync::oneshot;
 
 use crate::config;
 use crate::{
-    Family, Key, Metered, OpenError, RateLimit, Store, Withdrawal, backend::Backend, clock::Clock, embedded::Embedded,
+    Family, Key, Metered, OpenError, RateLimit, Store, Withdrawal, backend::Backend, clock::StoreClock,
+    embedded::Embedded,
 };
 
 /// A clock that only a test moves, in milliseconds.
@@ -47,8 +48,9 @@ impl Fixture {
     async fn new() -> Self {
         let (folder, time) = (tempfile::tempdir().unwrap(), ManualTime::default());
         let path = folder.path().join("assay.redb");
-        let store =
-            Store { backend: Backend::Embedded(Embedded::open(path, Clock::manual(time.0.clone())).await.unwrap()) };
+        let store = Store {
+            backend: Backend::Embedded(Embedded::open(path, StoreClock::manual(time.0.clone())).await.unwrap()),
+        };
         Self { store, time, folder }
     }
 }

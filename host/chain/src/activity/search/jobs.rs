@@ -1,7 +1,7 @@
-//! The searches of one chain: one job per wallet at a time, which callers share, and which goes on in the background
-//! after their deadline. What it learned is kept when it ends, however it ends, so that the next one continues there.
+//! The searches of one chain: one job per wallet at a time, shared by its callers, which continues in the background
+//! after their deadline. Its results are kept however it ends, and the next job continues there.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use moka::future::Cache;
@@ -10,14 +10,15 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
-    known::Known,
+    known::KnownNonces,
     questions::{self, Scout},
-    round::{Goal, Plan},
+    round::{Goal, SearchPlan},
     state::{Point, Search},
 };
 use crate::{
     activity::{facts::Facts, records},
     config::Spare,
+    limits, pauses,
 };
 use assay_domain::{Address, ChainId};
 use assay_evm::{
@@ -29,32 +30,27 @@ use assay_store::Store;
 use assay_tasks::Tracker;
 use assay_trace::TRACE;
 
-/// Jobs of one chain at one time: several batches of a hundred wallets, which share their rounds of questions. Each job
-/// has one round in flight.
-const MAX_JOBS: usize = 512;
-/// Wallets of which something is remembered.
+/// Maximum wallets in the cache.
 const CACHE_ENTRIES: u64 = 50_000;
-/// Time for which a wallet is not searched again after its search was [`Hopeless`].
-const HOPELESS: Duration = Duration::from_secs(3_600);
 
 /// A running search: its outcome, and what it has learned.
-pub(crate) type Job = Work<End, watch::Receiver<Search>>;
+pub(crate) type SearchJob = Work<SearchEnd, watch::Receiver<Search>>;
 
 /// How a search ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// Everything was asked that can be.
+pub(crate) enum SearchEnd {
+    /// Nothing is left to request.
     Over,
-    /// No endpoint gives answers that can all be true.
+    /// The answers of every endpoint contradict each other.
     Contradicted,
     /// The endpoint failed, or the server stops.
     Broken,
 }
 
-/// Why the transactions of a wallet are not to be found.
+/// Why the transactions of a wallet cannot be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Hopeless {
-    /// They are in state that is not kept.
+    /// They are in state that the endpoint does not keep.
     Missing,
     /// Old state has nonces that contradict each other.
     Contradicted,
@@ -62,7 +58,7 @@ pub(crate) enum Hopeless {
 
 /// How a chain is searched.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Method {
+pub(crate) struct SearchMethod {
     /// Depth of a final block.
     pub finality: u64,
     pub spare: Spare,
@@ -71,7 +67,7 @@ pub(crate) struct Method {
 }
 
 /// The input of a search.
-pub(crate) struct Start {
+pub(crate) struct SearchStart {
     pub wallet: Address,
     pub head: Block,
     /// The nonce at the head among them.
@@ -85,7 +81,7 @@ pub(crate) struct Start {
 
 pub(crate) struct Searches {
     searcher: Arc<Searcher>,
-    jobs: SingleFlight<Address, End, watch::Receiver<Search>>,
+    jobs: SingleFlight<Address, SearchEnd, watch::Receiver<Search>>,
     tasks: Tracker,
     stop: CancellationToken,
 }
@@ -102,8 +98,8 @@ struct Searcher {
     chain: ChainId,
     client: Client,
     store: Store,
-    method: Method,
-    known: Cache<Address, Known>,
+    method: SearchMethod,
+    known: Cache<Address, KnownNonces>,
     /// Wallets that are not searched, with their nonce.
     hopeless: Cache<Address, (u64, Hopeless)>,
 }
@@ -113,12 +109,12 @@ impl Searches {
         chain: ChainId,
         client: Client,
         store: Store,
-        method: Method,
+        method: SearchMethod,
         tasks: Tracker,
         stop: CancellationToken,
     ) -> Self {
         let known = Cache::builder().max_capacity(CACHE_ENTRIES).build();
-        let hopeless = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(HOPELESS).build();
+        let hopeless = Cache::builder().max_capacity(CACHE_ENTRIES).time_to_live(pauses::SEARCH_WITHOUT_STATE).build();
         let searcher = Searcher { chain, client, store, method, known, hopeless };
         Self { searcher: Arc::new(searcher), jobs: SingleFlight::default(), tasks, stop }
     }
@@ -128,11 +124,11 @@ impl Searches {
     }
 
     /// What earlier searches learned of `wallet`; `None` before the first one.
-    pub(crate) async fn known(&self, wallet: Address) -> Option<Known> {
+    pub(crate) async fn known(&self, wallet: Address) -> Option<KnownNonces> {
         self.searcher.known(wallet).await
     }
 
-    /// Why the transactions of `wallet`, which has this nonce, are not to be found.
+    /// Why the transactions of `wallet`, which has this nonce, cannot be found.
     pub(crate) async fn hopeless(&self, wallet: Address, nonce: u64) -> Option<Hopeless> {
         self.searcher.hopeless.get(&wallet).await.filter(|(known, _)| *known == nonce).map(|(_, why)| why)
     }
@@ -147,8 +143,8 @@ impl Searches {
     }
 
     /// The running search for a wallet, or a new one; `None` if too many run.
-    pub(crate) fn join(&self, start: Start) -> Option<Job> {
-        let job = self.jobs.join_within(MAX_JOBS, start.wallet, || {
+    pub(crate) fn join(&self, start: SearchStart) -> Option<SearchJob> {
+        let job = self.jobs.join_within(limits::SEARCHES, start.wallet, || {
             let (view, receiver) = watch::channel(Search::default());
             let (searcher, stop) = (self.searcher.clone(), self.stop.clone());
             let span = assay_trace::adopt(
@@ -156,10 +152,10 @@ impl Searches {
             );
             let task =
                 self.tasks.spawn("search", async move { searcher.run(start, &view, &stop).await }.instrument(span));
-            (task.map(|end| end.unwrap_or(End::Broken)), receiver)
+            (task.map(|end| end.unwrap_or(SearchEnd::Broken)), receiver)
         })?;
         if !job.joined {
-            // Keeps the job listed while it runs, also after all callers have left.
+            // Keeps the job listed while it runs, even without callers.
             self.tasks.spawn("search", job.outcome.clone());
         }
         Some(job)
@@ -167,7 +163,7 @@ impl Searches {
 }
 
 impl Searcher {
-    async fn known(&self, wallet: Address) -> Option<Known> {
+    async fn known(&self, wallet: Address) -> Option<KnownNonces> {
         if let Some(known) = self.known.get(&wallet).await {
             return Some(known);
         }
@@ -180,7 +176,7 @@ impl Searcher {
         }
     }
 
-    async fn run(&self, start: Start, view: &watch::Sender<Search>, stop: &CancellationToken) -> End {
+    async fn run(&self, start: SearchStart, view: &watch::Sender<Search>, stop: &CancellationToken) -> SearchEnd {
         let (wallet, head) = (start.wallet, start.head);
         // Until this job ends, later reads need no first round.
         self.known.entry(wallet).or_default().await;
@@ -189,19 +185,24 @@ impl Searcher {
             Some(Ok(end)) => end,
             Some(Err(fault)) => {
                 tracing::warn!(chain = self.chain, %fault, "first and last transaction cannot be searched");
-                End::Broken
+                SearchEnd::Broken
             }
-            None => End::Broken,
+            None => SearchEnd::Broken,
         };
         let search = view.borrow().clone();
         self.keep(wallet, &search, head, nonce, end).await;
         end
     }
 
-    /// Searches until nothing is left to ask, or a round teaches nothing. `nonce` gets that at the head, unless it is
-    /// that of no account with transactions.
-    async fn search(&self, start: Start, view: &watch::Sender<Search>, nonce: &mut u64) -> Result<End, Fault> {
-        let Start { wallet, head, answers, search: checked, goal, scout } = start;
+    /// Searches until nothing is left to request, or a round finds nothing new. `nonce` gets that at the head, unless
+    /// it is that of no account with transactions.
+    async fn search(
+        &self,
+        start: SearchStart,
+        view: &watch::Sender<Search>,
+        nonce: &mut u64,
+    ) -> Result<SearchEnd, Fault> {
+        let SearchStart { wallet, head, answers, search: checked, goal, scout } = start;
         let asking = Asking { wallet, head, goal };
         let mut series = self.client.series();
         let scouted = match scout {
@@ -219,8 +220,8 @@ impl Searcher {
         };
         // The round goes out with the question for the nonce: it is the newest one in almost all cases.
         let (facts, ahead) = tokio::join!(Facts::from(answers), ahead);
-        // If the account cannot be read, the read that asks says so.
-        let Some(sent) = facts.ok().and_then(|facts| facts.sent()) else { return Ok(End::Over) };
+        // If the account cannot be read, the read itself reports it.
+        let Some(sent) = facts.ok().and_then(|facts| facts.sent()) else { return Ok(SearchEnd::Over) };
         *nonce = sent;
         let top = Point { block: head.number, nonce: sent };
         let mut search = ahead.unwrap_or(checked);
@@ -238,14 +239,14 @@ impl Searcher {
                 view.send_replace(search.clone());
                 match self.client.other_endpoints().filter(|_| !is_second) {
                     Some(other) => series = other.series(),
-                    None => return Ok(End::Contradicted),
+                    None => return Ok(SearchEnd::Contradicted),
                 }
                 is_second = true;
                 continue;
             }
             view.send_replace(search.clone());
             if search.is_over(top, goal) {
-                return Ok(End::Over);
+                return Ok(SearchEnd::Over);
             }
             let before = search.clone();
             let asked = self.ask(asking, &mut series, &mut search, top).await;
@@ -259,9 +260,9 @@ impl Searcher {
     /// One round, and the final block by which it is kept.
     async fn ask(&self, asking: Asking, series: &mut Series, search: &mut Search, top: Point) -> Result<(), Fault> {
         let Asking { wallet, head, goal } = asking;
-        let Method { spare, genesis_accounts, .. } = self.method;
+        let SearchMethod { spare, genesis_accounts, .. } = self.method;
         let width = questions::width(&self.client, spare);
-        let mut round = search.round(top, Plan { goal, width, genesis_accounts });
+        let mut round = search.round(top, SearchPlan { goal, width, genesis_accounts });
         if round.is_empty() {
             return Ok(());
         }
@@ -274,9 +275,9 @@ impl Searcher {
     }
 
     /// Remembers what holds of `search`, and stores what is final.
-    async fn keep(&self, wallet: Address, search: &Search, head: Block, nonce: u64, end: End) {
+    async fn keep(&self, wallet: Address, search: &Search, head: Block, nonce: u64, end: SearchEnd) {
         let top = Point { block: head.number, nonce };
-        if end == End::Contradicted {
+        if end == SearchEnd::Contradicted {
             return self.hopeless.insert(wallet, (nonce, Hopeless::Contradicted)).await;
         }
         if search.is_hopeless(top) {
@@ -287,7 +288,7 @@ impl Searcher {
         if nonce == 0 || anchor.is_none() != final_block.is_none() {
             return;
         }
-        let known = Known::of(search, top, anchor);
+        let known = KnownNonces::of(search, top, anchor);
         let record = known.record();
         self.known.insert(wallet, known).await;
         let Some(record) = record else { return };

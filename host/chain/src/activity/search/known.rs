@@ -7,7 +7,7 @@ use assay_evm::client::Block;
 
 /// What earlier reads learned of a wallet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Known {
+pub(crate) struct KnownNonces {
     search: Search,
     /// A final block. What was learned through it holds while it is on the chain.
     anchor: Option<Block>,
@@ -16,7 +16,7 @@ pub(crate) struct Known {
     tail: Option<Block>,
 }
 
-impl Known {
+impl KnownNonces {
     /// What holds of `search` beyond this read; `anchor` is final.
     pub(super) fn of(search: &Search, top: Point, anchor: Option<Block>) -> Self {
         let mut search = search.clone();
@@ -61,7 +61,7 @@ impl Known {
     }
 }
 
-impl From<SentProgress> for Known {
+impl From<SentProgress> for KnownNonces {
     fn from(record: SentProgress) -> Self {
         let mut search = Search::of(record.nonces);
         for seen in record.seen {

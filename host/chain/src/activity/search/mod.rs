@@ -8,9 +8,9 @@ mod questions;
 mod round;
 mod state;
 
-pub(crate) use jobs::Method;
-pub(super) use jobs::{End, Hopeless, Job, Searches, Start};
-pub(super) use known::Known;
+pub(crate) use jobs::SearchMethod;
+pub(super) use jobs::{Hopeless, SearchEnd, SearchJob, SearchStart, Searches};
+pub(super) use known::KnownNonces;
 pub(super) use questions::Scout;
 pub(crate) use round::Goal;
 pub(super) use state::{Dated, Point, Search};

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
 use super::{
-    round::{Round, Width},
+    round::{SearchRound, Width},
     state::Search,
 };
 use crate::config::Spare;
@@ -43,8 +43,8 @@ pub(super) fn width(client: &Client, spare: Spare) -> Width {
 /// nothing if the wallet has sent nothing.
 pub(super) async fn scout(client: &Client, wallet: Address, top: u64, spare: Spare) -> Result<Scouted, Fault> {
     let round = match spare {
-        Spare::Rounds => Round::first(top, width(client, spare)),
-        Spare::Both | Spare::Calls => Round::default(),
+        Spare::Rounds => SearchRound::first(top, width(client, spare)),
+        Spare::Both | Spare::Calls => SearchRound::default(),
     };
     let latest = std::iter::once(ask_nonce(wallet, json!("latest")));
     let mut answers = client.shared_batch(latest.chain(asks(wallet, &round)).collect()).await?.into_iter();
@@ -56,7 +56,12 @@ pub(super) async fn scout(client: &Client, wallet: Address, top: u64, spare: Spa
 }
 
 /// Asks `round` for `wallet` and adds the answers to `search`.
-pub(super) async fn ask(series: &mut Series, wallet: Address, round: &Round, search: &mut Search) -> Result<(), Fault> {
+pub(super) async fn ask(
+    series: &mut Series,
+    wallet: Address,
+    round: &SearchRound,
+    search: &mut Search,
+) -> Result<(), Fault> {
     let answers = series.batch(asks(wallet, round).collect()).await?;
     learn(search, round, answers.into_iter())
 }
@@ -65,7 +70,7 @@ pub(crate) fn ask_nonce(wallet: Address, after: Value) -> Ask {
     ("eth_getTransactionCount", json!([wallet, after]))
 }
 
-fn asks(wallet: Address, round: &Round) -> impl Iterator<Item = Ask> {
+fn asks(wallet: Address, round: &SearchRound) -> impl Iterator<Item = Ask> {
     let nonces = round.nonces.iter().map(move |block| ask_nonce(wallet, json!(hex(*block))));
     let balance = round.first_balance.then(|| ("eth_getBalance", json!([wallet, hex(0)])));
     nonces.chain(round.blocks.iter().copied().map(ask_block)).chain(balance)
@@ -74,7 +79,7 @@ fn asks(wallet: Address, round: &Round) -> impl Iterator<Item = Ask> {
 /// Adds the answers to `round`, also those beside one that is a fault.
 fn learn(
     search: &mut Search,
-    round: &Round,
+    round: &SearchRound,
     mut answers: impl Iterator<Item = Result<Value, Fault>>,
 ) -> Result<(), Fault> {
     let mut failed = None;

@@ -43,7 +43,7 @@ impl Width {
 
 /// How a search proceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct SearchPlan {
     pub goal: Goal,
     pub width: Width,
     /// Accounts of the chain had nonces before its first block.
@@ -52,14 +52,14 @@ pub(super) struct Plan {
 
 /// Questions of one round trip: nonces after blocks, and blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Round {
+pub(super) struct SearchRound {
     pub nonces: BTreeSet<u64>,
     pub blocks: BTreeSet<u64>,
     /// The balance after block 0.
     pub first_balance: bool,
 }
 
-impl Round {
+impl SearchRound {
     pub(super) fn is_empty(&self) -> bool {
         self.nonces.is_empty() && self.blocks.is_empty() && !self.first_balance
     }

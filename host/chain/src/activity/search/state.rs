@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     bracket::Bracket,
-    round::{Goal, Plan, Round, Width},
+    round::{Goal, SearchPlan, SearchRound, Width},
 };
 use assay_evm::client::Block;
 
@@ -76,8 +76,8 @@ impl Search {
     }
 
     /// The next questions. Empty if nothing is left to ask.
-    pub(super) fn round(&self, top: Point, plan: Plan) -> Round {
-        let mut round = Round::default();
+    pub(super) fn round(&self, top: Point, plan: SearchPlan) -> SearchRound {
+        let mut round = SearchRound::default();
         for target in targets(top) {
             let bracket = self.bracket(target, top);
             let (nonces, blocks) = self.questions(bracket, top, plan);
@@ -93,8 +93,8 @@ impl Search {
     }
 
     /// The nonces and the blocks to ask for of one bracket.
-    fn questions(&self, bracket: Bracket, top: Point, plan: Plan) -> (BTreeSet<u64>, BTreeSet<u64>) {
-        let Plan { goal, width, .. } = plan;
+    fn questions(&self, bracket: Bracket, top: Point, plan: SearchPlan) -> (BTreeSet<u64>, BTreeSet<u64>) {
+        let SearchPlan { goal, width, .. } = plan;
         let none = BTreeSet::new;
         if goal == Goal::Day && self.day(bracket).is_some() {
             return (none(), none());
@@ -204,7 +204,7 @@ impl Search {
 
     /// Whether both transactions are dated as exactly as `goal`, or cannot be.
     pub(crate) fn is_over(&self, top: Point, goal: Goal) -> bool {
-        self.round(top, Plan { goal, width: Width::HALVING, genesis_accounts: false }).is_empty()
+        self.round(top, SearchPlan { goal, width: Width::HALVING, genesis_accounts: false }).is_empty()
     }
 
     /// Whether a transaction is in a block whose state is missing.

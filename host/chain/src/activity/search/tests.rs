@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::{
     bracket::Bracket,
-    known::Known,
-    round::{Goal, Plan, Round, Width},
+    known::KnownNonces,
+    round::{Goal, SearchPlan, SearchRound, Width},
     state::{Dated, Point, Search},
 };
 use crate::activity::records::SentProgress;
@@ -16,9 +16,9 @@ const HEIGHT: u64 = 25_000_000;
 const START: u64 = 1_438_269_973;
 const DAY: u64 = 86_400;
 /// Few round trips, to the block.
-const WIDE: Plan = Plan { goal: Goal::Block, width: Width::WIDE, genesis_accounts: false };
+const WIDE: SearchPlan = SearchPlan { goal: Goal::Block, width: Width::WIDE, genesis_accounts: false };
 /// The default of a score.
-const BALANCED: Plan = Plan { goal: Goal::Day, width: Width::BALANCED, ..WIDE };
+const BALANCED: SearchPlan = SearchPlan { goal: Goal::Day, width: Width::BALANCED, ..WIDE };
 
 /// A node with the state of blocks from `oldest` on, and an account that sent in the blocks `sent`.
 #[derive(Clone)]
@@ -61,13 +61,13 @@ impl Node {
         Block { number, hash: B256::left_padding_from(&number.to_be_bytes()), time }
     }
 
-    fn answer(&self, round: &Round, search: &mut Search) {
+    fn answer(&self, round: &SearchRound, search: &mut Search) {
         round.nonces.iter().for_each(|b| search.learn(*b, (*b >= self.oldest).then(|| self.nonce(*b))));
         round.blocks.iter().for_each(|number| search.learn_block(self.block(*number)));
     }
 
     /// Searches as planned until nothing is left to ask.
-    fn search_by(&self, plan: Plan, search: &mut Search) -> Spent {
+    fn search_by(&self, plan: SearchPlan, search: &mut Search) -> Spent {
         search.learn_block(self.block(self.head));
         let mut spent = Spent::default();
         while !search.is_over(self.top(), plan.goal) {
@@ -91,7 +91,7 @@ impl Node {
 
     /// Searches with a first round up to `scouted`; the number of all rounds.
     fn search_from(&self, scouted: u64, search: &mut Search) -> u32 {
-        self.answer(&Round::first(scouted, Width::WIDE), search);
+        self.answer(&SearchRound::first(scouted, Width::WIDE), search);
         1 + self.search(search)
     }
 
@@ -159,7 +159,7 @@ proptest! {
     ) {
         let node = Node::new(HEIGHT, earlier.clone());
         let mut search = Search::default();
-        node.answer(&Round::first(HEIGHT, Width::WIDE), &mut search);
+        node.answer(&SearchRound::first(HEIGHT, Width::WIDE), &mut search);
         for _ in 0..after {
             node.answer(&search.round(node.top(), WIDE), &mut search);
         }
@@ -187,12 +187,12 @@ proptest! {
     ) {
         let node = Node::new(HEIGHT, sent);
         let mut search = Search::default();
-        node.answer(&Round::first(HEIGHT, Width::WIDE), &mut search);
+        node.answer(&SearchRound::first(HEIGHT, Width::WIDE), &mut search);
         for _ in 0..rounds {
             node.answer(&search.round(node.top(), WIDE), &mut search);
         }
         let last = node.block(HEIGHT - finality);
-        let kept = Known::of(&search, node.top(), Some(last));
+        let kept = KnownNonces::of(&search, node.top(), Some(last));
         let there: Vec<Block> = kept.anchors().map(|number| node.block(number)).collect();
         // The store keeps nonces of final blocks alone.
         let stored = kept.record();
@@ -203,7 +203,7 @@ proptest! {
         let mut later = node.clone();
         later.head += 50;
         later.sent.extend(grown.then_some(HEIGHT + 7));
-        for known in [Some(kept), stored.map(Known::from)].into_iter().flatten() {
+        for known in [Some(kept), stored.map(KnownNonces::from)].into_iter().flatten() {
             let mut search = known.verified(&there);
             prop_assert!(later.search(&mut search) <= 5);
             for (date, right) in later.dates(&search).into_iter().zip(later.right()) {
@@ -231,7 +231,7 @@ proptest! {
         let node = Node::new(HEIGHT, sent);
         let mut search = Search::default();
         node.search_by(BALANCED, &mut search);
-        let spent = node.search_by(Plan { goal: Goal::Block, ..BALANCED }, &mut search);
+        let spent = node.search_by(SearchPlan { goal: Goal::Block, ..BALANCED }, &mut search);
         prop_assert_eq!(node.dates(&search), node.right());
         prop_assert!(spent.rounds <= 6 && spent.calls <= 90, "{:?}", spent);
     }
@@ -240,7 +240,7 @@ proptest! {
     fn halving_finds_the_day_too(sent in sent(HEIGHT)) {
         let node = Node::new(HEIGHT, sent);
         let mut search = Search::default();
-        let spent = node.search_by(Plan { width: Width::HALVING, ..BALANCED }, &mut search);
+        let spent = node.search_by(SearchPlan { width: Width::HALVING, ..BALANCED }, &mut search);
         prop_assert!(node.is_by_the_day(&search), "{:?}", node.dates(&search));
         prop_assert!(spent.calls <= 48, "{:?}", spent);
     }
@@ -314,7 +314,7 @@ fn no_wallet_takes_more() {
 
 #[test]
 fn accounts_from_before_the_first_block_are_known_by_their_balance() {
-    let plan = Plan { genesis_accounts: true, ..BALANCED };
+    let plan = SearchPlan { genesis_accounts: true, ..BALANCED };
     // The account of another chain, which has not sent since.
     let node = Node { ignores_blocks: true, ..Node::new(HEIGHT, vec![5, 6, 7]) };
     for (funded, is_contradictory) in [(true, false), (false, true)] {
@@ -345,7 +345,7 @@ fn a_chain_that_was_replaced_is_searched_anew() {
     let node = Node::new(1_000, vec![10, 990]);
     let mut search = Search::default();
     node.search(&mut search);
-    let known = Known::of(&search, node.top(), Some(node.block(900)));
+    let known = KnownNonces::of(&search, node.top(), Some(node.block(900)));
     let [anchor, tail] = [900, 990].map(|number| node.block(number));
     assert_eq!(known.anchors().collect::<Vec<_>>(), [900, 990]);
     let other = Block { hash: B256::ZERO, ..tail };
@@ -361,7 +361,7 @@ fn a_chain_that_was_replaced_is_searched_anew() {
 fn a_bracket_has_times_before_it_is_closed() {
     let node = Node::new(HEIGHT, vec![20_000_000]);
     let mut search = Search::default();
-    node.answer(&Round::first(HEIGHT, Width::WIDE), &mut search);
+    node.answer(&SearchRound::first(HEIGHT, Width::WIDE), &mut search);
     for _ in 0..3 {
         node.answer(&search.round(node.top(), WIDE), &mut search);
     }

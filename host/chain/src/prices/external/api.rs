@@ -1,5 +1,5 @@
 //! One external price API: GET requests with limits on time, size and number of tokens, and a pause after a failure.
-//! Its URL may hold a key, so that logs and errors name the host alone.
+//! Its URL may contain a key, so logs and errors name only the host.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,8 +14,11 @@ use tokio::time::{Instant, timeout};
 use tracing::{Instrument, field::Empty};
 use url::Url;
 
-use super::{Asset, coingecko, defillama, stated::StatedPrice};
-use crate::config::{PriceApi, Slugs};
+use super::{ApiAsset, coingecko, defillama, stated::StatedPrice};
+use crate::{
+    config::{PriceApi, Slugs},
+    limits, pauses,
+};
 use assay_domain::{Address, ChainId, Secret};
 use assay_evm::{
     body::{self, BodyError},
@@ -24,18 +27,6 @@ use assay_evm::{
 };
 use assay_trace::TRACE;
 
-/// Longest wait for one response.
-const TIMEOUT: Duration = Duration::from_millis(1_500);
-/// Tokens in one request. 100 addresses take some 5,000 characters of URL; servers commonly accept 8,000.
-const MAX_TOKENS: usize = 100;
-/// Requests at one time.
-const MAX_REQUESTS: usize = 4;
-/// Largest response that is read; 100 tokens take 20,000 bytes.
-const MAX_BYTES: usize = 1 << 20;
-/// Pause after a failure, unless the API names one.
-const PAUSE: Duration = Duration::from_secs(5);
-/// Longest pause that a `Retry-After` can ask for.
-const MAX_PAUSE: Duration = Duration::from_secs(300);
 /// An API and its health.
 pub(super) struct Api {
     http: Http,
@@ -43,16 +34,16 @@ pub(super) struct Api {
     root: Url,
     key: Option<(HeaderName, HeaderValue)>,
     host: String,
-    /// Until when it is not asked.
+    /// The end of the pause.
     paused_until: Mutex<Option<Instant>>,
 }
 
 /// The result of one read.
 #[derive(Debug, Default)]
-pub(super) struct Read {
-    pub prices: Vec<(Asset, f64)>,
+pub(super) struct PricesRead {
+    pub prices: Vec<(ApiAsset, f64)>,
     /// Asked for without an answer.
-    pub failed: Vec<Asset>,
+    pub failed: Vec<ApiAsset>,
 }
 
 impl Api {
@@ -80,14 +71,14 @@ impl Api {
         self.kind
     }
 
-    /// The time for which the API is not asked after a failure; `None` if it may be asked.
+    /// The rest of the pause after a failure; `None` without a pause.
     pub(super) fn pause(&self) -> Option<Duration> {
         let until = (*self.paused_until.lock().unwrap_or_else(PoisonError::into_inner))?;
         until.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
     /// Asks for `assets` on chains that the API knows; the result leaves out the others.
-    pub(super) async fn read(&self, slugs: &HashMap<ChainId, Slugs>, assets: Vec<Asset>) -> Read {
+    pub(super) async fn read(&self, slugs: &HashMap<ChainId, Slugs>, assets: Vec<ApiAsset>) -> PricesRead {
         let mut of_chain: BTreeMap<ChainId, Vec<Address>> = BTreeMap::new();
         for asset in assets {
             of_chain.entry(asset.chain).or_default().push(asset.token);
@@ -95,11 +86,15 @@ impl Api {
         let mut parts = Vec::new();
         for (chain, tokens) in of_chain {
             if let Some(slug) = slugs.get(&chain).and_then(|slugs| self.kind.slug(slugs)) {
-                parts.extend(tokens.chunks(MAX_TOKENS).map(|part| self.part(chain, slug.to_owned(), part.to_vec())));
+                parts.extend(
+                    tokens
+                        .chunks(limits::TOKENS_PER_REQUEST)
+                        .map(|part| self.part(chain, slug.to_owned(), part.to_vec())),
+                );
             }
         }
-        let mut answers = stream::iter(parts).buffer_unordered(MAX_REQUESTS);
-        let mut read = Read::default();
+        let mut answers = stream::iter(parts).buffer_unordered(limits::PRICES_REQUESTS);
+        let mut read = PricesRead::default();
         while let Some(part) = answers.next().await {
             read.prices.extend(part.prices);
             read.failed.extend(part.failed);
@@ -107,14 +102,14 @@ impl Api {
         read
     }
 
-    async fn part(&self, chain: ChainId, slug: String, tokens: Vec<Address>) -> Read {
-        let asset = |token| Asset { chain, token };
+    async fn part(&self, chain: ChainId, slug: String, tokens: Vec<Address>) -> PricesRead {
+        let asset = |token| ApiAsset { chain, token };
         let Ok(stated) = self.ask(&slug, &tokens).await else {
-            return Read { failed: tokens.into_iter().map(asset).collect(), ..Read::default() };
+            return PricesRead { failed: tokens.into_iter().map(asset).collect(), ..PricesRead::default() };
         };
         let now = u64::try_from(chrono::Utc::now().timestamp()).unwrap_or_default();
         let good = stated.into_iter().filter(|one| tokens.contains(&one.token) && one.is_credible(now));
-        Read { prices: good.map(|one| (asset(one.token), one.dollars)).collect(), ..Read::default() }
+        PricesRead { prices: good.map(|one| (asset(one.token), one.dollars)).collect(), ..PricesRead::default() }
     }
 
     /// # Errors
@@ -130,8 +125,10 @@ impl Api {
         let started = Instant::now();
         let span = tracing::info_span!(target: TRACE, "ask for prices", otel.kind = "client",
             assay.api = self.kind.as_str(), assay.outcome = Empty);
-        let answer =
-            timeout(TIMEOUT, self.get(url)).instrument(span.clone()).await.unwrap_or(Err(Fault::TimedOut(TIMEOUT)));
+        let answer = timeout(limits::PRICES_RESPONSE, self.get(url))
+            .instrument(span.clone())
+            .await
+            .unwrap_or(Err(Fault::TimedOut(limits::PRICES_RESPONSE)));
         let stated = answer.and_then(|body| {
             match self.kind {
                 PriceApi::Defillama => defillama::prices(&body, slug),
@@ -146,9 +143,9 @@ impl Api {
             .record(started.elapsed());
         if let Err(fault) = &stated {
             let pause = if let Fault::RateLimited { after: Some(after), .. } = fault {
-                (*after).clamp(PAUSE, MAX_PAUSE)
+                (*after).clamp(pauses::PRICES_FAILED, pauses::MAX_PRICES_RETRY_AFTER)
             } else {
-                PAUSE
+                pauses::PRICES_FAILED
             };
             tracing::warn!(api = self.host, %fault, rest_s = pause.as_secs(), "price API failed");
             *self.paused_until.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + pause);
@@ -179,7 +176,7 @@ impl Api {
         if !status.is_success() {
             return Err(Fault::Denied(format!("HTTP status {status}")));
         }
-        let body = body::read(response, MAX_BYTES).await.map_err(|error| match error {
+        let body = body::read(response, limits::PRICES_BODY).await.map_err(|error| match error {
             BodyError::TooLarge => Fault::TooDense { suggested: None },
             BodyError::Lost(error) => lost(error),
         })?;

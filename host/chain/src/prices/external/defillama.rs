@@ -4,11 +4,8 @@ use serde_json::Value;
 use url::Url;
 
 use super::stated::StatedPrice;
+use crate::tolerances;
 use assay_domain::Address;
-
-/// Minimum confidence of a price. DefiLlama gives 0.99 to assets that exchanges list, and less to prices from pools, by
-/// their depth: the owner of a shallow pool can set any price.
-const LEAST_CONFIDENCE: f64 = 0.9;
 
 pub(super) fn url(root: &Url, slug: &str, tokens: &[Address]) -> Url {
     let coins = tokens.iter().map(|token| format!("{slug}:{token:#x}")).collect::<Vec<_>>().join(",");
@@ -27,7 +24,7 @@ pub(super) fn prices(body: &Value, slug: &str) -> Option<Vec<StatedPrice>> {
     let read = |(coin, entry): (&String, &Value)| {
         // The key may differ in case from the requested one.
         let (chain, token) = coin.split_once(':')?;
-        let confident = entry.get("confidence")?.as_f64()? >= LEAST_CONFIDENCE;
+        let confident = entry.get("confidence")?.as_f64()? >= tolerances::LEAST_CONFIDENCE;
         let token =
             token.to_ascii_lowercase().parse().ok().filter(|_| confident && chain.eq_ignore_ascii_case(slug))?;
         Some(StatedPrice { token, dollars: entry.get("price")?.as_f64()?, time: entry.get("timestamp")?.as_u64()? })

@@ -18,16 +18,13 @@ use tokio::time::timeout;
 
 use self::api::Api;
 use super::count;
-use crate::config::{ChainConfig, Prices as Settings, Slugs};
+use crate::{
+    config::{ChainConfig, Prices as Settings, Slugs},
+    limits,
+};
 use assay_domain::{Address, ChainId, Price, PriceSource, Prices};
 use assay_evm::endpoint::Http;
 
-/// Longest time that a caller waits for a round of requests, its own or an earlier one: well inside a read's time.
-const TIMEOUT: Duration = Duration::from_secs(4);
-/// Cached answers, 100 bytes each.
-const MAX_ANSWERS: u64 = 200_000;
-/// Tokens that wait for the next round; a caller with more asks for them itself.
-const MAX_WAITING: usize = 2_000;
 /// How long a token counts as one that had a price lately.
 const PRICED_LATELY: Duration = Duration::from_secs(24 * 3600);
 /// Shortest lifetime of an answer: callers that wait for a round read its answers from the cache.
@@ -35,7 +32,7 @@ const MIN_LIFETIME: Duration = Duration::from_secs(1);
 
 /// A token of some chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Asset {
+pub(super) struct ApiAsset {
     pub chain: ChainId,
     pub token: Address,
 }
@@ -49,21 +46,21 @@ pub(crate) struct FoundPrices {
 }
 
 /// All external APIs, for all chains.
-pub(crate) struct External {
+pub(crate) struct ExternalPrices {
     apis: Vec<Api>,
     slugs: HashMap<ChainId, Slugs>,
     lifetime: Duration,
     /// Dollars for one whole token; `None` if every API answered and none has a price.
-    answers: Cache<Asset, Option<f64>>,
+    answers: Cache<ApiAsset, Option<f64>>,
     /// Tokens that had a price lately.
-    priced: Cache<Asset, ()>,
+    priced: Cache<ApiAsset, ()>,
     /// What the next round asks for.
-    waiting: Mutex<BTreeSet<Asset>>,
+    waiting: Mutex<BTreeSet<ApiAsset>>,
     /// Held during a round of requests.
     round: tokio::sync::Mutex<()>,
 }
 
-impl External {
+impl ExternalPrices {
     pub(crate) fn new(http: &Http, settings: &Settings, chains: &[&ChainConfig]) -> Self {
         let lifetime = settings.refresh;
         Self {
@@ -74,8 +71,11 @@ impl External {
                 .collect(),
             slugs: chains.iter().map(|chain| (chain.id, chain.slugs.clone())).collect(),
             lifetime,
-            answers: Cache::builder().max_capacity(MAX_ANSWERS).time_to_live(lifetime.max(MIN_LIFETIME)).build(),
-            priced: Cache::builder().max_capacity(MAX_ANSWERS).time_to_live(PRICED_LATELY).build(),
+            answers: Cache::builder()
+                .max_capacity(limits::CACHED_PRICES)
+                .time_to_live(lifetime.max(MIN_LIFETIME))
+                .build(),
+            priced: Cache::builder().max_capacity(limits::CACHED_PRICES).time_to_live(PRICED_LATELY).build(),
             waiting: Mutex::default(),
             round: tokio::sync::Mutex::default(),
         }
@@ -91,16 +91,16 @@ impl External {
         if !self.covers(chain) {
             return FoundPrices::default();
         }
-        let wanted: BTreeSet<Asset> = tokens.iter().map(|token| Asset { chain, token: *token }).collect();
+        let wanted: BTreeSet<ApiAsset> = tokens.iter().map(|token| ApiAsset { chain, token: *token }).collect();
         let missing = self.unanswered(wanted.iter().copied());
         if !missing.is_empty() {
             {
                 let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = MAX_WAITING.saturating_sub(waiting.len());
+                let room = limits::PRICES_WAITING.saturating_sub(waiting.len());
                 waiting.extend(missing.iter().copied().take(room));
             }
             // After the timeout the caller gets the prices received so far.
-            let _ = timeout(TIMEOUT, self.ask_in_turn(missing)).await;
+            let _ = timeout(limits::PRICES_ROUND, self.ask_in_turn(missing)).await;
         }
         let mut found = FoundPrices::default();
         for asset in wanted {
@@ -125,13 +125,13 @@ impl External {
         self.apis.iter().filter(move |api| slugs.is_some_and(|slugs| api.kind().slug(slugs).is_some()))
     }
 
-    fn unanswered(&self, assets: impl Iterator<Item = Asset>) -> BTreeSet<Asset> {
+    fn unanswered(&self, assets: impl Iterator<Item = ApiAsset>) -> BTreeSet<ApiAsset> {
         assets.filter(|asset| !self.answers.contains_key(asset)).collect()
     }
 
     /// Asks for `own` and for what other callers wait for, after the round before; asks nothing if that round had
     /// the answers.
-    async fn ask_in_turn(&self, own: BTreeSet<Asset>) {
+    async fn ask_in_turn(&self, own: BTreeSet<ApiAsset>) {
         let _round = self.round.lock().await;
         let own = self.unanswered(own.into_iter());
         if own.is_empty() {
@@ -142,9 +142,9 @@ impl External {
         self.ask(own.into_iter().chain(others).collect()).await;
     }
 
-    async fn ask(&self, assets: Vec<Asset>) {
+    async fn ask(&self, assets: Vec<ApiAsset>) {
         // The tokens without a price so far, and whether every API answered for them.
-        let mut open: BTreeMap<Asset, bool> = assets.into_iter().map(|asset| (asset, true)).collect();
+        let mut open: BTreeMap<ApiAsset, bool> = assets.into_iter().map(|asset| (asset, true)).collect();
         for api in &self.apis {
             let read = api.read(&self.slugs, open.keys().copied().collect()).await;
             for (asset, price) in read.prices {

@@ -173,10 +173,10 @@ fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
     let markets: Vec<Market> = config.markets.iter().cloned().map(Market::new).collect();
     let terms = ChainTerms::from_iter([(!hidden.terms).then(|| std::sync::Arc::new(Vault) as MarketTerms)]);
     let mut lending = LendingRead::new(1, WALLET, &markets, [(false, indexed)]);
-    let calls = Account::calls(&config, WALLET).count() + lending.calls(&terms).len();
+    let calls = WalletAccount::calls(&config, WALLET).count() + lending.calls(&terms).len();
     let answers = hide(state(), &hidden.state);
     let answers = answers.get(..calls).unwrap_or(&answers);
-    let account = Account::answered(&config, &mut lending, answers);
+    let account = WalletAccount::answered(&config, &mut lending, answers);
     let quotes = terms.quote_assets();
     assert_eq!(pure::calls(&config, &[ORACLE], &quotes).len(), prices().len());
     let quotes = pure::quotes(&config, &[ORACLE], &quotes, NOW, &hide(prices(), &hidden.prices));
@@ -192,7 +192,7 @@ fn read_indexed(hidden: &Hidden, indexed: bool) -> Snapshot {
                 true => (Activity::default(), vec![Unread::new(Part::Transactions, "hidden")]),
                 false => (activity(), Vec::new()),
             };
-            let parts = Parts { account, lending, quotes, activity, activity_unread, discovered: None };
+            let parts = SnapshotParts { account, lending, quotes, activity, activity_unread, discovered: None };
             snapshot(&config, Block { number: 9, hash: B256::ZERO, time: NOW }, parts).0
         }
     };

@@ -3,9 +3,13 @@
 import { html } from "../dom.js";
 import { count, number } from "../words.js";
 
+/** @param {number} share */
 const within = (share) => Math.max(0, Math.min(1, Number.isFinite(share) ? share : 0));
 
-/** `value` as a part of `most`; what is below zero grows in the colour of a loss. */
+/**
+ * `value` as a part of `most`; what is below zero grows in the colour of a loss.
+ * @param {{ value: number; most: number; kind?: string }} props
+ */
 export function Bar({ value, most, kind = "won" }) {
   const share = within(Math.abs(value) / most);
   return html`<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
@@ -14,10 +18,17 @@ export function Bar({ value, most, kind = "won" }) {
   </svg>`;
 }
 
-/** Two distributions in the same bins, as columns beside each other. `names` says what each is. */
+/**
+ * Two distributions in the same bins, as columns beside each other. `names` says what each is.
+ * @param {{ names: string[]; bins: Bin[]; text: string }} props
+ */
 export function Columns({ names, bins, text }) {
   const most = Math.max(1, ...bins.flatMap(({ counts }) => counts));
   const width = 100 / bins.length;
+  /**
+   * @param {Bin} bin
+   * @param {number} at
+   */
   const column = ({ counts }, at) =>
     counts.map((times, series) => {
       const height = (times / most) * 60;
@@ -33,7 +44,7 @@ export function Columns({ names, bins, text }) {
         ${[0, 30, 59.6].map((y) => html`<rect class="axis" x="0" y=${y} width="100" height="0.4" />`)}
         ${bins.map(column)}
       </svg>
-      <div class="x faint" aria-hidden="true">${[...edges, bins.at(-1).to].map((edge) => html`<span>${edge}</span>`)}</div>
+      <div class="x faint" aria-hidden="true">${[...edges, bins[bins.length - 1].to].map((edge) => html`<span>${edge}</span>`)}</div>
       <span class="faint end">Score</span>
     </div>
     <figcaption>

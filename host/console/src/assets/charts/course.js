@@ -4,13 +4,19 @@ import { html } from "../dom.js";
 import { RANGES, day } from "../words.js";
 
 const [LEAST, MOST] = [300, 1000];
+/** @param {string} time */
 const seconds = (time) => Date.parse(time) / 1000;
 
-/** `points` have `as_of` and `score`, the oldest first. */
+/**
+ * `points` have `as_of` and `score`, the oldest first.
+ * @param {{ points: Scored[] }} props
+ */
 export function Course({ points }) {
   const [first, last] = [points[0], points[points.length - 1]];
   const [from, to] = [seconds(first.as_of), seconds(last.as_of)];
+  /** @param {Scored} point */
   const x = ({ as_of }) => 10 + ((seconds(as_of) - from) / Math.max(1, to - from)) * 980;
+  /** @param {number} score */
   const y = (score) => MOST - score;
   const said = `Score from ${first.score} on ${day(first.as_of)} to ${last.score} on ${day(last.as_of)}`;
   return html`<div class="course">

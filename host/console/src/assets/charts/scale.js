@@ -5,9 +5,16 @@ import { RANGES, range } from "../words.js";
 
 const [LEAST, MOST] = [300, 1000];
 
-/** The shapes stretch with the page, so that words stand beside them and keep their size. */
+/**
+ * The shapes stretch with the page, so that words stand beside them and keep their size.
+ * @param {{ score: number; name: Api.Range; decile: number; boosted: number | null }} props
+ */
 export function Scale({ score, name, decile, boosted }) {
   const said = `Score ${score} on a scale from 300 to 1000: ${range(name)}, decile ${decile} of 10`;
+  /**
+   * @param {number} at
+   * @param {string} kind
+   */
   const mark = (at, kind) =>
     html`<rect class=${kind} x=${Math.min(at, MOST - 5) - LEAST} y="0" width="5" height="30" />`;
   return html`<div class="scale">
@@ -22,7 +29,7 @@ export function Scale({ score, name, decile, boosted }) {
             height="18"
           />`,
       )}
-      ${boosted > score && mark(boosted, "boosted")} ${mark(score, "marker")}
+      ${boosted !== null && boosted > score && mark(boosted, "boosted")} ${mark(score, "marker")}
     </svg>
     <ol class="ranges">
       ${RANGES.map(
@@ -36,6 +43,7 @@ export function Scale({ score, name, decile, boosted }) {
   </div>`;
 }
 
+/** @param {{ of: number }} props */
 export function Decile({ of }) {
   const tenths = Array.from({ length: 10 }, (_, index) => index + 1);
   return html`<svg class="decile" viewBox="0 0 100 10" role="img" aria-label=${`Decile ${of} of 10`}>

@@ -3,9 +3,13 @@
 import { html } from "../dom.js";
 import { day, dollars } from "../words.js";
 
+/** @param {string} time */
 const seconds = (time) => Date.parse(time) / 1000;
 
-/** Where a mark stands: a borrow above the line, a repayment below it, a liquidation across. */
+/**
+ * Where a mark stands: a borrow above the line, a repayment below it, a liquidation across.
+ * @type {Record<string, { title: string; kind: string; y: number; height: number }>}
+ */
 const MARKS = {
   borrow: { title: "borrow", kind: "borrowed", y: 0, height: 10 },
   repay: { title: "repayment", kind: "repaid", y: 12, height: 10 },
@@ -14,9 +18,13 @@ const MARKS = {
 /** Width of a mark, of 1000. */
 const WIDTH = 6;
 
-/** `rows` have a name, `from` and `to`, and the dated events if they are known. */
+/**
+ * `rows` have a name, `from` and `to`, and the dated events if they are known.
+ * @param {{ rows: Line[]; now: string }} props
+ */
 export function Timeline({ rows, now }) {
   const [first, last] = [Math.min(...rows.map((row) => seconds(row.from))), seconds(now)];
+  /** @param {string} time */
   const place = (time) => ((seconds(time) - first) / Math.max(1, last - first)) * 1000;
   const legend = rows.some(({ events }) => events)
     ? Object.values(MARKS).map(({ title, kind }) => [title, kind])
@@ -33,6 +41,7 @@ export function Timeline({ rows, now }) {
   </div>`;
 }
 
+/** @param {Line & { place: (time: string) => number }} props */
 function Row({ name, from, to, events, place }) {
   const [start, end] = [place(from), place(to)];
   const marks = (events ?? []).filter(({ kind }) => MARKS[kind]);
@@ -47,6 +56,7 @@ function Row({ name, from, to, events, place }) {
   </div>`;
 }
 
+/** @param {Api.PoolEvent & { place: (time: string) => number }} props */
 function Event({ at, kind, usd, place }) {
   const { title, kind: colour, y, height } = MARKS[kind];
   const x = Math.max(0, Math.min(1000 - WIDTH, place(at) - WIDTH / 2));
@@ -55,7 +65,9 @@ function Event({ at, kind, usd, place }) {
   </rect>`;
 }
 
+/** @param {Api.PoolEvent[]} marks */
 function counted(marks) {
+  /** @param {string} wanted */
   const of = (wanted) => marks.filter(({ kind }) => kind === wanted).length;
   return `${of("borrow")} borrows, ${of("repay")} repayments, ${of("liquidation")} liquidations shown`;
 }

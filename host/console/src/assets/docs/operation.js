@@ -6,6 +6,7 @@ import { Mark, Table } from "../parts.js";
 import { Attempt } from "./attempt.js";
 import { Fields, exampleOf, limits, resolved, typeName } from "./schema.js";
 
+/** @param {{ api: ApiDocument; operation: Operation; secret: string; isOpen: boolean }} props */
 export function Operation({ api, operation, secret, isOpen }) {
   const [isShown, setShown] = useState(isOpen);
   const box = useRef(null);
@@ -22,6 +23,7 @@ export function Operation({ api, operation, secret, isOpen }) {
   </details>`;
 }
 
+/** @param {{ api: ApiDocument; operation: Operation; secret: string }} props */
 function Body({ api, operation, secret }) {
   const { description, operationId, parameters = [], requestBody } = operation;
   return html`
@@ -34,13 +36,16 @@ function Body({ api, operation, secret }) {
   `;
 }
 
+/** @param {Operation} operation */
 function needs({ security }) {
   if (!security?.length) return "It needs no key.";
   const ways = security.map((way) => Object.keys(way)[0] ?? "nothing");
   return `It needs ${ways.map((way) => ({ key: "an API key", x402: "a payment by x402" })[way] ?? way).join(" or ")}.`;
 }
 
+/** @param {{ api: ApiDocument; parameters: Parameter[] }} props */
 function Parameters({ api, parameters }) {
+  /** @param {Parameter} parameter */
   const row = ({ name, in: place, required, description, schema, example }) => html`<tr>
     <th scope="row"><code>${name}</code></th>
     <td>${place}${!required && ", optional"}</td>
@@ -50,8 +55,10 @@ function Parameters({ api, parameters }) {
   return html`<${Table} caption="Parameters" head=${["Name", "In", "Type", "What it is"]} rows=${parameters.map(row)} />`;
 }
 
+/** @param {unknown} value */
 const text = (value) => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
+/** @param {{ api: ApiDocument; body: RequestBody }} props */
 function Request({ api, body: { content, required, description } }) {
   const [[kind, of]] = Object.entries(content);
   return html`<h3>Request body</h3>
@@ -59,12 +66,14 @@ function Request({ api, body: { content, required, description } }) {
     <${Fields} api=${api} schema=${of.schema} />`;
 }
 
+/** @param {{ api: ApiDocument; responses: Operation["responses"] }} props */
 function Responses({ api, responses }) {
   const entries = Object.entries(responses);
   return html`<h3>Responses</h3>
     <ul class="plain">${entries.map(([status, response]) => html`<${Answer} api=${api} status=${status} response=${response} />`)}</ul>`;
 }
 
+/** @param {{ api: ApiDocument; status: string; response: Reply }} props */
 function Answer({ api, status, response: { description, content, headers } }) {
   const [kind, of] = Object.entries(content ?? {})[0] ?? [];
   const example = exampleOf(api, of);
@@ -83,6 +92,7 @@ function Answer({ api, status, response: { description, content, headers } }) {
   </li>`;
 }
 
+/** @param {{ api: ApiDocument; status: string; schema?: Schema }} props */
 function Schema({ api, status, schema }) {
   const [isOpen, setOpen] = useState(false);
   return html`<details onToggle=${(event) => setOpen(event.currentTarget.open)}>

@@ -3,15 +3,27 @@
 import { html, useState } from "../dom.js";
 import { Markdown } from "../markdown.js";
 
-/** The schema that `schema` refers to, and its name. */
+/**
+ * The schema that `schema` refers to, and its name.
+ * @param {ApiDocument} api
+ * @param {Schema | true | undefined} schema
+ * @returns {{ name?: string; schema: Schema }}
+ */
 export function resolved(api, schema) {
-  const name = schema?.$ref?.split("/").at(-1);
-  return name ? { name, schema: api.components.schemas[name] ?? {} } : { schema: schema ?? {} };
+  if (!schema || schema === true) return { schema: {} };
+  const name = schema.$ref?.split("/").at(-1);
+  return name ? { name, schema: api.components.schemas[name] ?? {} } : { schema };
 }
 
+/** @param {Schema} schema */
 const kinds = ({ type }) => (Array.isArray(type) ? type : type ? [type] : []);
 
-/** What a value of `schema` is, such as `string or null` or `list of Score`. */
+/**
+ * What a value of `schema` is, such as `string or null` or `list of Score`.
+ * @param {ApiDocument} api
+ * @param {Schema | true | undefined} given
+ * @returns {string}
+ */
 export function typeName(api, given) {
   const { name, schema } = resolved(api, given);
   if (name) return name;
@@ -22,7 +34,10 @@ export function typeName(api, given) {
   return words.join(" or ") || "anything";
 }
 
-/** The limits of a value. */
+/**
+ * The limits of a value.
+ * @param {Schema} schema
+ */
 export function limits(schema) {
   const { enum: values, minimum, maximum, minLength, maxLength, pattern, format } = schema;
   return [
@@ -36,13 +51,22 @@ export function limits(schema) {
   ].filter(Boolean);
 }
 
-/** The example of a body: its own, or that of its schema. */
+/**
+ * The example of a body: its own, or that of its schema.
+ * @param {ApiDocument} api
+ * @param {Content | undefined} content
+ */
 export function exampleOf(api, content) {
   const given = content?.example ?? Object.values(content?.examples ?? {})[0]?.value;
   return given ?? resolved(api, content?.schema).schema.example;
 }
 
-/** The object inside of lists and alternatives whose fields are worth showing. */
+/**
+ * The object inside of lists and alternatives whose fields are worth showing.
+ * @param {ApiDocument} api
+ * @param {Schema | undefined} given
+ * @returns {Schema[]}
+ */
 function objects(api, given) {
   const { schema } = resolved(api, given);
   if (schema.properties) return [schema];
@@ -50,19 +74,24 @@ function objects(api, given) {
   return [...(schema.oneOf ?? schema.anyOf ?? schema.allOf ?? [])].flatMap((one) => objects(api, one));
 }
 
-/** The fields of `schema`; those of inner objects are shown when they are opened. */
+/**
+ * The fields of `schema`; those of inner objects are shown when they are opened.
+ * @param {{ api: ApiDocument; schema?: Schema }} props
+ */
 export function Fields({ api, schema }) {
   const found = objects(api, schema);
   if (found.length === 0) return null;
   return found.map(
-    ({ properties, required = [] }) => html`<ul class="fields">
+    ({ properties = {}, required = [] }) => html`<ul class="fields">
       ${Object.entries(properties).map(
-        ([name, field]) => html`<${Field} api=${api} name=${name} field=${field} isRequired=${required.includes(name)} />`,
+        ([name, field]) =>
+          html`<${Field} api=${api} name=${name} field=${field} isRequired=${required.includes(name)} />`,
       )}
     </ul>`,
   );
 }
 
+/** @param {{ api: ApiDocument; name: string; field: Schema; isRequired: boolean }} props */
 function Field({ api, name, field, isRequired }) {
   const [isOpen, setOpen] = useState(false);
   const { schema } = resolved(api, field);

@@ -11,6 +11,7 @@ import { Submission, Submit } from "./submission.js";
 const LIMIT = 20;
 const HEAD = ["Id", "Name", "Description", "Owner"];
 
+/** @param {Place} props */
 export function Agents({ parts: [agent, what, submission], query }) {
   const me = useMe();
   if (agent && what === "submissions" && submission)
@@ -25,15 +26,20 @@ export function Agents({ parts: [agent, what, submission], query }) {
     <p><a href=${link(["submissions"])}>Submissions of your key</a></p>`;
 }
 
+/** @param {{ query: URLSearchParams }} props */
 function List({ query }) {
   const [text, page] = [query.get("q") ?? "", Number(query.get("page") ?? 1)];
   const asked = useAsk(
     text ? path(["agents", "search"], { q: text, page, limit: LIMIT }) : path(["agents"], { page, limit: LIMIT }),
   );
+  /** @param {Happening} event */
   const submit = (event) => go(["agents"], { q: values(event).q.trim() });
-  const show = ({ body }) => html`
+  /** @param {Shown<typeof asked>} answer */
+  const show = ({ body }) => {
+    const total = "total" in body ? body.total : body.total_results;
+    return html`
     <p>
-      ${count(body.total ?? body.total_results)}${" "}
+      ${count(total)}${" "}
       ${text ? html`agents match “${text}”. <a href=${link(["agents"])}>Show all</a>` : "agents in the registry."}
     </p>
     <div class="stacked">
@@ -42,10 +48,11 @@ function List({ query }) {
     <${Pages}
       page=${page}
       limit=${LIMIT}
-      total=${body.total ?? body.total_results}
+      total=${total}
       href=${(page) => link(["agents"], { q: text, page })}
     />
   `;
+  };
   return html`
     <form class="line" role="search" onSubmit=${submit}>
       <label for="q">Words in the name or the description</label>
@@ -56,10 +63,13 @@ function List({ query }) {
   `;
 }
 
-/** The document of an agent may be missing, and its name too. */
-const name = (metadata) =>
-  metadata?.name || html`<span class="faint">${metadata ? "no name" : "no document"}</span>`;
+/**
+ * The document of an agent may be missing, and its name too.
+ * @param {Api.Agent["metadata"]} metadata
+ */
+const name = (metadata) => metadata?.name || html`<span class="faint">${metadata ? "no name" : "no document"}</span>`;
 
+/** @param {Api.Agent} agent */
 const row = ({ agent_id, owner, metadata }) =>
   html`<tr>
     <th scope="row"><a href=${link(["agents", agent_id])}>${agent_id}</a></th>
@@ -68,6 +78,7 @@ const row = ({ agent_id, owner, metadata }) =>
     <td><code>${owner}</code></td>
   </tr>`;
 
+/** @param {{ id: string }} props */
 function Agent({ id }) {
   const me = useMe();
   return html`
@@ -78,8 +89,10 @@ function Agent({ id }) {
   `;
 }
 
+/** @param {{ id: string }} props */
 function Registered({ id }) {
   const asked = useAsk(path(["agents", id]));
+  /** @param {Shown<typeof asked>} answer */
   const show = ({ body: { owner, metadata }, text }) =>
     html`<section class="card">
       <h2 dir="auto">${metadata?.name ?? "Without a name"}</h2>
@@ -99,8 +112,10 @@ function Registered({ id }) {
   return html`<${Answer} asked=${asked} what="the agent" show=${show} />`;
 }
 
+/** @param {{ id: string }} props */
 function Reputation({ id }) {
   const asked = useAsk(path(["agents", id, "reputation"]));
+  /** @param {Api.TagSummary} summary */
   const row = ({ tag, count: times, clients, mean, min, max }) =>
     html`<tr>
       <th scope="row">${tag || "no tag"}</th>
@@ -110,6 +125,7 @@ function Reputation({ id }) {
       <td class="figure">${number(min)}</td>
       <td class="figure">${number(max)}</td>
     </tr>`;
+  /** @param {Shown<typeof asked>} answer */
   const show = ({ body: { summaries, total_clients, clients_read, complete } }) =>
     html`<section class="card">
       <h2>Feedback in the registry</h2>

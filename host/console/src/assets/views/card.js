@@ -1,13 +1,14 @@
 // The card of a model: what it is for, what it claims, and where it fails.
 
 import { html, useEffect, useState } from "../dom.js";
-import { path, send } from "../api.js";
+import { isAbort, path, send } from "../api.js";
 import { link } from "../route.js";
 import { Problem, Waiting } from "../parts.js";
 import { Markdown } from "../markdown.js";
 
+/** @param {Place} props */
 export function ModelCard({ parts: [kind, version] }) {
-  const [{ text, error }, setState] = useState({});
+  const [{ text, error }, setState] = useState(/** @type {{ text?: string; error?: ShownError }} */ ({}));
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     const stop = new AbortController();
@@ -16,7 +17,7 @@ export function ModelCard({ parts: [kind, version] }) {
       .then((response) => response.text())
       .then(
         (text) => setState({ text }),
-        (error) => error.name === "AbortError" || setState({ error }),
+        (error) => isAbort(error) || setState({ error }),
       );
     return () => stop.abort();
   }, [kind, version, turn]);

@@ -8,10 +8,13 @@ import { bytes, count } from "../words.js";
 const COMPONENT = { "content-type": "application/wasm" };
 
 export function Check() {
-  const [file, setFile] = useState(null);
+  const [file, setFile] = useState(/** @type {File | null} */ (null));
   const [over, setOver] = useState(false);
+  /** @type {Action<Answered<Api.Check>>} */
   const checked = useAction();
+  /** @type {Action<Api.ModelReference>} */
   const added = useAction();
+  /** @param {File | null | undefined} file */
   const take = (file) => {
     if (!file) return;
     setFile(file);
@@ -23,13 +26,16 @@ export function Check() {
       return answer;
     });
   };
+  /** @param {Happening} event */
   const drop = (event) => {
     event.preventDefault();
     setOver(false);
-    take(event.dataTransfer.files[0]);
+    take(event.dataTransfer?.files[0]);
   };
   const add = () =>
-    added.start(async () => (await ask("admin/models", { method: "POST", body: file, headers: COMPONENT })).body);
+    added.start(
+      async () => (await ask("admin/models", { method: "POST", body: file ?? undefined, headers: COMPONENT })).body,
+    );
   return html`
     <p>
       The server compiles the file, tries it out and measures its calls, as <code>assay model check</code> does. The
@@ -45,18 +51,18 @@ export function Check() {
       onDrop=${drop}
     >
       <label for="file">Drop a <code>.wasm</code> file here, or choose one</label>
-      <input id="file" type="file" accept=".wasm,application/wasm" onChange=${(event) => take(event.target.files[0])} />
+      <input id="file" type="file" accept=".wasm,application/wasm" onChange=${(event) => take(event.target.files?.[0])} />
     </div>
     ${
       checked.busy &&
-      html`<p class="waiting"><span class="spinner" aria-hidden="true"></span> Checking ${file.name} …</p>`
+      html`<p class="waiting"><span class="spinner" aria-hidden="true"></span> Checking ${file?.name} …</p>`
     }
     ${checked.error && html`<${Problem} error=${checked.error} again=${() => take(file)} />`}
-    ${checked.done && html`<${Report} answer=${checked.done} name=${file.name} />`}
+    ${checked.done && html`<${Report} answer=${checked.done} name=${file?.name} />`}
     ${
       checked.done?.body.ok &&
       html`<p>
-        <button type="button" class="main" disabled=${added.busy} onClick=${add}>Add ${file.name} to the shelf</button>
+        <button type="button" class="main" disabled=${added.busy} onClick=${add}>Add ${file?.name} to the shelf</button>
       </p>`
     }
     ${added.error && html`<${Problem} error=${added.error} />`}
@@ -64,16 +70,20 @@ export function Check() {
   `;
 }
 
+/** @param {Api.ModelReference} props */
 const Added = ({ kind, version }) =>
   html`<p class="note good" role="status">${kind} ${version} is on the shelf. It has no role yet.</p>`;
 
 const COSTS = ["Input", ...["Fuel", "Memory", "Calls a second, one core"].map(figures)];
 
+/** @param {Api.Check} check */
 const size = ({ bytes: all, core_module, component_bytes }) =>
   core_module ? `${bytes(all)}, a core module; as a component ${bytes(component_bytes)}` : bytes(all);
 
+/** @param {{ answer: Answered<Api.Check>; name: string }} props */
 function Report({ answer: { body, text }, name }) {
   const { ok, problems, model } = body;
+  /** @param {Api.CallCost} cost */
   const cost = ({ input, fuel, memory_bytes, calls_per_second }) =>
     html`<tr>
       <th scope="row">${input}</th>
@@ -91,12 +101,12 @@ function Report({ answer: { body, text }, name }) {
     }
     <${Facts} of=${[
       model && ["Model", `${model.kind} ${model.version}: ${model.title}`],
-      model?.authors.length > 0 && ["Authors", model.authors.join(", ")],
+      model && model.authors.length > 0 && ["Authors", model.authors.join(", ")],
       ["Size", size(body)],
       ["SHA-256", html`<${Digest} of=${body.digest} />`],
       ["Compiled in", `${count(body.compile_ms)} ms`],
     ]} />
-    ${model?.reads.length > 0 && html`<${Inputs} names=${model.reads} />`}
+    ${model && model.reads.length > 0 && html`<${Inputs} names=${model.reads} />`}
     ${body.costs.length > 0 && html`<${Table} caption="Cost of one call" head=${COSTS} rows=${body.costs.map(cost)} />`}
     <${Raw} text=${text} name="The check as JSON" />
   </section>`;

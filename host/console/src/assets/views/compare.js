@@ -12,9 +12,11 @@ import { AddressForm } from "./look_up.js";
 /** As many as one comparison may have. */
 const MOST = 8;
 
+/** @param {Place} props */
 export function Compare({ parts: [address], query }) {
   const versions = query.get("versions") ?? "";
   const shelf = useAsk("models");
+  /** @param {Values} given */
   const submit = (given) => {
     const chosen = Object.keys(given).filter((name) => name.startsWith("version-"));
     if (chosen.length > MOST) return announce(`At most ${MOST} versions`);
@@ -30,13 +32,16 @@ export function Compare({ parts: [address], query }) {
   `;
 }
 
+/** @param {{ shelf: Asked<Api.Models>; chosen: string[] }} props */
 function Versions({ shelf: { answer, error, again }, chosen }) {
   if (error) return html`<${Problem} error=${error} again=${again} />`;
+  /** @type {Record<string, number>} */
   const order = { champion: 0, challenger: 1 };
   const models = (answer?.body.models ?? [])
     .filter(({ kind, version }) => kind === "credit" && version)
     .sort((a, b) => (order[a.role] ?? 2) - (order[b.role] ?? 2));
-  const isChosen = ({ version, role }) => (chosen.length > 0 ? chosen.includes(version) : role !== "none");
+  /** @param {Api.Model} model */
+  const isChosen = ({ version, role }) => (chosen.length > 0 ? chosen.includes(version ?? "") : role !== "none");
   return html`<fieldset>
     <legend>Versions, at most ${MOST}; none: champion and challengers</legend>
     ${models.map(
@@ -49,9 +54,11 @@ function Versions({ shelf: { answer, error, again }, chosen }) {
   </fieldset>`;
 }
 
+/** @param {{ address: string; versions: string }} props */
 function Comparison({ address, versions }) {
   const me = useMe();
   const asked = useAsk(path(["models", "compare", "address", address], { versions }));
+  /** @param {Shown<typeof asked>} answer */
   const show = ({ body, text, cost }) => html`
     <section class="card">
       <h2>Versions on <code>${body.address}</code></h2>
@@ -77,14 +84,24 @@ function Comparison({ address, versions }) {
     <p class="faint">Each version costs ${several(me.costs.score, "unit")}.</p>`;
 }
 
+/**
+ * @param {Api.ComparedVersion} version
+ * @param {(difference: Api.Difference) => Html} show
+ */
 const difference = ({ difference: of }, show) => (of ? show(of) : "");
 
+/** @param {{ versions: Api.ComparedVersion[] }} props */
 function Results({ versions }) {
+  /**
+   * @param {string} title
+   * @param {(version: Api.ComparedVersion) => Html} of
+   */
   const line = (title, of) =>
     html`<tr>
       <th scope="row">${title}</th>
       ${versions.map((one) => html`<td>${of(one)}</td>`)}
     </tr>`;
+  /** @param {Api.Difference} difference */
   const moved = ({ range: moved }) =>
     moved && html`<br /><${Mark} kind="warn">${range(moved.from)} → ${range(moved.to)}</${Mark}>`;
   const rows = [
@@ -96,7 +113,7 @@ function Results({ versions }) {
     line("Decile", (one) => html`${count(one.decile)} ${difference(one, ({ decile }) => `(${signed(decile)})`)}`),
     line("Microseconds", (one) => number(one.latency_us)),
     line("Fuel", (one) => count(one.fuel)),
-    line("Memory", (one) => (one.memory_bytes === null ? "–" : bytes(one.memory_bytes))),
+    line("Memory", (one) => bytes(one.memory_bytes)),
     line("Model", (one) => html`<${Digest} of=${one.digest} />`),
   ];
   if (versions.some(({ error }) => error)) {
@@ -114,13 +131,18 @@ function Results({ versions }) {
   />`;
 }
 
+/** @param {{ versions: Api.ComparedVersion[] }} props */
 function Factors({ versions }) {
   const labels = [...new Set(versions.flatMap(({ factors }) => factors ?? []).map(({ label }) => label))];
   if (labels.length === 0) return null;
+  /**
+   * @param {Api.ComparedVersion} one
+   * @param {string} label
+   */
   const cell = (one, label) => {
     const factor = one.factors?.find((factor) => factor.label === label);
-    const gap = difference(one, ({ factors }) => factors.find((gap) => gap.label === label)?.points);
-    const against = gap !== undefined && gap !== "" && html` <b>(${signed(gap)})</b>`;
+    const gap = one.difference?.factors.find((gap) => gap.label === label)?.points;
+    const against = gap !== undefined && html` <b>(${signed(gap)})</b>`;
     if (!factor) return html`<td>not in this version${against}</td>`;
     return html`<td class="wide">
       ${signed(factor.points)} of ${count(factor.possible)}${against}<${Bar}

@@ -12,6 +12,7 @@ const POINTS = 13;
 /** Time between two questions while moments are being read, in milliseconds. */
 const POLL = 2_000;
 
+/** @param {{ address: string }} props */
 export function ScoreCourse({ address }) {
   const me = useMe();
   const [isAsked, setAsked] = useState(false);
@@ -29,6 +30,7 @@ export function ScoreCourse({ address }) {
   </div>`;
 }
 
+/** @param {{ address: string }} props */
 function Read({ address }) {
   const asked = useAsk(path(["score", "address", address, "history"]));
   const pending = asked.answer?.body.pending ?? false;
@@ -37,12 +39,16 @@ function Read({ address }) {
     const later = setTimeout(asked.again, POLL);
     return () => clearTimeout(later);
   }, [pending, asked.loading, asked.answer]);
-  return html`<${Answer} asked=${asked} what="the history" show=${({ body, text }) => html`<${Points} body=${body} text=${text} />`} />`;
+  /** @param {Shown<typeof asked>} answer */
+  const show = ({ body, text }) => html`<${Points} body=${body} text=${text} />`;
+  return html`<${Answer} asked=${asked} what="the history" show=${show} />`;
 }
 
+/** @param {{ body: Api.ScoreHistory; text: string }} props */
 function Points({ body: { points, pending, model_version: version }, text }) {
   const scored = points.filter((point) => point.state === "scored");
   const known = points.length - points.filter((point) => point.state === "pending").length;
+  /** @param {Api.ScorePoint} point */
   const row = (point) =>
     html`<tr>
       <th scope="row">${day(point.as_of)}</th>
@@ -62,6 +68,7 @@ function Points({ body: { points, pending, model_version: version }, text }) {
   `;
 }
 
+/** @param {Api.ScorePoint} point */
 function changes({ change }) {
   if (!change) return "";
   const parts = change.factors.map(({ label, points }) => `${label} ${signed(points)}`);

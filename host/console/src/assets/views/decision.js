@@ -8,6 +8,7 @@ import { Scale } from "../charts/scale.js";
 /** Positions that are shown at once. */
 const SHOWN = 4;
 
+/** @param {{ asked: string; score?: Api.Score; report: Api.Report; origin: Origin; boosted: number | null; polls: boolean }} props */
 export function Decision({ asked, score, report, origin, boosted, polls }) {
   const isMuted = report.credit_events.coverage === "pending" || score?.credit_events_coverage === "pending";
   return html`<section class="card narrow-rows decision" aria-label="Decision">
@@ -24,9 +25,14 @@ export function Decision({ asked, score, report, origin, boosted, polls }) {
   </section>`;
 }
 
+/** @param {{ asked: string; report: Api.Report }} props */
 function Who({ asked, report: { address, activity } }) {
   const [copied, setCopied] = useState(false);
-  const copy = () => navigator.clipboard?.writeText(address).then(() => setCopied(true), () => {});
+  const copy = () =>
+    navigator.clipboard?.writeText(address).then(
+      () => setCopied(true),
+      () => {},
+    );
   const explorer = EXPLORERS[activity.active_chains[0]] ?? EXPLORERS[1];
   return html`<h2 class="subject">
     ${asked.includes(".") && html`<span>${asked}</span>`} <code>${address}</code>
@@ -37,6 +43,7 @@ function Who({ asked, report: { address, activity } }) {
   </h2>`;
 }
 
+/** @param {{ score: Api.Score; boosted: number | null }} props */
 function Points({ score, boosted }) {
   return html`<div class="headline">
       <p class="big">${score.score}</p>
@@ -49,10 +56,14 @@ function Points({ score, boosted }) {
     <${Scale} score=${score.score} name=${score.range} decile=${score.decile} boosted=${boosted} />`;
 }
 
-/** What the model claims of such wallets, or that it claims nothing. */
+/**
+ * What the model claims of such wallets, or that it claims nothing.
+ * @param {{ score: Api.Score | Api.ReportScore }} props
+ */
 function Claims({ score: { claims, no_claim: none } }) {
   if (none) return html`<p class="faint">No probability is claimed: ${none}.</p>`;
-  if (!claims?.length) return html`<p class="faint">This model claims no probability: its score only orders wallets.</p>`;
+  if (!claims?.length)
+    return html`<p class="faint">This model claims no probability: its score only orders wallets.</p>`;
   return claims.map(
     ({ outcome, horizon_days: days, estimate, low, high, population }) =>
       html`<p>
@@ -62,9 +73,10 @@ function Claims({ score: { claims, no_claim: none } }) {
   );
 }
 
+/** @param {{ positions: Api.PoolPosition[]; owes: number }} props */
 function Nearness({ positions, owes }) {
   const owing = (positions ?? []).filter(({ borrowed }) => borrowed > 0);
-  const known = owing.map((position) => position.health_factor).filter((factor) => factor !== null);
+  const known = owing.map((position) => position.health_factor).filter((factor) => factor != null);
   if (known.length === 0) return owes > 0 ? "not known" : "no debt";
   const least = Math.min(...known);
   const unknown = owing.length - known.length;
@@ -75,6 +87,7 @@ function Nearness({ positions, owes }) {
     </small>`;
 }
 
+/** @param {{ events: Api.CreditEvents }} props */
 function Liquidation({ events }) {
   const [total, last] = [events.totals.liquidation, events.last_liquidation_at];
   if (total > 0) {
@@ -84,9 +97,13 @@ function Liquidation({ events }) {
   return events.coverage === "complete" ? "never" : "none read so far";
 }
 
+/** @param {Api.Pool} pool */
 const isRead = ({ coverage }) => coverage === "complete" || coverage === "partial";
 
-/** `12 markets, complete`, or how many of them were read. */
+/**
+ * `12 markets, complete`, or how many of them were read.
+ * @param {{ events: Api.CreditEvents }} props
+ */
 function Sureness({ events }) {
   const read = events.pools.filter(isRead).length;
   if (events.pools.length === 0) return "no market is read";
@@ -96,8 +113,10 @@ function Sureness({ events }) {
     <small>${read} of ${several(events.pools.length, "market")} read${others}</small>`;
 }
 
+/** @param {{ score?: Api.Score; report: Api.Report; origin: Origin }} props */
 function Answers({ score, report, origin }) {
   const { assets, defi, activity, credit_events: events } = report;
+  /** @type {Fact[]} */
   const facts = [
     ["Owes", html`<b class="mid">${dollars(defi.total_borrowed)}</b>`],
     ["Collateral", html`<b class="mid">${dollars(defi.total_supplied)}</b>`],
@@ -116,16 +135,18 @@ function Answers({ score, report, origin }) {
     ],
   ];
   return html`<dl class="answers">
-    ${facts.filter(Boolean).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
+    ${facts.filter((one) => !!one).map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}
   </dl>`;
 }
 
+/** @type {Record<string, string>} */
 const WHY = {
   pending: "The lending history is being read for the first time.",
   partial: "Something that the score uses was not read, or not up to now.",
   failed: "A lending market or its chain could not be read.",
 };
 
+/** @param {{ score?: Api.Score; report: Api.Report; polls: boolean }} props */
 function Notes({ score, report, polls }) {
   const { credit_events: events, unread = [] } = report;
   if (report.score.inactive) {
@@ -139,7 +160,7 @@ function Notes({ score, report, polls }) {
   const read = events.pools.filter(isRead).length;
   return html`<div class="note warn">
     <p>
-      <b>Provisional.</b> ${WHY[coverage] ?? "Not everything was read."}${" "}
+      <b>Provisional.</b> ${WHY[coverage ?? ""] ?? "Not everything was read."}${" "}
       ${coverage === "pending" && `${read} of ${several(events.pools.length, "market")} read. `}
       ${polls && "This page asks again by itself. "}
       The score can be too high, because unread liquidations do not count, or too low, because unread assets do not.
@@ -156,17 +177,20 @@ function Notes({ score, report, polls }) {
   </div>`;
 }
 
+/** @param {{ positions: Api.PoolPosition[] }} props */
 function Positions({ positions }) {
   if (positions.length === 0) return null;
+  /** @param {Api.PoolPosition} position */
   const risk = ({ borrowed, health_factor: factor }) => (borrowed > 0 ? (factor ?? 0) : Infinity);
   const open = [...positions].sort((a, b) => risk(a) - risk(b) || b.supplied - a.supplied);
+  /** @param {Api.PoolPosition} position */
   const row = (position) => {
     const { supplied, borrowed, health_factor: factor } = position;
     return html`<tr>
       <th scope="row">${market(position)}</th>
       <td class="figure">${dollars(supplied)}</td>
       <td class="figure">${dollars(borrowed)}</td>
-      <td class="figure">${borrowed > 0 ? (factor === null ? "not known" : number(factor)) : "no debt"}</td>
+      <td class="figure">${borrowed > 0 ? (factor == null ? "not known" : number(factor)) : "no debt"}</td>
     </tr>`;
   };
   const head = ["Position", figures("Supplied"), figures("Borrowed"), figures("Health factor")];

@@ -11,6 +11,7 @@ import { Change } from "./roles.js";
 import { Outcomes } from "./outcomes.js";
 import { Migration, Psi } from "./pair.js";
 
+/** @type {Record<string, string>} */
 const WINDOWS = {
   "": "as promotion is decided",
   "1h": "one hour",
@@ -21,10 +22,12 @@ const WINDOWS = {
 const BINS = 14;
 const WIDTH = 50;
 
+/** @param {Place} props */
 export function Evidence({ query }) {
   const me = useMe();
   const span = query.get("window") ?? "";
   const asked = useAsk(path(["models", "credit", "report"], { window: span }));
+  /** @param {Shown<typeof asked>} answer */
   const show = ({ body, text }) => html`
     <p class="faint">
       ${count(body.window_hours)} hours up to <${Time} at=${body.timestamp} />; ${percent(body.share)} of the computed
@@ -54,6 +57,7 @@ export function Evidence({ query }) {
   `;
 }
 
+/** @param {{ pair: Api.ShadowPair }} props */
 function Pair({ pair }) {
   const me = useMe();
   const [isAsking, setAsking] = useState(false);
@@ -64,10 +68,7 @@ function Pair({ pair }) {
       of=${[
         ["Wallets", `${count(pair.wallets)}, of which ${count(pair.refused_wallets)} are refused`],
         ["Calls scored by both", `${count(pair.scored)} of ${count(pair.seen)}`],
-        [
-          "PSI",
-          html`<${Psi} pair=${pair} />`,
-        ],
+        ["PSI", html`<${Psi} pair=${pair} />`],
         ["Same range", percent(pair.same_range)],
         ["Same decile", percent(pair.same_decile)],
         ["Rank correlation", `${number(pair.spearman)} (Spearman), ${number(pair.kendall)} (Kendall)`],
@@ -76,10 +77,7 @@ function Pair({ pair }) {
           `mean ${signed(difference.mean)}, median ${signed(difference.p50)}, ` +
             `95 % within ${number(difference.p95_absolute)}`,
         ],
-        [
-          "Higher, equal, lower",
-          `${count(difference.higher)}, ${count(difference.equal)}, ${count(difference.lower)}`,
-        ],
+        ["Higher, equal, lower", `${count(difference.higher)}, ${count(difference.equal)}, ${count(difference.lower)}`],
         ["Failed, refused, dropped", html`<${Failures} pair=${pair} />`],
         ["Models", html`<${Digest} of=${challenger.digest} /> against <${Digest} of=${champion.digest} />`],
       ]}
@@ -105,12 +103,14 @@ function Pair({ pair }) {
   </section>`;
 }
 
+/** @param {{ pair: Api.ShadowPair }} props */
 function Failures({ pair: { failed, refused, dropped, failures } }) {
   const reasons = failures.map(({ code, count: times }) => `${code} ${count(times)} times`).join(", ");
   return html`${count(failed)}, ${count(refused)}, ${count(dropped)}${" "}
   ${reasons && html`<span class="bad">${reasons}</span>`}`;
 }
 
+/** @param {{ pair: Api.ShadowPair }} props */
 function Distribution({ pair }) {
   const bins = Array.from({ length: BINS }, (_, at) => ({
     from: 300 + at * WIDTH,
@@ -121,6 +121,7 @@ function Distribution({ pair }) {
     for (const [score, times] of histogram)
       bins[Math.min(BINS - 1, Math.floor((score - 300) / WIDTH))].counts[series] += times;
   });
+  /** @param {Api.ScoresSummary} scores */
   const summary = ({ mean, p10, p50, p90 }) =>
     `mean ${number(mean)}, 10 % below ${number(p10)}, median ${number(p50)}, 10 % above ${number(p90)}`;
   const [champion, challenger] = [pair.champion_scores, pair.challenger_scores].map(summary);
@@ -132,8 +133,10 @@ function Distribution({ pair }) {
     <${Columns} names=${names} bins=${bins} text=${`Distribution of scores. ${names.join(". ")}`} />`;
 }
 
+/** @param {{ pair: Api.ShadowPair }} props */
 function Drift({ pair: { factors, champion, challenger } }) {
   if (factors.length === 0) return null;
+  /** @param {Api.FactorDrift} factor */
   const row = ({ label, champion_points, challenger_points }) =>
     html`<tr>
       <th scope="row">${label}</th>
@@ -147,7 +150,9 @@ function Drift({ pair: { factors, champion, challenger } }) {
   />`;
 }
 
+/** @param {{ pair: Api.ShadowPair }} props */
 function Cost({ pair: { champion, challenger, champion_cost, challenger_cost } }) {
+  /** @param {[Api.ModelReference, Api.ShadowCost]} costs */
   const row = ([model, cost]) =>
     html`<tr>
       <th scope="row">${model.version}</th>
@@ -160,9 +165,6 @@ function Cost({ pair: { champion, challenger, champion_cost, challenger_cost } }
   return html`<${Table}
     caption="Cost of a call in the shadow"
     head=${["Version", "Measured", ...["µs, median", "µs, 99 %", "Fuel, median", "Fuel, 99 %"].map(figures)]}
-    rows=${[
-      [champion, champion_cost],
-      [challenger, challenger_cost],
-    ].map(row)}
+    rows=${[row([champion, champion_cost]), row([challenger, challenger_cost])]}
   />`;
 }

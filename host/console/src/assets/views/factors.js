@@ -5,11 +5,15 @@ import { Mark } from "../parts.js";
 import { RANGES, count, range, signed } from "../words.js";
 import { Bar } from "../charts/bars.js";
 
+/** @typedef {(Api.Factor & { points?: undefined; possible?: undefined }) | Api.WeighedFactor} Factor */
+
 /** The points that every wallet starts with. */
 const BASE = RANGES[0][1];
 
-const summand = ({ points }) => ` ${points < 0 ? "−" : "+"} ${Math.abs(points)}`;
+/** @param {Factor} factor */
+const summand = ({ points = 0 }) => ` ${points < 0 ? "−" : "+"} ${Math.abs(points)}`;
 
+/** @param {{ factors?: Factor[]; total: number }} props */
 export function Factors({ factors, total }) {
   if (!factors?.length) return html`<p class="faint">This model names no factors.</p>`;
   const weighed = factors.every(({ points }) => points !== undefined);

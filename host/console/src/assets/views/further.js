@@ -8,6 +8,7 @@ import { dollars, range, several, signed } from "../words.js";
 import { ScoreCourse } from "./course.js";
 import { Identity } from "./identity.js";
 
+/** @param {{ address: string; score?: Api.Score; report: Api.Report; boost: (score: number | null) => void; children: Html }} props */
 export function Further({ address, score, report, boost, children }) {
   return html`<section class="card further" aria-label="Further">
     ${
@@ -27,7 +28,10 @@ export function Further({ address, score, report, boost, children }) {
   </section>`;
 }
 
-/** What was not read, so that a missing figure is not taken for zero. */
+/**
+ * What was not read, so that a missing figure is not taken for zero.
+ * @param {{ report: Api.Report; isAbove?: boolean }} props
+ */
 function Unknown({ report: { unread = [], credit_events: events }, isAbove }) {
   const parts = isAbove ? [] : unread;
   return html`<details id="unknown">
@@ -52,11 +56,16 @@ function Unknown({ report: { unread = [], credit_events: events }, isAbove }) {
 
 const MOST = 50000;
 
-/** Asks for the score with off-chain assets added, when the slider comes to rest. */
+/**
+ * Asks for the score with off-chain assets added, when the slider comes to rest.
+ * @param {{ score: Api.Score; show: (score: number | null) => void }} props
+ */
 function Boost({ score, show }) {
   const me = useMe();
   const [assets, setAssets] = useState(0);
+  /** @type {Action<Api.Score>} */
   const { done, busy, error, start } = useAction();
+  /** @param {number} value */
   const rest = (value) =>
     start(async () => {
       if (value === 0) return show(null);

@@ -5,6 +5,7 @@ import { Digest, Mark, Table, Time, figures } from "../parts.js";
 import { Timeline } from "../charts/timeline.js";
 import { chain, count, dollars, market, several } from "../words.js";
 
+/** @type {[kind: Api.EventKind, title: string][]} */
 const KINDS = [
   ["borrow", "Borrowed"],
   ["repay", "Repaid"],
@@ -14,11 +15,14 @@ const KINDS = [
 ];
 const TITLES = Object.fromEntries(KINDS);
 
+/** @param {Api.Pool | Api.PoolEvent} of */
 const key = ({ protocol, market_address: address, chain_id: id }) => `${protocol} ${address} ${id}`;
 
+/** @param {{ report: Api.Report }} props */
 export function History({ report: { credit_events: events, timestamp } }) {
   const isWhole = events.coverage === "complete";
   const used = events.pools.filter((pool) => pool.first_event_at);
+  /** @param {Api.Pool} pool */
   const row = (pool) => ({
     name: market(pool),
     from: pool.first_event_at,
@@ -46,7 +50,10 @@ export function History({ report: { credit_events: events, timestamp } }) {
   </section>`;
 }
 
-/** Why the factors count fewer events than the report. */
+/**
+ * Why the factors count fewer events than the report.
+ * @param {{ events: Api.CreditEvents }} props
+ */
 function Unscored({ events: { totals, score_totals: scored, pools } }) {
   if (!scored) return null;
   const less = KINDS.filter(([kind]) => scored[kind] < totals[kind]);
@@ -58,10 +65,12 @@ function Unscored({ events: { totals, score_totals: scored, pools } }) {
   </span>`;
 }
 
+/** @param {{ events: Api.CreditEvents; pools: Api.Pool[] }} props */
 function Events({ events: { events, totals }, pools }) {
   if (!events?.length) return null;
   const all = Object.values(totals).reduce((sum, one) => sum + one, 0);
   const names = new Map(pools.map((pool) => [key(pool), market(pool)]));
+  /** @param {Api.PoolEvent} event */
   const row = (event) => html`<tr>
     <td><${Time} at=${event.at} /></td>
     <th scope="row">${TITLES[event.kind]}</th>
@@ -76,6 +85,7 @@ function Events({ events: { events, totals }, pools }) {
   </details>`;
 }
 
+/** @param {{ pools: Api.Pool[] }} props */
 function Pools({ pools }) {
   if (pools.length === 0) return html`<p>This server reads no lending market.</p>`;
   const head = [
@@ -87,6 +97,7 @@ function Pools({ pools }) {
     figures("Read to block"),
     "Counts for the score",
   ];
+  /** @param {Api.Pool} pool */
   const row = (pool) => html`<tr>
     <th scope="row">${market(pool)}<br /><${Digest} of=${pool.market_address} /></th>
     <td><${Mark} kind=${pool.coverage === "complete" ? "good" : "warn"}>${pool.coverage}</${Mark}></td>

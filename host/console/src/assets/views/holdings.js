@@ -7,13 +7,19 @@ import { NOT_KNOWN, chain, dollars, several } from "../words.js";
 /** Rows that are shown at once. */
 const SHOWN = 5;
 
+/** @type {Record<Holding["kind"], string>} */
 const KINDS = { token: "in the wallet", deposit: "supplied", debt: "borrowed" };
 
 /** Who says what a token is worth. */
 const SOURCES = { feed: "price feed", oracle: "market oracle", api: "price API", pool: "pool reserves" };
 
-/** One row for each token, deposit and debt. */
+/**
+ * One row for each token, deposit and debt.
+ * @param {Api.Report} report
+ * @returns {Holding[]}
+ */
 function rows({ assets, defi }) {
+  /** @type {Holding[]} */
   const tokens = assets.tokens.map((token) => ({
     kind: "token",
     asset: token.symbol,
@@ -22,8 +28,14 @@ function rows({ assets, defi }) {
     chain: token.chain_id,
     balance: token.balance,
     value: token.priced ? token.value_usd : null,
-    source: SOURCES[token.price_source],
+    source: token.price_source && SOURCES[token.price_source],
   }));
+  /**
+   * @param {"deposit" | "debt"} kind
+   * @param {string} asset
+   * @param {number} id
+   * @param {number} value
+   */
   const of = (kind, asset, id, value) => ({ kind, asset, chain: id, value, source: "its market" });
   const positions = defi.protocols.flatMap(({ name, chain_id: id, supplied, borrowed }) => [
     ...(supplied > 0 ? [of("deposit", name, id, supplied)] : []),
@@ -32,6 +44,7 @@ function rows({ assets, defi }) {
   return [...tokens, ...positions];
 }
 
+/** @type {Column<Holding>[]} */
 const COLUMNS = [
   {
     title: "Asset",
@@ -52,6 +65,7 @@ const COLUMNS = [
   },
 ];
 
+/** @param {{ report: Api.Report }} props */
 export function Holdings({ report }) {
   const all = rows(report);
   const worth = all.filter((row) => row.value !== null && Math.abs(row.value) >= 0.01);

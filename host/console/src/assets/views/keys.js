@@ -6,6 +6,7 @@ import { useMe } from "../session.js";
 import { Answer, Dialog, Facts, Mark, Problem, Table, Time, Title, announce, figures, values } from "../parts.js";
 import { count, several } from "../words.js";
 
+/** @type {Record<string, string>} */
 const CALLS = {
   score: "Score, for each address and version",
   report: "Report, for each address",
@@ -22,14 +23,18 @@ const CALLS = {
 export function Keys() {
   const me = useMe();
   const asked = useAsk("usage");
+  /** @param {Shown<typeof asked>} answer */
+  const show = ({ body }) => html`<${Own} usage=${body} />`;
   return html`
     <${Title} text="Keys and limits" />
-    <${Answer} asked=${asked} what="your key" show=${({ body }) => html`<${Own} usage=${body} />`} />
+    <${Answer} asked=${asked} what="your key" show=${show} />
     ${me.scopes.includes("admin") && html`<${All} />`}
   `;
 }
 
+/** @param {{ usage: Api.Usage }} props */
 function Own({ usage: { name, scopes, units, used, left, rate, costs } }) {
+  /** @param {[string, number]} cost */
   const row = ([call, units]) =>
     html`<tr>
       <th scope="row">${CALLS[call] ?? call}</th>
@@ -53,12 +58,17 @@ function Own({ usage: { name, scopes, units, used, left, rate, costs } }) {
   </section>`;
 }
 
-const SCOPES = { read: "read: scores, reports and agents", submit: "submit: reputation", admin: "admin: models, keys, status" };
+const SCOPES = {
+  read: "read: scores, reports and agents",
+  submit: "submit: reputation",
+  admin: "admin: models, keys, status",
+};
 
 function All() {
   const me = useMe();
   const asked = useAsk("admin/keys");
-  const [revoked, setRevoked] = useState(null);
+  const [revoked, setRevoked] = useState(/** @type {string | null} */ (null));
+  /** @param {Api.Key} key */
   const row = ({ name, scopes, units, used, left, rate, source, minted_at }) =>
     html`<tr>
       <th scope="row">${name}${name === me.name && html` <${Mark}>yours</${Mark}>`}</th>
@@ -75,6 +85,7 @@ function All() {
         }
       </td>
     </tr>`;
+  /** @param {Shown<typeof asked>} answer */
   const show = ({ body: { keys } }) =>
     html`<section class="card stacked">
       <h2>All keys of this server</h2>
@@ -91,16 +102,22 @@ function All() {
     ${revoked && html`<${Revoke} name=${revoked} changed=${asked.again} close=${() => setRevoked(null)} />`}`;
 }
 
-/** Makes a key, whose text is shown once. */
+/**
+ * Makes a key, whose text is shown once.
+ * @param {{ minted: () => void }} props
+ */
 function Mint({ minted }) {
+  /** @type {Action<Api.MintedKey>} */
   const { busy, error, done, start } = useAction();
+  /** @param {Happening} event */
   const submit = (event) => {
     const { name, units, rate, ...scopes } = values(event);
     const form = event.currentTarget;
+    /** @param {string} text */
     const number = (text) => (text === "" ? undefined : Number(text));
     const json = {
       name: name.trim(),
-      scopes: Object.keys(SCOPES).filter((scope) => scopes[scope]),
+      scopes: /** @type {Api.Scope[]} */ (Object.keys(SCOPES)).filter((scope) => scopes[scope]),
       units: number(units),
       rate: number(rate),
     };
@@ -135,9 +152,14 @@ function Mint({ minted }) {
   </section>`;
 }
 
+/** @param {{ minted: Api.MintedKey; hide: () => void }} props */
 function Shown({ minted: { secret, key }, hide }) {
   const [copied, setCopied] = useState(false);
-  const copy = () => navigator.clipboard?.writeText(secret).then(() => setCopied(true), () => {});
+  const copy = () =>
+    navigator.clipboard?.writeText(secret).then(
+      () => setCopied(true),
+      () => {},
+    );
   return html`<div class="note good secret">
     <p><b>The key ${key.name} is not shown again.</b> Copy it now; every host accepts it at once.</p>
     <p><code>${secret}</code></p>
@@ -148,6 +170,7 @@ function Shown({ minted: { secret, key }, hide }) {
   </div>`;
 }
 
+/** @param {{ name: string; changed: () => void; close: () => void }} props */
 function Revoke({ name, changed, close }) {
   const me = useMe();
   const finished = useRef(false);

@@ -18,7 +18,10 @@ const [POLL, POLLS] = [4_000, 30];
 /** The longest pause before the record of a score is asked for again, in milliseconds. */
 const LONGEST = 10_000;
 
-/** A form for one address or name; `children` are further fields. */
+/**
+ * A form for one address or name; `children` are further fields.
+ * @param {{ address?: string; action: string; busy?: boolean; submit: (given: Values) => void; children?: Html }} props
+ */
 export function AddressForm({ address, action, busy, submit, children }) {
   return html`<form class="line" role="search" onSubmit=${(event) => submit(values(event))}>
     <label for="address">Ethereum address or ENS name</label>
@@ -37,11 +40,14 @@ export function AddressForm({ address, action, busy, submit, children }) {
   </form>`;
 }
 
+/** @param {Place} props */
 export function LookUp({ parts: [address] }) {
+  /** @param {Values} given */
+  const submit = ({ address }) => go(["look-up", address.trim()]);
   return html`
     <div class="ask">
       <${Title} text="Look up" />
-      <${AddressForm} address=${address} action="Look up" submit=${({ address }) => go(["look-up", address.trim()])} />
+      <${AddressForm} address=${address} action="Look up" submit=${submit} />
     </div>
     ${address ? html`<${Subject} key=${address} address=${address} />` : html`<${Recent} />`}
   `;
@@ -74,16 +80,18 @@ function Recent() {
   </section>`;
 }
 
+/** @param {{ score?: Api.Score; report?: Api.Report }} answers */
 const isPending = ({ score, report }) =>
   [score?.credit_events_coverage, report?.credit_events.coverage].includes("pending");
 
+/** @param {{ address: string }} props */
 function Subject({ address }) {
   const me = useMe();
   const score = useAsk(path(["score", "address", address], { include_factors: true }));
   const report = useAsk(path(["report", "address", address]));
   const [scored, reported] = [score.answer?.body, report.answer?.body];
   const origin = useOrigin(score.answer?.scoreId);
-  const [boosted, setBoosted] = useState(null);
+  const [boosted, setBoosted] = useState(/** @type {number | null} */ (null));
   const again = () => {
     score.again();
     report.again();
@@ -115,8 +123,8 @@ function Subject({ address }) {
     <${History} report=${reported} />
     <${Holdings} report=${reported} />
     <${Further} address=${address} score=${scored} report=${reported} boost=${setBoosted}>
-      ${scored && html`<${Raw} text=${score.answer.text} name="Score as JSON" />`}
-      <${Raw} text=${report.answer.text} name="Report as JSON" />
+      ${scored && html`<${Raw} text=${score.answer?.text} name="Score as JSON" />`}
+      <${Raw} text=${report.answer?.text} name="Report as JSON" />
       <button type="button" class="small" onClick=${again} disabled=${isBusy} title=${`Costs ${several(units, "unit")}`}>
         Ask again
       </button>
@@ -124,7 +132,12 @@ function Subject({ address }) {
   </section>`;
 }
 
-/** Asks again while the history is read for the first time. Returns whether it goes on by itself. */
+/**
+ * Asks again while the history is read for the first time. Returns whether it goes on by itself.
+ * @param {boolean} pending
+ * @param {boolean | undefined} isBusy
+ * @param {() => void} again
+ */
 function usePolls(pending, isBusy, again) {
   const [left, setLeft] = useState(POLLS);
   const goes = pending && left > 0;
@@ -139,13 +152,19 @@ function usePolls(pending, isBusy, again) {
   return goes;
 }
 
-/** Where the score came from: it has the points of each factor. The record may be written a moment after the answer. */
+/**
+ * Where the score came from: it has the points of each factor. The record may be written a moment after the answer.
+ * @param {string | null | undefined} id
+ */
 function useOrigin(id) {
-  const [origin, setOrigin] = useState(null);
+  const [origin, setOrigin] = useState(/** @type {Origin} */ (null));
   useEffect(() => {
     if (!id) return undefined;
-    let [wait, timer] = [300, 0];
+    let wait = 300;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
     const stop = new AbortController();
+    /** @returns {Promise<void>} */
     const look = () =>
       ask(path(["score", id]), { signal: stop.signal }).then(
         ({ body }) => setOrigin(body),

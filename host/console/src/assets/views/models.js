@@ -18,14 +18,19 @@ const PAGES = [
 ];
 
 /** A page of one model, which the shelf leads to. */
-const CARD = { name: "card", scope: "read", Page: ModelCard };
+const CARD = { name: "card", title: "Model card", scope: "read", Page: ModelCard };
 
+/** @param {Place} props */
 export function Models({ parts, query }) {
   const me = useMe();
   const allowed = PAGES.filter(({ scope }) => me.scopes.includes(scope));
   const isCard = parts[0] === CARD.name && parts.length === 3 && me.scopes.includes(CARD.scope);
   const wanted = isCard ? CARD : PAGES.find(({ name }) => name === (parts[0] ?? allowed[0].name));
-  const title = isCard ? `Model card of ${parts[1]} ${parts[2]}` : wanted ? `Models: ${wanted.title.toLowerCase()}` : "Models";
+  const title = isCard
+    ? `${CARD.title} of ${parts[1]} ${parts[2]}`
+    : wanted
+      ? `Models: ${wanted.title.toLowerCase()}`
+      : "Models";
   return html`
     <${Title} text=${title} />
     <nav class="tabs" aria-label="Pages on models">
@@ -37,7 +42,7 @@ export function Models({ parts, query }) {
       )}
     </nav>
     ${
-      isCard || allowed.includes(wanted)
+      wanted && (isCard || allowed.includes(wanted))
         ? html`<${wanted.Page} parts=${parts.slice(1)} query=${query} />`
         : html`<p class="note">
             ${wanted ? html`This needs a key with the scope <code>${wanted.scope}</code>.` : "There is no such page."}

@@ -8,10 +8,15 @@ import { NOT_KNOWN, count, day, number, percent, range } from "../words.js";
 /** Bounds of the population stability index, as in the shadow report. */
 const [INVESTIGATE, SIGNIFICANT] = [0.1, 0.25];
 
-const between = (low, high) => (low === null ? "" : ` (${percent(low)} to ${percent(high)})`);
+/**
+ * @param {number | null | undefined} low
+ * @param {number | null | undefined} high
+ */
+const between = (low, high) => (low == null ? "" : ` (${percent(low)} to ${percent(high)})`);
 
 export function Outcomes() {
   const asked = useAsk(path(["admin", "models", "outcomes"]));
+  /** @param {Shown<typeof asked>} answer */
   const show = ({ body, text }) => html`
     <p class="faint">
       ${
@@ -29,6 +34,7 @@ export function Outcomes() {
   </section>`;
 }
 
+/** @param {{ of: Api.ModelOutcomes }} props */
 function Model({ of }) {
   return html`<section class="card">
     <h3>${of.model.version}, ${of.role}</h3>
@@ -38,6 +44,7 @@ function Model({ of }) {
   </section>`;
 }
 
+/** @param {{ table: Api.Realised }} props */
 function Realised({ table }) {
   const caption = `Liquidated within ${table.horizon_days} days, of ${table.population}`;
   const hidden = table.hidden > 0 ? ` ${count(table.hidden)} are not counted: part of the debt was in vaults.` : "";
@@ -69,7 +76,9 @@ function Realised({ table }) {
     <p class="faint">${rows.length > 0 ? waiting : `${caption}: ${waiting}`}</p>`;
 }
 
+/** @param {{ weeks: Api.ScoreWeek[] }} props */
 function Weeks({ weeks }) {
+  /** @param {number} psi */
   const kind = (psi) => (psi > SIGNIFICANT ? "bad" : psi > INVESTIGATE ? "warn" : "good");
   const rows = weeks.map(
     ({ from, scores, share, mean, psi }) =>
@@ -77,7 +86,7 @@ function Weeks({ weeks }) {
         <th scope="row">${day(from)}</th>
         <td class="figure">${count(scores)}${share < 1 && ` (${percent(share)} of the wallets)`}</td>
         <td class="figure">${count(mean)}</td>
-        <td class="figure">${psi === null ? NOT_KNOWN : html`<${Mark} kind=${kind(psi)}>${number(psi)}</${Mark}>`}</td>
+        <td class="figure">${psi == null ? NOT_KNOWN : html`<${Mark} kind=${kind(psi)}>${number(psi)}</${Mark}>`}</td>
       </tr>`,
   );
   const head = ["Week of", { figures: "Scores" }, { figures: "Mean" }, { figures: "PSI since the first" }];

@@ -5,7 +5,13 @@ import { ask, path, useAction } from "../api.js";
 import { Dialog, Facts, Problem, announce, values } from "../parts.js";
 import { Promotion } from "./promotion.js";
 
-/** What a dialog asks and sends, by the name of the change. `model` has a kind and a version, or the version `to` go back to. */
+/** The request of a change: `RoleChange` has the paths with what they take, and all answer the same. */
+const sent = /** @type {(path: string, options: object) => Promise<Answered<Api.Roles>>} */ (ask);
+
+/**
+ * What a dialog asks and sends, by the name of the change.
+ * @type {Record<string, RoleChange>}
+ */
 const CHANGES = {
   promote: {
     title: ({ kind, version }) => `Make ${kind} ${version} the champion`,
@@ -15,7 +21,7 @@ const CHANGES = {
     send: ({ kind, version }, { why, force }) => ["PUT", [kind, "champion"], { version, why, force }],
   },
   rollback: {
-    title: ({ kind, to }) => `Roll ${kind} back to ${to}`,
+    title: ({ kind, version }) => `Roll ${kind} back to ${version}`,
     says: "The previous champion answers again. No bound prevents a rollback.",
     action: "Roll back",
     send: ({ kind }, { why }) => ["POST", [kind, "rollback"], { why }],
@@ -25,7 +31,7 @@ const CHANGES = {
       add ? `Let ${kind} ${version} challenge the champion` : `End the challenge of ${kind} ${version}`,
     says: "A challenger scores in the shadow what the champion scores, and never changes an answer.",
     action: "Set the challengers",
-    send: ({ kind, versions }, { why }) => ["PUT", [kind, "challengers"], { versions, why }],
+    send: ({ kind, versions = [] }, { why }) => ["PUT", [kind, "challengers"], { versions, why }],
   },
   remove: {
     title: ({ kind, version }) => `Take ${kind} ${version} off the shelf`,
@@ -36,33 +42,44 @@ const CHANGES = {
   },
 };
 
-/** Asks for the reason and makes the change. The server's refusal stays in the dialog, where it can be forced. */
+/**
+ * Asks for the reason and makes the change. The server's refusal stays in the dialog, where it can be forced.
+ * @param {{ change: string; model: Changing; changed: () => void; close: (isChanged?: boolean) => void }} props
+ */
 export function Change({ change, model, changed, close }) {
   const { title, says, action, forcible, silent } = CHANGES[change];
   const { busy, error, start } = useAction();
-  const [roles, setRoles] = useState(null);
+  const [roles, setRoles] = useState(/** @type {(Api.Roles & { of: string }) | null} */ (null));
   const finished = useRef(false);
+  /**
+   * @param {string} of
+   * @param {Changing} model
+   * @param {{ why?: string; force?: boolean }} given
+   */
   const make = (of, model, given) =>
     start(async () => {
       const [method, parts, json] = CHANGES[of].send(model, given);
-      const { body } = await ask(path(["admin", "models", ...parts]), { method, json });
+      const { body } = await sent(path(["admin", "models", ...parts]), { method, json });
       announce(`Done: ${CHANGES[of].title(model)}`);
       finished.current = true;
       changed();
       if (of === "promote" || of === "rollback") setRoles({ ...body, of });
       else close(true);
     });
+  /** @param {Happening} event */
   const submit = (event) => {
     const { why, force } = values(event);
     make(change, model, { why: why?.trim() || undefined, force: force === "on" || undefined });
   };
   const end = () => close(finished.current);
-  const undo = () => make("rollback", { ...model, to: roles.previous }, { why: `undoes the promotion of ${model.version}` });
+  const previous = roles?.of === "promote" ? roles.previous : null;
+  const why = `undoes the promotion of ${model.version}`;
+  const undo = previous ? () => make("rollback", { ...model, version: previous }, { why }) : null;
   return html`<${Dialog} title=${title(model)} close=${end} finished=${finished}>
     ${error && html`<${Problem} error=${error} />`}
     ${
       roles
-        ? html`<${Done} roles=${roles} busy=${busy} undo=${roles.of === "promote" && roles.previous ? undo : null} close=${end} />`
+        ? html`<${Done} roles=${roles} busy=${busy} undo=${undo} close=${end} />`
         : html`<p>${says}</p>
             ${change === "promote" && html`<${Promotion} model=${model} />`}
             <form class="stack" onSubmit=${submit}>
@@ -83,7 +100,10 @@ export function Change({ change, model, changed, close }) {
   </${Dialog}>`;
 }
 
-/** What happened, and a way back where there is one. */
+/**
+ * What happened, and a way back where there is one.
+ * @param {{ roles: Api.Roles; busy?: boolean; undo: (() => void) | null; close: () => void }} props
+ */
 function Done({ roles: { kind, champion, challengers, previous }, busy, undo, close }) {
   return html`<p class="note good" role="status">${kind} ${champion} is the champion: it answers every request now.</p>
     <${Facts}

@@ -1,7 +1,9 @@
 // The scores of many addresses, pasted or from a file.
 
+/** @typedef {Partial<Api.Score> & { address: string; reason: string }} Row */
+
 import { html, useState } from "../dom.js";
-import { ask, path, useAction } from "../api.js";
+import { Refusal, ask, path, useAction } from "../api.js";
 import { link } from "../route.js";
 import { useMe } from "../session.js";
 import { Mark, Problem, Sortable, Title, announce, values } from "../parts.js";
@@ -15,17 +17,26 @@ const MOST = 1000;
 /** An address, or a name with a dot whose end begins with a letter: a number with a dot is no name. */
 const SUBJECT = /0x[0-9a-fA-F]{40}\b|[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)*\.\p{L}[\p{L}\p{N}_-]*/gu;
 
-/** Those anywhere in the text, each once. */
+/**
+ * Those anywhere in the text, each once.
+ * @param {string} text
+ */
 export const subjects = (text) => [...new Set(text.match(SUBJECT) ?? [])];
 
+/** @type {Record<string, string>} */
 const REASONS = {
   invalid: "no address or name",
   not_found: "no activity",
   unread: "could not be read, ask again",
 };
 
-/** The rows of `list`, as many at once as one request may have. `show` gets them as they come. */
+/**
+ * The rows of `list`, as many at once as one request may have. `show` gets them as they come.
+ * @param {string[]} list
+ * @param {(rows: Row[]) => void} show
+ */
 async function scored(list, show) {
+  /** @type {Row[]} */
   const rows = [];
   for (let at = 0; at < list.length; at += AT_ONCE) {
     const part = list.slice(at, at + AT_ONCE);
@@ -35,7 +46,7 @@ async function scored(list, show) {
       rows.push(...(body.skipped ?? []).map(({ address, reason }) => ({ address, reason: REASONS[reason] ?? reason })));
     } catch (error) {
       // Without any score the whole part is refused.
-      if (error.status !== 404) throw error;
+      if (!(error instanceof Refusal) || error.status !== 404) throw error;
       rows.push(...part.map((address) => ({ address, reason: REASONS.not_found })));
     }
     show([...rows]);
@@ -44,16 +55,33 @@ async function scored(list, show) {
   return rows;
 }
 
-const CSV = ["address", "score", "decile", "range", "credit_events_coverage", "provisional", "model_version", "timestamp", "reason"];
+/** @type {(keyof Row)[]} */
+const CSV = [
+  "address",
+  "score",
+  "decile",
+  "range",
+  "credit_events_coverage",
+  "provisional",
+  "model_version",
+  "timestamp",
+  "reason",
+];
 
-/** A cell that begins like a formula is shown as text by a spreadsheet. */
+/**
+ * A cell that begins like a formula is shown as text by a spreadsheet.
+ * @param {unknown} value
+ */
 const cell = (value) => {
   const text = String(value ?? "").replace(/^[=+\-@\t\r]/, "'$&");
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
-export const csv = (rows) => [CSV, ...rows.map((row) => CSV.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join("\n");
+/** @param {Row[]} rows */
+export const csv = (rows) =>
+  [CSV, ...rows.map((row) => CSV.map((name) => row[name]))].map((row) => row.map(cell).join(",")).join("\n");
 
+/** @param {Row[]} rows */
 function save(rows) {
   const file = URL.createObjectURL(new Blob([`${csv(rows)}\n`], { type: "text/csv" }));
   const anchor = Object.assign(document.createElement("a"), { href: file, download: "assay-scores.csv" });
@@ -61,6 +89,7 @@ function save(rows) {
   setTimeout(() => URL.revokeObjectURL(file), 1_000);
 }
 
+/** @type {Column<Row>[]} */
 const COLUMNS = [
   {
     title: "Address",
@@ -84,15 +113,17 @@ const COLUMNS = [
 export function Several() {
   const me = useMe();
   const [text, setText] = useState("");
-  const [rows, setRows] = useState([]);
+  const [rows, setRows] = useState(/** @type {Row[]} */ ([]));
   const { busy, error, start } = useAction();
   const list = subjects(text);
+  /** @param {Happening} event */
   const submit = (event) => {
     values(event);
     setRows([]);
     if (list.length > 0 && list.length <= MOST) start(() => scored(list, setRows));
   };
-  const open = async (event) => setText((await event.target.files[0]?.text()) ?? "");
+  /** @param {Happening} event */
+  const open = async (event) => setText((await event.target.files?.[0]?.text()) ?? "");
   return html`<${Title} text="Several wallets" />
     <form class="stack" onSubmit=${submit}>
       <label for="list">Addresses or names: one a line, or a table with other columns</label>

@@ -17,7 +17,8 @@ const KINDS = {
 
 export function Shelf() {
   const asked = useAsk("models");
-  const [change, setChange] = useState(null);
+  const [change, setChange] = useState(/** @type {AskedChange | null} */ (null));
+  /** @param {Shown<typeof asked>} answer */
   const show = ({ body: { models, previous } }) => html`
     ${models.length === 0 && html`<p>The shelf is empty. No score can be computed.</p>`}
     ${Object.entries(KINDS).map(
@@ -40,14 +41,19 @@ export function Shelf() {
 }
 
 const ORDER = ["champion", "challenger", "available", "none"];
+/**
+ * @param {Api.Model} one
+ * @param {Api.Model} other
+ */
 const byRole = (one, other) => ORDER.indexOf(one.role) - ORDER.indexOf(other.role);
 
+/** @param {{ kind: string; title: string; models: Api.Model[]; previous?: string; ask: (change: AskedChange) => void }} props */
 function Kind({ kind, title, models, previous, ask }) {
   const me = useMe();
   if (models.length === 0) return null;
   const isAdmin = me.scopes.includes("admin");
-  const rollBack = () => ask({ change: "rollback", model: { kind, to: previous } });
-  const challengers = models.filter(({ role }) => role === "challenger").map(({ version }) => version);
+  const rollBack = () => previous && ask({ change: "rollback", model: { kind, version: previous } });
+  const challengers = models.filter(({ role }) => role === "challenger").flatMap(({ version }) => version ?? []);
   return html`<section class="card">
     <h2>${title}</h2>
     <ul class="models">
@@ -61,15 +67,15 @@ function Kind({ kind, title, models, previous, ask }) {
       )}
     </ul>
     ${
-      isAdmin &&
-      previous &&
-      html`<button type="button" onClick=${rollBack}>Roll ${kind} back to ${previous} …</button>`
+      isAdmin && previous && html`<button type="button" onClick=${rollBack}>Roll ${kind} back to ${previous} …</button>`
     }
   </section>`;
 }
 
+/** @type {Record<string, string>} */
 const tone = { ready: "good", benched: "bad", failed: "bad" };
 
+/** @param {{ model: Api.Model; challengers: string[]; ask: ((change: AskedChange) => void) | null }} props */
 function Model({ model, challengers, ask }) {
   const { kind, version, title, role, state, reason } = model;
   return html`<li>
@@ -81,14 +87,19 @@ function Model({ model, challengers, ask }) {
     ${reason && html`<p class="bad">${reason.message} <span class="faint">${reason.code}</span></p>`}
     ${
       model.card &&
+      kind &&
+      version &&
       html`<p><a href=${link(["models", "card", kind, version])}>Model card of ${kind} ${version}</a></p>`
     }
     <${About} model=${model} />
-    ${ask && model.digest && version && html`<${Actions} model=${model} challengers=${challengers} ask=${ask} />`}
+    ${ask && model.digest && kind && version && html`<${Actions} model=${model} challengers=${challengers} ask=${ask} />`}
   </li>`;
 }
 
-/** What the server knows of the model, and what became of its calls. */
+/**
+ * What the server knows of the model, and what became of its calls.
+ * @param {{ model: Api.Model }} props
+ */
 function About({ model }) {
   const { authors, reads, digest, file, loaded_at, calls, failures, kind, version } = model;
   return html`<details>
@@ -107,8 +118,14 @@ function About({ model }) {
   </details>`;
 }
 
+/** @param {{ model: Api.Model & Changing; challengers: string[]; ask: (change: AskedChange) => void }} props */
 function Actions({ model, challengers, ask }) {
   const { kind, version, role, state } = model;
+  /**
+   * @param {string} title
+   * @param {string} change
+   * @param {Partial<Changing>} [more]
+   */
   const button = (title, change, more = {}) =>
     html`<button
       type="button"
@@ -128,9 +145,13 @@ function Actions({ model, challengers, ask }) {
   </div>`;
 }
 
-/** Files that declare no model. */
+/**
+ * Files that declare no model.
+ * @param {{ models: Api.Model[] }} props
+ */
 function Unknown({ models }) {
   if (models.length === 0) return null;
+  /** @param {Api.Model} model */
   const row = ({ file, state, reason }) => html`<tr>
     <th scope="row"><code>${file}</code></th><td><${Mark} kind="bad">${state}</${Mark}></td>
     <td>${reason?.message} <span class="faint">${reason?.code}</span></td>

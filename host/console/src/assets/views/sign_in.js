@@ -5,17 +5,23 @@ import { ask, useAction } from "../api.js";
 import { session } from "../session.js";
 import { Problem, Title, values } from "../parts.js";
 
-/** What the server says of `key`. */
+/**
+ * What the server says of `key`.
+ * @param {string | null} key
+ * @returns {Promise<Identified>}
+ */
 export async function identify(key) {
   const { body, sandbox } = await ask("usage", { key });
   return { ...body, sandbox };
 }
 
+/** @param {{ enter: (me: Identified) => void; error: ShownError | null }} props */
 export function SignIn({ enter, error: before }) {
   const { busy, error, start } = useAction();
   const field = useRef(null);
   // After the title, which takes the focus of other views: here there is only one thing to do.
   useEffect(() => field.current.focus(), []);
+  /** @param {Happening} event */
   const submit = (event) => {
     const key = values(event).key.trim();
     start(async () => {

@@ -23,6 +23,7 @@ export function Status() {
   `;
 }
 
+/** @param {{ body: Api.Status; text: string }} props */
 function State({ body, text }) {
   const { version, timestamp, ready, reasons, warnings, chains, submissions, store } = body;
   return html`
@@ -32,7 +33,10 @@ function State({ body, text }) {
         of=${[
           ["Version", version],
           ["Seen", html`<${Time} at=${timestamp} />`],
-          ["Store", html`${store.backend} <${Mark} kind=${store.problem ? "bad" : "good"}>${store.problem ? "fails" : "works"}</${Mark}>`],
+          [
+            "Store",
+            html`${store.backend} <${Mark} kind=${store.problem ? "bad" : "good"}>${store.problem ? "fails" : "works"}</${Mark}>`,
+          ],
           ["Submissions", html`<${Queue} submissions=${submissions} />`],
         ]}
       />
@@ -48,6 +52,7 @@ function State({ body, text }) {
   `;
 }
 
+/** @param {{ submissions: Api.Status["submissions"] }} props */
 function Queue({ submissions }) {
   if (!submissions) return "not configured";
   const waiting = Object.entries(submissions.open).filter(([, times]) => times > 0);
@@ -58,14 +63,17 @@ function Queue({ submissions }) {
   </small>`;
 }
 
-const isOld = ({ head_age_seconds: age, max_head_age_seconds: most }) => age !== null && most !== null && age > most;
+/** @param {Api.ChainStatus} chain */
+const isOld = ({ head_age_seconds: age, max_head_age_seconds: most }) => age != null && most != null && age > most;
 
+/** @param {{ chains: Api.ChainStatus[] }} props */
 function Chains({ chains }) {
+  /** @param {Api.ChainStatus} chain */
   const row = (chain) => html`<tr>
     <th scope="row">${chain.chain_name} <span class="faint">${chain.chain_id}</span></th>
     <td data-label="Newest block" class="figure">${count(chain.head)}</td>
     <td data-label="Its age" class="figure">
-      ${chain.head_age_seconds === null ? NOT_KNOWN : html`<${Mark} kind=${isOld(chain) && "warn"}>${span(chain.head_age_seconds)}</${Mark}>`}
+      ${chain.head_age_seconds == null ? NOT_KNOWN : html`<${Mark} kind=${isOld(chain) && "warn"}>${span(chain.head_age_seconds)}</${Mark}>`}
     </td>
     <td data-label="Prices"><${Prices} prices=${chain.prices} /></td>
     <td data-label="Index"><${Index} index=${chain.index} /></td>
@@ -84,6 +92,7 @@ function Chains({ chains }) {
     </section>`;
 }
 
+/** @param {{ prices: Api.ChainStatus["prices"] }} props */
 function Prices({ prices }) {
   if (!prices) return html`<span class="faint">not read yet</span>`;
   const { age_seconds: age, priced, lacking, stale_feeds: stale, oldest_round_seconds: oldest, trusted } = prices;
@@ -93,23 +102,34 @@ function Prices({ prices }) {
     !trusted && "not trusted: the sequencer is not known to be up",
   ].filter(Boolean);
   return html`${several(priced, "price")}, read ${span(age)} ago
-    ${oldest !== null && html`<br /><span class="faint">oldest round ${span(oldest)}</span>`}
+    ${oldest != null && html`<br /><span class="faint">oldest round ${span(oldest)}</span>`}
     ${doubts.length > 0 && html`<br /><${Mark} kind="warn">${doubts.join(", ")}</${Mark}>`}`;
 }
 
+/** @param {{ index: Api.ChainStatus["index"] }} props */
 function Index({ index }) {
   if (!index) return html`<span class="faint">none</span>`;
   const { through, behind_blocks: behind, in_step: isInStep, problem } = index;
-  return html`${through === null ? "begins" : `through ${count(through)}`}${" "}
-    <${Mark} kind=${isInStep ? "good" : "warn"}>${isInStep ? "in step" : behind === null ? "behind" : `${count(behind)} behind`}</${Mark}>
+  return html`${through == null ? "begins" : `through ${count(through)}`}${" "}
+    <${Mark} kind=${isInStep ? "good" : "warn"}>${isInStep ? "in step" : behind == null ? "behind" : `${count(behind)} behind`}</${Mark}>
     ${problem && html`<br /><span class="bad">${problem}</span>`}`;
 }
 
-const ENDPOINTS = ["Endpoint", "Chain", "State", ...["Pace", "Answers", "Failures", "Newest block", "Logs at once"].map(figures)];
+const ENDPOINTS = [
+  "Endpoint",
+  "Chain",
+  "State",
+  ...["Pace", "Answers", "Failures", "Newest block", "Logs at once"].map(figures),
+];
 
+/** @type {Record<string, string>} */
 const TONES = { ready: "good", rests: "bad" };
 
-function Endpoint({ chain, endpoint: { host, current, state, error, answers, failures, pace, log_range: range, head } }) {
+/** @param {{ chain: Api.ChainStatus; endpoint: Api.EndpointStatus }} row */
+function Endpoint({
+  chain,
+  endpoint: { host, current, state, error, answers, failures, pace, log_range: range, head },
+}) {
   return html`<tr>
     <th scope="row"><code>${host}</code> ${current && html`<${Mark} kind="main">in use</${Mark}>`}</th>
     <td data-label="Chain">${chain.chain_name}</td>
@@ -118,6 +138,6 @@ function Endpoint({ chain, endpoint: { host, current, state, error, answers, fai
     <td data-label="Answers" class="figure">${count(answers)}</td>
     <td data-label="Failures" class="figure">${count(failures)}</td>
     <td data-label="Newest block" class="figure">${count(head)}</td>
-    <td data-label="Logs at once" class="figure">${range === null ? "" : several(range, "block")}</td>
+    <td data-label="Logs at once" class="figure">${range == null ? "" : several(range, "block")}</td>
   </tr>`;
 }

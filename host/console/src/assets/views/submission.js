@@ -8,8 +8,12 @@ import { useMe } from "../session.js";
 import { Answer, Facts, Mark, Problem, Raw, Table, Time, Title, Waiting, announce, figures, values } from "../parts.js";
 import { count, several } from "../words.js";
 
+/** @type {Record<Api.Tag, string>} */
 const TAGS = { creditScore: "Credit score", sybilRisk: "Sybil risk", identityCount: "Attestations of identity" };
 const HEAD = ["Tag", "Transaction", figures("Block"), figures("Gas")];
+/** @type {Record<string, string>} */
+const TONES = { confirmed: "good", failed: "bad" };
+/** @type {Record<string, string>} */
 const STATES = {
   pending: "queued",
   scoring: "computing the scores",
@@ -22,7 +26,10 @@ const STATES = {
 const retryKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-/** The address of a name; an address is its own. The API takes only addresses here. */
+/**
+ * The address of a name; an address is its own. The API takes only addresses here.
+ * @param {string} subject
+ */
 async function resolved(subject) {
   if (!subject.includes(".")) return subject;
   const { body } = await ask(path(["identity", "address", subject, "attestations"]));
@@ -30,18 +37,21 @@ async function resolved(subject) {
   return body.address;
 }
 
+/** @param {{ agent: string }} props */
 export function Submit({ agent }) {
   const me = useMe();
   const { busy, error, start } = useAction();
+  /** @param {Happening} event */
   const submit = (event) => {
     const given = values(event);
     const form = event.currentTarget;
-    const tags = Object.keys(TAGS).filter((tag) => given[tag]);
+    const tags = /** @type {Api.Tag[]} */ (Object.keys(TAGS)).filter((tag) => given[tag]);
     start(async () => {
       const json = { address: await resolved(given.address.trim()), tags };
-      form.dataset.content === JSON.stringify(json) || (form.dataset.retry = retryKey());
-      form.dataset.content = JSON.stringify(json);
-      const headers = { "idempotency-key": form.dataset.retry };
+      const content = JSON.stringify(json);
+      const retry = (form.dataset.content === content && form.dataset.retry) || retryKey();
+      Object.assign(form.dataset, { content, retry });
+      const headers = { "idempotency-key": retry };
       const { body } = await ask(path(["agents", agent, "reputation"]), { method: "POST", json, headers });
       go(["agents", agent, "submissions", body.submission_id]);
     });
@@ -79,6 +89,7 @@ export function Submit({ agent }) {
   </section>`;
 }
 
+/** @param {{ agent: string; id: string }} props */
 export function Submission({ agent, id }) {
   const { submission, error, again } = useSubmission(agent, id);
   const status = submission?.status;
@@ -92,14 +103,15 @@ export function Submission({ agent, id }) {
     ${error && html`<${Problem} error=${error} again=${again} />`}
     ${!error && !submission && html`<${Waiting} what="the submission" />`}
     ${submission && html`<${State} submission=${submission} />`}
-    ${submission && submission.scores && html`<${Document} agent=${agent} id=${id} />`}
+    ${submission?.scores && html`<${Document} agent=${agent} id=${id} />`}
   `;
 }
 
+/** @param {{ submission: Api.SubmissionState }} props */
 function State({ submission }) {
   const { status, scores, transactions, feedback_uri, error, detail, created_at, updated_at } = submission;
   return html`<section class="card">
-    <h2>State: <${Mark} kind=${{ confirmed: "good", failed: "bad" }[status]}>${status}</${Mark}></h2>
+    <h2>State: <${Mark} kind=${TONES[status]}>${status}</${Mark}></h2>
     ${error && html`<p class="note bad">${error}</p>`}
     ${detail && html`<p class="note warn">It waits: ${detail}</p>`}
     ${status !== "failed" && html`<${Steps} status=${status} />`}
@@ -120,6 +132,7 @@ function State({ submission }) {
   </section>`;
 }
 
+/** @param {Api.FeedbackTransaction} transaction */
 const transaction = ({ tag1, transaction_hash, block_number, gas_used }) =>
   html`<tr>
     <th scope="row">${tag1}</th>
@@ -128,9 +141,11 @@ const transaction = ({ tag1, transaction_hash, block_number, gas_used }) =>
     <td class="figure">${count(gas_used)}</td>
   </tr>`;
 
+/** @param {{ status: Api.SubmissionStatus }} props */
 function Steps({ status }) {
   const names = Object.keys(STATES);
   const at = names.indexOf(status);
+  /** @param {number} index */
   const kind = (index) => (index < at || status === "confirmed" ? "past" : index === at ? "here" : "");
   return html`<ol class="steps">
     ${names.map(
@@ -142,11 +157,10 @@ function Steps({ status }) {
   </ol>`;
 }
 
+/** @param {{ agent: string; id: string }} props */
 function Document({ agent, id }) {
   const asked = useAsk(path(["agents", agent, "reputation", "feedback", id]));
-  return html`<${Answer}
-    asked=${asked}
-    what="the document"
-    show=${({ text }) => html`<${Raw} text=${text} name="The document as it is stored" />`}
-  />`;
+  /** @param {Shown<typeof asked>} answer */
+  const show = ({ text }) => html`<${Raw} text=${text} name="The document as it is stored" />`;
+  return html`<${Answer} asked=${asked} what="the document" show=${show} />`;
 }

@@ -8,12 +8,16 @@ import { count } from "../words.js";
 
 const LIMIT = 20;
 const HEAD = ["Submission", "Agent", "Address", "Tags", "State", "Made", "Changed"];
+/** @type {Record<string, string>} */
 const TONES = { confirmed: "good", failed: "bad" };
 
+/** @param {Place} props */
 export function Submissions({ query }) {
   const [text, page] = [query.get("q") ?? "", Number(query.get("page") ?? 1)];
   const asked = useAsk(path(["submissions"], { q: text, page, limit: LIMIT }));
+  /** @param {Happening} event */
   const search = (event) => go(["submissions"], { q: values(event).q.trim() });
+  /** @param {Shown<typeof asked>} answer */
   const show = ({ body: { submissions, total } }) => html`
     <p>
       ${count(total)}${" "}
@@ -37,6 +41,7 @@ export function Submissions({ query }) {
   `;
 }
 
+/** @param {Api.OwnSubmission} submission */
 const row = ({ submission_id: id, agent_id: agent, address, tags, status, error, created_at, updated_at }) => html`<tr>
   <th scope="row"><a href=${link(["agents", agent, "submissions", id])}><code>${id.slice(0, 13)}…</code></a></th>
   <td data-label="Agent"><a href=${link(["agents", agent])}>${agent}</a></td>
@@ -49,6 +54,7 @@ const row = ({ submission_id: id, agent_id: agent, address, tags, status, error,
 
 /** A submission that another key or a payment made. */
 function Other() {
+  /** @param {Happening} event */
   const open = (event) => {
     const { agent, submission } = values(event);
     go(["agents", agent.trim(), "submissions", submission.trim()]);

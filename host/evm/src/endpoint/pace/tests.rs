@@ -15,7 +15,7 @@ const PERMITS: usize = 15;
 
 /// A request in progress.
 struct InProgress {
-    sent: Sent,
+    sent: SentRequest,
     calls: usize,
     arrives: u64,
     returns: u64,
@@ -30,8 +30,8 @@ struct Tally {
 }
 
 impl Tally {
-    fn answered(&self, unit: Unit) -> usize {
-        if unit == Unit::Calls { self.calls } else { self.sent - self.refused }
+    fn answered(&self, unit: LoadUnit) -> usize {
+        if unit == LoadUnit::Calls { self.calls } else { self.sent - self.refused }
     }
 }
 
@@ -117,7 +117,7 @@ prop_compose! {
         says_when in any::<bool>(),
         takes in 1..=800_u64,
     ) -> Endpoint {
-        let unit = if is_for_calls { Unit::Calls } else { Unit::Requests };
+        let unit = if is_for_calls { LoadUnit::Calls } else { LoadUnit::Requests };
         Endpoint { limit, unit, counting, counts_refused, says_when, takes, counted: Vec::new() }
     }
 }
@@ -138,13 +138,13 @@ proptest! {
 
     #[test]
     fn a_configured_bound_is_kept(bound in 1..=50_u32, batch in 1..=20_usize) {
-        let (tally, _) = simulate(steady(1_000, Unit::Calls, 5), Some(bound), &[1, batch], 20 * SECOND);
+        let (tally, _) = simulate(steady(1_000, LoadUnit::Calls, 5), Some(bound), &[1, batch], 20 * SECOND);
         prop_assert!(tally.calls <= bound as usize * 20 && tally.refused == 0, "{tally:?}");
         prop_assert!(tally.calls * 10 >= bound as usize * 20 * 6, "{tally:?}");
     }
 }
 
-fn steady(limit: usize, unit: Unit, takes: u64) -> Endpoint {
+fn steady(limit: usize, unit: LoadUnit, takes: u64) -> Endpoint {
     Endpoint {
         limit,
         unit,
@@ -158,22 +158,22 @@ fn steady(limit: usize, unit: Unit, takes: u64) -> Endpoint {
 
 #[test]
 fn an_endpoint_without_a_limit_is_soon_asked_at_full_speed() {
-    let (tally, pace) = simulate(steady(usize::MAX, Unit::Calls, 50), None, &[1, 100], 5 * SECOND);
+    let (tally, pace) = simulate(steady(usize::MAX, LoadUnit::Calls, 50), None, &[1, 100], 5 * SECOND);
     assert!(tally.sent > PERMITS * 20 * 4 && !pace.is_limited(), "{tally:?}");
 }
 
 #[test]
 fn calls_that_are_counted_make_batches_smaller() {
-    let (tally, pace) = simulate(steady(10, Unit::Calls, 50), None, &[1, 14], 30 * SECOND);
+    let (tally, pace) = simulate(steady(10, LoadUnit::Calls, 50), None, &[1, 14], 30 * SECOND);
     assert!((1..=4).contains(&pace.ceiling()), "{}", pace.ceiling());
     assert!(tally.calls > 180, "{tally:?}");
-    let (_, pace) = simulate(steady(10, Unit::Requests, 50), None, &[1, 14], 30 * SECOND);
+    let (_, pace) = simulate(steady(10, LoadUnit::Requests, 50), None, &[1, 14], 30 * SECOND);
     assert_eq!(pace.ceiling(), usize::MAX);
 }
 
 #[test]
 fn a_limit_that_refuses_nothing_any_more_is_forgotten() {
-    let (_, mut pace) = simulate(steady(10, Unit::Requests, 50), None, &[1], 10 * SECOND);
+    let (_, mut pace) = simulate(steady(10, LoadUnit::Requests, 50), None, &[1], 10 * SECOND);
     assert!(pace.is_limited());
     let later = Instant::now() + FORGET + Duration::from_secs(60);
     assert!(pace.delay(1, later).is_zero() && !pace.is_limited());
@@ -185,10 +185,12 @@ fn a_refusal_holds_all_requests_as_long_as_the_endpoint_says() {
     let sent = pace.on_sent(1, now);
     let seconds = Duration::from_secs;
     pace.on_refused(&sent, Some(seconds(3)), now);
-    assert_eq!(pace.delay(1, now), seconds(3) + MARGIN);
+    assert_eq!(pace.delay(1, now), seconds(3) + pauses::RATE_MARGIN);
     // A pause that proves too short no longer counts.
     let mut now = now + seconds(4);
-    for expected in [HOLD, 2 * HOLD, 4 * HOLD, MAX_HOLD, MAX_HOLD] {
+    for expected in
+        [pauses::RATE_HOLD, 2 * pauses::RATE_HOLD, 4 * pauses::RATE_HOLD, pauses::MAX_RATE_HOLD, pauses::MAX_RATE_HOLD]
+    {
         let sent = pace.on_sent(1, now);
         assert!(pace.delay(1, now) > Duration::ZERO, "one request at a time");
         pace.on_refused(&sent, Some(Duration::ZERO), now);

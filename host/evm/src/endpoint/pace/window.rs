@@ -4,14 +4,11 @@ use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
 
-/// Requests take different times to arrive: those sent within more than a second may arrive within one.
-pub(super) const MARGIN: Duration = Duration::from_millis(100);
-/// Endpoints count per second.
-pub(super) const WINDOW: Duration = Duration::from_secs(1).saturating_add(MARGIN);
+use crate::pauses;
 
 /// The unit that an endpoint counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum LoadUnit {
     Requests,
     /// Each call in a batch.
     Calls,
@@ -25,23 +22,23 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    pub(crate) fn of(self, unit: Unit) -> f64 {
+    pub(crate) fn of(self, unit: LoadUnit) -> f64 {
         match unit {
-            Unit::Requests => self.requests as f64,
-            Unit::Calls => self.calls as f64,
+            LoadUnit::Requests => self.requests as f64,
+            LoadUnit::Calls => self.calls as f64,
         }
     }
 }
 
-/// The load within the last [`WINDOW`].
+/// The load within the last [`pauses::RATE_WINDOW`].
 #[derive(Debug, Default)]
-pub(super) struct Window {
+pub(super) struct LoadWindow {
     /// Each request with its calls.
     requests: VecDeque<(Instant, usize)>,
     amount: Amount,
 }
 
-impl Window {
+impl LoadWindow {
     pub(crate) fn add(&mut self, calls: usize, now: Instant) {
         self.drop_old(now);
         self.requests.push_back((now, calls));
@@ -50,7 +47,7 @@ impl Window {
     }
 
     pub(crate) fn drop_old(&mut self, now: Instant) {
-        while let Some((_, calls)) = self.requests.pop_front_if(|(at, _)| *at + WINDOW <= now) {
+        while let Some((_, calls)) = self.requests.pop_front_if(|(at, _)| *at + pauses::RATE_WINDOW <= now) {
             self.amount.requests -= 1;
             self.amount.calls -= calls;
         }
@@ -62,13 +59,15 @@ impl Window {
     }
 
     pub(crate) fn until_oldest_leaves(&self, now: Instant) -> Duration {
-        self.requests.front().map_or(Duration::ZERO, |(at, _)| (*at + WINDOW).saturating_duration_since(now))
+        self.requests
+            .front()
+            .map_or(Duration::ZERO, |(at, _)| (*at + pauses::RATE_WINDOW).saturating_duration_since(now))
     }
 }
 
 /// Requests that were refused together, and the limit that they imply.
 #[derive(Debug, Default)]
-pub(super) struct Refused {
+pub(super) struct RefusedLoad {
     /// The load sent in the window of the first refusal.
     pub load: Amount,
     /// The lowest load at which a request was refused.
@@ -76,7 +75,7 @@ pub(super) struct Refused {
     amount: Amount,
 }
 
-impl Refused {
+impl RefusedLoad {
     pub(crate) fn of(load: Amount, first: Amount) -> Self {
         Self { load, least: first, amount: Amount::default() }
     }
@@ -92,7 +91,7 @@ impl Refused {
 
     /// The lowest load that was too high, as of the request of `own` that was refused last. Both estimates can be too
     /// low: requests overtake each other, and some endpoints count refused requests.
-    pub(crate) fn too_much(&self, own: Amount, unit: Unit) -> f64 {
+    pub(crate) fn too_much(&self, own: Amount, unit: LoadUnit) -> f64 {
         let answered = self.load.of(unit) - self.amount.of(unit);
         self.least.of(unit).max(answered + own.of(unit))
     }

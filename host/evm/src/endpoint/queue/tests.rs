@@ -3,8 +3,8 @@ use futures::{FutureExt, future::join};
 use super::*;
 
 /// A queue whose endpoint has just refused a request, for longer than it takes to queue others.
-async fn refused() -> Queue {
-    let queue = Queue::new(None, Gauge::noop());
+async fn refused() -> RequestQueue {
+    let queue = RequestQueue::new(None, Gauge::noop());
     let Ok(turn) = queue.turn(1, Rank::Usual).await else { panic!("one call is no batch") };
     assert!(turn.refused(Some(Duration::from_secs(1))) && queue.is_limited());
     queue
@@ -40,7 +40,7 @@ async fn a_dropped_request_leaves_the_queue() {
 
 #[tokio::test]
 async fn a_batch_above_the_bound_is_to_be_split() {
-    let queue = Queue::new(Some(9), Gauge::noop());
+    let queue = RequestQueue::new(Some(9), Gauge::noop());
     assert_eq!(queue.turn(4, Rank::Usual).await.err().map(|too_many| too_many.most), Some(3));
     assert!(queue.turn(3, Rank::Usual).await.is_ok());
 }

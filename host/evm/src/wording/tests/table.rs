@@ -9,7 +9,7 @@ use crate::{
     fault::{Fault, Rejection},
     logs::{self, reaction},
     span::Span,
-    wording::providers::{Form, Reaction, Row, rows},
+    wording::providers::{ErrorForm, Reaction, Row, rows},
 };
 
 /// The methods to which a row's answer may be given.
@@ -68,8 +68,12 @@ fn leads_to(fault: &Fault, row: &Row) -> bool {
 #[test]
 fn every_row_is_classified_by_its_reaction() {
     let rows = rows();
-    let is_error =
-        |row: &&Row| matches!(row.form, Form::Object | Form::Single | Form::NullResult | Form::Bare | Form::List);
+    let is_error = |row: &&Row| {
+        matches!(
+            row.form,
+            ErrorForm::Object | ErrorForm::Single | ErrorForm::NullResult | ErrorForm::Bare | ErrorForm::List
+        )
+    };
     // The status 429 decides whatever the words are.
     let errors = rows.iter().filter(is_error).filter(|row| row.status != 429);
     let faults = errors.flat_map(|row| methods(row).iter().map(move |method| (row, *method, fault(row, method))));

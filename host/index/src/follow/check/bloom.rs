@@ -16,7 +16,7 @@ use assay_lending::{Mark, Scan};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Header {
+struct BloomHeader {
     hash: B256,
     logs_bloom: Option<Bloom>,
 }
@@ -31,7 +31,7 @@ impl Indexer {
             self.budget.spend(1).await;
             let answers = self.client.batch(part.iter().map(|number| ask_block(*number)).collect()).await?;
             for (number, answer) in part.iter().zip(answers) {
-                let header: Option<Header> =
+                let header: Option<BloomHeader> =
                     serde_json::from_value(answer?).map_err(|error| Fault::unreadable(&error))?;
                 let header = header.ok_or_else(|| Fault::Malformed(format!("no block {number}")))?;
                 let of_block = |log: &&Log| log.block_number == Some(*number);

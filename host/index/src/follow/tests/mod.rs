@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use tokio::{task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Budget, Indexer, LazyIndex, State};
+use super::{Budget, FollowState, Indexer, LazyIndex};
 use crate::{
     Checked, Index, IndexError, WalletEntries,
     config::IndexMode,
@@ -34,7 +34,7 @@ const LIMITS: LogLimits = LogLimits { range: 1_000, concurrency: 4 };
 
 /// A running indexer. Dropping it ends it at once.
 struct Running {
-    state: Arc<State>,
+    state: Arc<FollowState>,
     task: JoinHandle<()>,
     client: Client,
     markets: Arc<[Market]>,
@@ -63,7 +63,7 @@ fn start(nodes: &[&Node], folder: &Path) -> Running {
         chainlog: None,
     };
     let markets: Arc<[Market]> = [Market::new(config)].into();
-    let (client, state) = (client(nodes), State::new(1));
+    let (client, state) = (client(nodes), FollowState::new(1));
     let indexer = Arc::new(Indexer {
         chain: 1,
         client: client.behind(),

@@ -4,14 +4,14 @@ use super::Pass;
 use crate::history::{
     events::{Event, Extract},
     past::paired,
-    settled::Settled,
+    settled::SettledHistory,
     tally::untimed,
 };
 use assay_evm::Fault;
 
 impl Pass<'_> {
     /// The records after adding `found`, from logs through the settled block `through`, instead of a chunk.
-    pub(crate) async fn counted(mut self, found: Extract, through: u64) -> Result<Vec<Option<Settled>>, Fault> {
+    pub(crate) async fn counted(mut self, found: Extract, through: u64) -> Result<Vec<Option<SettledHistory>>, Fault> {
         self.follow_and_count(found, through).await?;
         self.at = through.saturating_add(1);
         self.save().await;

@@ -9,36 +9,34 @@ use crate::{
     history::{
         events::{Event, Extract, Moved},
         ledger::Followed,
-        record::{Shown, Side, Unexplained},
+        record::{Side, StatePosition, Unexplained},
         sums::Move,
     },
+    limits,
     market::Market,
     protocols::{EventKind, Obstacle, Quest, Unlogged},
 };
 use assay_evm::{Fault, Span};
 
-/// Maximum number of blocks per span that are looked up if the history is not followed.
-const MOST_INCOMPLETE: usize = 100;
-
 /// The changes that old state adds to the logs of one market.
-type Changes = Vec<(u64, Option<EventKind>, Move)>;
+type UnloggedChanges = Vec<(u64, Option<EventKind>, Move)>;
 
 /// The result for one market.
-enum Outcome {
+enum FollowOutcome {
     /// The flag is set if changes that cancel each other would have left no trace.
-    Followed(Changes, Followed, bool),
-    Looked(Changes),
+    Followed(UnloggedChanges, Followed, bool),
+    Looked(UnloggedChanges),
     Unexplained(Unexplained),
 }
 
 /// A wallet's events and amounts in the logs of some blocks of one market.
-struct Logged<'a> {
+struct LoggedMarket<'a> {
     market: &'a Market,
     amounts: Vec<(u64, Move)>,
     events: Vec<(u64, EventKind)>,
 }
 
-impl<'a> Logged<'a> {
+impl<'a> LoggedMarket<'a> {
     fn of(index: usize, market: &'a Market, found: &Extract) -> Self {
         let own = |moved: &&Moved| moved.market == index && moved.amount.side == Side::Base;
         let amounts = found.moves.iter().filter(own).map(|moved| (moved.block, moved.amount)).collect();
@@ -58,7 +56,7 @@ impl Pass<'_> {
             if entry.next > through {
                 continue;
             }
-            let logged = Logged::of(index, market, found);
+            let logged = LoggedMarket::of(index, market, found);
             let followed = match entry.followed {
                 Some(followed) if !self.is_to_compare(index, followed, &logged, through) => continue,
                 Some(followed) => Some(self.steps(&logged, followed, through).await?),
@@ -66,8 +64,9 @@ impl Pass<'_> {
             };
             // Unless the history is doubted, the bounds of interest are enough if old state is unavailable.
             let is_doubted = self.doubted.contains(&index);
-            let is_weak = |outcome: &Outcome| {
-                matches!(outcome, Outcome::Unexplained(Unexplained::NoOldState | Unexplained::TooMany)) && !is_doubted
+            let is_weak = |outcome: &FollowOutcome| {
+                matches!(outcome, FollowOutcome::Unexplained(Unexplained::NoOldState | Unexplained::TooMany))
+                    && !is_doubted
             };
             if let Some(outcome) = followed.filter(|outcome| !is_weak(outcome)) {
                 outcomes.push((index, outcome));
@@ -75,7 +74,7 @@ impl Pass<'_> {
             }
             let places = (index, entry.next.max(self.at))..=(index, through);
             let blocks: Vec<_> = found.incomplete.range(places).map(|(place, owned)| (place.1, *owned)).collect();
-            let blocks = Some(blocks).filter(|blocks| blocks.len() <= MOST_INCOMPLETE).unwrap_or_default();
+            let blocks = Some(blocks).filter(|blocks| blocks.len() <= limits::INCOMPLETE_BLOCKS).unwrap_or_default();
             outcomes.push((index, self.look(entry.base(), &logged, &blocks).await?));
         }
         for (index, outcome) in outcomes {
@@ -86,26 +85,26 @@ impl Pass<'_> {
 
     /// Whether a followed history is compared with old state through this block: if it has logs, or at the end of a
     /// read if the wallet ever had a base position.
-    fn is_to_compare(&self, index: usize, followed: Followed, logged: &Logged<'_>, through: u64) -> bool {
-        let Shown { principal, touched, block } = followed.latest;
+    fn is_to_compare(&self, index: usize, followed: Followed, logged: &LoggedMarket<'_>, through: u64) -> bool {
+        let StatePosition { principal, touched, block } = followed.latest;
         let is_known = !principal.is_zero() || touched > 0 || self.doubted.contains(&index);
         through > block && (!logged.amounts.is_empty() || (is_known && through >= self.head.number))
     }
 
-    fn add(&mut self, found: &mut Extract, index: usize, outcome: Outcome) {
+    fn add(&mut self, found: &mut Extract, index: usize, outcome: FollowOutcome) {
         let Some(entry) = self.ledger.entries.get_mut(index) else { return };
         let changes = match outcome {
-            Outcome::Followed(changes, followed, is_untraced) => {
+            FollowOutcome::Followed(changes, followed, is_untraced) => {
                 let is_untraced = is_untraced || entry.unexplained == Some(Unexplained::Untraced);
                 entry.followed = Some(followed);
                 entry.unexplained = is_untraced.then_some(Unexplained::Untraced);
                 changes
             }
-            Outcome::Looked(changes) => {
+            FollowOutcome::Looked(changes) => {
                 entry.followed = None;
                 changes
             }
-            Outcome::Unexplained(reason) => {
+            FollowOutcome::Unexplained(reason) => {
                 (entry.followed, entry.unexplained) = (None, Some(reason));
                 return;
             }
@@ -122,7 +121,12 @@ impl Pass<'_> {
 
     /// The changes after the blocks that were already compared: first in settled blocks, then in the others, because
     /// saved state ends between them.
-    async fn steps(&self, logged: &Logged<'_>, mut followed: Followed, through: u64) -> Result<Outcome, Fault> {
+    async fn steps(
+        &self,
+        logged: &LoggedMarket<'_>,
+        mut followed: Followed,
+        through: u64,
+    ) -> Result<FollowOutcome, Fault> {
         let (mut changes, mut is_untraced) = (Vec::new(), false);
         let settled_to = self.settled_to.map(|block| block.number);
         let span = Span { from: followed.latest.block.saturating_add(1), to: through };
@@ -137,16 +141,21 @@ impl Pass<'_> {
                     }
                 }
                 Err(Obstacle::Unread(fault)) => return Err(fault),
-                Err(Obstacle::Lasting(reason)) => return Ok(Outcome::Unexplained(reason)),
+                Err(Obstacle::Lasting(reason)) => return Ok(FollowOutcome::Unexplained(reason)),
             }
         }
-        Ok(Outcome::Followed(changes, followed, is_untraced))
+        Ok(FollowOutcome::Followed(changes, followed, is_untraced))
     }
 
     /// The changes in each of `blocks`. If old state is unavailable, something is missing if the sum of all amounts
     /// (`base` before these) is less than the least that the wallet owned: it owed the rest and repaid it.
-    async fn look(&self, base: I256, logged: &Logged<'_>, blocks: &[(u64, I256)]) -> Result<Outcome, Fault> {
-        let mut changes: Changes = Vec::new();
+    async fn look(
+        &self,
+        base: I256,
+        logged: &LoggedMarket<'_>,
+        blocks: &[(u64, I256)],
+    ) -> Result<FollowOutcome, Fault> {
+        let mut changes: UnloggedChanges = Vec::new();
         for (block, owned) in blocks {
             match self.unlogged(logged, Span { from: *block, to: *block }, None).await {
                 Ok(unlogged) => changes.extend(unlogged.changes),
@@ -154,16 +163,21 @@ impl Pass<'_> {
                 Err(Obstacle::Lasting(reason)) => {
                     let amounts = logged.amounts.iter().filter(|(at, _)| at <= block).map(|(_, moved)| moved.amount);
                     if amounts.fold(base, I256::saturating_add) < *owned {
-                        return Ok(Outcome::Unexplained(reason));
+                        return Ok(FollowOutcome::Unexplained(reason));
                     }
                 }
             }
         }
-        Ok(Outcome::Looked(changes))
+        Ok(FollowOutcome::Looked(changes))
     }
 
-    async fn unlogged(&self, logged: &Logged<'_>, span: Span, before: Option<Shown>) -> Result<Unlogged, Obstacle> {
-        let Logged { market, amounts, events } = logged;
+    async fn unlogged(
+        &self,
+        logged: &LoggedMarket<'_>,
+        span: Span,
+        before: Option<StatePosition>,
+    ) -> Result<Unlogged, Obstacle> {
+        let LoggedMarket { market, amounts, events } = logged;
         let quest = Quest {
             client: &self.reader.client,
             market: market.config.address,

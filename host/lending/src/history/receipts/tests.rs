@@ -116,7 +116,7 @@ fn receipt(change: impl FnOnce(&mut Value)) -> Value {
 
 #[test]
 fn only_the_receipt_that_was_asked_for_is_believed() {
-    let wanted = Wanted { transaction: tx(5), hints: vec![transfer(WALLET, MARKET, 5, 1)] };
+    let wanted = WantedReceipt { transaction: tx(5), hints: vec![transfer(WALLET, MARKET, 5, 1)] };
     let mut timeless = receipt(|_| {});
     timeless["logs"]
         .as_array_mut()
@@ -152,20 +152,20 @@ fn only_the_receipt_that_was_asked_for_is_believed() {
 fn a_receipt_of_a_block_that_was_replaced_is_not_believed() {
     let mut moved = transfer(WALLET, MARKET, 5, 1);
     moved.block_hash = Some(B256::with_last_byte(9));
-    let wanted = Wanted { transaction: tx(5), hints: vec![moved] };
+    let wanted = WantedReceipt { transaction: tx(5), hints: vec![moved] };
     assert!(checked(&wanted, receipt(|_| {})).is_err());
 }
 
 #[test]
 fn a_span_with_too_many_is_read_in_pieces() {
-    let wanted = |number: usize, blocks: u64| -> Vec<Wanted> {
+    let wanted = |number: usize, blocks: u64| -> Vec<WantedReceipt> {
         let one = |index: usize| {
             let mut hint = transfer(WALLET, MARKET, 5, 1);
             hint.block_number = Some(index as u64 % blocks);
-            Wanted { transaction: tx(5), hints: vec![hint] }
+            WantedReceipt { transaction: tx(5), hints: vec![hint] }
         };
         (0..number).map(one).collect()
     };
-    assert!(!too_many(&wanted(MOST, 2)) && too_many(&wanted(MOST + 1, 2)));
-    assert!(!too_many(&wanted(MOST + 1, 1)));
+    assert!(!too_many(&wanted(limits::RECEIPTS_PER_SPAN, 2)) && too_many(&wanted(limits::RECEIPTS_PER_SPAN + 1, 2)));
+    assert!(!too_many(&wanted(limits::RECEIPTS_PER_SPAN + 1, 1)));
 }

@@ -22,7 +22,7 @@ pub(super) struct Mention {
 
 /// The role of a contract's logs with one signature in a market.
 #[derive(Debug, Clone, Copy)]
-struct Role {
+struct MentionRole {
     market: usize,
     is_hint: bool,
     naming: Naming,
@@ -30,25 +30,29 @@ struct Role {
 
 /// By contract and signature.
 #[derive(Debug, Default)]
-pub(super) struct Roles(HashMap<(Address, B256), Vec<Role>>);
+pub(super) struct MentionRoles(HashMap<(Address, B256), Vec<MentionRole>>);
 
-impl Roles {
+impl MentionRoles {
     pub fn of(markets: &[Market], hints: &AllHints) -> Self {
         let mut roles = Self::default();
         for (index, (market, hints)) in markets.iter().zip(hints.iter()).enumerate() {
             let Some(hints) = hints else { continue };
             for signature in market.protocol.profile().signatures {
-                let role = Role { market: index, is_hint: false, naming: Naming::At(signature.wallet_at) };
+                let role = MentionRole { market: index, is_hint: false, naming: Naming::At(signature.wallet_at) };
                 roles.add(market.config.address, signature.topic0, role);
             }
             for hint in hints {
-                roles.add(hint.contract, hint.topic0, Role { market: index, is_hint: true, naming: hint.naming });
+                roles.add(
+                    hint.contract,
+                    hint.topic0,
+                    MentionRole { market: index, is_hint: true, naming: hint.naming },
+                );
             }
         }
         roles
     }
 
-    fn add(&mut self, contract: Address, topic0: B256, role: Role) {
+    fn add(&mut self, contract: Address, topic0: B256, role: MentionRole) {
         self.0.entry((contract, topic0)).or_default().push(role);
     }
 
@@ -57,7 +61,7 @@ impl Roles {
         let mut found = Vec::with_capacity(logs.len().saturating_mul(2));
         for (index, log) in logs.iter().enumerate() {
             let roles = log.topic0().and_then(|topic0| self.0.get(&(log.address(), *topic0)));
-            for Role { market, is_hint, naming } in roles.into_iter().flatten().copied() {
+            for MentionRole { market, is_hint, naming } in roles.into_iter().flatten().copied() {
                 let wallets = named(naming, log.topics()).into_iter().flatten().filter_map(address);
                 let wallets = wallets.filter(|wallet| Scan::is_wallet(markets, *wallet));
                 found.extend(wallets.map(|wallet| Mention { wallet, market, is_hint, log: index }));

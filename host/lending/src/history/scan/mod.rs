@@ -20,7 +20,7 @@ use crate::{
         events::Extract,
         hints::{AllHints, Hint},
         indexed::Entry,
-        receipts::{Place, place, unexplained},
+        receipts::{LogPlace, place, unexplained},
     },
     market::Market,
     protocols::Evidence,
@@ -30,7 +30,7 @@ use assay_evm::{
     Fault,
     logs::{LogQuery, in_order},
 };
-use mentions::{Mention, Roles};
+use mentions::{Mention, MentionRoles};
 
 pub use marks::Mark;
 
@@ -44,7 +44,7 @@ pub struct Scan {
     hints: AllHints,
     queries: Vec<LogQuery>,
     marks: HashSet<Mark>,
-    roles: Roles,
+    roles: MentionRoles,
 }
 
 /// A wallet's entries in one market.
@@ -61,7 +61,7 @@ impl Scan {
     /// `hints` has one entry per market; a market with `None` is not read.
     pub fn new(markets: Arc<[Market]>, hints: AllHints) -> Self {
         let (queries, marks, roles) =
-            (queries::of(&markets, &hints), marks::of(&markets, &hints), Roles::of(&markets, &hints));
+            (queries::of(&markets, &hints), marks::of(&markets, &hints), MentionRoles::of(&markets, &hints));
         Self { markets, hints, queries, marks, roles }
     }
 
@@ -130,7 +130,12 @@ impl Scan {
     }
 
     /// The logs of markets with hints in the transaction at `place` in `block`, each with its market's index.
-    fn receipt<'l>(&self, block: Option<u64>, place: Place, logs: &'l [Log]) -> impl Iterator<Item = (usize, &'l Log)> {
+    fn receipt<'l>(
+        &self,
+        block: Option<u64>,
+        place: LogPlace,
+        logs: &'l [Log],
+    ) -> impl Iterator<Item = (usize, &'l Log)> {
         let (_, from_block) = logs.split_at(logs.partition_point(|log| log.block_number < block));
         let in_block = from_block.iter().take_while(move |log| log.block_number == block);
         in_block.filter(move |log| self::place(log) == place).filter_map(|log| {

@@ -5,7 +5,7 @@ use alloy::{primitives::Bytes, sol};
 
 use super::{
     Version, scaled,
-    terms::{Reserve, Terms},
+    terms::{PoolTerms, Reserve},
 };
 use crate::{
     asset::Asset,
@@ -43,7 +43,7 @@ const SCALE: u64 = 1_000_000_000_000_000_000;
 /// Basis points in a whole.
 const BASIS: f64 = 10_000.0;
 
-impl LendingTerms for Terms {
+impl LendingTerms for PoolTerms {
     fn calls(&self, user: Address) -> Vec<Call> {
         let assets: Vec<_> = self.reserves.iter().map(|reserve| reserve.asset).collect();
         let balances =
@@ -195,7 +195,7 @@ fn health_factor(data: &getUserAccountDataReturn) -> Option<f64> {
     (data.healthFactor != U256::MAX).then(|| f64::from(data.healthFactor) / SCALE as f64)
 }
 
-impl Terms {
+impl PoolTerms {
     /// The reserves whose stored supply is requested.
     fn scaled_supplies(&self) -> impl Iterator<Item = &Reserve> {
         self.reserves.iter().filter(|reserve| scaled::is_shown(Side::Supply, reserve.asset))

@@ -30,18 +30,18 @@ sol! {
 
 /// The terms of a pool: its helper contracts, and its reserves.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(super) struct PoolTerms {
     pub version: Version,
     pub pool: Address,
     pub data_provider: Address,
     pub oracle: Address,
-    pub quote: Quote,
+    pub quote: QuoteUnit,
     pub reserves: Vec<Reserve>,
 }
 
 /// The unit of an oracle's prices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Quote {
+pub(super) struct QuoteUnit {
     /// `None` for the dollar.
     pub asset: Option<Address>,
     /// The oracle's number for one unit; never zero.
@@ -78,21 +78,25 @@ const ETHER: u64 = 1_000_000_000_000_000_000;
 /// A pool's data provider and oracle.
 type Helpers = (Option<Address>, Option<Address>);
 /// A pool's list of assets, and the unit of its oracle.
-type Listing = (Option<Vec<TokenData>>, Option<Quote>);
+type Listing = (Option<Vec<TokenData>>, Option<QuoteUnit>);
 
 /// Looks up the terms of `pools` together, in four round trips, plus one for pools of v2. `None` for a pool that does
 /// not answer like one of its version.
 ///
 /// # Errors
 /// [`Fault`] if the chain did not answer.
-pub(super) async fn look_up(client: &Client, pools: &[&MarketConfig], at: Block) -> Result<Vec<Option<Terms>>, Fault> {
+pub(super) async fn look_up(
+    client: &Client,
+    pools: &[&MarketConfig],
+    at: Block,
+) -> Result<Vec<Option<PoolTerms>>, Fault> {
     let helpers = helpers(client, pools, at.hash).await?;
     let listings = listings(client, &helpers, at.hash).await?;
     let reserves = reserves(client, &helpers, &listings, at).await?;
     let parts = helpers.into_iter().zip(listings).zip(reserves).zip(pools);
     let whole = parts.map(|((((data_provider, oracle), (_, quote)), reserves), pool)| {
         let (pool, version) = (pool.address, version(pool));
-        Some(Terms {
+        Some(PoolTerms {
             version,
             pool,
             data_provider: data_provider?,
@@ -182,7 +186,7 @@ async fn reserves(
 async fn add_rewards(
     client: &Client,
     pools: &[&MarketConfig],
-    found: &mut [Option<Terms>],
+    found: &mut [Option<PoolTerms>],
     at: B256,
 ) -> Result<(), Fault> {
     let terms_of_v2 =
@@ -236,16 +240,16 @@ impl Grown {
 }
 
 /// The unit of an oracle's prices: dollars if it names no asset, ether if it is too old to name one.
-fn quote(answers: &[Option<Bytes>]) -> Option<Quote> {
+fn quote(answers: &[Option<Bytes>]) -> Option<QuoteUnit> {
     let (base, unit) =
         (returned::<BASE_CURRENCYCall>(answers.get(1)), returned::<BASE_CURRENCY_UNITCall>(answers.get(2)));
     match (base, unit) {
         (Some(base), Some(unit)) if !unit.is_zero() => {
-            Some(Quote { asset: Some(base).filter(|base| !base.is_zero()), unit })
+            Some(QuoteUnit { asset: Some(base).filter(|base| !base.is_zero()), unit })
         }
         (None, None) => {
             let weth = returned::<WETHCall>(answers.get(3)).filter(|weth| !weth.is_zero())?;
-            Some(Quote { asset: Some(weth), unit: U256::from(ETHER) })
+            Some(QuoteUnit { asset: Some(weth), unit: U256::from(ETHER) })
         }
         _ => None,
     }
@@ -257,7 +261,7 @@ mod tests {
 
     use super::*;
 
-    fn read(base: Option<Address>, unit: Option<u64>, weth: Option<Address>) -> Option<Quote> {
+    fn read(base: Option<Address>, unit: Option<u64>, weth: Option<Address>) -> Option<QuoteUnit> {
         let address =
             |address: Option<Address>| address.map(|address| Bytes::from(WETHCall::abi_encode_returns(&address)));
         let unit = unit.map(|unit| Bytes::from(BASE_CURRENCY_UNITCall::abi_encode_returns(&U256::from(unit))));
@@ -280,7 +284,7 @@ mod tests {
     #[test]
     fn an_oracle_quotes_in_dollars_in_an_asset_or_in_ether() {
         let asset = Address::repeat_byte(5);
-        let quote = |asset, unit| Some(Quote { asset, unit: U256::from(unit) });
+        let quote = |asset, unit| Some(QuoteUnit { asset, unit: U256::from(unit) });
         assert_eq!(read(Some(Address::ZERO), Some(100), None), quote(None, 100));
         assert_eq!(read(Some(asset), Some(100), None), quote(Some(asset), 100));
         assert_eq!(read(None, None, Some(asset)), quote(Some(asset), ETHER));

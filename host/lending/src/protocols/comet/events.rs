@@ -66,7 +66,7 @@ enum Action {
 }
 
 /// The events and the amount in a log, or in a log and the next one.
-pub(super) struct Reading<'a> {
+pub(super) struct CometReading<'a> {
     pub log: &'a Log,
     pub kinds: [Option<EventKind>; 2],
     pub moved: Option<Move>,
@@ -77,7 +77,7 @@ pub(super) struct Reading<'a> {
 /// The events and amounts of `wallet` in `logs`, checked logs of one market in chain order. A supply that also repays
 /// is two events, and so is a withdrawal that also borrows; either is one amount of the base asset. An amount of zero
 /// is not an event.
-pub(super) fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
+pub(super) fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<CometReading<'a>> {
     let mut found = Vec::new();
     let mut logs = logs.iter().filter_map(|log| Some((action(log, wallet)?, *log))).peekable();
     while let Some((action, log)) = logs.next() {
@@ -119,7 +119,7 @@ pub(super) fn read<'a>(logs: &[&'a Log], wallet: B256) -> Vec<Reading<'a>> {
                 ((!amount.is_zero()).then_some(EventKind::Withdraw), None)
             }
         };
-        found.push(Reading { log, kinds: [debt, position], moved: action.moved(log), lacks_a_part });
+        found.push(CometReading { log, kinds: [debt, position], moved: action.moved(log), lacks_a_part });
     }
     found
 }

@@ -28,7 +28,7 @@ use crate::{
 use assay_domain::B256;
 use assay_evm::{Block, Client};
 use events::{SIGNATURES, in_order, read};
-use terms::Terms;
+use terms::CometTerms;
 
 #[derive(Debug)]
 pub(crate) struct Comet;
@@ -40,7 +40,7 @@ impl LendingProtocol for Comet {
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         let markets: Vec<_> = markets.iter().map(|market| market.address).collect();
-        async move { Ok(boxed(Terms::look_up(client, &markets, at.hash).await?)) }.boxed()
+        async move { Ok(boxed(CometTerms::look_up(client, &markets, at.hash).await?)) }.boxed()
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {

@@ -9,13 +9,14 @@ use alloy::{
 
 use super::{
     events,
-    terms::{INDEX, Terms},
+    terms::{CometTerms, INDEX},
 };
 use crate::{
     asset,
     history::{hints::Hint, record::Side, sums::signed},
     position::balance::{Balance, Interest},
     protocols::{Held, LendingTerms},
+    tolerances,
 };
 use assay_domain::{Address, U256};
 use assay_evm::{Call, returned};
@@ -42,10 +43,8 @@ const ONE: u64 = 100_000_000;
 const FACTOR: f64 = 1e18;
 
 const INDEX_SCALE: u64 = 1_000_000_000_000_000;
-/// Positions smaller than this, in the smallest unit, are too rounded to show the index.
-const SMALL: u64 = 1_000_000;
 
-impl LendingTerms for Terms {
+impl LendingTerms for CometTerms {
     fn calls(&self, account: Address) -> Vec<Call> {
         let mut calls = vec![
             Call::new(self.market, &balanceOfCall { account }),
@@ -143,7 +142,7 @@ impl LendingTerms for Terms {
     }
 }
 
-impl Terms {
+impl CometTerms {
     /// A market that quotes in its base asset has a feed of constant one for it. Any other number is a price in
     /// dollars.
     fn quoted_in_dollars(&self, base: U256) -> Option<f64> {
@@ -156,7 +155,11 @@ fn own_index(amount: I256, principal: I256) -> Option<Interest> {
     let (amount, principal) = (amount.unsigned_abs(), principal.unsigned_abs());
     let ray = INDEX.checked_mul(U256::from(INDEX_SCALE))?;
     let index = amount.checked_add(U256::ONE)?.checked_mul(ray)?.checked_div(principal)?;
-    if principal < U256::from(SMALL) { None } else { Interest::of(index, U256::from(u64::MAX)) }
+    if principal < U256::from(tolerances::COMET_SMALL_POSITION) {
+        None
+    } else {
+        Interest::of(index, U256::from(u64::MAX))
+    }
 }
 
 /// The base position without interest.

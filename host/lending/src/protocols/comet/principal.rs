@@ -2,30 +2,28 @@
 
 use alloy::primitives::I256;
 
-use super::split::ROUNDING;
 use crate::{
     history::{
         record::{Side, Unexplained},
         sums::{Move, signed},
     },
     protocols::EventKind,
+    tolerances,
 };
 use assay_domain::{Address, U256};
 
 /// The unit of a market's indexes.
 const INDEX: u64 = 1_000_000_000_000_000;
-/// Each change is rounded to a principal and back, an error of less than this many of the smallest units.
-const ROUNDED: u64 = 4;
 
 /// The changes of the base position that a block's logs show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Logged {
+pub(super) struct LoggedAmounts {
     pub gained: I256,
     pub lost: I256,
     pub moves: u64,
 }
 
-impl Logged {
+impl LoggedAmounts {
     pub(super) fn add(&mut self, amount: I256) {
         let sum = if amount.is_negative() { &mut self.lost } else { &mut self.gained };
         *sum = sum.saturating_add(amount.saturating_abs());
@@ -38,7 +36,10 @@ impl Logged {
 
     /// The possible rounding error.
     fn slack(self) -> I256 {
-        signed(ROUNDING.saturating_add(U256::from(self.moves.saturating_mul(ROUNDED))))
+        signed(
+            tolerances::COMET_SPLIT_ROUNDING
+                .saturating_add(U256::from(self.moves.saturating_mul(tolerances::COMET_CHANGE_ROUNDING))),
+        )
     }
 }
 
@@ -59,7 +60,7 @@ impl Indexes {
 
     /// For each part of the position that changed between the two principals, the kinds of events that can have changed
     /// it. The block must have one of them.
-    pub(super) fn needed(self, before: I256, after: I256, logged: Logged) -> Vec<&'static [EventKind]> {
+    pub(super) fn needed(self, before: I256, after: I256, logged: LoggedAmounts) -> Vec<&'static [EventKind]> {
         let (before, after, slack) = (self.amount(before), self.amount(after), logged.slack());
         let supplied = after.max(I256::ZERO).saturating_sub(before.max(I256::ZERO));
         let owed = before.min(I256::ZERO).saturating_sub(after.min(I256::ZERO));
@@ -76,7 +77,7 @@ impl Indexes {
     ///
     /// # Errors
     /// [`Unexplained`] if supply changed, which the market always logs.
-    pub(super) fn hidden(self, before: I256, after: I256, logged: Logged) -> Result<Option<I256>, Unexplained> {
+    pub(super) fn hidden(self, before: I256, after: I256, logged: LoggedAmounts) -> Result<Option<I256>, Unexplained> {
         let (before, after) = (self.amount(before), self.amount(after));
         let hidden = after.saturating_sub(before).saturating_sub(logged.net());
         let slack = logged.slack();
@@ -113,7 +114,7 @@ mod tests {
     }
 
     fn hidden(before: i64, after: i64, logged: &[i64]) -> Result<Option<i64>, Unexplained> {
-        let mut sums = Logged::default();
+        let mut sums = LoggedAmounts::default();
         logged.iter().for_each(|amount| sums.add(number(*amount)));
         let found = INDEXES.hidden(number(before), number(after), sums)?;
         Ok(found.map(|amount| i64::try_from(amount).unwrap()))
@@ -131,7 +132,7 @@ mod tests {
 
     #[test]
     fn each_part_that_changed_needs_an_event_of_its_kind() {
-        let needed = |before: i64, after: i64| INDEXES.needed(number(before), number(after), Logged::default());
+        let needed = |before: i64, after: i64| INDEXES.needed(number(before), number(after), LoggedAmounts::default());
         let (gained, paid) = ([EventKind::Supply, EventKind::Liquidation], [EventKind::Repay, EventKind::Liquidation]);
         assert!(needed(500, 500).is_empty());
         assert!(needed(500, 505).is_empty(), "dust");
@@ -177,7 +178,7 @@ mod tests {
     }
 
     fn hidden_of(before: i64, after: i64, logged: [i64; 3]) -> Result<Option<I256>, Unexplained> {
-        let mut sums = Logged::default();
+        let mut sums = LoggedAmounts::default();
         logged.iter().for_each(|amount| sums.add(number(*amount)));
         INDEXES.hidden(number(before), number(after), sums)
     }

@@ -1,20 +1,17 @@
 //! Splits a base amount into the part that moved supply and the part that moved debt.
 
+use crate::tolerances;
 use assay_domain::U256;
-
-/// The market computes the supplied part from its rounded-down principal, which may differ by a few of the smallest
-/// units. An amount of debt below this is rounding, not a borrowing or repayment.
-pub(super) const ROUNDING: U256 = U256::from_limbs([10, 0, 0, 0]);
 
 /// Whether `supply`, which the market logs right after `amount`, can be the part of it that moved supply. A larger one
 /// belongs to another action of the same transaction.
 pub(super) fn is_part(amount: U256, supply: U256) -> bool {
-    supply.saturating_sub(amount) < ROUNDING
+    supply.saturating_sub(amount) < tolerances::COMET_SPLIT_ROUNDING
 }
 
 /// The parts of a position that an amount changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Parts {
+pub(super) struct SplitAmount {
     /// It increased or reduced the supply.
     pub supply: bool,
     /// It repaid or created debt.
@@ -22,10 +19,10 @@ pub(super) struct Parts {
 }
 
 /// Splits `amount`, of which the market logged `supply` as supply (zero if it logged nothing).
-pub(super) fn split(amount: U256, supply: U256) -> Parts {
-    let debt = amount.saturating_sub(supply) >= ROUNDING;
+pub(super) fn split(amount: U256, supply: U256) -> SplitAmount {
+    let debt = amount.saturating_sub(supply) >= tolerances::COMET_SPLIT_ROUNDING;
     // If there is debt, a few units of supply are the rounding of a complete repayment.
-    Parts { supply: if debt { supply >= ROUNDING } else { !supply.is_zero() }, debt }
+    SplitAmount { supply: if debt { supply >= tolerances::COMET_SPLIT_ROUNDING } else { !supply.is_zero() }, debt }
 }
 
 #[cfg(test)]
@@ -40,15 +37,15 @@ mod tests {
             let (amount, supply) = (U256::from(amount), U256::from(supply));
             prop_assume!(is_part(amount, supply));
             let parts = split(amount, supply);
-            prop_assert_eq!(parts.debt, amount >= supply + ROUNDING);
-            prop_assert!(parts.supply || parts.debt || amount < ROUNDING);
+            prop_assert_eq!(parts.debt, amount >= supply + tolerances::COMET_SPLIT_ROUNDING);
+            prop_assert!(parts.supply || parts.debt || amount < tolerances::COMET_SPLIT_ROUNDING);
         }
 
         #[test]
         fn a_part_is_no_larger_than_the_amount_and_its_rounding(amount in any::<u128>(), more in any::<u64>()) {
             let (amount, more) = (U256::from(amount), U256::from(more));
             prop_assert!(is_part(amount, amount));
-            prop_assert_eq!(is_part(amount, amount + more), more < ROUNDING);
+            prop_assert_eq!(is_part(amount, amount + more), more < tolerances::COMET_SPLIT_ROUNDING);
         }
     }
 

@@ -30,19 +30,19 @@ pub(super) const INDEX: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
 
 /// The terms of a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(super) struct CometTerms {
     pub market: Address,
     pub base: Address,
     pub base_feed: Address,
     pub base_scale: U256,
     /// The growth of supplies and of debts; `None` if the market does not return it.
     pub interest: Option<(Interest, Interest)>,
-    pub assets: Vec<Asset>,
+    pub assets: Vec<Collateral>,
 }
 
 /// A collateral asset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asset {
+pub(super) struct Collateral {
     pub token: Address,
     pub feed: Address,
     /// One whole token.
@@ -51,7 +51,7 @@ pub(super) struct Asset {
     pub factor: u64,
 }
 
-impl Terms {
+impl CometTerms {
     /// Looks up the terms of `markets` together, in two round trips. `None` for a contract that does not answer like a
     /// Comet.
     pub(super) async fn look_up(client: &Client, markets: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
@@ -79,7 +79,7 @@ impl Terms {
             let (terms, count) = found?;
             // Every asset consumes its answer, even after one that failed.
             let assets: Vec<_> = infos.by_ref().take(usize::from(count)).map(asset).collect();
-            let assets: Vec<Asset> = assets.into_iter().collect::<Option<_>>()?;
+            let assets: Vec<Collateral> = assets.into_iter().collect::<Option<_>>()?;
             (assets.len() == usize::from(count)).then_some(Self { assets, ..terms })
         });
         Ok(whole.collect())
@@ -99,9 +99,9 @@ impl Terms {
     }
 }
 
-fn asset(answer: &Option<Bytes>) -> Option<Asset> {
+fn asset(answer: &Option<Bytes>) -> Option<Collateral> {
     let info = returned::<getAssetInfoCall>(Some(answer))?;
-    (info.scale > 0).then(|| Asset {
+    (info.scale > 0).then(|| Collateral {
         token: info.asset,
         feed: info.priceFeed,
         scale: U256::from(info.scale),

@@ -7,7 +7,7 @@ use alloy::{primitives::I256, rpc::types::Log};
 use super::{
     events::{ABSORB_DEBT, SUPPLY, WITHDRAW, follows},
     principal::event,
-    split::{ROUNDING, is_part},
+    split::is_part,
 };
 use crate::{
     history::{
@@ -15,23 +15,24 @@ use crate::{
         sums::{Move, amount_at, signed},
     },
     protocols::EventKind,
+    tolerances,
 };
 use assay_domain::{B256, U256};
 
 /// A change of supply in a separate log.
 #[derive(Clone, Copy)]
-enum Change {
+enum SupplyChange {
     /// A wallet lost it.
     Burnt(B256, U256),
     /// A wallet got it.
     Minted(B256, U256),
 }
 
-fn change(log: &Log) -> Option<Change> {
+fn change(log: &Log) -> Option<SupplyChange> {
     let (TRANSFER, [_, from, to]) = (*log.topic0()?, log.topics()) else { return None };
     match (from.is_zero(), to.is_zero()) {
-        (false, true) => Some(Change::Burnt(*from, amount_at(log, 0)?)),
-        (true, false) => Some(Change::Minted(*to, amount_at(log, 0)?)),
+        (false, true) => Some(SupplyChange::Burnt(*from, amount_at(log, 0)?)),
+        (true, false) => Some(SupplyChange::Minted(*to, amount_at(log, 0)?)),
         _ => None,
     }
 }
@@ -40,8 +41,8 @@ fn change(log: &Log) -> Option<Change> {
 pub(super) fn belongs_to(before: &Log, log: &Log) -> bool {
     let amount = |log| amount_at(log, 0).unwrap_or_default();
     let owner = match (before.topic0().copied(), change(log)) {
-        (Some(SUPPLY | ABSORB_DEBT), Some(Change::Minted(wallet, _))) => before.topics().get(2) == Some(&wallet),
-        (Some(WITHDRAW), Some(Change::Burnt(wallet, _))) => before.topics().get(1) == Some(&wallet),
+        (Some(SUPPLY | ABSORB_DEBT), Some(SupplyChange::Minted(wallet, _))) => before.topics().get(2) == Some(&wallet),
+        (Some(WITHDRAW), Some(SupplyChange::Burnt(wallet, _))) => before.topics().get(1) == Some(&wallet),
         _ => false,
     };
     owner && follows(before, log) && is_part(amount(before), amount(log))
@@ -67,7 +68,9 @@ struct Transfer<'a> {
 fn transfers<'a>(logs: &[&'a Log]) -> Vec<Transfer<'a>> {
     let pairs = logs.windows(2).enumerate().filter_map(|(index, pair)| {
         let [sent, received] = *pair else { return None };
-        let (Change::Burnt(sender, lost), Change::Minted(receiver, got)) = (change(sent)?, change(received)?) else {
+        let (SupplyChange::Burnt(sender, lost), SupplyChange::Minted(receiver, got)) =
+            (change(sent)?, change(received)?)
+        else {
             return None;
         };
         let before = index.checked_sub(1).and_then(|index| logs.get(index));
@@ -83,8 +86,8 @@ pub(super) fn debts<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, Move,
         let Transfer { sent, sender, lost, received, receiver, got } = transfer;
         let (borrowed, repaid) = (got.saturating_sub(lost), lost.saturating_sub(got));
         let (debt, log) = match () {
-            () if sender == wallet && borrowed >= ROUNDING => (-signed(borrowed), sent),
-            () if receiver == wallet && repaid >= ROUNDING => (signed(repaid), received),
+            () if sender == wallet && borrowed >= tolerances::COMET_SPLIT_ROUNDING => (-signed(borrowed), sent),
+            () if receiver == wallet && repaid >= tolerances::COMET_SPLIT_ROUNDING => (signed(repaid), received),
             () => return None,
         };
         let (kind, moved) = event(debt);
@@ -96,12 +99,14 @@ pub(super) fn debts<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(EventKind, Move,
 /// The logs of transfers of `wallet` that may have moved more of its debt than they show: the market logged nothing for
 /// the other side, or another amount. After supply that appeared, the wallet owned at least that amount.
 pub(super) fn incomplete<'a>(logs: &[&'a Log], wallet: B256) -> Vec<(I256, &'a Log)> {
-    let plain = transfers(logs).into_iter().filter(|transfer| transfer.lost.abs_diff(transfer.got) < ROUNDING);
+    let plain = transfers(logs)
+        .into_iter()
+        .filter(|transfer| transfer.lost.abs_diff(transfer.got) < tolerances::COMET_SPLIT_ROUNDING);
     let plain: Vec<_> = plain.flat_map(|transfer| [transfer.sent, transfer.received]).collect();
     let doubtful = logs.iter().enumerate().filter_map(|(index, log)| {
         let owned = match change(log)? {
-            Change::Minted(owner, amount) if owner == wallet => signed(amount),
-            Change::Burnt(owner, _) if owner == wallet => I256::MIN,
+            SupplyChange::Minted(owner, amount) if owner == wallet => signed(amount),
+            SupplyChange::Burnt(owner, _) if owner == wallet => I256::MIN,
             _ => return None,
         };
         let before = index.checked_sub(1).and_then(|index| logs.get(index));

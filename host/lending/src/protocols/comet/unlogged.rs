@@ -26,12 +26,13 @@ use serde_json::{Value, json};
 use super::{
     events::{ABSORB_COLLATERAL, SIGNATURES, read},
     position::{principal, userBasicCall},
-    principal::{Indexes, Logged, event},
+    principal::{Indexes, LoggedAmounts, event},
     terms::totalsBasicCall,
     transfers::debts,
 };
 use crate::{
-    history::record::{Shown, Side, Unexplained},
+    history::record::{Side, StatePosition, Unexplained},
+    limits,
     protocols::{EventKind, Obstacle, Quest, Unlogged},
 };
 use assay_evm::{
@@ -42,21 +43,14 @@ use assay_evm::{
 
 /// Parts into which each round of the search divides a span: with sixteen, seven rounds find a block among 25 million.
 const PARTS: u64 = 16;
-/// Maximum number of blocks with logs in one quest; each costs three calls.
-const MOST_LOGGED: usize = 2_000;
-/// Maximum number of unlogged changes in one quest.
-const MOST_FOUND: usize = 64;
-/// Maximum number of spans in one quest in which only the index of rewards changed. Most such changes are claims of
-/// rewards, and each costs a search.
-const MOST_TOUCHED: usize = 8;
 
 /// Finds the unlogged changes that `quest` is looking for.
 pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
-    let mut logged = BTreeMap::<u64, Logged>::new();
+    let mut logged = BTreeMap::<u64, LoggedAmounts>::new();
     quest.logged.iter().for_each(|(block, moved)| logged.entry(*block).or_default().add(moved.amount));
     let mut kinds = BTreeMap::<u64, BTreeSet<EventKind>>::new();
     quest.events.iter().for_each(|(block, kind)| _ = kinds.entry(*block).or_default().insert(*kind));
-    if logged.len() > MOST_LOGGED {
+    if logged.len() > limits::LOGGED_BLOCKS {
         return Err(Obstacle::Lasting(Unexplained::TooMany));
     }
     let span = quest.span;
@@ -71,7 +65,7 @@ pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
         logged.iter().filter(|(block, logged)| state.moved(**block) || !logged.net().is_zero()).map(|(b, _)| b),
     );
     let mut changes = Vec::new();
-    for Compared { block, hidden, needed } in state.compared(&blocks, &logged).await? {
+    for ComparedBlock { block, hidden, needed } in state.compared(&blocks, &logged).await? {
         let mut kinds = kinds.remove(&block).unwrap_or_default();
         if let Some(hidden) = hidden {
             let (kind, amount) = event(hidden);
@@ -84,7 +78,7 @@ pub(super) async fn find(quest: Quest<'_>) -> Result<Unlogged, Obstacle> {
         }
     }
     let (principal, touched) = state.at(span.to);
-    Ok(Unlogged { changes, after: Shown { block: span.to, principal, touched }, is_untraced })
+    Ok(Unlogged { changes, after: StatePosition { block: span.to, principal, touched }, is_untraced })
 }
 
 /// The parts of `span` between these blocks, which are in order.
@@ -107,7 +101,7 @@ struct OldState<'a> {
 }
 
 /// The change of a position in a block, compared with its logs.
-struct Compared {
+struct ComparedBlock {
     block: u64,
     /// The change that the logs do not show.
     hidden: Option<I256>,
@@ -145,7 +139,7 @@ impl OldState<'_> {
             .into_iter()
             .filter(|span| self.changed(*span))
             .partition(|span| self.principal(span.from.saturating_sub(1)) != self.principal(span.to));
-        if touched.len() > MOST_TOUCHED {
+        if touched.len() > limits::TOUCHED_SPANS {
             (is_unsure, touched) = (true, Vec::new());
         }
         found.append(&mut touched);
@@ -179,7 +173,7 @@ impl OldState<'_> {
             spans.retain(|span| self.changed(*span));
             let (blocks, wider): (Vec<_>, Vec<_>) = spans.into_iter().partition(|span| span.width() == 1);
             found.extend(blocks.iter().map(|span| span.to));
-            if found.len() + wider.len() > MOST_FOUND {
+            if found.len() + wider.len() > limits::UNLOGGED_CHANGES {
                 return Err(Obstacle::Lasting(Unexplained::TooMany));
             }
             if wider.is_empty() {
@@ -194,8 +188,8 @@ impl OldState<'_> {
     async fn compared(
         &self,
         blocks: &BTreeSet<u64>,
-        logged: &BTreeMap<u64, Logged>,
-    ) -> Result<Vec<Compared>, Obstacle> {
+        logged: &BTreeMap<u64, LoggedAmounts>,
+    ) -> Result<Vec<ComparedBlock>, Obstacle> {
         let blocks: BTreeSet<u64> =
             blocks.iter().copied().filter(|b| self.moved(*b) || logged.contains_key(b)).collect();
         let (mut found, blocks) = (Vec::new(), &blocks);
@@ -206,7 +200,7 @@ impl OldState<'_> {
             let (before, after) = (self.principal(block.saturating_sub(1)), self.principal(block));
             let logged = logged.get(&block).copied().unwrap_or_default();
             let hidden = indexes.hidden(before, after, logged).map_err(Obstacle::Lasting)?;
-            found.push(Compared { block, hidden, needed: indexes.needed(before, after, logged) });
+            found.push(ComparedBlock { block, hidden, needed: indexes.needed(before, after, logged) });
         }
         Ok(found)
     }
@@ -214,7 +208,7 @@ impl OldState<'_> {
     /// Checks that the market logged nothing else about the wallet in `block`: a query over one block may return a log
     /// that a query over many left out. A seizure means that a log of the debt is missing. Returns the events that
     /// transfers in the block show in part.
-    async fn verify(&self, block: u64, logged: Logged) -> Result<Vec<EventKind>, Obstacle> {
+    async fn verify(&self, block: u64, logged: LoggedAmounts) -> Result<Vec<EventKind>, Obstacle> {
         let query = LogQuery { addresses: vec![self.quest.market], ..LogQuery::default() };
         let mut logs = self.quest.client.believed_logs(&query, Span { from: block, to: block }).await?;
         in_order(&mut logs);
@@ -223,7 +217,7 @@ impl OldState<'_> {
             SIGNATURES.iter().any(|s| topics.first() == Some(&s.topic0) && topics.get(s.wallet_at) == Some(&wallet))
         };
         let own: Vec<_> = logs.iter().filter(|log| names(log.topics())).collect();
-        let mut shown = Logged::default();
+        let mut shown = LoggedAmounts::default();
         let told = debts(&logs.iter().collect::<Vec<_>>(), wallet);
         let moves = read(&own, wallet).into_iter().filter_map(|read| read.moved);
         let moves = moves.filter(|moved| moved.side == Side::Base).chain(told.iter().map(|(_, moved, _)| *moved));

@@ -33,7 +33,7 @@ use crate::{
 use assay_domain::{B256, EventCounts};
 use assay_evm::{Block, Client};
 use events::{BORROW, LIQUIDATE_BORROW, REPAY_BORROW};
-use terms::Terms;
+use terms::CTokenTerms;
 
 /// The logs do not show all moves, and debts without any hint leave a trace without a log.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl LendingProtocol for CompoundV2 {
 
     fn look_up<'a>(&self, client: &'a Client, ctokens: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         let ctokens: Vec<_> = ctokens.iter().map(|market| (market.address, market.dialect)).collect();
-        async move { Ok(boxed(Terms::look_up(client, &ctokens, at.hash).await?)) }.boxed()
+        async move { Ok(boxed(CTokenTerms::look_up(client, &ctokens, at.hash).await?)) }.boxed()
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {

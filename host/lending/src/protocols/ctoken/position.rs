@@ -14,7 +14,7 @@ use alloy::{
 
 use super::{
     events,
-    terms::{Terms, borrowIndexCall},
+    terms::{CTokenTerms, borrowIndexCall},
 };
 use crate::{
     history::{hints::Hint, record::Side},
@@ -40,7 +40,7 @@ const INDEX_IN_RAY: u64 = 1_000_000_000;
 /// Scale of prices, in dollars per smallest unit.
 const PRICE: f64 = 1e36;
 
-impl LendingTerms for Terms {
+impl LendingTerms for CTokenTerms {
     fn hints(&self) -> Vec<Hint> {
         events::hints(self.ctoken, self.underlying, self.rewards)
     }

@@ -22,7 +22,7 @@ const DEBTS_AFTER: u64 = 6;
 
 /// The terms of a market.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(super) struct CTokenTerms {
     pub ctoken: Address,
     pub comptroller: Address,
     /// `None` for the native currency.
@@ -34,7 +34,7 @@ pub(super) struct Terms {
     pub debts_at: Option<u64>,
 }
 
-impl Terms {
+impl CTokenTerms {
     /// Looks up the terms of `ctokens` together, in two round trips. `None` for a contract that does not answer like a
     /// cToken.
     pub(super) async fn look_up(

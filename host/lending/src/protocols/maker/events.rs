@@ -1,5 +1,5 @@
-//! Decodes the logs. Logs of calls begin with the selector instead of a signature, and have up to three arguments as
-//! topics and the call itself as data.
+//! The events of a vault, such as a liquidation (`grab`), and their logs. Logs of calls begin with the selector instead
+//! of a signature, and have up to three arguments as topics and the call itself as data.
 
 use alloy::{
     primitives::{I256, U256},
@@ -41,7 +41,7 @@ const ARGUMENTS: usize = 68;
 
 /// The change of an urn in a log of the Vat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct UrnChange {
     pub collateral: I256,
     /// Without the stability fee.
     pub debt: I256,
@@ -49,7 +49,7 @@ pub(super) struct Change {
 }
 
 /// The kind of collateral, and the change of `urn`.
-pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, Change)> {
+pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, UrnChange)> {
     let [topic0, ilk, one, other] = *log.topics() else { return None };
     let (collateral, debt) = match topic0 {
         FROB | GRAB if one == urn => (argument(log, 4)?, argument(log, 5)?),
@@ -67,7 +67,7 @@ pub(super) fn change(log: &Log, urn: B256) -> Option<(B256, Change)> {
         GRAB => [Some(EventKind::Liquidation), None],
         _ => [None, None],
     };
-    Some((ilk, Change { collateral, debt, kinds }))
+    Some((ilk, UrnChange { collateral, debt, kinds }))
 }
 
 /// The argument at this position of the call in a log.

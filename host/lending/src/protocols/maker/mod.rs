@@ -32,8 +32,8 @@ use crate::{
 use assay_domain::B256;
 use assay_evm::{Block, Client};
 use contracts::Contracts;
-use events::{Change, FORK, FROB, GRAB, change};
-use owners::{Names, Owners};
+use events::{FORK, FROB, GRAB, UrnChange, change};
+use owners::{Owners, WalletNames};
 
 #[derive(Debug)]
 pub(crate) struct MakerVaults;
@@ -56,7 +56,7 @@ impl LendingProtocol for MakerVaults {
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {
-        let names = Names::of(evidence.listed, wallet);
+        let names = WalletNames::of(evidence.listed, wallet);
         let owners = Owners::of(&names, evidence);
         let mut found = Vec::new();
         for (log, id, change) in changes(&names, evidence) {
@@ -69,7 +69,7 @@ impl LendingProtocol for MakerVaults {
     }
 
     fn moves<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(Move, &'a Log)> {
-        let names = Names::of(evidence.listed, wallet);
+        let names = WalletNames::of(evidence.listed, wallet);
         let mut found = Owners::of(&names, evidence).moves();
         for (log, id, change) in changes(&names, evidence) {
             let moved = |side, asset, amount| (Move { side, asset, amount, fixed_rate: false }, log);
@@ -98,7 +98,7 @@ impl Aliases for MakerVaults {
 }
 
 /// Changes of the wallet's positions with their vault, in chain order.
-fn changes<'a>(names: &Names, evidence: &Evidence<'a>) -> Vec<(&'a Log, B256, Change)> {
+fn changes<'a>(names: &WalletNames, evidence: &Evidence<'a>) -> Vec<(&'a Log, B256, UrnChange)> {
     let mut logs: Vec<&Log> = evidence.own.iter().chain(&evidence.hints).copied().collect();
     logs.sort_by_key(|log| place(log));
     logs.dedup_by_key(|log| place(log));

@@ -34,7 +34,7 @@ pub(super) struct Vault {
 
 /// The words that identify a wallet in logs.
 #[derive(Debug)]
-pub(super) struct Names {
+pub(super) struct WalletNames {
     pub wallet: B256,
     /// The wallet and its proxy.
     accounts: BTreeSet<B256>,
@@ -43,7 +43,7 @@ pub(super) struct Names {
     is_known: bool,
 }
 
-impl Names {
+impl WalletNames {
     pub(super) fn of(hints: &[Hint], wallet: B256) -> Self {
         let aliases = || hints.iter().filter_map(alias);
         let accounts = aliases().filter(|(_, of)| *of == Alias::Account).map(|(word, _)| word);
@@ -64,7 +64,7 @@ impl Names {
 }
 
 /// Changes of the wallet's share in each vault.
-type Changes<'a> = BTreeMap<B256, Vec<(u64, I256, Option<&'a Log>)>>;
+type OwnerChanges<'a> = BTreeMap<B256, Vec<(u64, I256, Option<&'a Log>)>>;
 
 /// The periods in which a wallet owned each vault.
 #[derive(Debug, Default)]
@@ -72,11 +72,11 @@ pub(super) struct Owners<'a> {
     /// The shares before.
     first: BTreeMap<B256, I256>,
     /// Their changes, in chain order.
-    changes: Changes<'a>,
+    changes: OwnerChanges<'a>,
 }
 
 impl<'a> Owners<'a> {
-    pub(super) fn of(names: &Names, evidence: &Evidence<'a>) -> Self {
+    pub(super) fn of(names: &WalletNames, evidence: &Evidence<'a>) -> Self {
         let mut logs: Vec<&Log> = evidence.hints.clone();
         logs.sort_by_key(|log| place(log));
         logs.dedup_by_key(|log| place(log));
@@ -140,7 +140,7 @@ fn moved(id: B256, amount: I256) -> Move {
 /// another kind than its vault, which anyone can add.
 pub(super) fn joined(of_words: &[(B256, &[Entry])], hints: &[Hint]) -> Option<Vec<Entry>> {
     let ((wallet, own), rest) = of_words.split_first()?;
-    let names = Names::of(hints, *wallet);
+    let names = WalletNames::of(hints, *wallet);
     let mut shares: Vec<(u64, B256, I256)> = Vec::new();
     let mut found: Vec<Entry> = own.iter().filter(|entry| given_of(entry).is_none()).copied().collect();
     for (word, entries) in of_words {

@@ -12,7 +12,7 @@ use super::{
     alias,
     contracts::{Contracts, is_number},
     math::{RAY, WAD, accrued},
-    owners::Names,
+    owners::WalletNames,
 };
 use crate::{
     asset::Asset,
@@ -49,7 +49,7 @@ const LOST: &str = "the wallet's proxy belongs to another wallet now, and what t
 
 /// The state to read for a wallet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct UrnRequest {
     /// Part of the position, kind of collateral and urn.
     urns: Vec<(B256, B256, Address)>,
     /// Every known vault, and whether the wallet has it.
@@ -59,7 +59,7 @@ pub(super) struct Asked {
 
 /// A kind of collateral.
 #[derive(Debug, Clone, Copy)]
-struct Kind {
+struct Ilk {
     /// The value of one unit of debt, with the fee until now.
     rate: U256,
     /// The debt that a unit of collateral allows, in ray.
@@ -70,9 +70,9 @@ struct Kind {
 }
 
 #[derive(Debug, Clone)]
-struct Holding {
+struct VaultHolding {
     id: B256,
-    kind: Kind,
+    kind: Ilk,
     collateral: U256,
     debt: U256,
 }
@@ -80,7 +80,7 @@ struct Holding {
 /// The vaults of a wallet.
 #[derive(Debug, Clone)]
 pub(super) struct Holdings {
-    holdings: Vec<Holding>,
+    holdings: Vec<VaultHolding>,
     vaults: BTreeMap<B256, bool>,
     is_lost: bool,
     /// The dollars at which the protocol aims for one DAI, in ray.
@@ -89,8 +89,8 @@ pub(super) struct Holdings {
 }
 
 impl Holdings {
-    pub(super) fn asked(wallet: Address, used: Used<'_>) -> Asked {
-        let names = Names::of(used.hints, wallet.into_word());
+    pub(super) fn asked(wallet: Address, used: Used<'_>) -> UrnRequest {
+        let names = WalletNames::of(used.hints, wallet.into_word());
         let ids = used.sums.markets();
         let own = ids.iter().filter(|id| !is_number(**id)).map(|ilk| (*ilk, *ilk, wallet));
         let of_vaults = names.vaults.iter().filter(|vault| vault.is_owned);
@@ -98,17 +98,17 @@ impl Holdings {
         let mut vaults: BTreeMap<B256, bool> = ids.iter().filter(|id| is_number(**id)).map(|id| (*id, false)).collect();
         vaults.extend(names.vaults.iter().map(|vault| (vault.id, vault.is_owned)));
         let is_lost = used.hints.iter().filter_map(alias).any(|(_, of)| of == Alias::Lost);
-        Asked { urns, vaults, is_lost }
+        UrnRequest { urns, vaults, is_lost }
     }
 
     /// `None` if a contract does not answer for one of them.
     pub(super) async fn look_up(
         client: &Client,
         contracts: Contracts,
-        asked: Asked,
+        asked: UrnRequest,
         at: Block,
     ) -> Result<Option<Self>, Fault> {
-        let Asked { urns, vaults, is_lost } = asked;
+        let UrnRequest { urns, vaults, is_lost } = asked;
         let mut found = Self { holdings: Vec::new(), vaults, is_lost, par: RAY, dai: contracts.dai };
         if urns.is_empty() {
             return Ok(Some(found));
@@ -116,7 +116,7 @@ impl Holdings {
         let ilks: BTreeSet<B256> = urns.iter().map(|(_, ilk, _)| *ilk).collect();
         let mut calls =
             vec![Call::new(contracts.jug, &Jug::baseCall {}), Call::new(contracts.spotter, &Spotter::parCall {})];
-        calls.extend(ilks.iter().flat_map(|ilk| Kind::calls(&contracts, *ilk)));
+        calls.extend(ilks.iter().flat_map(|ilk| Ilk::calls(&contracts, *ilk)));
         calls
             .extend(urns.iter().map(|(_, ilk, urn)| Call::new(contracts.vat, &Vat::urnsCall { ilk: *ilk, urn: *urn })));
         let answers = client.shared_calls(calls, at.hash).await?;
@@ -128,18 +128,18 @@ impl Holdings {
         found.par = par;
         let (_, rest) = answers.split_at(2);
         let (of_kinds, of_urns) = rest.split_at(ilks.len().saturating_mul(4).min(rest.len()));
-        let kinds = ilks.iter().zip(of_kinds.chunks(4)).map(|(ilk, of)| Some((*ilk, Kind::read(of, base, at.time)?)));
+        let kinds = ilks.iter().zip(of_kinds.chunks(4)).map(|(ilk, of)| Some((*ilk, Ilk::read(of, base, at.time)?)));
         let Some(kinds) = kinds.collect::<Option<BTreeMap<_, _>>>() else { return Ok(None) };
         for ((id, ilk, _), answer) in urns.iter().zip(of_urns) {
             let held = returned::<Vat::urnsCall>(Some(answer)).zip(kinds.get(ilk));
             let Some((Vat::urnsReturn { ink, art }, kind)) = held else { return Ok(None) };
-            found.holdings.push(Holding { id: *id, kind: *kind, collateral: ink, debt: art });
+            found.holdings.push(VaultHolding { id: *id, kind: *kind, collateral: ink, debt: art });
         }
         Ok(Some(found))
     }
 }
 
-impl Kind {
+impl Ilk {
     fn calls(contracts: &Contracts, ilk: B256) -> [Call; 4] {
         [
             Call::new(contracts.vat, &Vat::ilksCall { ilk }),
@@ -165,7 +165,7 @@ impl Kind {
     }
 }
 
-impl Holding {
+impl VaultHolding {
     /// In ray of a unit of DAI, the unit in which the contract compares it.
     fn owed(&self) -> Option<U256> {
         self.debt.checked_mul(self.kind.rate)

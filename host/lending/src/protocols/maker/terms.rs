@@ -45,7 +45,7 @@ impl Contracts {
         let Some((proxy, own)) = first else { return Ok(None) };
         let mut vaults = listed(&own);
         // A vault that the wallet gave away is in no list.
-        let is_listed = |vaults: &[Found], id: B256| vaults.iter().any(|(known, ..)| *known == id);
+        let is_listed = |vaults: &[VaultRow], id: B256| vaults.iter().any(|(known, ..)| *known == id);
         let once = known.iter().copied().filter(|id| is_number(*id) && !is_listed(&vaults, *id));
         let once: Vec<B256> = once.collect();
         let mut second: Vec<Call> = once.iter().flat_map(|id| self.of_number(*id)).collect();
@@ -75,7 +75,7 @@ impl Contracts {
     }
 
     /// The logs of a vault.
-    fn vault(&self, (id, urn, ilk): Found, is_owned: bool) -> [Hint; 5] {
+    fn vault(&self, (id, urn, ilk): VaultRow, is_owned: bool) -> [Hint; 5] {
         let alias = |topic, word| Naming::Alias { topic, word, of: Alias::Part { id, kind: ilk, is_owned } };
         let of_urn = |topic0, topic| hint(self.vat, topic0, alias(topic, urn.into_word()));
         let given = hint(self.manager, GIVE, alias(1, id));
@@ -95,19 +95,19 @@ impl Contracts {
 }
 
 /// The number, the urn and the kind of collateral of a vault.
-type Found = (B256, Address, B256);
+type VaultRow = (B256, Address, B256);
 
 fn hint(contract: Address, topic0: B256, naming: Naming) -> Hint {
     Hint { contract, topic0, naming, explained_by: &[] }
 }
 
-fn listed(list: &getCdpsAscReturn) -> Vec<Found> {
+fn listed(list: &getCdpsAscReturn) -> Vec<VaultRow> {
     let vaults = list.ids.iter().zip(&list.urns).zip(&list.ilks);
     vaults.map(|((id, urn), ilk)| (B256::from(*id), *urn, *ilk)).collect()
 }
 
 /// The vault with this number, read from the answers to the calls for it.
-fn numbered(id: B256, answers: &[Option<Bytes>]) -> Option<Found> {
+fn numbered(id: B256, answers: &[Option<Bytes>]) -> Option<VaultRow> {
     Some((id, returned::<urnsCall>(answers.first())?, returned::<ilksCall>(answers.get(1))?))
 }
 

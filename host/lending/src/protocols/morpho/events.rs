@@ -62,14 +62,14 @@ pub(super) fn is_own(log: &Log, wallet: B256) -> bool {
 
 /// The change of its owner's position in one market that a log shows.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct MorphoReading {
     /// `None` for an amount of zero, such as shares worth less than the smallest unit.
     pub kind: Option<EventKind>,
     pub moves: Vec<Move>,
 }
 
 /// `None` for any other log, and for one without its amounts.
-pub(super) fn read(log: &Log) -> Option<Reading> {
+pub(super) fn read(log: &Log) -> Option<MorphoReading> {
     let [topic0, id, ..] = *log.topics() else { return None };
     let amount = |place| amount_at(log, place);
     let moved = |side, asset, amount: I256| Move { side, asset, amount, fixed_rate: false };
@@ -77,12 +77,12 @@ pub(super) fn read(log: &Log) -> Option<Reading> {
     let both = |kind, side, sign: fn(U256) -> I256, place: usize| {
         let (assets, shares) = (amount(place)?, amount(place + 1)?);
         let moves = vec![moved(side, Asset::Market(id), sign(assets)), moved(side, Asset::Shares(id), sign(shares))];
-        Some(Reading { kind: Some(kind).filter(|_| !assets.is_zero()), moves })
+        Some(MorphoReading { kind: Some(kind).filter(|_| !assets.is_zero()), moves })
     };
     let collateral = |kind, sign: fn(U256) -> I256, place| {
         let assets = amount(place)?;
         let moves = vec![moved(Side::Collateral, Asset::Market(id), sign(assets))];
-        Some(Reading { kind: Some(kind).filter(|_| !assets.is_zero()), moves })
+        Some(MorphoReading { kind: Some(kind).filter(|_| !assets.is_zero()), moves })
     };
     match topic0 {
         SUPPLY => both(EventKind::Supply, Side::Supply, signed, 0),
@@ -99,7 +99,7 @@ pub(super) fn read(log: &Log) -> Option<Reading> {
                 moved(Side::Debt, Asset::Shares(id), negative(shares.saturating_add(written_off))),
                 moved(Side::Collateral, Asset::Market(id), negative(seized)),
             ];
-            Some(Reading { kind: Some(EventKind::Liquidation), moves })
+            Some(MorphoReading { kind: Some(EventKind::Liquidation), moves })
         }
         _ => None,
     }

@@ -13,7 +13,7 @@ const VIRTUAL_ASSETS: U256 = U256::ONE;
 
 /// The totals of a market.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Totals {
+pub(super) struct MorphoTotals {
     pub supply_assets: U256,
     pub supply_shares: U256,
     pub borrow_assets: U256,
@@ -22,7 +22,7 @@ pub(super) struct Totals {
     pub fee: U256,
 }
 
-impl Totals {
+impl MorphoTotals {
     /// The totals after `seconds` of interest at a `rate` per second.
     pub(super) fn after(self, rate: U256, seconds: u64) -> Option<Self> {
         let interest = wad_down(self.borrow_assets, growth(rate, U256::from(seconds))?)?;
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn interest_adds_to_debts_and_deposits_and_a_part_of_it_is_the_fee() {
         let million = number(1_000_000);
-        let totals = Totals {
+        let totals = MorphoTotals {
             supply_assets: million * number(2),
             supply_shares: million * million * number(2),
             borrow_assets: million,
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_debt_is_rounded_up_and_a_deposit_down() {
-        let totals = Totals {
+        let totals = MorphoTotals {
             supply_assets: number(100),
             supply_shares: number(100_000_000),
             borrow_assets: number(100),

@@ -23,7 +23,7 @@ use crate::{
 use assay_domain::B256;
 use assay_evm::{Block, Client};
 use events::{SIGNATURES, is_own, read};
-use terms::Terms;
+use terms::MorphoTerms;
 
 #[derive(Debug)]
 pub(crate) struct MorphoBlue;
@@ -35,7 +35,7 @@ impl LendingProtocol for MorphoBlue {
 
     fn look_up<'a>(&self, client: &'a Client, markets: Vec<&'a MarketConfig>, at: Block) -> FoundTerms<'a> {
         let contracts: Vec<_> = markets.iter().map(|market| market.address).collect();
-        async move { Ok(boxed(Terms::look_up(client, &contracts, at.hash).await?)) }.boxed()
+        async move { Ok(boxed(MorphoTerms::look_up(client, &contracts, at.hash).await?)) }.boxed()
     }
 
     fn events<'a>(&self, evidence: &Evidence<'a>, wallet: B256) -> Vec<(EventKind, &'a Log)> {

@@ -11,7 +11,7 @@ use std::{
 
 use alloy::{primitives::Bytes, sol};
 
-use super::math::{Totals, WAD, most_debt};
+use super::math::{MorphoTotals, WAD, most_debt};
 use crate::{
     asset::Asset,
     history::record::Side,
@@ -41,7 +41,7 @@ sol! {
 
 /// A wallet's position in one market, and the market.
 #[derive(Debug, Clone)]
-struct Position {
+struct MorphoPosition {
     id: B256,
     params: MarketParams,
     market: Market,
@@ -52,17 +52,17 @@ struct Position {
 
 /// The markets that a wallet used.
 #[derive(Debug, Clone)]
-pub(super) struct Used {
-    positions: Vec<Position>,
+pub(super) struct UsedMarkets {
+    positions: Vec<MorphoPosition>,
     /// Time of the block, in seconds since 1970.
     now: u64,
     /// Tokens that have a price, with their decimals if configured.
     priced: BTreeMap<Address, Option<u8>>,
 }
 
-/// A question about state that [`Used`] does not have.
+/// A question about state that [`UsedMarkets`] does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Question {
+enum MorphoQuestion {
     /// The rate of the market at this index.
     Rate(usize),
     /// The price of the collateral of the market at this index.
@@ -70,9 +70,9 @@ enum Question {
     Decimals(Address),
 }
 
-type Answers<'a> = BTreeMap<Question, Option<&'a Option<Bytes>>>;
+type MorphoAnswers<'a> = BTreeMap<MorphoQuestion, Option<&'a Option<Bytes>>>;
 
-impl Used {
+impl UsedMarkets {
     /// The positions of `wallet` in the markets `ids`. `None` if the contract does not answer for one of them.
     pub(super) async fn look_up(
         client: &Client,
@@ -92,25 +92,25 @@ impl Used {
             return Ok(Some(Self { positions: Vec::new(), now: at.time, priced: BTreeMap::new() }));
         }
         let answers = client.shared_calls(ids.iter().flat_map(three).collect(), at.hash).await?;
-        let positions = ids.into_iter().zip(answers.chunks(3)).map(|(id, answers)| Position::read(id, answers));
+        let positions = ids.into_iter().zip(answers.chunks(3)).map(|(id, answers)| MorphoPosition::read(id, answers));
         let positions = positions.collect::<Option<Vec<_>>>();
         Ok(positions.map(|positions| Self { positions, now: at.time, priced: BTreeMap::new() }))
     }
 
-    fn questions(&self) -> Vec<(Question, Call)> {
+    fn questions(&self) -> Vec<(MorphoQuestion, Call)> {
         let mut asked = BTreeMap::new();
         for (place, position) in self.positions.iter().enumerate() {
-            let Position { params, market, .. } = position;
+            let MorphoPosition { params, market, .. } = position;
             if position.accrues(self.now) {
                 let call = borrowRateViewCall { params: params.clone(), market: market.clone() };
-                asked.insert(Question::Rate(place), Call::new(params.irm, &call));
+                asked.insert(MorphoQuestion::Rate(place), Call::new(params.irm, &call));
             }
             if !position.borrow_shares.is_zero() {
-                asked.insert(Question::Price(place), Call::new(params.oracle, &priceCall {}));
+                asked.insert(MorphoQuestion::Price(place), Call::new(params.oracle, &priceCall {}));
             }
             for token in position.tokens() {
                 if self.priced.get(&token) == Some(&None) {
-                    asked.insert(Question::Decimals(token), Call::new(token, &decimalsCall {}));
+                    asked.insert(MorphoQuestion::Decimals(token), Call::new(token, &decimalsCall {}));
                 }
             }
         }
@@ -118,10 +118,10 @@ impl Used {
     }
 
     /// The number of smallest units in one whole token; `None` for a token without a price.
-    fn unit(&self, token: Address, answers: &Answers<'_>) -> Option<f64> {
+    fn unit(&self, token: Address, answers: &MorphoAnswers<'_>) -> Option<f64> {
         let decimals = match self.priced.get(&token)? {
             Some(configured) => *configured,
-            None => returned::<decimalsCall>(*answers.get(&Question::Decimals(token))?)?,
+            None => returned::<decimalsCall>(*answers.get(&MorphoQuestion::Decimals(token))?)?,
         };
         Some(10_f64.powi(decimals.into()))
     }
@@ -130,13 +130,13 @@ impl Used {
     fn add(
         &self,
         place: usize,
-        position: &Position,
-        answers: &Answers<'_>,
+        position: &MorphoPosition,
+        answers: &MorphoAnswers<'_>,
         prices: &Prices,
         held: &mut Held,
     ) -> Option<f64> {
-        let Position { params, collateral, .. } = position;
-        let totals = position.totals(self.now, answers.get(&Question::Rate(place)).copied().flatten())?;
+        let MorphoPosition { params, collateral, .. } = position;
+        let totals = position.totals(self.now, answers.get(&MorphoQuestion::Rate(place)).copied().flatten())?;
         let (supplied, borrowed) = (totals.supplied(position.supply_shares)?, totals.borrowed(position.borrow_shares)?);
         let usd = |token: Address, amount: U256| {
             let unit = self.unit(token, answers)?;
@@ -146,7 +146,7 @@ impl Used {
             let debt = usd(params.loanToken, borrowed)?;
             held.borrowed_usd += debt;
             held.parts.debt.push((params.loanToken, debt));
-            let price = returned::<priceCall>(answers.get(&Question::Price(place)).copied().flatten());
+            let price = returned::<priceCall>(answers.get(&MorphoQuestion::Price(place)).copied().flatten());
             match price.and_then(|price| most_debt(*collateral, price, params.lltv)) {
                 Some(most) => {
                     let health = f64::from(most) / f64::from(borrowed);
@@ -178,9 +178,9 @@ impl Used {
     }
 }
 
-impl Parts for Used {
+impl Parts for UsedMarkets {
     fn tokens(&self) -> BTreeSet<Address> {
-        self.positions.iter().flat_map(Position::tokens).collect()
+        self.positions.iter().flat_map(MorphoPosition::tokens).collect()
     }
 
     fn priced(mut self: Box<Self>, priced: &dyn Fn(Address) -> Option<Option<u8>>) -> MarketTerms {
@@ -191,7 +191,7 @@ impl Parts for Used {
     }
 }
 
-impl LendingTerms for Used {
+impl LendingTerms for UsedMarkets {
     fn calls(&self, _: Address) -> Vec<Call> {
         self.questions().into_iter().map(|(_, call)| call).collect()
     }
@@ -208,7 +208,7 @@ impl LendingTerms for Used {
     /// The health factor is that of the market nearest to liquidation: no market secures another's debt.
     fn held_at(&self, answers: &[Option<Bytes>], prices: &Prices) -> Option<Held> {
         let questions = self.questions().into_iter().map(|(question, _)| question).enumerate();
-        let answers: Answers<'_> = questions.map(|(place, question)| (question, answers.get(place))).collect();
+        let answers: MorphoAnswers<'_> = questions.map(|(place, question)| (question, answers.get(place))).collect();
         let (mut held, mut weighted) = (Held::default(), 0.0);
         for (place, position) in self.positions.iter().enumerate() {
             weighted += self.add(place, position, &answers, prices, &mut held)?;
@@ -220,13 +220,13 @@ impl LendingTerms for Used {
         let HeldParts { collateral, threshold, .. } = &mut held.parts;
         let all: f64 = collateral.iter().map(|(_, usd)| *usd).sum();
         *threshold = (all > 0.0).then(|| weighted / all);
-        let supplied: BTreeSet<Address> = self.positions.iter().flat_map(Position::supplied).collect();
+        let supplied: BTreeSet<Address> = self.positions.iter().flat_map(MorphoPosition::supplied).collect();
         held.supplied_assets = u32::try_from(supplied.len()).ok()?;
         Some(held)
     }
 
     fn balances(&self, _: &[Option<Bytes>]) -> Option<Vec<Balance>> {
-        let three = |position: &Position| {
+        let three = |position: &MorphoPosition| {
             [
                 Balance::still(Side::Supply, Asset::Shares(position.id), position.supply_shares),
                 Balance::still(Side::Debt, Asset::Shares(position.id), position.borrow_shares),
@@ -254,7 +254,7 @@ impl LendingTerms for Used {
     }
 }
 
-impl Position {
+impl MorphoPosition {
     fn read(id: B256, answers: &[Option<Bytes>]) -> Option<Self> {
         let params = returned::<idToMarketParamsCall>(answers.first())?;
         let market = returned::<marketCall>(answers.get(1)).filter(|market| market.lastUpdate > 0)?;
@@ -295,9 +295,9 @@ impl Position {
     }
 
     /// The totals of the market with the interest until `now`, at the requested `rate`.
-    fn totals(&self, now: u64, rate: Option<&Option<Bytes>>) -> Option<Totals> {
+    fn totals(&self, now: u64, rate: Option<&Option<Bytes>>) -> Option<MorphoTotals> {
         let market = &self.market;
-        let totals = Totals {
+        let totals = MorphoTotals {
             supply_assets: U256::from(market.totalSupplyAssets),
             supply_shares: U256::from(market.totalSupplyShares),
             borrow_assets: U256::from(market.totalBorrowAssets),

@@ -3,10 +3,10 @@
 use alloy::{primitives::Bytes, sol};
 use futures::FutureExt;
 
-use super::position::Used;
+use super::position::UsedMarkets;
 use crate::{
     position::balance::Balance,
-    protocols::{FoundParts, Held, LendingTerms, Parts, Used as Did},
+    protocols::{FoundParts, Held, LendingTerms, Parts, Used},
 };
 use assay_domain::{Address, B256};
 use assay_evm::{Block, Call, Client, Fault, returned};
@@ -17,13 +17,13 @@ sol! {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(super) struct MorphoTerms {
     contract: Address,
     /// Receives shares as fees, for which no log names the owner.
     recipient: Address,
 }
 
-impl Terms {
+impl MorphoTerms {
     /// Looks up `contracts` together. `None` for a contract that does not answer like Morpho Blue.
     pub(super) async fn look_up(client: &Client, contracts: &[Address], at: B256) -> Result<Vec<Option<Self>>, Fault> {
         let both =
@@ -37,7 +37,7 @@ impl Terms {
     }
 }
 
-impl LendingTerms for Terms {
+impl LendingTerms for MorphoTerms {
     fn calls(&self, _: Address) -> Vec<Call> {
         Vec::new()
     }
@@ -60,13 +60,13 @@ impl LendingTerms for Terms {
         false
     }
 
-    fn parts<'a>(&'a self, client: &'a Client, wallet: Address, used: Did<'_>, at: Block) -> Option<FoundParts<'a>> {
+    fn parts<'a>(&'a self, client: &'a Client, wallet: Address, used: Used<'_>, at: Block) -> Option<FoundParts<'a>> {
         let (Self { contract, recipient }, ids) = (*self, used.sums.markets());
         let read = async move {
             if wallet == recipient {
                 return Ok(None);
             }
-            let used = Used::look_up(client, contract, wallet, ids, at).await?;
+            let used = UsedMarkets::look_up(client, contract, wallet, ids, at).await?;
             Ok(used.map(|used| Box::new(used) as Box<dyn Parts>))
         };
         Some(read.boxed())

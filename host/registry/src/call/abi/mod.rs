@@ -9,8 +9,8 @@ mod v2;
 
 use wasmtime::component::Component;
 
-use super::{Call, mock::MockSubject};
-use crate::compile::world::{Generation, World};
+use super::{ModelCall, mock::MockSubject};
+use crate::compile::world::{Generation, KindWorld};
 use assay_domain::{Address, features::Features};
 
 /// An answer, or the model's reason for refusing one.
@@ -20,28 +20,32 @@ pub(crate) type Judged<T> = wasmtime::Result<Result<T, raw::Refusal>>;
 /// [`super::kinds`] prevent.
 pub(crate) trait Abi: Send + Sync {
     /// Checks that the instance has every function with exact types; linking does not check this.
-    fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()>;
+    fn verify(&self, call: &mut ModelCall<'_>) -> wasmtime::Result<()>;
 
-    fn describe(&self, call: &mut Call<'_>) -> wasmtime::Result<raw::ModelInfo>;
-    fn score(&self, call: &mut Call<'_>, features: &Features) -> Judged<raw::Verdict>;
+    fn describe(&self, call: &mut ModelCall<'_>) -> wasmtime::Result<raw::ModelInfo>;
+    fn score(&self, call: &mut ModelCall<'_>, features: &Features) -> Judged<raw::Verdict>;
     /// The words for the factors of a score, if [`Abi::score`] returned only points.
-    fn explain(&self, call: &mut Call<'_>, features: &Features) -> Judged<Vec<raw::Factor>>;
-    fn decile(&self, call: &mut Call<'_>, score: u32) -> wasmtime::Result<u8>;
-    fn boost(&self, call: &mut Call<'_>, score: u32, total_asset_usd: f64) -> wasmtime::Result<u32>;
-    fn risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<raw::RiskVerdict>;
-    fn explain_risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<Vec<raw::Factor>>;
-    fn mock_score(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<u32>;
-    fn mock_boosted(&self, call: &mut Call<'_>, address: &Address, total_asset_usd: f64) -> wasmtime::Result<u32>;
-    fn mock_factors(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::Factor>>;
-    fn mock_report(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<raw::MockReport>;
-    fn mock_portfolio(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::ChainValue>>;
-    fn mock_scenarios(&self, call: &mut Call<'_>) -> wasmtime::Result<Vec<raw::Scenario>>;
-    fn mock_behaviour(&self, call: &mut Call<'_>, subject: &MockSubject) -> wasmtime::Result<Option<raw::Behaviour>>;
+    fn explain(&self, call: &mut ModelCall<'_>, features: &Features) -> Judged<Vec<raw::Factor>>;
+    fn decile(&self, call: &mut ModelCall<'_>, score: u32) -> wasmtime::Result<u8>;
+    fn boost(&self, call: &mut ModelCall<'_>, score: u32, total_asset_usd: f64) -> wasmtime::Result<u32>;
+    fn risk(&self, call: &mut ModelCall<'_>, features: &Features) -> wasmtime::Result<raw::RiskVerdict>;
+    fn explain_risk(&self, call: &mut ModelCall<'_>, features: &Features) -> wasmtime::Result<Vec<raw::Factor>>;
+    fn mock_score(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<u32>;
+    fn mock_boosted(&self, call: &mut ModelCall<'_>, address: &Address, total_asset_usd: f64) -> wasmtime::Result<u32>;
+    fn mock_factors(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<Vec<raw::Factor>>;
+    fn mock_report(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<raw::MockReport>;
+    fn mock_portfolio(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<Vec<raw::ChainValue>>;
+    fn mock_scenarios(&self, call: &mut ModelCall<'_>) -> wasmtime::Result<Vec<raw::Scenario>>;
+    fn mock_behaviour(
+        &self,
+        call: &mut ModelCall<'_>,
+        subject: &MockSubject,
+    ) -> wasmtime::Result<Option<raw::Behaviour>>;
 }
 
 /// Finds the functions of the interface of `world`. An error names the missing function.
-pub(crate) fn bind(component: &Component, world: &World) -> Result<Box<dyn Abi>, String> {
-    let World { kind, generation, interface } = world;
+pub(crate) fn bind(component: &Component, world: &KindWorld) -> Result<Box<dyn Abi>, String> {
+    let KindWorld { kind, generation, interface } = world;
     let (_, instance) =
         component.get_export(None, interface).ok_or_else(|| format!("it does not export {interface}"))?;
     let index = |function: &str| {

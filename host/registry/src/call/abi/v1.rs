@@ -9,7 +9,7 @@ use super::{
     lower::{lowered_market, lowering},
     mismatch, raw,
 };
-use crate::call::{Call, mock::MockSubject};
+use crate::call::{ModelCall, mock::MockSubject};
 use assay_domain::{
     Address, ModelKind,
     features::{Features, MarketFeatures},
@@ -66,7 +66,7 @@ impl Exports {
 }
 
 impl Abi for Exports {
-    fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()> {
+    fn verify(&self, call: &mut ModelCall<'_>) -> wasmtime::Result<()> {
         match self {
             Self::Credit { describe, score, decile } => {
                 call.offers::<(), wit::ModelInfo>(describe)?;
@@ -92,7 +92,7 @@ impl Abi for Exports {
         }
     }
 
-    fn describe(&self, call: &mut Call<'_>) -> wasmtime::Result<raw::ModelInfo> {
+    fn describe(&self, call: &mut ModelCall<'_>) -> wasmtime::Result<raw::ModelInfo> {
         let (Self::Credit { describe, .. }
         | Self::Boost { describe, .. }
         | Self::Sybil { describe, .. }
@@ -100,75 +100,79 @@ impl Abi for Exports {
         call.invoke::<_, wit::ModelInfo>(describe, ()).map(Into::into)
     }
 
-    fn score(&self, call: &mut Call<'_>, features: &Features) -> Judged<raw::Verdict> {
+    fn score(&self, call: &mut ModelCall<'_>, features: &Features) -> Judged<raw::Verdict> {
         Ok(self.assess(call, features)?.map(Into::into).map_err(Into::into))
     }
 
-    fn explain(&self, call: &mut Call<'_>, features: &Features) -> Judged<Vec<raw::Factor>> {
+    fn explain(&self, call: &mut ModelCall<'_>, features: &Features) -> Judged<Vec<raw::Factor>> {
         Ok(self.assess(call, features)?.map(|given| answers::factors(given.factors)).map_err(Into::into))
     }
 
-    fn decile(&self, call: &mut Call<'_>, of: u32) -> wasmtime::Result<u8> {
+    fn decile(&self, call: &mut ModelCall<'_>, of: u32) -> wasmtime::Result<u8> {
         let Self::Credit { decile, .. } = self else { return mismatch() };
         call.invoke(decile, (of,))
     }
 
-    fn boost(&self, call: &mut Call<'_>, score: u32, total_asset_usd: f64) -> wasmtime::Result<u32> {
+    fn boost(&self, call: &mut ModelCall<'_>, score: u32, total_asset_usd: f64) -> wasmtime::Result<u32> {
         let Self::Boost { boost, .. } = self else { return mismatch() };
         call.invoke(boost, (score, wit::OffChain { total_asset_usd }))
     }
 
-    fn risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<raw::RiskVerdict> {
+    fn risk(&self, call: &mut ModelCall<'_>, features: &Features) -> wasmtime::Result<raw::RiskVerdict> {
         self.judge(call, features).map(Into::into)
     }
 
-    fn explain_risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<Vec<raw::Factor>> {
+    fn explain_risk(&self, call: &mut ModelCall<'_>, features: &Features) -> wasmtime::Result<Vec<raw::Factor>> {
         self.judge(call, features).map(|given| answers::factors(given.factors))
     }
 
-    fn mock_score(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<u32> {
+    fn mock_score(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<u32> {
         let Self::Sandbox { score, .. } = self else { return mismatch() };
         call.invoke(score, (address.as_slice(),))
     }
 
-    fn mock_boosted(&self, call: &mut Call<'_>, address: &Address, total_asset_usd: f64) -> wasmtime::Result<u32> {
+    fn mock_boosted(&self, call: &mut ModelCall<'_>, address: &Address, total_asset_usd: f64) -> wasmtime::Result<u32> {
         let Self::Sandbox { boosted_score, .. } = self else { return mismatch() };
         call.invoke(boosted_score, (address.as_slice(), wit::OffChain { total_asset_usd }))
     }
 
-    fn mock_factors(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::Factor>> {
+    fn mock_factors(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<Vec<raw::Factor>> {
         let Self::Sandbox { factors, .. } = self else { return mismatch() };
         call.invoke(factors, (address.as_slice(),)).map(answers::factors)
     }
 
-    fn mock_report(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<raw::MockReport> {
+    fn mock_report(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<raw::MockReport> {
         let Self::Sandbox { report, .. } = self else { return mismatch() };
         call.invoke::<_, sandbox::MockReport>(report, (address.as_slice(),)).map(Into::into)
     }
 
-    fn mock_portfolio(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::ChainValue>> {
+    fn mock_portfolio(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<Vec<raw::ChainValue>> {
         let Self::Sandbox { portfolio, .. } = self else { return mismatch() };
         let chains = call.invoke::<_, Vec<sandbox::ChainValue>>(portfolio, (address.as_slice(),))?;
         Ok(chains.into_iter().map(Into::into).collect())
     }
 
     /// This version has no scenarios.
-    fn mock_scenarios(&self, _: &mut Call<'_>) -> wasmtime::Result<Vec<raw::Scenario>> {
+    fn mock_scenarios(&self, _: &mut ModelCall<'_>) -> wasmtime::Result<Vec<raw::Scenario>> {
         Ok(Vec::new())
     }
 
-    fn mock_behaviour(&self, _: &mut Call<'_>, _: &MockSubject) -> wasmtime::Result<Option<raw::Behaviour>> {
+    fn mock_behaviour(&self, _: &mut ModelCall<'_>, _: &MockSubject) -> wasmtime::Result<Option<raw::Behaviour>> {
         Ok(None)
     }
 }
 
 impl Exports {
-    fn assess(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<Result<Assessment, wit::Refusal>> {
+    fn assess(
+        &self,
+        call: &mut ModelCall<'_>,
+        features: &Features,
+    ) -> wasmtime::Result<Result<Assessment, wit::Refusal>> {
         let Self::Credit { score, .. } = self else { return mismatch() };
         lowered(features, |features| call.invoke(score, (features,)))
     }
 
-    fn judge(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<RiskAssessment> {
+    fn judge(&self, call: &mut ModelCall<'_>, features: &Features) -> wasmtime::Result<RiskAssessment> {
         let Self::Sybil { risk, .. } = self else { return mismatch() };
         lowered(features, |features| call.invoke(risk, (features,)))
     }

@@ -5,7 +5,7 @@ mod market;
 use wasmtime::component::ComponentExportIndex as Index;
 
 use super::{Abi, Judged, lower::lowering, mismatch, raw};
-use crate::call::{Call, mock::MockSubject};
+use crate::call::{ModelCall, mock::MockSubject};
 use assay_domain::{Address, ModelKind, features::Features};
 use market::with_markets;
 
@@ -62,7 +62,7 @@ impl Exports {
 }
 
 impl Abi for Exports {
-    fn verify(&self, call: &mut Call<'_>) -> wasmtime::Result<()> {
+    fn verify(&self, call: &mut ModelCall<'_>) -> wasmtime::Result<()> {
         match self {
             Self::Credit { describe, score, explain, decile } => {
                 call.offers::<(), wit::ModelInfo>(describe)?;
@@ -92,7 +92,7 @@ impl Abi for Exports {
         }
     }
 
-    fn describe(&self, call: &mut Call<'_>) -> wasmtime::Result<raw::ModelInfo> {
+    fn describe(&self, call: &mut ModelCall<'_>) -> wasmtime::Result<raw::ModelInfo> {
         let describe = match self {
             Self::Credit { describe, .. } | Self::Boost { describe, .. } | Self::Sybil { describe, .. } => describe,
             Self::Sandbox(own) => &own.describe,
@@ -100,7 +100,7 @@ impl Abi for Exports {
         call.invoke(describe, ())
     }
 
-    fn score(&self, call: &mut Call<'_>, features: &Features) -> Judged<raw::Verdict> {
+    fn score(&self, call: &mut ModelCall<'_>, features: &Features) -> Judged<raw::Verdict> {
         let Self::Credit { score, .. } = self else { return mismatch() };
         let given: Result<credit::Verdict, wit::Refusal> =
             lowered(features, |features| call.invoke(score, (features,)))?;
@@ -111,57 +111,61 @@ impl Abi for Exports {
         }))
     }
 
-    fn explain(&self, call: &mut Call<'_>, features: &Features) -> Judged<Vec<raw::Factor>> {
+    fn explain(&self, call: &mut ModelCall<'_>, features: &Features) -> Judged<Vec<raw::Factor>> {
         let Self::Credit { explain, .. } = self else { return mismatch() };
         lowered(features, |features| call.invoke(explain, (features,)))
     }
 
-    fn decile(&self, call: &mut Call<'_>, of: u32) -> wasmtime::Result<u8> {
+    fn decile(&self, call: &mut ModelCall<'_>, of: u32) -> wasmtime::Result<u8> {
         let Self::Credit { decile, .. } = self else { return mismatch() };
         call.invoke(decile, (of,))
     }
 
-    fn boost(&self, call: &mut Call<'_>, score: u32, total_asset_usd: f64) -> wasmtime::Result<u32> {
+    fn boost(&self, call: &mut ModelCall<'_>, score: u32, total_asset_usd: f64) -> wasmtime::Result<u32> {
         let Self::Boost { boost, .. } = self else { return mismatch() };
         call.invoke(boost, (score, wit::OffChain { total_asset_usd }))
     }
 
-    fn risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<raw::RiskVerdict> {
+    fn risk(&self, call: &mut ModelCall<'_>, features: &Features) -> wasmtime::Result<raw::RiskVerdict> {
         let Self::Sybil { risk, .. } = self else { return mismatch() };
         let sybil::Verdict { risk, points } = lowered(features, |features| call.invoke(risk, (features,)))?;
         Ok(raw::RiskVerdict { risk, factors: raw::Factors::Points(points) })
     }
 
-    fn explain_risk(&self, call: &mut Call<'_>, features: &Features) -> wasmtime::Result<Vec<raw::Factor>> {
+    fn explain_risk(&self, call: &mut ModelCall<'_>, features: &Features) -> wasmtime::Result<Vec<raw::Factor>> {
         let Self::Sybil { explain, .. } = self else { return mismatch() };
         lowered(features, |features| call.invoke(explain, (features,)))
     }
 
-    fn mock_score(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<u32> {
+    fn mock_score(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<u32> {
         call.invoke(&self.sandbox()?.score, (address.as_slice(),))
     }
 
-    fn mock_boosted(&self, call: &mut Call<'_>, address: &Address, total_asset_usd: f64) -> wasmtime::Result<u32> {
+    fn mock_boosted(&self, call: &mut ModelCall<'_>, address: &Address, total_asset_usd: f64) -> wasmtime::Result<u32> {
         call.invoke(&self.sandbox()?.boosted_score, (address.as_slice(), wit::OffChain { total_asset_usd }))
     }
 
-    fn mock_factors(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::Factor>> {
+    fn mock_factors(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<Vec<raw::Factor>> {
         call.invoke(&self.sandbox()?.factors, (address.as_slice(),))
     }
 
-    fn mock_report(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<raw::MockReport> {
+    fn mock_report(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<raw::MockReport> {
         call.invoke(&self.sandbox()?.report, (address.as_slice(),))
     }
 
-    fn mock_portfolio(&self, call: &mut Call<'_>, address: &Address) -> wasmtime::Result<Vec<raw::ChainValue>> {
+    fn mock_portfolio(&self, call: &mut ModelCall<'_>, address: &Address) -> wasmtime::Result<Vec<raw::ChainValue>> {
         call.invoke(&self.sandbox()?.portfolio, (address.as_slice(),))
     }
 
-    fn mock_scenarios(&self, call: &mut Call<'_>) -> wasmtime::Result<Vec<raw::Scenario>> {
+    fn mock_scenarios(&self, call: &mut ModelCall<'_>) -> wasmtime::Result<Vec<raw::Scenario>> {
         call.invoke(&self.sandbox()?.scenarios, ())
     }
 
-    fn mock_behaviour(&self, call: &mut Call<'_>, subject: &MockSubject) -> wasmtime::Result<Option<raw::Behaviour>> {
+    fn mock_behaviour(
+        &self,
+        call: &mut ModelCall<'_>,
+        subject: &MockSubject,
+    ) -> wasmtime::Result<Option<raw::Behaviour>> {
         let subject = match subject {
             MockSubject::Address(address) => sandbox::Subject::Address(address.to_vec()),
             MockSubject::Agent(id) => sandbox::Subject::Agent(*id),

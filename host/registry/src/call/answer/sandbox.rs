@@ -1,6 +1,6 @@
 //! The checks of a sandbox model's answers.
 
-use super::{Checked, DESCRIPTION, FEW, MANY, NAME, check_text, count, nonsense, score};
+use super::{CheckedAnswer, DESCRIPTION, FEW, MANY, NAME, check_text, count, nonsense, score};
 use crate::{
     Behaviour, ChainValue, MockNft, MockPool, MockPosition, MockReport, MockSubject, MockToken, Phase, Scenario,
     call::abi::raw,
@@ -12,7 +12,7 @@ const FAR_FUTURE: u64 = 4_102_444_800;
 /// Maximum number of scenarios.
 const SCENARIOS: usize = 64;
 
-pub(crate) fn report(raw: raw::MockReport) -> Checked<MockReport> {
+pub(crate) fn report(raw: raw::MockReport) -> CheckedAnswer<MockReport> {
     for (field, length, most) in [
         ("tokens", raw.tokens.len(), MANY),
         ("nfts", raw.nfts.len(), MANY),
@@ -25,17 +25,17 @@ pub(crate) fn report(raw: raw::MockReport) -> Checked<MockReport> {
     time("first transaction", Some(raw.first_transaction))?;
     Ok(MockReport {
         score: score(raw.score)?,
-        tokens: raw.tokens.into_iter().map(token).collect::<Checked<_>>()?,
-        nfts: raw.nfts.into_iter().map(nft).collect::<Checked<_>>()?,
-        positions: raw.positions.into_iter().map(position).collect::<Checked<_>>()?,
-        pools: raw.pools.into_iter().map(pool).collect::<Checked<_>>()?,
+        tokens: raw.tokens.into_iter().map(token).collect::<CheckedAnswer<_>>()?,
+        nfts: raw.nfts.into_iter().map(nft).collect::<CheckedAnswer<_>>()?,
+        positions: raw.positions.into_iter().map(position).collect::<CheckedAnswer<_>>()?,
+        pools: raw.pools.into_iter().map(pool).collect::<CheckedAnswer<_>>()?,
         first_transaction: raw.first_transaction,
         total_transactions: raw.total_transactions,
         active_chains: raw.active_chains,
     })
 }
 
-pub(crate) fn portfolio(raw: Vec<raw::ChainValue>) -> Checked<Vec<ChainValue>> {
+pub(crate) fn portfolio(raw: Vec<raw::ChainValue>) -> CheckedAnswer<Vec<ChainValue>> {
     count("chains", raw.len(), FEW)?;
     let mut chains: Vec<ChainValue> = Vec::with_capacity(raw.len());
     for raw::ChainValue { chain_id, total_asset_usd } in raw {
@@ -48,7 +48,7 @@ pub(crate) fn portfolio(raw: Vec<raw::ChainValue>) -> Checked<Vec<ChainValue>> {
     Ok(chains)
 }
 
-fn token(raw: raw::Token) -> Checked<MockToken> {
+fn token(raw: raw::Token) -> CheckedAnswer<MockToken> {
     check_text("token symbol", &raw.symbol, NAME)?;
     check_text("token name", &raw.name, NAME)?;
     check_text("token balance", &raw.balance, NAME)?;
@@ -68,20 +68,20 @@ fn token(raw: raw::Token) -> Checked<MockToken> {
     })
 }
 
-fn nft(raw: raw::Nft) -> Checked<MockNft> {
+fn nft(raw: raw::Nft) -> CheckedAnswer<MockNft> {
     check_text("nft name", &raw.name, NAME)?;
     check_text("nft collection", &raw.collection, NAME)?;
     Ok(MockNft { name: raw.name, collection: raw.collection, chain_id: raw.chain_id })
 }
 
-fn position(raw: raw::Position) -> Checked<MockPosition> {
+fn position(raw: raw::Position) -> CheckedAnswer<MockPosition> {
     check_text("position name", &raw.name, NAME)?;
     dollars("position supplied", raw.supplied)?;
     dollars("position borrowed", raw.borrowed)?;
     Ok(MockPosition { name: raw.name, supplied: raw.supplied, borrowed: raw.borrowed, chain_id: raw.chain_id })
 }
 
-fn pool(raw: raw::Pool) -> Checked<MockPool> {
+fn pool(raw: raw::Pool) -> CheckedAnswer<MockPool> {
     check_text("pool protocol", &raw.protocol, NAME)?;
     if let Some(market) = &raw.market {
         check_text("pool market", market, NAME)?;
@@ -112,7 +112,7 @@ fn pool(raw: raw::Pool) -> Checked<MockPool> {
     })
 }
 
-pub(crate) fn scenarios(raw: Vec<raw::Scenario>) -> Checked<Vec<Scenario>> {
+pub(crate) fn scenarios(raw: Vec<raw::Scenario>) -> CheckedAnswer<Vec<Scenario>> {
     count("scenarios", raw.len(), SCENARIOS)?;
     let mut scenarios: Vec<Scenario> = Vec::with_capacity(raw.len());
     for raw::Scenario { id, title, subject, description } in raw {
@@ -140,7 +140,7 @@ pub(crate) fn scenarios(raw: Vec<raw::Scenario>) -> Checked<Vec<Scenario>> {
     Ok(scenarios)
 }
 
-pub(crate) fn behaviour(raw: Option<raw::Behaviour>) -> Checked<Option<Behaviour>> {
+pub(crate) fn behaviour(raw: Option<raw::Behaviour>) -> CheckedAnswer<Option<Behaviour>> {
     let Some(raw) = raw else { return Ok(None) };
     Ok(Some(match raw {
         raw::Behaviour::Pending(asks) => Behaviour::Pending(within("pending", asks, 2, 100)?),
@@ -178,7 +178,7 @@ fn payment(raw: raw::PaymentRefusal) -> PaymentRefusal {
     }
 }
 
-fn within(behaviour: &str, value: u32, least: u32, most: u32) -> Checked<u32> {
+fn within(behaviour: &str, value: u32, least: u32, most: u32) -> CheckedAnswer<u32> {
     if (least..=most).contains(&value) {
         Ok(value)
     } else {
@@ -186,7 +186,7 @@ fn within(behaviour: &str, value: u32, least: u32, most: u32) -> Checked<u32> {
     }
 }
 
-fn dollars(field: &str, value: f64) -> Checked<()> {
+fn dollars(field: &str, value: f64) -> CheckedAnswer<()> {
     if value.is_finite() && value >= 0.0 {
         Ok(())
     } else {
@@ -194,7 +194,7 @@ fn dollars(field: &str, value: f64) -> Checked<()> {
     }
 }
 
-fn time(field: &str, seconds: Option<u64>) -> Checked<()> {
+fn time(field: &str, seconds: Option<u64>) -> CheckedAnswer<()> {
     match seconds {
         Some(seconds) if seconds > FAR_FUTURE => nonsense(format!("a {field} at {seconds}, after the year 2100")),
         _ => Ok(()),

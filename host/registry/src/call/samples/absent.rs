@@ -1,6 +1,6 @@
 //! A wallet of which everything was read, and the same without each optional field.
 
-use super::{NOW, Sample, YEAR, detailed};
+use super::{CallSample, NOW, YEAR, detailed};
 use crate::compile::world::Generation;
 use assay_domain::features::{
     AttestationFeature, ChainFeatures, Dollars, Features, LendingEvent, MarketFeatures, PositionFeatures,
@@ -35,13 +35,13 @@ static V2: [&[Removal]; 4] = [
 ];
 
 /// One wallet for each optional field of the contract.
-pub(super) fn each(generation: Generation) -> Vec<Sample> {
+pub(super) fn each(generation: Generation) -> Vec<CallSample> {
     let more: &[&[Removal]] = if generation == Generation::V2 { &V2 } else { &[] };
     let removals = V1.iter().chain(more).flat_map(|removals| removals.iter());
     let sample = |&(name, remove): &Removal| {
         let mut features = complete();
         remove(&mut features);
-        Sample { name, features, must_answer: false }
+        CallSample { name, features, must_answer: false }
     };
     removals.map(sample).collect()
 }
@@ -122,7 +122,7 @@ mod tests {
             let (id, _) = resolve.types.iter().find(|(_, of)| of.name.as_deref() == Some("features")).unwrap();
             options(&resolve, "", &Type::Id(id), &mut expected);
             let samples = each(generation);
-            let named = |sample: &Sample| sample.name.rsplit(' ').next().unwrap().replace('_', "-");
+            let named = |sample: &CallSample| sample.name.rsplit(' ').next().unwrap().replace('_', "-");
             assert_eq!(samples.iter().map(named).collect::<BTreeSet<_>>(), expected);
             let whole = complete();
             assert!(samples.iter().all(|sample| sample.features != whole), "each lacks what the whole one has");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::endpoint::pace::window::Unit;
+use crate::endpoint::pace::window::LoadUnit;
 
 pub const SECOND: u64 = 1_000;
 
@@ -21,7 +21,7 @@ pub enum Counting {
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     pub limit: usize,
-    pub unit: Unit,
+    pub unit: LoadUnit,
     pub counting: Counting,
     /// Whether refused requests count too.
     pub counts_refused: bool,
@@ -33,7 +33,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub fn answers(&mut self, calls: usize, now: u64) -> bool {
-        let amount = if self.unit == Unit::Calls { calls } else { 1 };
+        let amount = if self.unit == LoadUnit::Calls { calls } else { 1 };
         if self.counting == Counting::Bucket {
             return self.answers_from_bucket(amount, now);
         }

@@ -2,10 +2,10 @@
 
 use alloy::sol_types::SolCall;
 
-use super::{super::terms::Quote, *};
+use super::{super::terms::QuoteUnit, *};
 use crate::position::balance::Interest;
 
-fn terms() -> Terms {
+fn terms() -> PoolTerms {
     let interest = Interest::of(U256::from(10).pow(U256::from(27)), U256::ZERO).unwrap();
     let token = Address::ZERO;
     let reserve = |byte, decimals| Reserve {
@@ -18,12 +18,12 @@ fn terms() -> Terms {
         supply: interest,
         debt: interest,
     };
-    Terms {
+    PoolTerms {
         version: Version::V3,
         pool: Address::ZERO,
         data_provider: Address::ZERO,
         oracle: Address::ZERO,
-        quote: Quote { asset: None, unit: U256::from(100_000_000) },
+        quote: QuoteUnit { asset: None, unit: U256::from(100_000_000) },
         reserves: vec![reserve(1, 18), reserve(2, 6)],
     }
 }
@@ -81,7 +81,7 @@ fn a_pool_says_how_far_a_position_is_from_a_liquidation() {
 #[test]
 fn an_oracle_that_quotes_in_an_asset_needs_its_price() {
     let asset = Some(Address::repeat_byte(9));
-    let terms = Terms { quote: Quote { asset, unit: U256::from(SCALE) }, ..terms() };
+    let terms = PoolTerms { quote: QuoteUnit { asset, unit: U256::from(SCALE) }, ..terms() };
     let answers = [data(3_000_000_000_000_000_000, 0), data(0, 1_000_000_000), prices([SCALE, SCALE / 2_000])];
     let held = terms.held(&answers, Some(2_000.0)).unwrap();
     assert_eq!((held.supplied_usd, held.borrowed_usd), (6_000.0, 1_000.0));

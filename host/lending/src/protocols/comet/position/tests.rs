@@ -2,18 +2,18 @@
 
 use alloy::sol_types::SolCall;
 
-use super::{super::terms::Asset, *};
+use super::{super::terms::Collateral, *};
 
 const ETHER: u64 = 1_000_000_000_000_000_000;
 
-fn terms() -> Terms {
-    let asset = Asset {
+fn terms() -> CometTerms {
+    let asset = Collateral {
         token: Address::repeat_byte(2),
         feed: Address::repeat_byte(3),
         scale: U256::from(ETHER),
         factor: 850_000_000_000_000_000,
     };
-    Terms {
+    CometTerms {
         market: Address::ZERO,
         base: Address::repeat_byte(1),
         base_feed: Address::repeat_byte(4),

@@ -11,7 +11,7 @@ use crate::protocols::{
     comet::{
         Comet,
         events::{SIGNATURES, hints, tests::log},
-        principal::{Indexes, Logged},
+        principal::{Indexes, LoggedAmounts},
     },
 };
 use assay_domain::Address;
@@ -113,7 +113,7 @@ fn told(logs: &[Log], wallet: B256, before: i64, after: i64) -> (BTreeSet<&'stat
     let evidence =
         Evidence { own: logs.iter().filter(names).collect(), receipts: logs.iter().collect(), ..Evidence::default() };
     let mut kinds: BTreeSet<_> = Comet.events(&evidence, wallet).into_iter().map(|(kind, _)| name(kind)).collect();
-    let mut logged = Logged::default();
+    let mut logged = LoggedAmounts::default();
     Comet.moves(&evidence, wallet).iter().for_each(|(moved, _)| logged.add(moved.amount));
     let indexes = Indexes { supply: 1_000_000_000_000_000, borrow: 1_000_000_000_000_000 };
     let [before, after] = [before, after].map(|principal| I256::try_from(principal).unwrap());

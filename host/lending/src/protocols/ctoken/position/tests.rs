@@ -8,8 +8,8 @@ use super::{
 };
 use crate::config::Dialect;
 
-fn terms() -> Terms {
-    Terms {
+fn terms() -> CTokenTerms {
+    CTokenTerms {
         ctoken: Address::ZERO,
         comptroller: Address::ZERO,
         underlying: None,
@@ -58,7 +58,8 @@ fn a_missing_part_is_no_position() {
 fn only_the_native_market_has_no_token() {
     let address = |byte| Some(Bytes::from(comptrollerCall::abi_encode_returns(&Address::repeat_byte(byte))));
     let symbol = |symbol: &str| Some(Bytes::from(symbolCall::abi_encode_returns(&symbol.to_owned())));
-    let bare = |answers: [Option<Bytes>; 3]| Terms::bare(Address::ZERO, &answers, &[]).map(|terms| terms.underlying);
+    let bare =
+        |answers: [Option<Bytes>; 3]| CTokenTerms::bare(Address::ZERO, &answers, &[]).map(|terms| terms.underlying);
     assert_eq!(bare([address(1), address(2), symbol("cDAI")]), Some(Some(Address::repeat_byte(2))));
     assert_eq!(bare([address(1), None, symbol("cETH")]), Some(None));
     assert_eq!(bare([address(1), None, symbol("vBNB")]), Some(None));
@@ -75,7 +76,9 @@ fn debts_are_where_the_index_says() {
     let index = U256::from(FIRST_INDEX + 5);
     let answer = Some(Bytes::from(borrowIndexCall::abi_encode_returns(&index)));
     let at = |answer: &Option<Bytes>, stored: [Option<U256>; 2]| {
-        Terms::bare(Address::ZERO, &[address.clone(), address.clone(), None, answer.clone()], &stored).unwrap().debts_at
+        CTokenTerms::bare(Address::ZERO, &[address.clone(), address.clone(), None, answer.clone()], &stored)
+            .unwrap()
+            .debts_at
     };
     let other = Some(U256::from(7));
     assert_eq!(at(&answer, [Some(index), other]), Some(16));
@@ -92,7 +95,7 @@ fn only_who_may_have_borrowed_is_looked_up() {
     let wallet = Address::repeat_byte(0xaa);
     assert_eq!(terms().trace_slot(&[yes(false), index(0)], wallet), None);
     assert_eq!(terms().trace_slot(&[None, None], wallet), None);
-    assert_eq!(Terms { debts_at: None, ..terms() }.trace_slot(&[yes(true), index(1)], wallet), None);
+    assert_eq!(CTokenTerms { debts_at: None, ..terms() }.trace_slot(&[yes(true), index(1)], wallet), None);
     let place = terms().trace_slot(&[yes(true), index(0)], wallet);
     assert!(place.is_some());
     assert_eq!(terms().trace_slot(&[yes(false), index(1)], wallet), place);
@@ -106,7 +109,7 @@ fn the_comptroller_says_whose_names_its_rewards_have() {
     assert_eq!(Dialect::answering(&[None, number()]), Some(Dialect::Venus));
     assert_eq!(Dialect::answering(&[None, Some(Bytes::new())]), None);
     let rewards = |dialect: Dialect| dialect.rewards(Address::repeat_byte(2), &[Some(Bytes::from(vec![1; 32]))]);
-    let of = |dialect: Option<Dialect>| Terms { dialect, rewards: dialect.and_then(rewards), ..terms() };
+    let of = |dialect: Option<Dialect>| CTokenTerms { dialect, rewards: dialect.and_then(rewards), ..terms() };
     let topics = |dialect| of(dialect).hints().iter().map(|hint| hint.topic0).collect::<Vec<_>>();
     assert_eq!((topics(None).len(), of(None).traces(Address::ZERO).len()), (2, 1));
     assert!(of(None).lacks().is_some() && of(Some(Dialect::Venus)).lacks().is_none());

@@ -28,7 +28,7 @@ fn market() -> Market {
 }
 
 /// A position in dollars, with a threshold of 0.8 for `collateral`.
-fn position(id: u8, collateral_token: Address, shares: (u64, u64), collateral: u64) -> Position {
+fn position(id: u8, collateral_token: Address, shares: (u64, u64), collateral: u64) -> MorphoPosition {
     let params = MarketParams {
         loanToken: USDC,
         collateralToken: collateral_token,
@@ -36,7 +36,7 @@ fn position(id: u8, collateral_token: Address, shares: (u64, u64), collateral: u
         irm: Address::repeat_byte(0x1a),
         lltv: WAD * number(8) / number(10),
     };
-    Position {
+    MorphoPosition {
         id: B256::repeat_byte(id),
         params,
         market: market(),
@@ -46,8 +46,8 @@ fn position(id: u8, collateral_token: Address, shares: (u64, u64), collateral: u
     }
 }
 
-fn used(positions: Vec<Position>) -> Used {
-    Used { positions, now: NOW, priced: [(USDC, Some(0)), (WETH, Some(0))].into() }
+fn used(positions: Vec<MorphoPosition>) -> UsedMarkets {
+    UsedMarkets { positions, now: NOW, priced: [(USDC, Some(0)), (WETH, Some(0))].into() }
 }
 
 fn prices() -> Prices {

@@ -8,7 +8,7 @@ use assay_domain::{
 };
 
 /// The lists of one market, from which its record borrows.
-struct Lists {
+struct MarketLists {
     events: Vec<wit::LendingEvent>,
     collateral: Vec<wit::Exposure>,
     debt: Vec<wit::Exposure>,
@@ -16,18 +16,18 @@ struct Lists {
 
 /// Calls `run` with the markets.
 pub(super) fn with_markets<T>(markets: &[MarketFeatures], run: impl FnOnce(&[wit::MarketFeatures<'_>]) -> T) -> T {
-    let lists: Vec<Lists> = markets.iter().map(lists).collect();
+    let lists: Vec<MarketLists> = markets.iter().map(lists).collect();
     run(&markets.iter().zip(&lists).map(|(m, lists)| market(m, lists)).collect::<Vec<_>>())
 }
 
-fn lists(m: &MarketFeatures) -> Lists {
+fn lists(m: &MarketFeatures) -> MarketLists {
     let exposures = |of: &[Exposure]| of.iter().map(exposure).collect();
     let (collateral, debt) =
         m.position.as_ref().map(|p| (exposures(&p.collateral), exposures(&p.debt))).unwrap_or_default();
-    Lists { events: m.events.iter().map(event).collect(), collateral, debt }
+    MarketLists { events: m.events.iter().map(event).collect(), collateral, debt }
 }
 
-fn market<'a>(m: &'a MarketFeatures, lists: &'a Lists) -> wit::MarketFeatures<'a> {
+fn market<'a>(m: &'a MarketFeatures, lists: &'a MarketLists) -> wit::MarketFeatures<'a> {
     lowered_market!(
         wit,
         m,
