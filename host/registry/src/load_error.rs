@@ -90,8 +90,7 @@ pub enum LoadError {
     Imports(Vec<String>),
     #[error(
         "it is not a model: it exports {}, and none of assay:model/credit@1.0.0, boost@1.0.0, sybil@1.0.0, \
-         sandbox@1.0.0, \
-         nor one of these in version 2.0.0. Export one of the worlds of wit/v1 or wit/v2",
+         sandbox@1.0.0, nor one of these in version 2.0.0. Export one of the worlds of wit/v1 or wit/v2",
         if .0.is_empty() { "nothing".to_owned() } else { list(.0) }
     )]
     WrongWorld(Vec<String>),

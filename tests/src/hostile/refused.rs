@@ -35,8 +35,8 @@ pub fn refused() -> Vec<Refused> {
                 )
                 .build(),
             "self_test",
-            "new, a month old, old and active, never borrowed, rich, without a history: the model's answer is invalid: a \
-             score of 1001",
+            "new, a month old, old and active, never borrowed, rich, without a history: the model's answer is \
+             invalid: a score of 1001",
         ),
         // The first chain was read, but has no `transfers`.
         case(
