@@ -104,5 +104,6 @@ pub(crate) async fn ready(State(app): State<App>) -> Response {
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")),
 )]
 pub(crate) async fn metrics(State(app): State<App>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.render()).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], app.metrics.rendered().to_string())
+        .into_response()
 }

@@ -242,6 +242,33 @@ mod tests {
         assert_eq!(dangling, Vec::<String>::new());
     }
 
+    /// Whether callers without a key get more from a route than a refusal.
+    fn needs_no_key(admission: Admission) -> bool {
+        use PriceClass::{Attestation, Submission};
+        match admission {
+            Admission::Public | Admission::Operation | Admission::Priced(Submission | Attestation) => true,
+            priced @ Admission::Priced(_) => priced.admits_guests(),
+        }
+    }
+
+    #[tokio::test]
+    async fn the_guide_says_what_each_route_without_a_key_can_cause() {
+        let sample = Sample::new().await;
+        let keyed: BTreeSet<String> = operations()
+            .into_iter()
+            .filter(|operation| !needs_no_key(operation.admission))
+            .map(|Operation { method, path, .. }| format!("{method} {path}"))
+            .collect();
+        let routed: BTreeSet<String> =
+            routes(sample.app.clone()).list().iter().map(|(method, path)| format!("{method} {path}")).collect();
+        let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/operate.md")).unwrap();
+        let section = guide.split("\n## Without a key\n").nth(1).unwrap().split("\n## ").next().unwrap();
+        let codes = section.split('`').skip(1).step_by(2);
+        let named: Vec<String> = codes.filter(|code| code.contains(" /")).map(str::to_owned).collect();
+        assert_eq!(named.iter().cloned().collect::<BTreeSet<_>>(), routed.difference(&keyed).cloned().collect());
+        assert_eq!(named.len(), routed.difference(&keyed).count(), "each once");
+    }
+
     fn references(value: &Value, found: &mut impl FnMut(&str)) {
         match value {
             Value::Object(map) => {

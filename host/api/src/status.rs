@@ -5,8 +5,8 @@ use axum::{Json, extract::State, response::Response};
 use super::{ApiError, App, fresh, responses};
 use assay_wire::{ChainStatusBody, Moment, StatusBody, StoreBody};
 
-/// The state of the host that answers: its chains with their endpoints, prices and index, the queue of submissions, and
-/// the store.
+/// The state of the host that answers: its chains with their endpoints, prices and index, the queue of submissions, gas
+/// at risk, and the store.
 ///
 /// It asks no endpoint and costs nothing: each figure is what the last reads have seen.
 #[utoipa::path(
@@ -16,9 +16,12 @@ use assay_wire::{ChainStatusBody, Moment, StatusBody, StoreBody};
 )]
 pub(crate) async fn get(State(app): State<App>) -> Result<Response, ApiError> {
     let readiness = app.readiness().await;
-    let submissions = match &app.reputation {
-        Some(reputation) => Some(reputation.queue().await.map_err(ApiError::store)?.into()),
-        None => None,
+    let (submissions, gas) = match &app.reputation {
+        Some(reputation) => {
+            let (queue, gas) = tokio::try_join!(reputation.queue(), reputation.gas()).map_err(ApiError::store)?;
+            (Some(queue.into()), Some(gas.into()))
+        }
+        None => (None, None),
     };
     let timestamp = Moment::now();
     let now = u64::try_from(timestamp.0.timestamp()).unwrap_or_default();
@@ -34,6 +37,7 @@ pub(crate) async fn get(State(app): State<App>) -> Result<Response, ApiError> {
         warnings: readiness.warnings,
         chains: app.scoring.chains().into_iter().map(|chain| ChainStatusBody::of(chain, now)).collect(),
         submissions,
+        gas,
         store,
     })))
 }

@@ -18,7 +18,8 @@ use crate::{
     extract::check_declared,
     route::{Admission, Route},
 };
-use assay_access::{AccessError, Admitted, Caller, PriceClass, neighbourhood};
+use assay_access::{AccessError, Admitted, Caller, Crowd, PriceClass, neighbourhood};
+use assay_submissions::x402::Version;
 
 /// Longest wait for the rest of a discarded body.
 const DISCARD: Duration = Duration::from_secs(10);
@@ -43,7 +44,18 @@ pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Req
         admitted.caller = Ok(Caller::guest().into());
     }
     let counted = admitted.counted;
+    let crowd = match &admitted.caller {
+        Ok(_) if is_guest => Some(Crowd::Guests),
+        Err(_) if app.x402.is_some() && is_payment(&route, &request) => Some(Crowd::Payers),
+        _ => None,
+    };
+    let crowded = async || match crowd {
+        Some(crowd) => app.access.count_crowd(crowd).await.and_then(rate_refusal::refusal),
+        None => None,
+    };
     let mut response = if let Some(refusal) = counted.and_then(rate_refusal::refusal) {
+        refusal.into_response()
+    } else if let Some(refusal) = crowded().await {
         refusal.into_response()
     } else if let Ok(_permit) = app.request_permits.try_acquire() {
         enter(&app, route, (admitted, network), request, next).await
@@ -55,6 +67,13 @@ pub(crate) async fn admit(State((app, route)): State<(App, Route)>, request: Req
         rate_refusal::add_headers(response.headers_mut(), counted);
     }
     response
+}
+
+/// Whether `request` presents a payment in place of a key.
+fn is_payment(route: &Route, request: &Request) -> bool {
+    let headers = [Version::One, Version::Two].map(Version::request_header);
+    matches!(route.price(), Some(PriceClass::Submission | PriceClass::Attestation))
+        && headers.into_iter().any(|name| request.headers().contains_key(name))
 }
 
 /// Responds with 413 to a declared length beyond the limit of the route; the extractors apply the same limit to a body

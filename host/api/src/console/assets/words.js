@@ -35,12 +35,15 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const some = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const dollar = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 2 });
 
+const cent = new Intl.NumberFormat("en", { style: "currency", currency: "USD", minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
 export const NOT_KNOWN = "–";
 const or = (format) => (value) => (value === null || value === undefined ? NOT_KNOWN : format(value));
 
 export const count = or((value) => whole.format(value));
 export const number = or((value) => some.format(value));
 export const dollars = or((value) => dollar.format(value));
+export const cents = or((value) => cent.format(value));
 export const percent = or((value) => `${some.format(value * 100)} %`);
 export const signed = or((value) => (value > 0 ? `+${some.format(value)}` : some.format(value)));
 export const range = or((name) => name.replace("_", " "));
