@@ -25,13 +25,16 @@ const SECONDS: [f64; 18] = [
 /// Buckets of counts.
 const COUNTS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
+/// A text, and when it was rendered.
+type Rendered = (Instant, Arc<str>);
+
 /// A handle to the metrics of this process.
 #[derive(Clone)]
 pub struct Metrics {
     recorder: PrometheusHandle,
     started: Instant,
     /// The last text of [`rendered`](Self::rendered).
-    last: Arc<Mutex<Option<(Instant, Arc<str>)>>>,
+    last: Arc<Mutex<Option<Rendered>>>,
 }
 
 impl Metrics {

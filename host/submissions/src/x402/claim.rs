@@ -84,8 +84,8 @@ impl X402 {
         Ok(before.filter(PaymentRecord::expired_in_queue).map(|before| before.claimed_at))
     }
 
-    /// Refuses a payment while too many are open, in all or from its network. A payer can move the same balance from one
-    /// account to the next, so that open payments need not cost anything.
+    /// Refuses a payment while too many are open, in all or from its network. A payer can move the same balance from
+    /// one account to the next, so that open payments need not cost anything.
     async fn require_room(&self, record: &PaymentRecord) -> Result<(), PayError> {
         // Few are not worth a look at their networks.
         let open = self.inner.store.list(&OPEN_PAYMENTS).await?.len();

@@ -250,11 +250,18 @@ fn on_two_hosts_whose_redis_fails_over_nothing_is_lost_or_doubled() {
         let config = redis::on(&config, &servers.url, "mixed:").replace("[store]\n", "[store]\nwait_replicas = 1\n");
         let hosts = vec![Host::start(config.clone(), Vec::new()), Host::start(config, Vec::new())];
         let (middle, replica) = (numbers().1 / 2, servers.replica.port);
+        let ports = servers.url.split([':', ',', '/']).filter_map(|part| part.parse::<u16>().ok());
+        let sentinels: Vec<u16> = ports.collect();
         let (mut master, mut next) = (servers.master.take(), None);
         let beside = async |life: usize| {
             if life == middle {
                 drop(master.take());
                 until(async || redis::ask(replica, &["role"]), |said| said.starts_with("master")).await;
+                // A host that starts while the sentinels do not agree ends at once.
+                for sentinel in &sentinels {
+                    let named = async || redis::ask(*sentinel, &["sentinel", "get-master-addr-by-name", "main"]);
+                    until(named, |said| said.contains(&replica.to_string())).await;
+                }
                 // Writes wait for a replica of the new master.
                 next = Some(Redis::replica_of(replica));
             }

@@ -74,7 +74,7 @@ fn a_request_without_a_key_causes_what_the_guide_says() {
             ("operation", "/readyz"),
             ("search", "/api/v2/agents/search?q=a"),
             ("agent", "/api/v2/agents/1"),
-            ("reputation", &format!("{PATH}")),
+            ("reputation", PATH),
             ("records", &status),
             ("records", &document),
             ("records", &evidence),

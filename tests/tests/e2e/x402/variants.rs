@@ -210,7 +210,12 @@ fn a_payment_that_somebody_else_presents_too_buys_one_item() {
         let till = Till::start().await;
         let service = Service::start(&till.config(till.world.chain.url(), "settle_ms = 29_000"));
         let api = service.anonymous();
-        let orders: Vec<Order> = (0..6).map(|_| till.order()).collect();
+        let mut orders = Vec::new();
+        for _ in 0..6 {
+            let payer = PrivateKeySigner::random();
+            till.mint(payer.address(), PRICE).await;
+            orders.push(order(&till, &payer));
+        }
         let headers: Vec<String> = orders.iter().map(Order::header).collect();
         // The thief asks for another address at the same moment, and copies the transfers out of the pool.
         let race = async |n: usize| {
