@@ -164,9 +164,9 @@ pub fn counting_together(config: &str) -> String {
 /// Returns the configuration of a server without chains.
 pub fn sandbox_config(shelf: &Path) -> String {
     format!(
-        "listen = \"127.0.0.1:0\"\n[models]\nshelf = \"{}\"\n[store]\npath = \
-         \"{{dir}}/assay.redb\"\n[access]\ndefault_rate = 0\naddress_rate = 0\n[[access.keys]]\nname = \"test\"\nkey = \
-         \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n",
+        "listen = \"127.0.0.1:0\"\n[models]\nshelf = \"{}\"\n[store]\npath = \"{{dir}}/assay.redb\"\n\
+         [access]\ndefault_rate = 0\naddress_rate = 0\nguest_rate = 0\n\
+         [[access.keys]]\nname = \"test\"\nkey = \"{KEY}\"\nscopes = [\"read\", \"submit\", \"admin\"]\n",
         shelf.display()
     )
 }

@@ -16,7 +16,7 @@ pub struct Deed {
 }
 
 /// Reasons of reverts, in the words with which providers refuse requests.
-const PHRASES: [&str; 12] = [
+const PHRASES: [&str; 20] = [
     "rate limit exceeded",
     "too many requests",
     "header not found",
@@ -29,6 +29,14 @@ const PHRASES: [&str; 12] = [
     "limit exceeded",
     "method not supported",
     "unknown block",
+    "exceeded maximum block range: 2",
+    "eth_getLogs is limited to a 5 range",
+    "batch size too large: at most 1 calls",
+    "your app has exceeded its compute units per second capacity",
+    "invalid api key",
+    "state at block #1 is pruned",
+    "query timeout exceeded",
+    "execution aborted (timeout = 1s)",
 ];
 
 /// All deeds.
@@ -42,6 +50,9 @@ pub fn deeds() -> Vec<Deed> {
         deed("answers nothing", 1, Bytes::new()),
         deed("answers 2^256-1", 1, Bytes::from(U256::MAX.abi_encode())),
         deed("answers control and bidirectional characters", 1, text("\u{202e}\u{1b}[2JUS\u{0}DC\u{2066}\r\n")),
+        deed("answers letters that cannot be seen", 1, text("US\u{200b}D\u{2060}C\u{ad}\u{feff}\u{e0041}")),
+        deed("answers letters that look like others", 1, text("USD\u{421}")),
+        deed("answers 2^255", 1, Bytes::from(U256::from(1).wrapping_shl(255).abi_encode())),
         deed("answers a length beyond its end", 1, Bytes::from([U256::from(32), U256::MAX].abi_encode())),
         deed("loops", 2, Bytes::new()),
         deed("invalid opcode", 3, Bytes::new()),

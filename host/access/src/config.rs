@@ -18,6 +18,9 @@ pub struct Access<Payments> {
     pub default_rate: u32,
     /// Requests a minute from one address without a valid key; 0 for no limit. IPv6 addresses count by their /64.
     pub address_rate: u32,
+    /// Requests a minute of all callers without a key together, to the routes that payments open; those with a payment
+    /// have the same rate apart. 0 for no limit.
+    pub guest_rate: u32,
     pub x402: Payments,
 }
 

@@ -35,7 +35,7 @@ pub use error::{AccessError, MintError};
 pub use known::KnownKey;
 pub use mint::{KeyUsage, Minted, Revoked, check_name, draw};
 pub use price_class::PriceClass;
-pub use rate::{RateState, WINDOW};
+pub use rate::{Crowd, RateState, WINDOW};
 pub use reservation::{Prepaid, Reservation};
 
 use price_class::Costs;
@@ -80,6 +80,7 @@ pub struct Access {
     costs: Costs,
     default_rate: u32,
     address_rate: Option<NonZeroU32>,
+    guest_rate: Option<NonZeroU32>,
     rates: Rates,
     store: Store,
     /// Tasks that take or refund units.
@@ -101,6 +102,7 @@ impl Access {
             costs: Costs::new(config.default_cost),
             default_rate: config.default_rate,
             address_rate: NonZeroU32::new(config.address_rate),
+            guest_rate: NonZeroU32::new(config.guest_rate),
             rates: Rates::new(store.clone()),
             store,
             pending: Tracker::new(),
@@ -194,6 +196,11 @@ impl Access {
     /// Counts a request from `address` without a valid key; `None` when addresses have no rate.
     pub(crate) async fn count_address(&self, address: IpAddr) -> Option<Count> {
         self.counted(RateCount::Address(neighbourhood(address)), self.address_rate).await
+    }
+
+    /// Counts a request of `crowd`, after that of its address; `None` when the crowd has no rate.
+    pub async fn count_crowd(&self, crowd: Crowd) -> Option<Count> {
+        self.counted(RateCount::Crowd(crowd), self.guest_rate).await
     }
 
     async fn counted(&self, who: RateCount, rate: Option<NonZeroU32>) -> Option<Count> {

@@ -30,6 +30,16 @@ pub(crate) enum RateCount {
     Key(String),
     /// The address of callers without a valid key.
     Address(std::net::IpAddr),
+    Crowd(Crowd),
+}
+
+/// Callers without a valid key who share one rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Crowd {
+    /// Those who read what payments open.
+    Guests,
+    /// Those who present a payment.
+    Payers,
 }
 
 impl RateCount {
@@ -38,6 +48,8 @@ impl RateCount {
         match self {
             Self::Key(_) => records::KEY,
             Self::Address(_) => "address",
+            Self::Crowd(Crowd::Guests) => "guests",
+            Self::Crowd(Crowd::Payers) => "payers",
         }
     }
 
@@ -46,6 +58,7 @@ impl RateCount {
         match self {
             Self::Key(identity) => records::rate(self.policy(), identity),
             Self::Address(address) => records::rate(self.policy(), &address.to_string()),
+            Self::Crowd(_) => records::rate(self.policy(), "all"),
         }
     }
 }

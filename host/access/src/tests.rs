@@ -30,6 +30,7 @@ async fn fixture() -> Fixture {
         default_cost: 1,
         default_rate: 0,
         address_rate: 2,
+        guest_rate: 3,
         x402: (),
     };
     Fixture { access: Access::new(&config, store.clone()), store, config, _folder: folder }

@@ -23,7 +23,7 @@ pub mod values;
 pub use call::Call;
 pub use error::{ApiError, DetailBody, DetailOrError, DetailOrViolations, ErrorBody, QuotaBody, ValidationBody};
 pub use gate::{Components, Gate, RequestLimits};
-pub use middleware::refused_for;
+pub use middleware::{PAYMENT_HEADERS, refused_for};
 pub use operation::{EXAMPLE, Operation};
 pub use route::{Admission, BodyLimit, BodySize, Route};
 pub use router::{Row, router};

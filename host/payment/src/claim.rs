@@ -16,6 +16,10 @@ use assay_domain::{PaymentId, Time};
 use assay_outbox::gas::{Spent, Usd};
 use assay_store::{Batch, Lease, StoreError};
 
+/// Maximum number of open payments, and from one network: each is read in every round of the worker.
+const MOST_OPEN: usize = 2_000;
+const MOST_OF_NETWORK: usize = 100;
+
 /// How long another payment for the same request finds a settled one that has bought nothing.
 const UNFETCHED: Duration = Duration::from_secs(86_400);
 
@@ -51,6 +55,7 @@ impl X402 {
             if self.sibling(payment, purchase).await?.is_some() {
                 return Ok(());
             }
+            self.require_room(&record).await?;
             match self.verify(payment, purchase, resource).await {
                 Ok(start) => record.start = start,
                 // Another caller claimed the same payment meanwhile and perhaps settled it: that is why it is refused
@@ -77,6 +82,24 @@ impl X402 {
         let Some(id) = before else { return Ok(None) };
         let before = self.inner.store.get(&records::payment(&id)).await?;
         Ok(before.filter(PaymentRecord::expired_in_queue).map(|before| before.claimed_at))
+    }
+
+    /// Refuses a payment while too many are open, in all or from its network. A payer can move the same balance from
+    /// one account to the next, so that open payments need not cost anything.
+    async fn require_room(&self, record: &PaymentRecord) -> Result<(), PayError> {
+        // Few are not worth a look at their networks.
+        let open = self.inner.store.list(&OPEN_PAYMENTS).await?.len();
+        if open < MOST_OF_NETWORK {
+            return Ok(());
+        }
+        let of_network = || async {
+            let open = self.open_payments().await?;
+            Ok::<_, StoreError>(open.iter().filter(|other| other.network == record.network).count())
+        };
+        if open >= MOST_OPEN || of_network().await? >= MOST_OF_NETWORK {
+            return Err(PayError::Full);
+        }
+        Ok(())
     }
 
     /// The record of a payment that is claimed now for `purchase`.

@@ -49,6 +49,12 @@ pub enum PayError {
          taken; send it again when gas costs less, or use an API key"
     )]
     Dear { cost: Usd, limit: Usd },
+    /// Too many payments are open. Nothing was taken.
+    #[error(
+        "Too many payments wait to be settled, in all or from your network. The payment was not taken; present it \
+         again later, or use an API key"
+    )]
+    Full,
     /// It could not be checked; nothing was done.
     #[error("{0}")]
     Unavailable(String),

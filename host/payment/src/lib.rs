@@ -49,6 +49,7 @@ pub use transfer::spent;
 use crate::token::{Asset, Facilitator};
 use assay_chain::Chains;
 use assay_domain::{Authorization, B256, PaymentId, U256};
+use assay_http::PAYMENT_HEADERS;
 use assay_outbox::gas::GasBook;
 use assay_store::Store;
 use assay_tasks::Spawner;
@@ -63,8 +64,8 @@ pub enum Version {
 impl Version {
     pub fn request_header(self) -> &'static str {
         match self {
-            Self::One => "X-PAYMENT",
-            Self::Two => "PAYMENT-SIGNATURE",
+            Self::One => PAYMENT_HEADERS[0],
+            Self::Two => PAYMENT_HEADERS[1],
         }
     }
 

@@ -46,9 +46,7 @@ impl X402 {
         let open = self.open_payments().await?;
         let in_flight: Vec<_> = open.iter().filter(|record| record.slot.is_some()).map(|r| r.risk(most)).collect();
         let ledger = self.inner.gas.ledger(&in_flight, parties(&open)).await?;
-        let waiting =
-            |record: &PaymentRecord| matches!(record.waits, Some(Waits::Turn { .. })) && record.slot.is_none();
-        let waiting = in_turns(open, &ledger).into_iter().filter(waiting);
+        let waiting = in_turns(open, &ledger).into_iter().filter(PaymentRecord::is_in_turn);
         let place = waiting.take_while(|record| record.id != *id).count() + 1;
         Ok(PayError::Queued { place, wait: ledger.wait(class, place, most).max(SOON) })
     }

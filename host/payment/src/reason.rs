@@ -85,13 +85,17 @@ impl Refused {
         Self::new(VALID_BEFORE, detail)
     }
 
-    /// The account `from` did not sign.
-    pub fn signature(terms: &Terms, from: Address) -> Self {
+    /// The key of the account `from` did not sign. `only_keys`: nothing else could have.
+    pub fn signature(terms: &Terms, from: Address, only_keys: bool) -> Self {
         let domain = &terms.domain;
         let detail = format!(
             "The signature is not by {from} for this authorization, in the asset {} with the EIP-712 domain {:?} \
-             version {:?} on chain {}",
-            domain.asset, domain.name, domain.version, domain.chain
+             version {:?} on chain {}{}",
+            domain.asset,
+            domain.name,
+            domain.version,
+            domain.chain,
+            if only_keys { "; this server accepts payments only from accounts without code" } else { "" }
         );
         Self::new(SIGNATURE, detail)
     }

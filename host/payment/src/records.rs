@@ -184,6 +184,11 @@ impl PaymentRecord {
         is_expired && self.attempts == 0 && self.slot.is_none()
     }
 
+    /// The budget of its class has no room for its transaction now.
+    pub fn is_in_turn(&self) -> bool {
+        self.slot.is_none() && matches!(self.waits, Some(Waits::Turn { .. }))
+    }
+
     pub fn class(&self) -> Class {
         if self.by_contract { Class::Contract } else { Class::Account }
     }

@@ -10,6 +10,8 @@ use assay_http::ApiError;
 const RETRY_PENDING: u64 = 5;
 /// `Retry-After` while gas costs more than a sale brings, in seconds.
 const RETRY_DEAR: u64 = 60;
+/// `Retry-After` while too many payments are open, in seconds.
+const RETRY_FULL: u64 = 30;
 /// `Retry-After` when a chain or a facilitator does not answer, in seconds.
 const RETRY_UNAVAILABLE: u64 = 10;
 
@@ -29,6 +31,10 @@ impl Offered {
             PayError::Dear { .. } => {
                 ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "gas_above_price", error.to_string())
                     .retry_after(RETRY_DEAR)
+            }
+            PayError::Full => {
+                metrics::counter!("assay_http_refused_total", "reason" => "payments").increment(1);
+                ApiError::coded(StatusCode::SERVICE_UNAVAILABLE, "busy", error.to_string()).retry_after(RETRY_FULL)
             }
             PayError::Unavailable(why) => {
                 tracing::warn!(why, "a payment could not be checked");

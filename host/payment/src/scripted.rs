@@ -63,7 +63,7 @@ impl X402 {
             PaymentRefusal::Value => Refused::value(terms, terms.amount(Item::Submission), payment.version),
             PaymentRefusal::NotYetValid => Refused::not_yet_valid(),
             PaymentRefusal::Expired => Refused::expired(),
-            PaymentRefusal::Signature => Refused::signature(terms, from),
+            PaymentRefusal::Signature => Refused::signature(terms, from, false),
             PaymentRefusal::InsufficientFunds => Refused::funds(terms, payment, U256::ZERO),
             PaymentRefusal::NonceUsed => Refused::used(),
             PaymentRefusal::TransactionReverted => Refused { tried: true, ..Refused::reverted_on_chain() },

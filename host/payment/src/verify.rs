@@ -5,8 +5,8 @@ use chrono::Utc;
 
 use super::{
     PayError, Payment, Refused, Version, X402, reason,
-    records::PurchaseRecord,
-    terms::{SCHEME, Terms},
+    records::{self, PurchaseRecord},
+    terms::{Item, SCHEME, Terms},
 };
 use crate::token::{Asset, PaymentError};
 use assay_domain::{Address, Authorization, B256, U256, signer};
@@ -67,6 +67,41 @@ impl X402 {
         Ok(())
     }
 
+    /// Refuses a payment that was not presented before and cannot be settled, without a call: forged and unfit payments
+    /// cost none.
+    ///
+    /// # Errors
+    /// [`PayError::Refused`], or the store's failure.
+    pub async fn precheck(&self, payment: &Payment, purchase: &PurchaseRecord) -> Result<(), PayError> {
+        let known = self.inner.store.get(&records::payment(&self.id(payment))).await?;
+        if known.is_none() {
+            self.check_new(payment, purchase.item())?;
+        }
+        Ok(())
+    }
+
+    /// The checks of a new payment that need no call, in the order of the specification, which checks the signature
+    /// before the recipient. Returns whether the key of the payer made the signature; if not, its code must confirm it.
+    fn check_new(&self, payment: &Payment, item: Item) -> Result<bool, Refused> {
+        let by_key = self.signed_by_key(payment);
+        let checked = self.check(payment, self.terms().amount(item));
+        match checked {
+            Err(refused) if BEFORE_SIGNATURE.contains(&refused.reason.as_ref()) => return Err(refused),
+            checked if by_key => checked?,
+            _ if !self.contracts_may_pay() => {
+                return Err(Refused::signature(self.terms(), payment.authorization.from, self.inner.asset.is_some()));
+            }
+            _ => return Ok(false),
+        }
+        self.check_time(payment)?;
+        Ok(true)
+    }
+
+    /// Whether a signature may be that of a contract.
+    fn contracts_may_pay(&self) -> bool {
+        self.inner.asset.is_some() && (!self.is_local() || self.inner.contract_signatures)
+    }
+
     /// Verifies that a new payment can be settled. Returns the block up to which it is unused, if the chain is
     /// configured.
     pub(super) async fn verify(
@@ -76,19 +111,12 @@ impl X402 {
         resource: &str,
     ) -> Result<Option<u64>, PayError> {
         let item = purchase.item();
-        let by_key = self.signed_by_key(payment);
-        // The specification checks the signature before the recipient.
-        match (self.check(payment, self.terms().amount(item)), by_key) {
-            (Err(refused), _) if BEFORE_SIGNATURE.contains(&refused.reason.as_ref()) => {
-                return Err(refused.into());
-            }
-            (checked, false) => {
-                self.require_contract(payment).await?;
-                checked?;
-            }
-            (checked, true) => checked?,
+        let by_key = self.check_new(payment, item)?;
+        if !by_key {
+            self.require_contract(payment).await?;
+            self.check(payment, self.terms().amount(item))?;
+            self.check_time(payment)?;
         }
-        self.check_time(payment)?;
         self.check_payer(payment).await?;
         self.check_price(purchase).await?;
         let start = match &self.inner.asset {
@@ -128,7 +156,7 @@ impl X402 {
         if self.signed_by_key(payment) {
             return Ok(true);
         }
-        let Some(asset) = &self.inner.asset else { return Ok(false) };
+        let Some(asset) = self.inner.asset.as_ref().filter(|_| self.contracts_may_pay()) else { return Ok(false) };
         let hash = self.terms().domain.hash(&payment.authorization);
         Ok(asset.is_signed_by_contract(payment.authorization.from, hash, &payment.signature).await?)
     }
@@ -141,7 +169,7 @@ impl X402 {
     /// Refuses a signature that the account's key did not make, unless the account is a contract, which the simulated
     /// transfer calls to verify it.
     async fn require_contract(&self, payment: &Payment) -> Result<(), PayError> {
-        let unsigned = || Refused::signature(self.terms(), payment.authorization.from);
+        let unsigned = || Refused::signature(self.terms(), payment.authorization.from, false);
         let Some(asset) = &self.inner.asset else { return Err(unsigned().into()) };
         if asset.has_code(payment.authorization.from).await? { Ok(()) } else { Err(unsigned().into()) }
     }

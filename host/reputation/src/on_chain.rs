@@ -15,13 +15,15 @@ use super::{
 };
 use crate::feedback::{Feedback, FeedbackRegistry, Subject, give_call, registry_reason};
 use assay_outbox::{
-    gas::{Admission, Ledger, NativePrice, Risk},
+    gas::{Admission, Class, GasState, Ledger, NativePrice, Risk},
     nonce::{Ended, Next, NonceRecord, Outbox, Quote, Round, TransactionCall, Unopened},
     sender::SenderError,
 };
 use assay_payment::{Local, records::PaymentRecord};
-use assay_store::{Lease, Lost};
+use assay_store::{Lease, Lost, StoreError};
 
+/// Why a submission waits while its budget for gas has no room.
+const TURN: &str = "Feedback that was reverted has used the budget for gas; submissions are served in turn";
 /// Maximum gas of one feedback, which takes about 200,000.
 const MOST_GAS: u64 = 1_000_000;
 
@@ -34,6 +36,33 @@ pub(super) struct Look<'a> {
     pub(super) round: Round<'a>,
     ledger: Ledger,
     price: NativePrice,
+}
+
+/// The transactions of `records` and `payments` that have not ended.
+fn in_flight(records: &[SubmissionRecord], payments: &[PaymentRecord], price: NativePrice) -> Vec<Risk> {
+    let of_payments =
+        payments.iter().filter_map(|payment| Some(payment.risk(price.usd(payment.slot.as_ref()?.most_cost()))));
+    let of_feedback = records.iter().flat_map(move |record| {
+        let slots = nonces(std::slice::from_ref(record));
+        slots.map(move |slot| record.risk(price.usd(slot.most_cost())))
+    });
+    of_payments.chain(of_feedback).collect()
+}
+
+impl Reputation {
+    /// The ledger of gas at risk, by the stored records of all hosts. It makes no call.
+    ///
+    /// # Errors
+    /// The store's failure.
+    pub async fn gas(&self) -> Result<GasState, StoreError> {
+        let (records, payments) = (self.open().await?, self.open_payments().await?);
+        let gas = &self.inner.gas;
+        let ledger = gas.ledger(&in_flight(&records, &payments, gas.last_price()), []).await?;
+        Ok(GasState::of(&ledger, |class| match class {
+            Class::Feedback => records.iter().filter(|record| record.trouble.as_deref() == Some(TURN)).count(),
+            class => payments.iter().filter(|payment| payment.class() == class && payment.is_in_turn()).count(),
+        }))
+    }
 }
 
 /// Why feedback is not signed.
@@ -66,13 +95,7 @@ impl<'a> Look<'a> {
             }
         };
         let price = gas.native_price().await;
-        let of_payments =
-            payments.iter().filter_map(|payment| Some(payment.risk(price.usd(payment.slot.as_ref()?.most_cost()))));
-        let of_feedback = records.iter().flat_map(move |record| {
-            let slots = nonces(std::slice::from_ref(record));
-            slots.map(move |slot| record.risk(price.usd(slot.most_cost())))
-        });
-        let in_flight: Vec<_> = of_payments.chain(of_feedback).collect();
+        let in_flight = in_flight(&records, &payments, price);
         let waiting = Local::parties(&payments).chain(records.iter().flat_map(SubmissionRecord::parties));
         let mut ledger = gas.ledger(&in_flight, waiting).await?;
         ledger.measure();
@@ -190,9 +213,7 @@ impl Look<'_> {
         match self.ledger.admit(&risk) {
             Admission::Granted => Ok(risk),
             Admission::Busy => waits("Other feedback of the same caller or owner is in progress".to_owned()),
-            Admission::Turn => {
-                waits("Reverted feedback has used the gas budget; submissions are served in turn".to_owned())
-            }
+            Admission::Turn => waits(TURN.to_owned()),
             Admission::Spent(spent) => {
                 let owner = record.start.and_then(|start| start.owner);
                 Err(Withheld::Declined(Barred::by(spent, owner).to_string()))

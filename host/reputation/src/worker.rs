@@ -15,6 +15,7 @@ use super::{
     Client, Event, Queue, Reputation,
     records::{self, OPEN_SUBMISSIONS, Stage, SubmissionRecord},
 };
+use assay_payment::records::PaymentRecord;
 use assay_store::{Lease, Lost, StoreError};
 use assay_tasks::Spawner;
 
@@ -71,6 +72,16 @@ impl Reputation {
     }
 }
 
+impl Reputation {
+    /// The open payments that the account of the submissions settles, oldest first.
+    pub(super) async fn open_payments(&self) -> Result<Vec<PaymentRecord>, StoreError> {
+        match &self.inner.payments {
+            Some(local) => local.open().await,
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
 /// A worker that holds the lease.
 struct SubmissionWorker<'a> {
     reputation: &'a Reputation,
@@ -103,10 +114,7 @@ impl SubmissionWorker<'_> {
     async fn round(&mut self) -> Result<(), Lost> {
         let Self { reputation, lease, .. } = *self;
         let open = reputation.open().await?;
-        let payments = match &reputation.inner.payments {
-            Some(local) => local.open().await?,
-            None => Vec::new(),
-        };
+        let payments = reputation.open_payments().await?;
         Queue::of(&open).measure();
         let (landing, rest): (Vec<_>, Vec<_>) = open.into_iter().partition(|record| record.stage == Stage::Submitting);
         self.prepare(rest).await?;

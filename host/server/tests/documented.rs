@@ -5,6 +5,7 @@ mod sample;
 use std::collections::BTreeSet;
 
 use assay::routes::document;
+use assay_http::{Admission, PriceClass};
 use serde_json::Value;
 
 use sample::Sample;
@@ -48,6 +49,29 @@ async fn every_route_is_documented_and_every_document_is_routed() {
         }
     });
     assert_eq!(dangling, Vec::<String>::new());
+}
+
+/// Whether callers without a key get more from a route than a refusal.
+fn needs_no_key(admission: Admission) -> bool {
+    use PriceClass::{Attestation, Submission};
+    match admission {
+        Admission::Public | Admission::Operation | Admission::Priced(Submission | Attestation) => true,
+        priced @ Admission::Priced(_) => priced.admits_guests(),
+    }
+}
+
+#[tokio::test]
+async fn the_guide_says_what_each_route_without_a_key_can_cause() {
+    let sample = Sample::new().await;
+    let rows = sample.assembled.routes.rows();
+    let open = rows.iter().filter(|row| needs_no_key(row.route.admission));
+    let open: Vec<String> = open.map(|row| format!("{} {}", row.route.method, row.route.path)).collect();
+    let guide = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/operate.md")).unwrap();
+    let section = guide.split("\n## Without a key\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let codes = section.split('`').skip(1).step_by(2);
+    let named: Vec<String> = codes.filter(|code| code.contains(" /")).map(str::to_owned).collect();
+    assert_eq!(named.iter().collect::<BTreeSet<_>>(), open.iter().collect::<BTreeSet<_>>());
+    assert_eq!(named.len(), open.len(), "each once");
 }
 
 fn references(value: &Value, found: &mut impl FnMut(&str)) {

@@ -217,7 +217,11 @@ const WITHOUT_LABELS: &[&str] = &[
 
 /// Counters with one label whose values are known. They start at 0 for each value.
 const WITH_ONE_LABEL: &[(&str, &str, &[&str])] = &[
-    ("assay_http_refused_total", "reason", &["key", "address", "busy", "waiting", "connections"]),
+    (
+        "assay_http_refused_total",
+        "reason",
+        &["key", "address", "guests", "payers", "payments", "busy", "waiting", "connections"],
+    ),
     ("assay_snapshots_total", "source", &["cache", "shared", "read"]),
     ("assay_submissions_total", "status", &["pending", "scoring", "uploading", "submitting", "confirmed", "failed"]),
     ("assay_payments_total", "outcome", &["settled", "refused"]),

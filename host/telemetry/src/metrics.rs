@@ -2,7 +2,7 @@
 //! module `catalogue` lists the names.
 
 use std::{
-    sync::{Mutex, OnceLock, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -14,6 +14,9 @@ use super::{catalogue, process};
 /// Time between two calls of [`Metrics::upkeep`].
 pub const UPKEEP: Duration = Duration::from_secs(5);
 
+/// How long one rendering answers requests.
+const RENDERED: Duration = Duration::from_millis(100);
+
 /// Buckets of durations, in seconds: a model call takes microseconds, a first read of a long history many seconds.
 const SECONDS: [f64; 18] = [
     0.000_01, 0.000_025, 0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
@@ -22,11 +25,16 @@ const SECONDS: [f64; 18] = [
 /// Buckets of counts.
 const COUNTS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
+/// A text, and when it was rendered.
+type Rendered = (Instant, Arc<str>);
+
 /// A handle to the metrics of this process.
 #[derive(Clone)]
 pub struct Metrics {
     recorder: PrometheusHandle,
     started: Instant,
+    /// The last text of [`rendered`](Self::rendered).
+    last: Arc<Mutex<Option<Rendered>>>,
 }
 
 impl Metrics {
@@ -47,7 +55,7 @@ impl Metrics {
             .install_recorder()?;
         catalogue::describe();
         gauge!("assay_build_info", "version" => env!("CARGO_PKG_VERSION")).set(1.0);
-        Ok(COLLECTED.get_or_init(|| Self { recorder, started: Instant::now() }).clone())
+        Ok(COLLECTED.get_or_init(|| Self { recorder, started: Instant::now(), last: Arc::default() }).clone())
     }
 
     /// All metrics, in the text format of Prometheus.
@@ -61,6 +69,15 @@ impl Metrics {
         set("process_open_fds", process::open_files());
         gauge!("assay_uptime_seconds").set(self.started.elapsed().as_secs_f64());
         self.recorder.render()
+    }
+
+    /// As [`render`](Self::render), at most 100 ms ago: callers without a key may ask at any rate.
+    pub fn rendered(&self) -> Arc<str> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some((at, text)) if at.elapsed() < RENDERED => text.clone(),
+            _ => last.insert((Instant::now(), self.render().into())).1.clone(),
+        }
     }
 
     /// Moves observations into their histograms. Without it, memory grows with every observation until the next

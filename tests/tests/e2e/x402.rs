@@ -12,6 +12,8 @@ mod once;
 mod queued;
 mod refusals;
 mod statements;
+mod unkeyed;
+mod variants;
 
 use assay_tests::{
     payment::{Till, decode},

@@ -40,6 +40,13 @@ const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const some = new Intl.NumberFormat("en", { maximumFractionDigits: 2 });
 const dollar = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumFractionDigits: 2 });
 
+const cent = new Intl.NumberFormat("en", {
+  style: "currency",
+  currency: "USD",
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 4,
+});
+
 export const NOT_KNOWN = "–";
 /**
  * @template T
@@ -51,6 +58,7 @@ const or = (format) => (value) => (value === null || value === undefined ? NOT_K
 export const count = or((/** @type {number} */ value) => whole.format(value));
 export const number = or((/** @type {number} */ value) => some.format(value));
 export const dollars = or((/** @type {number} */ value) => dollar.format(value));
+export const cents = or((/** @type {number} */ value) => cent.format(value));
 export const percent = or((/** @type {number} */ value) => `${some.format(value * 100)} %`);
 export const signed = or((/** @type {number} */ value) => (value > 0 ? `+${some.format(value)}` : some.format(value)));
 export const range = or((/** @type {string} */ name) => name.replace("_", " "));

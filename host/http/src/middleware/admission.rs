@@ -18,7 +18,7 @@ use crate::{
     extract::check_declared,
     route::{Admission, Route},
 };
-use assay_access::{AccessError, Admitted, Caller, PriceClass, neighbourhood};
+use assay_access::{AccessError, Admitted, Caller, Crowd, PriceClass, neighbourhood};
 
 /// Longest wait for the rest of a discarded body.
 const DISCARD: Duration = Duration::from_secs(10);
@@ -43,7 +43,18 @@ pub(crate) async fn admit(State((gate, route)): State<(Gate, Route)>, request: R
         admitted.caller = Ok(Caller::guest().into());
     }
     let counted = admitted.counted;
+    let crowd = match &admitted.caller {
+        Ok(_) if is_guest => Some(Crowd::Guests),
+        Err(_) if gate.takes_payments && is_payment(&route, &request) => Some(Crowd::Payers),
+        _ => None,
+    };
+    let crowded = async || match crowd {
+        Some(crowd) => gate.access.count_crowd(crowd).await.and_then(rate_refusal::refusal),
+        None => None,
+    };
     let mut response = if let Some(refusal) = counted.and_then(rate_refusal::refusal) {
+        refusal.into_response()
+    } else if let Some(refusal) = crowded().await {
         refusal.into_response()
     } else if let Ok(_permit) = gate.request_permits.try_acquire() {
         enter(&gate, route, (admitted, network), request, next).await
@@ -55,6 +66,15 @@ pub(crate) async fn admit(State((gate, route)): State<(Gate, Route)>, request: R
         rate_refusal::add_headers(response.headers_mut(), counted);
     }
     response
+}
+
+/// The headers with a payment, of the two versions of x402.
+pub const PAYMENT_HEADERS: [&str; 2] = ["X-PAYMENT", "PAYMENT-SIGNATURE"];
+
+/// Whether `request` presents a payment in place of a key.
+fn is_payment(route: &Route, request: &Request) -> bool {
+    matches!(route.price(), Some(PriceClass::Submission | PriceClass::Attestation))
+        && PAYMENT_HEADERS.into_iter().any(|name| request.headers().contains_key(name))
 }
 
 /// Responds with 413 to a declared length beyond the limit of the route; the extractors apply the same limit to a body

@@ -19,6 +19,7 @@ use tower::ServiceBuilder;
 use crate::{Gate, route::Route};
 use measure::Handles;
 
+pub use admission::PAYMENT_HEADERS;
 pub(super) use cors::preflight;
 pub use rate_refusal::refused_for;
 

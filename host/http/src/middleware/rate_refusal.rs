@@ -18,7 +18,12 @@ pub(crate) fn refusal((policy, state): Count) -> Option<ApiError> {
 }
 
 fn too_many((policy, state): Count, wait: Duration) -> ApiError {
-    let whose = if policy == "key" { "This API key" } else { "This address, without a valid API key," };
+    let whose = match policy {
+        "key" => "This API key",
+        "guests" => "All callers without an API key together",
+        "payers" => "All callers who pay without an API key together",
+        _ => "This address, without a valid API key,",
+    };
     let seconds = seconds_up(wait).max(1);
     let words = format!("{whose} may make {} requests a minute; try again in {seconds} s", state.rate);
     ApiError::exceeded(policy, "too_many_requests", words).retry_after(seconds)

@@ -404,6 +404,23 @@ mod tests {
     }
 
     #[test]
+    fn each_cause_of_losses_has_its_own_sentence() {
+        let key = Party::from(&Payer::Key { meter: "key".to_owned(), units: 10, read: 1, limit: None });
+        let mut sentences = std::collections::BTreeSet::new();
+        for last in [None, Some(Class::Account), Some(Class::Contract), Some(Class::Feedback)] {
+            for party in [payer(1), key.clone()] {
+                let is_payer = party == payer(1);
+                let spent = Exhausted { party, last, wait: Duration::ZERO };
+                let why = spent.why(time_from_unix(1_768_473_000));
+                assert_eq!(why.starts_with("Transfers of "), spent.is_by_transfers(), "{why}");
+                assert_eq!(why.contains("from another account"), is_payer, "{why}");
+                sentences.insert(why);
+            }
+        }
+        assert_eq!(sentences.len(), 6);
+    }
+
+    #[test]
     fn a_loss_returns_evenly() {
         let start = time_from_unix(1_768_473_000);
         let at = |seconds| start + Duration::from_secs(seconds);

@@ -5,13 +5,19 @@
 pub mod config;
 mod ledger;
 mod money;
+mod state;
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use chrono::Utc;
 
 pub use ledger::{Admission, Class, Exhausted, Ledger, Limits, LossRecord, Party, Risk, Standings};
 pub use money::{NativePrice, Usd};
+pub use state::{BudgetState, GasState};
 
 use assay_chain::Chains;
 use assay_domain::ChainId;
@@ -55,19 +61,29 @@ pub struct GasBook {
     store: Store,
     limits: Limits,
     chain: Option<(Chains, ChainId)>,
+    /// The latest price; the configured one before any was read.
+    price: Arc<Mutex<NativePrice>>,
     assumed: NativePrice,
 }
 
 impl GasBook {
     /// Without `chain`, the assumed price of the native currency applies.
     pub fn new(config: &config::Gas, store: Store, chain: Option<(Chains, ChainId)>) -> Self {
-        Self { store, limits: config.into(), chain, assumed: NativePrice(config.native_usd) }
+        let assumed = NativePrice(config.native_usd);
+        Self { store, limits: config.into(), chain, price: Arc::new(Mutex::new(assumed)), assumed }
     }
 
     /// The price of the native currency, by its feed; the configured one if no feed gives one.
     pub async fn native_price(&self) -> NativePrice {
         let Some((chains, id)) = &self.chain else { return self.assumed };
-        chains.native_price(*id).await.map_or(self.assumed, NativePrice)
+        let price = chains.native_price(*id).await.map_or(self.assumed, NativePrice);
+        *self.price.lock().unwrap_or_else(PoisonError::into_inner) = price;
+        price
+    }
+
+    /// The price that [`native_price`](Self::native_price) last returned in this process, without a call.
+    pub fn last_price(&self) -> NativePrice {
+        *self.price.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The ledger with `in_flight`, and with what is stored about `others`.

@@ -31,6 +31,7 @@ pub(super) async fn submit(
         return Ok(accepted(reputation, &earlier, form).await);
     }
     if !x402.is_known(payment).await.map_err(ApiError::store)? {
+        x402.precheck(payment, &request.purchase()).await.map_err(|error| offered.not_settled(x402, error))?;
         reputation.require_open(&request).await.map_err(refuse)?;
     }
     let settled = x402.settle(payment, &request.purchase(), &offered.resource).await;

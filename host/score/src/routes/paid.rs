@@ -22,12 +22,12 @@ pub(super) async fn attest(
 ) -> Result<Response, ApiError> {
     let Some(x402) = &service.scores.payments.x402 else { return Err(ApiError::unauthorized()) };
     let guest = Caller::guest();
-    // A payment that will be refused resolves no name.
-    let is_new = !x402.is_known(&offered.payment).await.map_err(ApiError::store)?;
-    if is_new && x402.is_signed(&offered.payment).await.map_err(|error| offered.not_settled(x402, error))? {
+    let purchase = PurchaseRecord::statement(order.words());
+    if !x402.is_known(&offered.payment).await.map_err(ApiError::store)? {
+        let checked = x402.precheck(&offered.payment, &purchase).await;
+        checked.map_err(|error| offered.not_settled(x402, error))?;
         service.require(order, &guest.name).await?;
     }
-    let purchase = PurchaseRecord::statement(order.words());
     let settled = x402.settle(&offered.payment, &purchase, &offered.resource).await;
     let settled = settled.map_err(|error| offered.not_settled(x402, error))?;
     let stated = match (x402.sold(&settled.id).await.map_err(ApiError::store)?, settled.bought) {

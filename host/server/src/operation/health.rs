@@ -103,5 +103,6 @@ pub(crate) async fn ready(State(state): State<Operations>) -> Response {
     responses((status = 200, description = "Prometheus text", body = String, content_type = "text/plain")),
 )]
 pub(crate) async fn metrics(State(state): State<Operations>) -> Response {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.render()).into_response()
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], state.metrics.rendered().to_string())
+        .into_response()
 }

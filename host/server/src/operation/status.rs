@@ -8,8 +8,8 @@ use super::{
 };
 use assay_http::{ApiError, fresh, values::Moment};
 
-/// The state of the host that answers: its chains with their endpoints, prices and index, the queue of submissions, and
-/// the store.
+/// The state of the host that answers: its chains with their endpoints, prices and index, the queue of submissions, gas
+/// at risk, and the store.
 ///
 /// It asks no endpoint and costs nothing: each figure is what the last reads have seen.
 #[utoipa::path(
@@ -19,9 +19,12 @@ use assay_http::{ApiError, fresh, values::Moment};
 )]
 pub(crate) async fn get(State(state): State<Operations>) -> Result<Response, ApiError> {
     let readiness = state.readiness().await;
-    let submissions = match &state.reputation {
-        Some(reputation) => Some(reputation.queue().await.map_err(ApiError::store)?.into()),
-        None => None,
+    let (submissions, gas) = match &state.reputation {
+        Some(reputation) => {
+            let (queue, gas) = tokio::try_join!(reputation.queue(), reputation.gas()).map_err(ApiError::store)?;
+            (Some(queue.into()), Some(gas.into()))
+        }
+        None => (None, None),
     };
     let timestamp = Moment::now();
     let now = u64::try_from(timestamp.0.timestamp()).unwrap_or_default();
@@ -37,6 +40,7 @@ pub(crate) async fn get(State(state): State<Operations>) -> Result<Response, Api
         warnings: readiness.warnings,
         chains: state.scoring.chains().into_iter().map(|chain| ChainStatusBody::of(chain, now)).collect(),
         submissions,
+        gas,
         store,
     })))
 }

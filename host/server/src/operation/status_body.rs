@@ -9,6 +9,7 @@ use assay_chain::{ChainOverview, IndexState, NameSource, prices::PriceStatus};
 use assay_domain::ChainId;
 use assay_evm::{client::Block, endpoint::EndpointStatus};
 use assay_http::values::Moment;
+use assay_outbox::gas::{BudgetState, GasState};
 use assay_reputation::Queue;
 
 /// The state of the host that answers.
@@ -25,6 +26,8 @@ pub struct StatusBody {
     pub chains: Vec<ChainStatusBody>,
     /// Null if submissions are not configured.
     pub submissions: Option<QueueBody>,
+    /// Gas at risk of all hosts; null if submissions are not configured.
+    pub gas: Option<GasBody>,
     pub store: StoreBody,
 }
 
@@ -127,6 +130,31 @@ pub struct QueueBody {
     oldest_seconds: Option<u64>,
 }
 
+/// What the account of the submissions has lost and has at risk on transactions that bring nothing.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = GasAtRisk)]
+pub struct GasBody {
+    budgets: Vec<BudgetBody>,
+    /// The time in which a spent budget returns.
+    period_seconds: u64,
+}
+
+/// A budget of `[reputation.gas]`, in dollars.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = GasBudget)]
+struct BudgetBody {
+    /// `accounts`, `contracts` or `feedback`.
+    #[schema(value_type = String)]
+    of: &'static str,
+    budget_usd: f64,
+    /// The maximum cost of transactions in flight beyond what their payers have paid.
+    in_flight_usd: f64,
+    /// What was lost and has not returned yet.
+    lost_usd: f64,
+    /// Payments or submissions that wait for their turn.
+    in_turn: usize,
+}
+
 /// Where records are stored.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = StoreStatus)]
@@ -200,6 +228,19 @@ impl From<IndexState> for IndexBody {
             settled: state.settled,
             problem: state.trouble,
         }
+    }
+}
+
+impl From<GasState> for GasBody {
+    fn from(GasState { budgets, period }: GasState) -> Self {
+        let budget = |state: BudgetState| BudgetBody {
+            of: state.class.as_str(),
+            budget_usd: state.budget.dollars(),
+            in_flight_usd: state.in_flight.dollars(),
+            lost_usd: state.lost.dollars(),
+            in_turn: state.in_turn,
+        };
+        Self { budgets: budgets.into_iter().map(budget).collect(), period_seconds: period.as_secs() }
     }
 }
 

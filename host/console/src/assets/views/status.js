@@ -1,9 +1,10 @@
-// The state of the server: its chains with their endpoints, prices and index, the queue of submissions, and the store.
+// The state of the server: its chains with their endpoints, prices and index, the queue of submissions, gas at risk, and
+// the store.
 
 import { html, useEffect } from "../dom.js";
 import { useAsk } from "../api.js";
 import { Facts, Mark, Notes, Problem, Raw, Table, Time, Title, Waiting, figures } from "../parts.js";
-import { NOT_KNOWN, count, number, several, span } from "../words.js";
+import { NOT_KNOWN, cents, count, number, several, span } from "../words.js";
 
 /** Milliseconds between two questions. */
 const POLL = 10_000;
@@ -25,7 +26,7 @@ export function Status() {
 
 /** @param {{ body: Api.Status; text: string }} props */
 function State({ body, text }) {
-  const { version, timestamp, ready, reasons, warnings, chains, submissions, store } = body;
+  const { version, timestamp, ready, reasons, warnings, chains, submissions, gas, store } = body;
   return html`
     <section class="card">
       <h2>This host <${Mark} kind=${ready ? "good" : "bad"}>${ready ? "ready" : "not ready"}</${Mark}></h2>
@@ -46,6 +47,7 @@ function State({ body, text }) {
         Figures are of the host that answered, and follow by themselves. Prometheus reads more at <a href="../metrics">/metrics</a>.
       </p>
     </section>
+    ${gas && html`<${Gas} gas=${gas} />`}
     ${chains.length > 0 && html`<${Chains} chains=${chains} />`}
     ${chains.length === 0 && html`<p class="note">This server reads no chain.</p>`}
     <${Raw} text=${text} name="The status as JSON" />
@@ -61,6 +63,28 @@ function Queue({ submissions }) {
   return html`${count(all)} open <small class="faint">
     ${waiting.map(([status, times]) => `${count(times)} ${status}`).join(", ")}; the oldest is ${span(submissions.oldest_seconds)} old
   </small>`;
+}
+
+const BUDGETS = { accounts: "Transfers of accounts", contracts: "Transfers of contracts", feedback: "Feedback" };
+
+/** @param {{ gas: Api.GasState }} props */
+function Gas({ gas: { budgets, period_seconds: period } }) {
+  const row = ({ of, budget_usd: budget, in_flight_usd: inFlight, lost_usd: lost, in_turn: inTurn }) => html`<tr>
+    <th scope="row">${BUDGETS[of] ?? of}</th>
+    <td data-label="Budget" class="figure">${cents(budget)}</td>
+    <td data-label="In flight" class="figure">${cents(inFlight)}</td>
+    <td data-label="Lost" class="figure"><${Mark} kind=${lost > 0 && "warn"}>${cents(lost)}</${Mark}></td>
+    <td data-label="In turn" class="figure"><${Mark} kind=${inTurn > 0 && "warn"}>${count(inTurn)}</${Mark}></td>
+  </tr>`;
+  const head = ["Budget for", ...["Budget", "In flight", "Lost", "In turn"].map(figures)];
+  return html`<section class="card">
+    <h2>Gas at risk</h2>
+    <div class="stacked"><${Table} quiet caption="Gas at risk" head=${head} rows=${budgets.map(row)} /></div>
+    <p class="faint">
+      Transactions that bring nothing cost these budgets at most. What was lost returns evenly within ${span(period)}; without room in its
+      budget, a payment or a submission waits for its turn.
+    </p>
+  </section>`;
 }
 
 /** @param {Api.ChainStatus} chain */
