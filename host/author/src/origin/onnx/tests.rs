@@ -23,7 +23,7 @@ fn words(name: &str, words: &[&str]) -> Attribute {
 }
 
 fn operator(name: &str, input: &str, output: &str, attributes: Vec<Attribute>) -> Operator {
-    Operator { inputs: vec![input.into()], outputs: vec![output.into()], name: name.into(), attributes }
+    Operator { attributes, ..between(name, &[input], output) }
 }
 
 /// One split and two leaves, and what `change` makes of its attributes.
@@ -89,8 +89,11 @@ fn changed(name: &str, change: impl Fn(&mut Attribute)) -> String {
 
 #[test]
 fn the_branch_of_smaller_figures_is_the_left_one() {
-    let nodes =
-        vec![operator("Cast", "raw", "x", Vec::new()), tree(|_| ()), operator("Identity", "y", "z", Vec::new())];
+    let nodes = vec![
+        operator("Cast", "raw", "x", vec![Attribute { int: 1, ..attribute("to") }]),
+        tree(|_| ()),
+        operator("Identity", "y", "z", Vec::new()),
+    ];
     let forest = said(nodes).unwrap();
     let tree = forest.trees.first().unwrap();
     let split = tree.splits.first().unwrap();
@@ -208,6 +211,7 @@ fn layers(nodes: Vec<Operator>, constants: &[(&str, &[i64], &[f32])]) -> Result<
         inputs: vec![Input { name: "x".into(), holds: Some(tensor(1, 2)) }],
         outputs: vec![Input { name: output, holds: None }],
         nodes,
+        sparse: Vec::new(),
     };
     match super::read(&graph, &["a", "b"])? {
         Trained::Network(network) => Ok(network),
@@ -217,7 +221,17 @@ fn layers(nodes: Vec<Operator>, constants: &[(&str, &[i64], &[f32])]) -> Result<
 
 fn between(name: &str, inputs: &[&str], output: &str) -> Operator {
     let inputs = inputs.iter().map(|input| (*input).into()).collect();
-    Operator { inputs, outputs: vec![output.into()], name: name.into(), attributes: Vec::new() }
+    let of_sklearn = ["Scaler", "Imputer", "Normalizer", "ArrayFeatureExtractor", "OneHotEncoder", "ZipMap"];
+    let domain = if of_sklearn.contains(&name) || name.starts_with("Tree") || name.starts_with("Linear") {
+        "ai.onnx.ml"
+    } else {
+        ""
+    };
+    Operator { inputs, outputs: vec![output.into()], name: name.into(), domain: domain.into(), attributes: Vec::new() }
+}
+
+fn operator_of(node: Operator, attributes: Vec<Attribute>) -> Operator {
+    Operator { attributes, ..node }
 }
 
 #[test]
@@ -231,7 +245,7 @@ fn layers_are_read_with_what_is_before_and_after_them() {
             between("MatMul", &["r", "v"], "o"),
             between("Sigmoid", &["o"], "p"),
             between("Sub", &["one", "p"], "q"),
-            between("Concat", &["q", "p"], "both"),
+            operator_of(between("Concat", &["q", "p"], "both"), vec![Attribute { int: 1, ..attribute("axis") }]),
         ]
     };
     let constants: [(&str, &[i64], &[f32]); 4] = [
@@ -276,6 +290,7 @@ fn one_hot_columns_need_whole_numbers_and_unknown_categories() {
         let choice: Tensor =
             Tensor { name: "place".into(), sizes: vec![1], element: 7, ints: vec![1], ..Tensor::default() };
         let graph = Graph {
+            sparse: Vec::new(),
             nodes: vec![
                 between("ArrayFeatureExtractor", &["x", "place"], "c"),
                 operator("Cast", "c", "w", vec![Attribute { int: 7, ..attribute("to") }]),
