@@ -124,7 +124,7 @@ fn compared(folder: &Path, line: &str, counts: &mut Counts) {
         // A model gives no wallet a margin that is not finite.
         let (Some(own), Some(expected)) = (own, *expected) else {
             if own.is_some_and(f64::is_finite) || expected.is_some() {
-                counts.differ.push(format!("{own:?} and {expected:?} of {row:?}: {line}"));
+                counts.differ.push(format!("{own:?} and {expected:?} of {row:?}, {:?}: {line}", made.operators));
                 return;
             }
             continue;
@@ -133,7 +133,7 @@ fn compared(folder: &Path, line: &str, counts: &mut Counts) {
         // Where a step is crossed, the move says nothing of the precision.
         let moved = moved.filter(|moved| *moved < 1e-2 * size).unwrap_or(0.0);
         if (own - expected).abs() > 2e-5 * size + 20.0 * moved {
-            counts.differ.push(format!("{own} and {expected} of {row:?}: {line}"));
+            counts.differ.push(format!("{own} and {expected} of {row:?}, {:?}: {line}", made.operators));
             return;
         }
     }

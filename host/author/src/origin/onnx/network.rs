@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
         // A classifier has its label first. Other operators have further outputs for training only.
         let own = usize::from(node.name == "LinearClassifier");
         for (at, output) in node.outputs.iter().enumerate().filter(|(_, output)| !output.is_empty()) {
-            let symbol = if at == own {
+            let symbol = if at == own || matches!(symbol, Symbol::Other(_)) {
                 symbol.clone()
             } else {
                 Symbol::Other(format!("`{output}` is no figure of its operator {}", node.name))
@@ -247,7 +247,8 @@ impl<'a> Reader<'a> {
 
     fn imputed(&self, node: &Operator) -> Option<Symbol> {
         let columns = columns(self.symbol(node, 0)?)?;
-        let replaces_absent = attribute(node, "replaced_value_float").is_none_or(|replaced| replaced.float.is_nan());
+        // Without this attribute, an imputer of ONNX replaces zeros.
+        let replaces_absent = attribute(node, "replaced_value_float").is_some_and(|replaced| replaced.float.is_nan());
         let fills = each(node, "imputed_value_floats", columns.len()).filter(|_| replaces_absent)?;
         Some(Symbol::Columns(filled(columns, &fills)?))
     }
@@ -396,7 +397,8 @@ fn one_hot(node: &Operator, symbol: &Symbol) -> Option<Symbol> {
     let (Symbol::Columns(columns) | Symbol::Whole(columns)) = symbol else { return None };
     let [column] = columns.as_slice() else { return None };
     let categories = &attribute(node, "cats_int64s")?.ints;
-    let plain = column.kind == Kind::Number && column.factor == 1.0 && column.offset == 0.0;
+    let is_free = column.low == f64::NEG_INFINITY && column.high == f64::INFINITY;
+    let plain = column.kind == Kind::Number && column.factor == 1.0 && column.offset == 0.0 && is_free;
     let keeps_unknown = attribute(node, "zeros").is_none_or(|zeros| zeros.int == 1);
     let mut distinct = categories.clone();
     distinct.sort_unstable();
