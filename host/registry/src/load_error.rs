@@ -27,7 +27,8 @@ pub enum LoadError {
     #[error("the file cannot be read: {0}")]
     Read(String),
     #[error(
-        "the file has {size} bytes and may have {most}. Build in release mode with opt-level \"s\" or 3, lto and strip"
+        "the file has {size} bytes, more than the limit of {most}. Build in release mode with opt-level \"s\" or 3, \
+         lto and strip"
     )]
     TooLarge { size: u64, most: usize },
     #[error(
@@ -46,13 +47,11 @@ pub enum LoadError {
     Unsigned,
     #[error("the key {0} signed it, which is not in models.trust. Add the key there, or have it signed by one of them")]
     Untrusted(PublicKey),
-    #[error(
-        "its signature by the key {0} is not of these bytes: the file was changed after it was signed. Sign it again"
-    )]
+    #[error("its signature by the key {0} does not match: the file was changed after it was signed. Sign it again")]
     Forged(PublicKey),
     #[error("this is not valid WebAssembly: {0}. Build it again with a current toolchain")]
     Invalid(String),
-    #[error("it is too complex to compile: it has {0}. Give code as a compiler for WebAssembly writes it")]
+    #[error("it is too complex to compile: it has {0}. Use the output of a compiler for WebAssembly")]
     TooComplex(String),
     #[error(
         "it cannot be compiled within the limits: {0}. Make the model smaller, or raise models.max_compile_seconds or \
@@ -66,17 +65,17 @@ pub enum LoadError {
     /// The refusal by an earlier check.
     #[error("{message}")]
     Remembered { code: &'static str, message: String },
-    #[error("other files are being checked, and the check of this one has not begun. Try it again in a moment")]
+    #[error("other files are being checked, and the check of this one has not begun. Try again in a moment")]
     Busy,
     #[error(
         "the server ended {deaths} times in a row while it loaded this file, so it does not load it again. Correct the \
-         model, or remove loading/{note} beside the store and restart to try it once more"
+         model, or remove loading/{note} next to the store and restart to try it once more"
     )]
     SetAside { deaths: usize, note: String },
     #[error("it needs more than an instance may have: {has}. {advice}")]
     TooDemanding { has: String, advice: &'static str },
     #[error(
-        "it is a large model, and this server takes none: it has {has}. {advice}; or take large models, with \
+        "it is a large model, and this server accepts none: it has {has}. {advice}; or accept large models with \
          models.large_lanes = 1 (host/docs/model-rules.md says what they cost)"
     )]
     NeedsLarge { has: String, advice: &'static str },
@@ -85,19 +84,19 @@ pub enum LoadError {
     #[error("this machine has no room for the engines of {class} models: {reason}")]
     NoEngine { class: Class, reason: String },
     #[error(
-        "it imports {}, and a model may import nothing: no clock, no network, no randomness, no files exist inside. {}",
+        "it imports {}, and a model may import nothing: it has no clock, no network, no randomness and no files. {}",
         list(.0), import_advice(.0)
     )]
     Imports(Vec<String>),
     #[error(
-        "it is no model: it exports {}, and none of assay:model/credit@1.0.0, boost@1.0.0, sybil@1.0.0, sandbox@1.0.0, \
-         nor one of these in version 2.0.0. Export one of the worlds of wit/v1 or wit/v2",
+        "it is not a model: it exports {}, and none of assay:model/credit@1.0.0, boost@1.0.0, sybil@1.0.0, \
+         sandbox@1.0.0, nor one of these in version 2.0.0. Export one of the worlds of wit/v1 or wit/v2",
         if .0.is_empty() { "nothing".to_owned() } else { list(.0) }
     )]
     WrongWorld(Vec<String>),
     #[error(
-        "it was built for {0}, and this host speaks assay:model 1.x and 2.x. Build it on wit/v1 or wit/v2, or run a \
-         host that speaks it"
+        "it was built for {0}, and this server supports assay:model 1.x and 2.x. Build it on wit/v1 or wit/v2, or use \
+         a server that supports it"
     )]
     OtherGeneration(String),
     #[error("it exports {}: a component is exactly one kind of model. Split it into one component per kind", list(.0))]
@@ -113,7 +112,7 @@ pub enum LoadError {
     Describe(ScoreError),
     #[error("`describe` answers with {0}")]
     Description(String),
-    #[error("`describe` says it is a {says} model, and it exports the interface of a {exports} model. Make them agree")]
+    #[error("`describe` says it is a {says} model, but it exports the interface of a {exports} model. Make them agree")]
     KindMismatch { says: ModelKind, exports: ModelKind },
     #[error("self-test: {input}: {problem}")]
     SelfTest { input: String, problem: String },
@@ -122,7 +121,7 @@ pub enum LoadError {
          give this one a new version in `describe`"
     )]
     VersionTaken { kind: ModelKind, version: ModelVersion, loaded: Digest },
-    #[error("the model is good, and could not be written to the shelf: {0}")]
+    #[error("the model is valid, but could not be written to the shelf: {0}")]
     Write(String),
     #[error("the registry is shutting down")]
     Closed,
@@ -131,7 +130,7 @@ pub enum LoadError {
 impl LoadError {
     /// The error for a file of `size` bytes that is refused before it is read, because only `most` are allowed.
     pub fn needs_large(size: &str, most: u64) -> Self {
-        Self::NeedsLarge { has: format!("{size} bytes, and {most} are allowed"), advice: SMALLER }
+        Self::NeedsLarge { has: format!("{size} bytes, and the limit is {most}"), advice: SMALLER }
     }
 
     /// Stable: programs may rely on it.
@@ -195,11 +194,11 @@ pub enum RoleError {
     #[error("no {kind} model {version} is loaded{}",
         if loaded.is_empty() { String::new() } else { format!("; loaded are {}", list(loaded)) })]
     Unknown { kind: ModelKind, version: ModelVersion, loaded: Vec<String> },
-    #[error("{kind} {version} is loaded, and out of service because {why}")]
+    #[error("{kind} {version} is loaded, but out of service because {why}")]
     OutOfService { kind: ModelKind, version: ModelVersion, why: String },
-    #[error("{kind} {version} is on the shelf, and is not loaded because {why}")]
+    #[error("{kind} {version} is on the shelf, but not loaded because {why}")]
     NotLoaded { kind: ModelKind, version: ModelVersion, why: String },
-    #[error("no earlier champion of {0} is loaded and in service: there is nothing to go back to")]
+    #[error("no earlier champion of {0} is loaded and in service, so a rollback is not possible")]
     NoPrevious(ModelKind),
     #[error("{kind} {version} is the champion: make another version champion first, then remove it")]
     IsChampion { kind: ModelKind, version: ModelVersion },

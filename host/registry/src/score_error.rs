@@ -15,17 +15,17 @@ use assay_domain::ModelKind;
 pub enum ScoreError {
     #[error("no {0} model is in service: put one on the shelf, or make a loaded version champion")]
     NoChampion(ModelKind),
-    #[error("all {instances} model instances are at work: try again in a moment")]
+    #[error("all {instances} model instances are busy: try again in a moment")]
     Busy { instances: u32 },
-    #[error("the model will not judge this subject: {0}")]
+    #[error("the model does not score this subject: {0}")]
     Refused(Refusal),
     #[error("the model stopped: {kind}{}", at.as_deref().map(|at| format!(" in `{at}`")).unwrap_or_default())]
     Trap { kind: String, at: Option<String> },
     #[error("the model did not answer within {} ms", .0.as_millis())]
     Deadline(Duration),
-    #[error("the model asked for {asked} bytes of memory and may have {cap}")]
+    #[error("the model requested {asked} bytes of memory, more than the limit of {cap}")]
     MemoryLimit { asked: usize, cap: usize },
-    #[error("the model asked for a table of {asked} elements and may have {cap}")]
+    #[error("the model requested a table of {asked} elements, more than the limit of {cap}")]
     TableLimit { asked: usize, cap: usize },
     #[error("the model used up its stack of {0} bytes: it recurses too deeply")]
     StackOverflow(usize),
@@ -35,9 +35,9 @@ pub enum ScoreError {
          (-zstack-size); in Python, import less"
     )]
     GuestStack,
-    #[error("the model answered nonsense: {0}")]
+    #[error("the model's answer is invalid: {0}")]
     OutOfRange(String),
-    #[error("the model's {field} has {length} characters and may have {most}")]
+    #[error("the model's {field} has {length} characters, more than the limit of {most}")]
     TextTooLong { field: String, length: usize, most: usize },
     #[error("the model's answer is larger than {0} bytes")]
     AnswerTooLarge(usize),
@@ -50,7 +50,7 @@ pub enum ScoreError {
 pub enum Refusal {
     #[error("there is no activity to judge")]
     NoActivity,
-    #[error("an input that it cannot do without is absent: {0}")]
+    #[error("a required input is absent: {0}")]
     Missing(String),
 }
 
@@ -117,7 +117,7 @@ impl ScoreError {
 
 /// A script can reach functions of its language that call the host; only `assay model build` names them.
 fn asked(host: &str) -> String {
-    format!("it asked for {host}; a model has no clock, no randomness, no network and no files")
+    format!("it called {host}; a model has no clock, no randomness, no network and no files")
 }
 
 /// The innermost function with a name.

@@ -228,12 +228,12 @@ mod tests {
         let objections = |evidence: ShadowEvidence| review(bounds(), Some(evidence), None).objections();
         assert_eq!(objections(evidence()), "");
         for (evidence, says) in [
-            (ShadowEvidence { failures: 0.01, ..evidence() }, "failed calls is 0.010 and may be 0"),
-            (ShadowEvidence { psi: Some(0.26), ..evidence() }, "PSI of its scores is 0.260 and may be 0.25"),
-            (ShadowEvidence { migration: Some(0.5), ..evidence() }, "another range is 0.500 and may be 0.4"),
+            (ShadowEvidence { failures: 0.01, ..evidence() }, "failed calls is 0.010, above the limit of 0"),
+            (ShadowEvidence { psi: Some(0.26), ..evidence() }, "PSI of its scores is 0.260, above the limit of 0.25"),
+            (ShadowEvidence { migration: Some(0.5), ..evidence() }, "another range is 0.500, above the limit of 0.4"),
             (
                 ShadowEvidence { latency_ratio: Some(9.0), ..evidence() },
-                "latency over the champion's is 9.000 and may be 3",
+                "latency over the champion's is 9.000, above the limit of 3",
             ),
         ] {
             assert!(objections(evidence.clone()).contains(says), "{evidence:?}: {}", objections(evidence.clone()));

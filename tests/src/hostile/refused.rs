@@ -20,7 +20,7 @@ pub fn refused() -> Vec<Refused> {
     let credit = || Credit::new("6.6");
     vec![
         case("endless-loop", credit().act(act::LOOP).build(), "self_test", "within 20 ms"),
-        case("memory-bomb", credit().act(act::BOMB).build(), "self_test", "bytes of memory and may have"),
+        case("memory-bomb", credit().act(act::BOMB).build(), "self_test", "bytes of memory, more than the limit of"),
         case("deep-recursion", credit().act(act::RECURSE).build(), "self_test", "recurses too deeply"),
         case("trap", credit().act(act::TRAP).build(), "self_test", "unreachable"),
         case("score-1001", credit().score("(i32.const 1001)").build(), "self_test", "a score of 1001"),
@@ -35,8 +35,8 @@ pub fn refused() -> Vec<Refused> {
                 )
                 .build(),
             "self_test",
-            "new, a month old, old and active, never borrowed, rich, without a history: the model answered nonsense: a \
-             score of 1001",
+            "new, a month old, old and active, never borrowed, rich, without a history: the model's answer is \
+             invalid: a score of 1001",
         ),
         // The first chain was read, but has no `transfers`.
         case(
@@ -68,7 +68,7 @@ pub fn refused() -> Vec<Refused> {
             "long-description",
             credit().description(&"x".repeat(501)).build(),
             "self_test",
-            "501 characters and may have 500",
+            "501 characters, more than the limit of 500",
         ),
         case(
             "wasi-import",

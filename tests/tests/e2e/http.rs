@@ -257,7 +257,7 @@ async fn models_are_listed_put_on_the_shelf_and_taken_off() {
     // The shelf would refuse this file in the same words, and this server reads none of it.
     let large = server.upload(upload, vec![0; (2 << 20) + 1]).await;
     assert_eq!((large.status, &large.json()["code"]), (413, &json!("needs_large")));
-    assert!(large.text.contains("2097153 bytes, and 2097152 are allowed"), "{}", large.text);
+    assert!(large.text.contains("2097153 bytes, and the limit is 2097152"), "{}", large.text);
     assert!(large.text.contains("models.large_lanes = 1"), "{}", large.text);
     let too_large = server.upload(upload, vec![0; (4 << 20) + 1]).await;
     assert_eq!((too_large.status, &too_large.json()["code"]), (413, &json!("too_large")));

@@ -124,7 +124,7 @@ fn a_promotion_beyond_its_bounds_is_refused_unless_forced_with_a_reason() {
         let detail = refused["detail"].as_str().unwrap();
         for figure in [
             "the PSI of its scores is",
-            "the share of wallets in another range is 1.000 and may be 0.4 (of 3 wallets in 24 h)",
+            "the share of wallets in another range is 1.000, above the limit of 0.4 (of 3 wallets in 24 h)",
             "(it refuses 0 of the last 3 wallets with not_scored)",
         ] {
             assert!(detail.contains(figure), "{detail}");

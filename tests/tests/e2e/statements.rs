@@ -276,7 +276,7 @@ fn files_that_are_not_a_statement_are_refused_in_words() {
             ("statement", &b""[..], "EOF"),
             ("statement", &b"{}"[..], "missing field `sig`"),
             ("evidence", &deep[..], "missing field"),
-            ("evidence", &vec![b' '; (32 << 20) + 1][..], "33554432 are the most"),
+            ("evidence", &vec![b' '; (32 << 20) + 1][..], "more than the limit of 33554432"),
             ("signers", &b"null"[..], "invalid type"),
         ] {
             let (code, said) = refused(name, bytes);

@@ -52,7 +52,7 @@ async fn a_model_has_what_its_class_has_and_traps_in_words_beyond() {
         let (file, reason) = (status.file.unwrap(), status.reason.unwrap());
         println!("{file}: {}", reason.message);
         assert!(
-            file.contains("-grows.") && reason.message.contains("bytes of memory and may have"),
+            file.contains("-grows.") && reason.message.contains("bytes of memory, more than the limit of"),
             "{file}: {reason:?}"
         );
     }

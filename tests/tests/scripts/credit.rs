@@ -197,7 +197,7 @@ def explain(features):
         ("datetime.now(): a model has no clock", ""),
         ("score is 500.5: it must be int", ""),
         ("RecursionError", ""),
-        ("it asked for wasi:clocks/wall-clock", ""),
+        ("it called wasi:clocks/wall-clock", ""),
         ("builtins.open(): a model has no files", ""),
         ("AttributeError: 'MarketFeatures' object has no attribute 'event'", ""),
         ("AttributeError: 'LendingEvent' object has no attribute 'kinds'", ""),

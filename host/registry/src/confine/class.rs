@@ -199,7 +199,7 @@ impl Declared {
             ),
         ];
         let (size, most, what, advice) = all.into_iter().find(|(size, most, ..)| size > most)?;
-        Some(Beyond { has: format!("{size} {what}, and {most} are allowed"), advice })
+        Some(Beyond { has: format!("{size} {what}, more than the limit of {most}"), advice })
     }
 }
 

@@ -27,7 +27,10 @@ pub(crate) struct BackupBody {
 /// disconnects.
 #[utoipa::path(
     post, path = "/api/v2/admin/backup", tag = "admin", operation_id = "make_backup",
-    responses((status = 201, description = "The backup is complete", body = BackupBody), responses::NoBackup, responses::Keyed),
+    responses(
+        (status = 201, description = "The backup is complete", body = BackupBody),
+        responses::NoBackup, responses::Keyed,
+    ),
     security(("key" = [])),
 )]
 pub(crate) async fn make(State(state): State<Operations>) -> Result<(StatusCode, Json<BackupBody>), ApiError> {

@@ -127,7 +127,7 @@ fn the_wallets_of_a_key_that_wait_for_their_history_are_limited() {
         assert!(refused.headers.get("assay-units-cost").is_none_or(|cost| cost == "0"), "{:?}", refused.headers);
         let refused = refused.expect(503);
         assert_eq!(refused["code"], "busy", "{refused}");
-        assert!(refused["detail"].as_str().is_some_and(|said| said.contains("The past of 20 wallets")), "{refused}");
+        assert!(refused["detail"].as_str().is_some_and(|said| said.contains("The history of 20 wallets")), "{refused}");
         assert_eq!(api.get(&path(20)).await.ok()["pending"], true, "one that waits is no further one");
     });
 }
