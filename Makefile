@@ -47,7 +47,7 @@ SOAK_fleet    := fleet::
 SOAK_models   := many swap::small authors::
 SOAK_reading  := economy:: past:: console::a_server
 SOAK_overload := limits::overload
-PARTS         := schedules money fleet models reading overload faults providers scripts sentinel cluster
+PARTS         := schedules money fleet models reading overload faults providers scripts graphs sentinel cluster
 PART          ?= $(PARTS)
 
 soak: ## Run the long tests: dozens of kills, outages, overload, 500 models, sentinels, a cluster; PART=money runs a part
@@ -59,7 +59,10 @@ soak-schedules:
 	ASSAY_SOAK=1 $(CARGO) test --workspace --lib -- adversary:: --nocapture
 
 soak-scripts:
-	ASSAY_SOAK=1 $(CARGO) test --workspace --test trained --test scripts -- --nocapture
+	ASSAY_SOAK=1 $(CARGO) test --workspace --test trained --test scripts -- --skip graphs:: --nocapture
+
+soak-graphs:
+	ASSAY_SOAK=1 $(CARGO) test --workspace --test trained -- graphs:: --nocapture
 
 soak-faults:
 	ASSAY_SOAK=1 $(CARGO) test --workspace --test chain -- table:: one_log:: left_out_makes_no_history --nocapture

@@ -104,7 +104,7 @@ impl CreditModel for Leverage {
     }
 }
 
-assay_model::v2::export!(credit Leverage);
+assay_model::v2::export_with_panics!(credit Leverage);
 
 /// What could not be read says nothing.
 fn read(position: &Position) -> bool {

@@ -90,6 +90,31 @@ def _predictions(estimator: Any, library: str, table: pandas.DataFrame, file: Pa
     return "margin", estimator.predict(rows)
 
 
+# The losses of CatBoost whose raw value is log-odds, or the predicted value itself.
+_CATBOOST = {"Logloss", "CrossEntropy", "RMSE", "MAE", "Quantile", "MAPE", "Huber", "Expectile", "LogCosh"}
+
+
+def _checked(estimator: Any, library: str, margin: Any, declaration: Path) -> None:
+    """Refuses what the saved file does not say, so that no model reads it: labels, missing figures, the loss."""
+    final = estimator[-1] if hasattr(estimator, "steps") else estimator
+    if library == "xgboost":
+        missing = getattr(final, "missing", float("nan"))
+        if missing is not None and missing == missing:
+            raise AssayError(f"its figure for missing values is {missing}, which XGBoost does not save: fit it with "
+                             "missing=numpy.nan, and absent figures as NaN")
+    if library == "catboost":
+        loss = str(final.get_all_params().get("loss_function", "")).partition(":")[0]
+        if loss not in _CATBOOST:
+            raise AssayError(f"its loss is {loss}, whose prediction is not the sum of its trees: fit it with Logloss, "
+                             "or with RMSE on a score")
+    # Libraries sort text labels: the margin is the log-odds of the last one.
+    classes = [str(one) for one in getattr(final, "classes_", [])]
+    known = {"log-odds-of-bad": "bad", "log-odds-of-good": "good", "log-odds-of-bot": "bot"}
+    if len(classes) == 2 and margin in known and classes[1] in known.values() and classes[1] != known[margin]:
+        raise AssayError(f"it predicts the log-odds of {classes[1]!r}, the second of its classes {classes}, and "
+                         f"{declaration} has margin = {margin!r}: write \"log-odds-of-{classes[1]}\"")
+
+
 def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None = None) -> Path:
     """Packs a fitted estimator of LightGBM, XGBoost, CatBoost or scikit-learn as a component, and returns its path.
 
@@ -111,6 +136,7 @@ def pack(estimator: Any, folder: str | os.PathLike[str], wallets: Wallets | None
     if not isinstance(trained, str) or not trained.endswith(_ENDS[library]):
         wanted = f'write trained = "model{_ENDS[library]}" for {library}'
         raise AssayError(f"{declaration} has trained = {trained!r}: {wanted}")
+    _checked(estimator, library, declared.get("score", declared.get("risk", {})).get("margin"), declaration)
     with as_file(folder / "history.jsonl" if wallets is None else wallets) as file:
         text = _table.text(declaration, file)
         if isinstance(declared.get("table"), str):

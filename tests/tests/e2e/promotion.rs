@@ -223,7 +223,10 @@ fn an_automatic_return_is_a_step_too_and_its_cause_is_not_promoted_again_unseen(
         let shelf = shelf_copy();
         let service = on_devnet(shelf.path(), "").await;
         let api = service.keyed();
-        let bad = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
+        // What the runtime of a script leaves in memory before it traps.
+        let exception =
+            r#"(data (i32.const 120000) "ASSAY-PANIC:panicked at model.py:7 in score: ZeroDivisionError\00")"#;
+        let bad = Credit::new("6.1").with(exception).act_when(IN_PRODUCTION, act::TRAP).build();
         api.post_bytes("/api/v2/admin/models", bad).await.expect(201);
         api.put(CHAMPION, &json!({ "version": "6.1" })).await.ok();
         let path = format!("/api/v2/score/address/{}", assay_tests::devnet::actors::address("saver"));
@@ -235,7 +238,9 @@ fn an_automatic_return_is_a_step_too_and_its_cause_is_not_promoted_again_unseen(
         let last = until(async || log(&api).await.pop().unwrap(), |last| last["action"] == "bench").await;
         assert_eq!(versions(&last), ("bench".to_owned(), vec!["6.1"], vec!["1.1"], "done".to_owned()));
         assert_eq!((&last["by"], &last["detail"]), (&json!("assay"), &json!("trap")));
-        assert!(last["why"].as_str().unwrap().contains("failed 3 times in a row"), "{last}");
+        let why = last["why"].as_str().unwrap();
+        assert!(why.contains("failed 3 times in a row"), "{last}");
+        assert!(why.contains("panicked at model.py:7 in score: ZeroDivisionError"), "{last}");
         let again = api.put(CHAMPION, &json!({ "version": "6.1" })).await.expect(409);
         assert!(
             again["code"] == "guarded" && again["detail"].as_str().unwrap().contains("it is out of service"),

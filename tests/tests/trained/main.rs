@@ -2,6 +2,7 @@
 
 mod bins;
 mod configurations;
+mod graphs;
 mod networks;
 mod sybil;
 mod wheel;

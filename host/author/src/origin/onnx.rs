@@ -4,6 +4,7 @@
 
 mod columns;
 mod constants;
+mod known;
 mod network;
 mod proto;
 mod symbol;
@@ -11,7 +12,7 @@ mod symbol;
 use std::collections::{HashMap, HashSet};
 
 use prost::Message as _;
-use proto::{Attribute, Graph, Model, Operator, Tensor};
+use proto::{Attribute, Graph, Input, Model, Operator, Tensor};
 
 use super::{
     Forest, Predicts, Trained,
@@ -29,6 +30,7 @@ pub(crate) fn graph(bytes: &[u8]) -> Option<Graph> {
 }
 
 pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<Trained, String> {
+    known::check(graph)?;
     if graph.nodes.iter().any(|node| node.name.starts_with("TreeEnsemble")) {
         return forest(graph, names).map(Trained::Forest);
     }
@@ -44,12 +46,29 @@ fn forest(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
     // LightGBM's converter multiplies by a constant of 1.
     let ones: Vec<_> = graph.constants.iter().filter(|constant| constant.is_one()).map(|one| &one.name).collect();
     let by_one = |node: &Operator| node.name == "Mul" && node.inputs.last().is_some_and(|input| ones.contains(&input));
-    let changes = |node: &&Operator| !PLAIN.contains(&node.name.as_str()) && !by_one(node);
+    let constants = constants::constants(graph);
+    let scores = if ensemble.name == "TreeEnsembleClassifier" { 2 } else { 1 };
+    let is_plain = |node: &Operator| match node.name.as_str() {
+        "Cast" => node.attributes.iter().any(|to| to.name == "to" && to.int == i64::from(columns::FLOAT)),
+        // CatBoost and XGBoost have the margin of one class or of both.
+        "Reshape" => [1, scores].iter().any(|width| constants::keeps_rows(&constants, node, *width)),
+        name => PLAIN.contains(&name) || by_one(node),
+    };
     columns::check(graph, ensemble, names)?;
-    if let Some(other) = after(nodes, ensemble).into_iter().find(changes) {
+    let (after, scores) = after(nodes, ensemble);
+    if let Some(other) = after.iter().find(|node| !is_plain(node)) {
         return Err(changed(other));
     }
-    Ensemble::of(ensemble)?.forest(names)
+    let own = Ensemble::of(ensemble)?;
+    if let Some(why) = std::iter::once(ensemble).chain(after).find_map(known::uninterpreted) {
+        return Err(why);
+    }
+    // Labels are whole numbers or texts.
+    let is_figure = |output: &&Input| matches!(output.element(), Some(columns::FLOAT | columns::DOUBLE));
+    if let Some(other) = graph.outputs.iter().filter(is_figure).find(|output| !scores.contains(&output.name)) {
+        return Err(format!("its output `{}` is not that of its trees: export only theirs", other.name));
+    }
+    own.forest(names)
 }
 
 /// An operator before or after the trees, which no model computes.
@@ -82,8 +101,9 @@ impl Tensor {
     }
 }
 
-/// The operators that change the scores of `node`. The first output of a classifier is its label, which no score needs.
-fn after<'a>(nodes: &'a [Operator], node: &'a Operator) -> Vec<&'a Operator> {
+/// The operators that change the scores of `node`, and the tensors that have them. The first output of a classifier is
+/// its label, which no score needs.
+fn after<'a>(nodes: &'a [Operator], node: &'a Operator) -> (Vec<&'a Operator>, HashSet<&'a String>) {
     let mut scores: HashSet<&String> = node.outputs.last().into_iter().collect();
     let mut found = Vec::new();
     for node in nodes {
@@ -92,7 +112,7 @@ fn after<'a>(nodes: &'a [Operator], node: &'a Operator) -> Vec<&'a Operator> {
             found.push(node);
         }
     }
-    found
+    (found, scores)
 }
 
 /// The attributes of an ensemble.

@@ -24,7 +24,7 @@ impl BoostModel for Model {
     }
 }
 
-assay_model::v2::export!(boost Model);
+assay_model::v2::export_with_panics!(boost Model);
 
 #[cfg(test)]
 mod tests {

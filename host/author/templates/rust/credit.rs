@@ -70,7 +70,7 @@ impl CreditModel for Model {
     }
 }
 
-assay_model::v2::export!(credit Model);
+assay_model::v2::export_with_panics!(credit Model);
 
 #[cfg(test)]
 mod tests {

@@ -124,7 +124,7 @@ fn pool(days: u64) -> Pool {
     }
 }
 
-assay_model::v2::export!(sandbox Model);
+assay_model::v2::export_with_panics!(sandbox Model);
 
 #[cfg(test)]
 mod tests {

@@ -63,7 +63,7 @@ fn judge(attested: usize, read: usize, sent: u64) -> u32 {
     }
 }
 
-assay_model::v2::export!(sybil Model);
+assay_model::v2::export_with_panics!(sybil Model);
 
 #[cfg(test)]
 mod tests {

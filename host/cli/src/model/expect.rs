@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_author::{Pack, Predictions, Unit};
 use assay_backtest::Source;
-use assay_domain::features::Features;
+use assay_domain::{ModelKind, Score, features::Features, stats::Outcomes};
 use assay_registry::{CreditModel, Limits, OfKind as _, ScoreError, SybilModel, standalone};
 
 use crate::{Failure, print};
@@ -34,6 +34,45 @@ struct Compared {
     largest: f64,
     /// The first difference, in words.
     first: Option<String>,
+}
+
+/// Outcomes of each kind with which a ranking is judged; of fewer it may be chance.
+const ENOUGH: u64 = 20;
+
+/// Says how well the scores of `packed` rank the outcomes of `features`, if these have any.
+///
+/// # Errors
+/// Bad outcomes have the higher scores, and `reversed` does not accept that.
+pub fn ranks(packed: &Pack, features: &Path, reversed: bool) -> Result<(), Failure> {
+    if packed.kind != ModelKind::Credit || !packed.is_trained || !features.is_file() {
+        return Ok(());
+    }
+    let cannot = |error| Failure::cannot(format!("{} cannot be read: {error}", features.display()));
+    let mut source = Source::open(features).map_err(cannot)?;
+    let mut outcomes = Outcomes::default();
+    while let Some(chunk) = source.chunk().map_err(cannot)? {
+        for (_, record) in chunk.records() {
+            // Bad lines are reported by the comparison.
+            let Ok(Some(record)) = record else { continue };
+            let Some(score) = packed.score(&record.features).and_then(Score::new) else { continue };
+            match record.outcome {
+                Some(true) => outcomes.bad.add_many(score, 1),
+                Some(false) => outcomes.good.add_many(score, 1),
+                None => {}
+            }
+        }
+    }
+    let Some(auc) = outcomes.auc() else { return Ok(()) };
+    let of = format!("AUC {auc:.3} on the outcomes of {}", features.display());
+    let is_judged = outcomes.good.count().min(outcomes.bad.count()) >= ENOUGH;
+    if auc >= 0.5 || reversed || !is_judged {
+        return print(format!("{of}, with which it was trained"));
+    }
+    Err(Failure::no(format!(
+        "{of}: wallets with a bad outcome have the higher scores. Was the order of the classes exchanged? LightGBM and \
+         scikit-learn sort text labels, so \"good\" is the second class and `margin` is \"log-odds-of-good\". \
+         --reversed accepts the model as it is"
+    )))
 }
 
 /// Compares `component`, made of `packed`, with `expected` on the wallets of `features`.

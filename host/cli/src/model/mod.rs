@@ -96,6 +96,9 @@ pub enum Command {
         /// For a model in JavaScript or Python: keep its modules separate, as its toolchain makes them
         #[arg(long)]
         no_fuse: bool,
+        /// Accept a trained model whose scores rank the outcomes of --features in reverse
+        #[arg(long)]
+        reversed: bool,
         /// For a model without code: compare it with its training script's predictions for the wallets of --features. A
         /// CSV file with a column `margin`, `probability` or `score`
         #[arg(long, value_name = "FILE")]
@@ -238,8 +241,8 @@ pub enum Command {
 pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::New { folder, kind, lang, kit } => workshop::new(&folder, kind, lang, kit),
-        Command::Build { folder, accept, no_fuse, expect, features } => {
-            workshop::build(&folder, How { accept, fuse: !no_fuse, expect, features }).map(drop)
+        Command::Build { folder, accept, no_fuse, reversed, expect, features } => {
+            workshop::build(&folder, How { accept, fuse: !no_fuse, reversed, expect, features }).map(drop)
         }
         Command::Try(arguments) => trial::run(&arguments),
         Command::Compare { file, features, with, config } => compare(&file, &features, with, &config),

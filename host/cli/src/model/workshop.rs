@@ -69,6 +69,8 @@ pub struct How {
     pub accept: bool,
     /// Link the modules of a script into one.
     pub fuse: bool,
+    /// Accept a trained model that gives bad outcomes the higher scores.
+    pub reversed: bool,
     /// The predictions of a model without code.
     pub expect: Option<PathBuf>,
     /// The wallets of its training; history.jsonl in its folder if absent.
@@ -77,18 +79,19 @@ pub struct How {
 
 impl Default for How {
     fn default() -> Self {
-        Self { accept: false, fuse: true, expect: None, features: None }
+        Self { accept: false, fuse: true, reversed: false, expect: None, features: None }
     }
 }
 
 /// Builds the model in `folder` and writes its component next to it.
-pub fn build(folder: &Path, How { accept, fuse, expect, features }: How) -> Result<PathBuf, Failure> {
+pub fn build(folder: &Path, How { accept, fuse, reversed, expect, features }: How) -> Result<PathBuf, Failure> {
     let features = features.unwrap_or_else(|| folder.join(HISTORY));
     let folder = folder.canonicalize().map_err(|error| Failure::no(format!("{}: {error}", folder.display())))?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let mut notes = Notes { card: card(&folder)?, training: None };
     let component = if folder.join(DECLARATION).is_file() {
         let packed = pack(&folder.join(DECLARATION))?;
+        expect::ranks(&packed, &features, reversed)?;
         golden(&folder, &packed, accept)?;
         let component = component(&packed.core)?;
         match &expect {

@@ -31,9 +31,14 @@ pub(crate) enum Remains {
     Nothing,
 }
 
-/// Inspects the instance that `error` stopped.
+/// Inspects the instance that `error` stopped. A limit that was exceeded is the cause, whatever text is in the memory.
 pub(crate) fn remains(error: &wasmtime::Error, store: &mut Store<Guest>) -> Remains {
     let Some(dump) = error.downcast_ref::<WasmCoreDump>() else { return Remains::Nothing };
+    let by_limit =
+        matches!(error.downcast_ref::<Trap>(), Some(Trap::Interrupt | Trap::OutOfFuel | Trap::StackOverflow));
+    if by_limit || store.data().denied.is_some() {
+        return Remains::Nothing;
+    }
     let memories = || dump.memories().iter();
     if let Some(text) = memories().find_map(|memory| panic(memory.data(&*store))) {
         return Remains::Panic(text);
@@ -102,8 +107,9 @@ fn flags(memory: &[u8]) -> io::Result<Vec<u64>> {
 
 /// The text after a mark, up to a zero byte.
 fn marked(memory: &[u8], DumpMark { mark, start }: DumpMark) -> Option<String> {
-    let marks = memory.windows(mark.len()).enumerate().filter(|(_, bytes)| *bytes == mark);
-    let mut texts = marks.filter_map(|(at, _)| memory.get(at + mark.len()..)).filter(|text| text.starts_with(start));
+    // A script has up to 16 MiB.
+    let marks = memchr::memmem::find_iter(memory, mark);
+    let mut texts = marks.filter_map(|at| memory.get(at + mark.len()..)).filter(|text| text.starts_with(start));
     let text = texts.find_map(|text| text.split(|byte| *byte == 0).next())?;
     Some(String::from_utf8_lossy(text).into_owned())
 }

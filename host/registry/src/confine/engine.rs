@@ -32,14 +32,16 @@ pub(crate) struct Purpose {
 }
 
 impl Purpose {
-    pub(crate) const SERVE: Self = Self { pool: true, scan: true, epoch: true, fuel: false, dump: false };
-    /// For authors: limits as in service, with panic messages.
-    pub(crate) const CHECK: Self = Self { dump: true, ..Self::SERVE };
+    /// A stopped instance is read for the text of its panic, with file and line: the log, the audit log, the shadow and
+    /// backtests name the cause.
+    pub(crate) const SERVE: Self = Self { pool: true, scan: true, epoch: true, fuel: false, dump: true };
+    /// For authors: limits as in service.
+    pub(crate) const CHECK: Self = Self::SERVE;
     /// For the shadow engine.
     pub(crate) const SHADOW: Self = Self { fuel: true, ..Self::SERVE };
     pub(crate) const COUNT: Self = Self { pool: false, ..Self::SHADOW };
-    /// For authors: the cost of each call, with panic messages.
-    pub(crate) const TRY: Self = Self { dump: true, ..Self::COUNT };
+    /// For authors: the cost of each call.
+    pub(crate) const TRY: Self = Self::COUNT;
 }
 
 /// One engine for each core, all with the same configuration, with their clock and limits.

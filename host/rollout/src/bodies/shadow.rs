@@ -115,6 +115,9 @@ pub struct PairBody {
 pub(crate) struct FailureCount {
     code: String,
     count: u64,
+    /// The newest message of this code: for an exception of a script or a panic, with file, line and error. Null in
+    /// results of older versions.
+    message: Option<String>,
 }
 
 /// A distribution of scores.
@@ -190,7 +193,11 @@ impl PairBody {
             champion_points: champion.mean(),
             challenger_points: challenger.mean(),
         });
-        let failures = record.failures.iter().map(|(code, count)| FailureCount { code: code.clone(), count: *count });
+        let failures = record.failures.iter().map(|(code, count)| FailureCount {
+            code: code.clone(),
+            count: *count,
+            message: record.messages.get(code).cloned(),
+        });
         Self {
             seen: record.counts.seen,
             sampled: record.counts.sampled,

@@ -30,6 +30,9 @@ pub struct PairRecord {
     pub wallets: WalletAnswers,
     /// Failures of the challenger by code.
     pub failures: BTreeMap<String, u64>,
+    /// The newest message of each code of `failures`; the oldest records have none.
+    #[serde(default)]
+    pub messages: BTreeMap<String, String>,
     /// Points by label, the champion's first.
     pub factors: BTreeMap<String, (Moments, Moments)>,
     pub champion_cost: CostRecord,
@@ -67,6 +70,7 @@ impl PairRecord {
             scores: Joint::default(),
             wallets: WalletAnswers::default(),
             failures: BTreeMap::new(),
+            messages: BTreeMap::new(),
             factors: BTreeMap::new(),
             champion_cost: CostRecord::default(),
             challenger_cost: CostRecord::default(),
@@ -86,6 +90,7 @@ impl PairRecord {
         for (code, count) in &other.failures {
             *self.failures.entry(code.clone()).or_default() += count;
         }
+        self.messages.extend(other.messages.clone());
         for (label, (champion, challenger)) in &other.factors {
             let own = self.factors.entry(label.clone()).or_default();
             own.0.merge(champion);

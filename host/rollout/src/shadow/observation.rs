@@ -42,7 +42,10 @@ impl CallObservation<'_> {
         pair.wallets.see(self.address, answer);
         match self.shadow {
             Ok(shadow) => self.compare(shadow, pair),
-            Err(error) if error.is_fault() => *pair.failures.entry(error.code().to_owned()).or_default() += 1,
+            Err(error) if error.is_fault() => {
+                *pair.failures.entry(error.code().to_owned()).or_default() += 1;
+                pair.messages.insert(error.code().to_owned(), error.to_string());
+            }
             Err(_) => pair.counts.refused += 1,
         }
     }

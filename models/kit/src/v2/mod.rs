@@ -30,12 +30,14 @@
 pub mod bindings;
 #[cfg(feature = "testing")]
 pub mod testing;
+mod told;
 mod v1;
 
 /// The records, enums and variants of `wit/v2/types.wit`.
 pub use bindings::shared::assay::model::types;
 
 pub use crate::export_v2 as export;
+pub use crate::export_v2_with_panics as export_with_panics;
 pub use bindings::{
     boost::exports::assay::model::boost::Guest as BoostModel,
     credit::exports::assay::model::credit::{Guest as CreditModel, Verdict},

@@ -1,13 +1,19 @@
 //! Checks that the input columns of the trees are the declared features.
 
+use std::collections::HashMap;
+
 use super::{
     PLAIN, changed,
+    constants::{Constant, constants, keeps_rows},
+    known::uninterpreted,
     proto::{Graph, Input, Operator},
 };
 use crate::origin::same_names;
 
 /// Element types of ONNX.
-const FLOAT: i64 = 1;
+pub(crate) const FLOAT: i32 = 1;
+pub(crate) const INT32: i32 = 6;
+pub(crate) const INT64: i32 = 7;
 pub(crate) const DOUBLE: i32 = 11;
 
 /// Where a tensor comes from.
@@ -22,7 +28,8 @@ enum Source<'a> {
 /// # Errors
 /// The first difference, or the operator that changes figures before the trees.
 pub(crate) fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Result<(), String> {
-    let (found, single) = source(graph, ensemble.inputs.first(), false)?;
+    let constants = constants(graph);
+    let (found, single) = source(graph, &constants, names.len(), ensemble.inputs.first(), false)?;
     match found {
         Source::Input(input) => {
             let width = width(input)?;
@@ -37,7 +44,10 @@ pub(crate) fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Resul
             ))
         }
         Source::Operator(node) if node.name == "Concat" => {
-            let inputs = node.inputs.iter().map(|input| match source(graph, Some(input), single)?.0 {
+            if let Some(why) = uninterpreted(node) {
+                return Err(why);
+            }
+            let inputs = node.inputs.iter().map(|input| match source(graph, &constants, 1, Some(input), single)?.0 {
                 Source::Input(input) if width(input)? == 1 => Ok(input.name.clone()),
                 Source::Input(input) => Err(format!(
                     "its input `{}` is joined with others and has several columns: export one input of all columns",
@@ -55,6 +65,8 @@ pub(crate) fn check(graph: &Graph, ensemble: &Operator, names: &[&str]) -> Resul
 /// after the tensor, makes it single precision.
 fn source<'a>(
     graph: &'a Graph,
+    constants: &HashMap<&str, Constant>,
+    columns: usize,
     mut tensor: Option<&'a String>,
     mut single: bool,
 ) -> Result<(Source<'a>, bool), String> {
@@ -63,21 +75,34 @@ fn source<'a>(
         let maker = graph.nodes.iter().find(|node| tensor.is_some_and(|tensor| node.outputs.contains(tensor)));
         match maker {
             Some(node) if PLAIN.contains(&node.name.as_str()) => {
-                let to = node.attributes.iter().find(|attribute| attribute.name == "to");
-                single |= to.is_some_and(|to| to.int == FLOAT);
+                if let Some(why) = uninterpreted(node) {
+                    return Err(why);
+                }
+                let to = node.attributes.iter().find(|attribute| attribute.name == "to").map(|to| to.int);
+                match (node.name.as_str(), to) {
+                    ("Cast", Some(to)) if to == i64::from(FLOAT) => single = true,
+                    ("Cast", Some(to)) if to == i64::from(DOUBLE) => {}
+                    ("Reshape", _) if !keeps_rows(constants, node, columns) => return Err(changed(node)),
+                    ("Cast", _) => return Err(changed(node)),
+                    _ => {}
+                }
                 tensor = node.inputs.first();
             }
             Some(node) => return Ok((Source::Operator(node), single)),
             None => {
                 let input = graph.inputs.iter().find(|input| Some(&input.name) == tensor);
                 let input = input.ok_or("the input of its trees is not among the inputs of the model")?;
-                let element = input.holds.as_ref().and_then(|holds| holds.tensor.as_ref()).map(|tensor| tensor.element);
+                let element = input.element();
                 return match element {
                     Some(DOUBLE) if !single => Err(format!(
                         "its input `{}` has double precision, and its trees have single: export with FloatTensorType",
                         input.name
                     )),
-                    _ => Ok((Source::Input(input), single)),
+                    Some(FLOAT | DOUBLE) => Ok((Source::Input(input), single)),
+                    _ => Err(format!(
+                        "its input `{}` has no figures of single precision: export with FloatTensorType",
+                        input.name
+                    )),
                 };
             }
         }
@@ -85,11 +110,18 @@ fn source<'a>(
     Err("its operators form a circle".into())
 }
 
+impl Input {
+    /// The type of its elements, if it is a tensor.
+    pub(crate) fn element(&self) -> Option<i32> {
+        Some(self.holds.as_ref()?.tensor.as_ref()?.element)
+    }
+}
+
 /// The columns of an input.
 pub(crate) fn width(input: &Input) -> Result<usize, String> {
     let shape = input.holds.as_ref().and_then(|holds| holds.tensor.as_ref()?.shape.as_ref());
-    let columns =
-        shape.and_then(|shape| usize::try_from(shape.sizes.get(1)?.value).ok()).filter(|columns| *columns > 0);
+    let columns = shape.and_then(|shape| if let [_, columns] = &shape.sizes[..] { Some(columns.value) } else { None });
+    let columns = columns.and_then(|columns| usize::try_from(columns).ok()).filter(|columns| *columns > 0);
     columns.ok_or_else(|| {
         format!(
             "its input `{}` does not say how many columns it has: export with FloatTensorType([None, COLUMNS])",

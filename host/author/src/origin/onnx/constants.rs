@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::proto::{Graph, Tensor};
-
-/// Element types of ONNX.
-const FLOAT: i32 = 1;
-const INT32: i32 = 6;
-const INT64: i32 = 7;
+use super::{
+    columns::{FLOAT, INT32, INT64},
+    proto::{Graph, Operator, Tensor},
+};
 
 /// A constant: its numbers in the order of its last size, and its sizes.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +31,12 @@ impl Constant {
         (sizes.iter().product::<usize>() == numbers.len()).then_some(Self { sizes, numbers })
     }
 
-    /// One number for each of `width` columns; the same for all if it is a single one.
+    /// One number for each of `width` columns; the same for all if it is a single one. `None` if its sizes are not those
+    /// of a row, because it then has other numbers for other wallets.
     pub(crate) fn each(&self, width: usize) -> Option<Vec<f64>> {
+        if !matches!(self.sizes[..], [] | [_] | [1, _]) {
+            return None;
+        }
         match self.numbers.as_slice() {
             [one] => Some(vec![*one; width]),
             numbers => (numbers.len() == width).then(|| numbers.to_vec()),
@@ -46,9 +48,14 @@ impl Constant {
         if let [one] = self.numbers[..] { Some(one) } else { None }
     }
 
-    /// The numbers as places.
-    pub(crate) fn places(&self) -> Vec<usize> {
-        self.numbers.iter().map(|number| *number as usize).collect()
+    /// The numbers as places of `width` columns; a negative one counts from the end if `from_end`. `None` if there is
+    /// no such column.
+    pub(crate) fn places(&self, width: usize, from_end: bool) -> Option<Vec<usize>> {
+        let place = |number: &f64| {
+            let moved = if from_end && *number < 0.0 { *number + width as f64 } else { *number };
+            (moved >= 0.0 && moved < width as f64 && moved.fract() == 0.0).then_some(moved as usize)
+        };
+        self.numbers.iter().map(place).collect()
     }
 
     /// The weights of each of its columns or, if `by_row`, of each of its rows.
@@ -66,12 +73,40 @@ impl Constant {
     }
 }
 
+/// Whether a `Reshape` leaves rows of `width` columns as they are.
+pub(crate) fn keeps_rows(constants: &HashMap<&str, Constant>, node: &Operator, width: usize) -> bool {
+    let shape = node.inputs.get(1).and_then(|shape| constants.get(shape.as_str()));
+    let Some(Constant { numbers, .. }) = shape else { return false };
+    let is_width = |number: f64| number == width as f64;
+    match numbers[..] {
+        // All rows in one line, which are rows of one column.
+        [-1.0] => width == 1,
+        [-1.0, columns] => is_width(columns),
+        [0.0, columns] => is_width(columns) || columns == -1.0,
+        _ => false,
+    }
+}
+
 /// The constants by name: initializers, and operators that make one.
 pub(crate) fn constants(graph: &Graph) -> HashMap<&str, Constant> {
     let given = graph.constants.iter().map(|tensor| (tensor.name.as_str(), tensor));
-    let made = graph.nodes.iter().filter(|node| node.name == "Constant").filter_map(|node| {
-        let value = node.attributes.iter().find(|attribute| attribute.name == "value")?;
-        Some((node.outputs.first()?.as_str(), value.tensor.as_ref()?))
-    });
-    given.chain(made).filter_map(|(name, tensor)| Some((name, Constant::of(tensor)?))).collect()
+    let given = given.filter_map(|(name, tensor)| Some((name, Constant::of(tensor)?)));
+    let made = graph.nodes.iter().filter(|node| node.name == "Constant");
+    let made = made.filter_map(|node| Some((node.outputs.first()?.as_str(), made_by(node)?)));
+    given.chain(made).collect()
+}
+
+/// What the operator `Constant` makes.
+fn made_by(node: &Operator) -> Option<Constant> {
+    let [value] = &node.attributes[..] else { return None };
+    let list = |numbers: Vec<f64>| Constant { sizes: vec![numbers.len()], numbers };
+    let one = |number: f64| Constant { sizes: Vec::new(), numbers: vec![number] };
+    match value.name.as_str() {
+        "value" => Constant::of(value.tensor.as_ref()?),
+        "value_float" => Some(one(f64::from(value.float))),
+        "value_floats" => Some(list(value.floats.iter().copied().map(f64::from).collect())),
+        "value_int" => Some(one(value.int as f64)),
+        "value_ints" => Some(list(value.ints.iter().map(|number| *number as f64).collect())),
+        _ => None,
+    }
 }

@@ -9,9 +9,10 @@ use tables::{
 };
 
 use super::{
-    columns::{DOUBLE, width},
-    constants::{Constant, constants},
-    proto::{Attribute, Graph, Operator},
+    columns::{DOUBLE, FLOAT, INT32, INT64, width},
+    constants::{Constant, constants, keeps_rows},
+    known::uninterpreted,
+    proto::{Attribute, Graph, Input, Operator},
     symbol::{Layers, Makes, Symbol, bounded, filled, moved},
 };
 use crate::{
@@ -19,9 +20,7 @@ use crate::{
     origin::same_names,
 };
 
-/// Element types of ONNX.
-const FLOAT: i64 = 1;
-const WHOLE: [i64; 2] = [6, 7];
+const NOTHING: &str = "it computes nothing from its input";
 
 /// # Errors
 /// The operator that no model has, or what its columns are instead of the features.
@@ -36,16 +35,36 @@ pub(crate) fn read(graph: &Graph, names: &[&str]) -> Result<Network, String> {
     for node in &graph.nodes {
         reader.step(node);
     }
-    // A classifier has its label before its scores.
-    let mut why = "it computes nothing from its input".to_owned();
-    for output in &graph.outputs {
-        match reader.symbols.remove(output.name.as_str()) {
-            Some(Symbol::Layers(layers)) => return checked(layers.network()?),
-            Some(Symbol::Other(reason)) => why = reason,
-            _ => {}
-        }
+    // A classifier has its label, a whole number or a text, before its scores.
+    let is_label = |output: &&Input| matches!(output.element(), Some(element) if ![FLOAT, DOUBLE].contains(&element));
+    let mut found: Vec<Network> = Vec::new();
+    for output in graph.outputs.iter().filter(|output| !is_label(output)) {
+        found.push(match reader.symbols.get(output.name.as_str()) {
+            Some(Symbol::Layers(layers)) => checked(layers.clone().network()?)?,
+            Some(Symbol::Rest(of)) => match reader.symbols.get(of.as_str()).and_then(rest) {
+                Some(layers) => checked(layers.network()?)?,
+                None => return Err(NOTHING.to_owned()),
+            },
+            Some(Symbol::Other(why)) => return Err(why.clone()),
+            _ => return Err(NOTHING.to_owned()),
+        });
     }
-    Err(why)
+    let network = found.pop().ok_or(NOTHING)?;
+    if found.iter().any(|other| *other != network) {
+        return Err(
+            "it has several outputs of figures: export only the one that is the margin or the probability".into()
+        );
+    }
+    Ok(network)
+}
+
+/// 1 minus a probability.
+fn rest(symbol: &Symbol) -> Option<Layers> {
+    let Symbol::Layers(layers) = symbol else { return None };
+    let mut layers = layers.clone();
+    let last = layers.layers.last_mut()?;
+    last.weights.iter_mut().flatten().chain(&mut last.biases).for_each(|number| *number = -*number);
+    (layers.makes == Makes::Results).then_some(layers)
 }
 
 fn checked(network: Network) -> Result<Network, String> {
@@ -71,11 +90,16 @@ fn inputs<'a>(graph: &'a Graph, names: &[&str]) -> Result<HashMap<&'a str, Symbo
     // Older files list their constants as inputs too.
     let constant = |name: &String| graph.constants.iter().any(|constant| constant.name == *name);
     let inputs: Vec<_> = graph.inputs.iter().filter(|input| !constant(&input.name)).collect();
-    let of = |columns: Vec<Column>, input: &super::proto::Input| {
-        let element = input.holds.as_ref().and_then(|holds| holds.tensor.as_ref()).map(|tensor| tensor.element);
-        if element == Some(DOUBLE) {
+    let of = |columns: Vec<Column>, input: &Input| {
+        let element = input.element();
+        // Such figures have no fraction at the origin.
+        if let Some(INT32 | INT64) = element {
+            return Symbol::Whole(columns);
+        }
+        if element.is_some_and(|element| element != FLOAT) {
             return Symbol::Other(format!(
-                "its input `{}` has double precision, and its weights have single: export with FloatTensorType",
+                "its input `{}` has double precision or no figures, and its weights have single: export with \
+                 FloatTensorType",
                 input.name
             ));
         }
@@ -117,14 +141,25 @@ struct Reader<'a> {
 impl<'a> Reader<'a> {
     /// Follows the inputs of an operator to its outputs.
     fn step(&mut self, node: &'a Operator) {
-        let Some(output) = node.outputs.last() else { return };
         let known: Vec<&Symbol> = node.inputs.iter().filter_map(|input| self.symbols.get(input.as_str())).collect();
         let symbol = match known.iter().find(|symbol| matches!(symbol, Symbol::Other(_))) {
             Some(other) => (*other).clone(),
             None if known.is_empty() => return,
-            None => self.made(node).unwrap_or_else(|| Symbol::Other(refused(node))),
+            None => match uninterpreted(node) {
+                Some(why) => Symbol::Other(why),
+                None => self.made(node).unwrap_or_else(|| Symbol::Other(refused(node))),
+            },
         };
-        self.symbols.insert(output, symbol);
+        // A classifier has its label first. Other operators have further outputs for training only.
+        let own = usize::from(node.name == "LinearClassifier");
+        for (at, output) in node.outputs.iter().enumerate().filter(|(_, output)| !output.is_empty()) {
+            let symbol = if at == own || matches!(symbol, Symbol::Other(_)) {
+                symbol.clone()
+            } else {
+                Symbol::Other(format!("`{output}` is no figure of its operator {}", node.name))
+            };
+            self.symbols.insert(output, symbol);
+        }
     }
 
     fn symbol(&self, node: &Operator, at: usize) -> Option<&Symbol> {
@@ -139,7 +174,10 @@ impl<'a> Reader<'a> {
     fn made(&self, node: &Operator) -> Option<Symbol> {
         let first = self.symbol(node, 0);
         match node.name.as_str() {
-            "Identity" | "Reshape" | "Flatten" | "Dropout" | "ZipMap" => first.cloned(),
+            "Identity" | "Flatten" | "ZipMap" => first.cloned(),
+            // Its third input can say that it is for training.
+            "Dropout" => first.filter(|_| node.inputs.iter().skip(2).all(String::is_empty)).cloned(),
+            "Reshape" => first.filter(|symbol| keeps_rows(&self.constants, node, width_of(symbol))).cloned(),
             "Cast" => self.cast(node),
             "Normalizer" => match first? {
                 Symbol::Layers(layers) if matches!(layers.makes, Makes::Probabilities(_)) => first.cloned(),
@@ -155,9 +193,8 @@ impl<'a> Reader<'a> {
             "Mul" | "Div" | "Add" | "Sub" => self.arithmetic(node),
             "BatchNormalization" => self.normalized(node),
             "Clip" => {
-                let bound = |at| self.constant(node, at).and_then(Constant::one);
-                let columns = bounded(columns(first?)?, bound(1).unwrap_or(f64::MIN), bound(2).unwrap_or(f64::MAX))?;
-                Some(Symbol::Columns(columns))
+                let (low, high) = (self.bound(node, 1, "min", f64::MIN)?, self.bound(node, 2, "max", f64::MAX)?);
+                Some(Symbol::Columns(bounded(columns(first?)?, low, high)?))
             }
             "OneHotEncoder" => one_hot(node, first?),
             "Concat" => self.joined(node),
@@ -186,8 +223,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// A bound of `Clip`: an input, or an attribute up to opset 10. `None` if it is no constant.
+    fn bound(&self, node: &Operator, at: usize, name: &str, absent: f64) -> Option<f64> {
+        match (node.inputs.get(at).filter(|input| !input.is_empty()), attribute(node, name)) {
+            (Some(_), None) => self.constant(node, at)?.one(),
+            (None, Some(attribute)) => Some(f64::from(attribute.float)),
+            (None, None) => Some(absent),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
     fn cast(&self, node: &Operator) -> Option<Symbol> {
-        let to = attribute(node, "to")?.int;
+        const WHOLE: [i32; 2] = [INT32, INT64];
+        let to = i32::try_from(attribute(node, "to")?.int).ok()?;
         match self.symbol(node, 0)? {
             Symbol::Columns(columns) if WHOLE.contains(&to) => Some(Symbol::Whole(columns.clone())),
             Symbol::Whole(columns) if WHOLE.contains(&to) => Some(Symbol::Whole(columns.clone())),
@@ -199,7 +247,8 @@ impl<'a> Reader<'a> {
 
     fn imputed(&self, node: &Operator) -> Option<Symbol> {
         let columns = columns(self.symbol(node, 0)?)?;
-        let replaces_absent = attribute(node, "replaced_value_float").is_none_or(|replaced| replaced.float.is_nan());
+        // Without this attribute, an imputer of ONNX replaces zeros.
+        let replaces_absent = attribute(node, "replaced_value_float").is_some_and(|replaced| replaced.float.is_nan());
         let fills = each(node, "imputed_value_floats", columns.len()).filter(|_| replaces_absent)?;
         Some(Symbol::Columns(filled(columns, &fills)?))
     }
@@ -234,6 +283,10 @@ impl<'a> Reader<'a> {
     fn normalized(&self, node: &Operator) -> Option<Symbol> {
         let of = |at: usize| self.constant(node, at).map(|constant| constant.numbers.as_slice());
         let (scales, offsets, means, variances) = (of(1)?, of(2)?, of(3)?, of(4)?);
+        let width = width_of(self.symbol(node, 0)?);
+        if [scales, offsets, means, variances].iter().any(|numbers| numbers.len() != width) {
+            return None;
+        }
         let epsilon = attribute(node, "epsilon").map_or(1e-5, |epsilon| f64::from(epsilon.float));
         let factors: Vec<f64> =
             scales.iter().zip(variances).map(|(scale, variance)| scale / (variance + epsilon).sqrt()).collect();
@@ -249,7 +302,11 @@ impl<'a> Reader<'a> {
             return (rest == second).then(|| probabilities(layers)).flatten();
         }
         let parts = (0..node.inputs.len()).map(|at| columns(self.symbol(node, at)?));
-        Some(Symbol::Columns(parts.collect::<Option<Vec<_>>>()?.concat()))
+        let joined = parts.collect::<Option<Vec<_>>>()?.concat();
+        // The categories of an encoder are a third dimension.
+        let is_third = attribute(node, "axis")?.int == 2;
+        let fits = !is_third || joined.iter().all(|column| column.kind == Kind::Equal);
+        fits.then_some(Symbol::Columns(joined))
     }
 
     fn chosen(&self, node: &Operator) -> Option<Symbol> {
@@ -257,8 +314,15 @@ impl<'a> Reader<'a> {
         if node.name == "Gather" && !matches!(axis, 1 | -1) {
             return None;
         }
-        let places = self.constant(node, 1)?.places();
-        match self.symbol(node, 0)? {
+        let constant = self.constant(node, 1)?;
+        let symbol = self.symbol(node, 0)?;
+        let places = constant.places(width_of(symbol), node.name == "Gather")?;
+        // A single place without a list takes away the dimension of the columns, and rows of several places add one.
+        let is_last = matches!(symbol, Symbol::Layers(_));
+        if !(constant.sizes.len() == 1 || is_last && constant.sizes.is_empty() || node.name != "Gather") {
+            return None;
+        }
+        match symbol {
             Symbol::Columns(columns) => Some(Symbol::Columns(picked(columns, &places)?)),
             Symbol::Whole(columns) => Some(Symbol::Whole(picked(columns, &places)?)),
             Symbol::Layers(Layers { columns, layers, makes: Makes::Probabilities(class) }) if places == [1] => {
@@ -294,6 +358,17 @@ fn layers(symbol: &Symbol) -> Option<Layers> {
     }
 }
 
+/// The columns of a tensor.
+fn width_of(symbol: &Symbol) -> usize {
+    match symbol {
+        Symbol::Columns(columns) | Symbol::Whole(columns) => columns.len(),
+        // Both classes, though one sum is kept.
+        Symbol::Layers(Layers { makes: Makes::Probabilities(_), .. }) => 2,
+        Symbol::Layers(layers) => layers.width(),
+        Symbol::Rest(_) | Symbol::Other(_) => 1,
+    }
+}
+
 fn columns(symbol: &Symbol) -> Option<&[Column]> {
     if let Symbol::Columns(columns) = symbol { Some(columns) } else { None }
 }
@@ -322,9 +397,13 @@ fn one_hot(node: &Operator, symbol: &Symbol) -> Option<Symbol> {
     let (Symbol::Columns(columns) | Symbol::Whole(columns)) = symbol else { return None };
     let [column] = columns.as_slice() else { return None };
     let categories = &attribute(node, "cats_int64s")?.ints;
-    let plain = column.kind == Kind::Number && column.factor == 1.0 && column.offset == 0.0;
+    let is_free = column.low == f64::NEG_INFINITY && column.high == f64::INFINITY;
+    let plain = column.kind == Kind::Number && column.factor == 1.0 && column.offset == 0.0 && is_free;
     let keeps_unknown = attribute(node, "zeros").is_none_or(|zeros| zeros.int == 1);
-    if !plain || !keeps_unknown || categories.is_empty() {
+    let mut distinct = categories.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    if !plain || !keeps_unknown || categories.is_empty() || distinct.len() < categories.len() {
         return None;
     }
     let of = |category: &i64| Column { kind: Kind::Equal, offset: *category as f64, ..*column };

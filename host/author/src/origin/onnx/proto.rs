@@ -18,6 +18,9 @@ pub(crate) struct Graph {
     pub inputs: Vec<Input>,
     #[prost(message, repeated, tag = "12")]
     pub outputs: Vec<Input>,
+    /// `sparse_initializer`, only to be refused.
+    #[prost(bytes = "vec", repeated, tag = "15")]
+    pub sparse: Vec<Vec<u8>>,
 }
 
 /// `ValueInfoProto`.
@@ -82,6 +85,8 @@ pub(crate) struct Operator {
     pub name: String,
     #[prost(message, repeated, tag = "5")]
     pub attributes: Vec<Attribute>,
+    #[prost(string, tag = "7")]
+    pub domain: String,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -102,4 +107,7 @@ pub(crate) struct Attribute {
     pub ints: Vec<i64>,
     #[prost(bytes = "vec", repeated, tag = "9")]
     pub texts: Vec<Vec<u8>>,
+    /// `ref_attr_name`: the value is that of a function's attribute, only to be refused.
+    #[prost(string, tag = "21")]
+    pub refers: String,
 }

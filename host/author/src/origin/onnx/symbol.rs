@@ -62,7 +62,8 @@ pub(crate) fn moved(columns: &[Column], factors: &[f64], offsets: &[f64]) -> Opt
     columns.iter().zip(factors).zip(offsets).map(each).collect()
 }
 
-/// The columns with `fills` in place of absent figures. `None` if one cannot have it.
+/// The columns with `fills` in place of absent figures. `None` if one cannot have it: what stands for an absent figure is
+/// bounded with the others, and an imputer after bounds does not bound it.
 pub(crate) fn filled(columns: &[Column], fills: &[f64]) -> Option<Vec<Column>> {
     let each = |(column, fill): (&Column, &f64)| {
         // The imputer sees the figure as it was changed before.
@@ -70,7 +71,8 @@ pub(crate) fn filled(columns: &[Column], fills: &[f64]) -> Option<Vec<Column>> {
         if column.kind != Kind::Number || !column.fill.is_nan() {
             return Some(*column);
         }
-        figure.is_finite().then_some(Column { fill: figure, ..*column })
+        let is_free = column.low == f64::NEG_INFINITY && column.high == f64::INFINITY;
+        (figure.is_finite() && is_free).then_some(Column { fill: figure, ..*column })
     };
     columns.iter().zip(fills).map(each).collect()
 }

@@ -23,7 +23,7 @@ fn words(name: &str, words: &[&str]) -> Attribute {
 }
 
 fn operator(name: &str, input: &str, output: &str, attributes: Vec<Attribute>) -> Operator {
-    Operator { inputs: vec![input.into()], outputs: vec![output.into()], name: name.into(), attributes }
+    Operator { attributes, ..between(name, &[input], output) }
 }
 
 /// One split and two leaves, and what `change` makes of its attributes.
@@ -89,8 +89,11 @@ fn changed(name: &str, change: impl Fn(&mut Attribute)) -> String {
 
 #[test]
 fn the_branch_of_smaller_figures_is_the_left_one() {
-    let nodes =
-        vec![operator("Cast", "raw", "x", Vec::new()), tree(|_| ()), operator("Identity", "y", "z", Vec::new())];
+    let nodes = vec![
+        operator("Cast", "raw", "x", vec![Attribute { int: 1, ..attribute("to") }]),
+        tree(|_| ()),
+        operator("Identity", "y", "z", Vec::new()),
+    ];
     let forest = said(nodes).unwrap();
     let tree = forest.trees.first().unwrap();
     let split = tree.splits.first().unwrap();
@@ -208,6 +211,7 @@ fn layers(nodes: Vec<Operator>, constants: &[(&str, &[i64], &[f32])]) -> Result<
         inputs: vec![Input { name: "x".into(), holds: Some(tensor(1, 2)) }],
         outputs: vec![Input { name: output, holds: None }],
         nodes,
+        sparse: Vec::new(),
     };
     match super::read(&graph, &["a", "b"])? {
         Trained::Network(network) => Ok(network),
@@ -217,7 +221,17 @@ fn layers(nodes: Vec<Operator>, constants: &[(&str, &[i64], &[f32])]) -> Result<
 
 fn between(name: &str, inputs: &[&str], output: &str) -> Operator {
     let inputs = inputs.iter().map(|input| (*input).into()).collect();
-    Operator { inputs, outputs: vec![output.into()], name: name.into(), attributes: Vec::new() }
+    let of_sklearn = ["Scaler", "Imputer", "Normalizer", "ArrayFeatureExtractor", "OneHotEncoder", "ZipMap"];
+    let domain = if of_sklearn.contains(&name) || name.starts_with("Tree") || name.starts_with("Linear") {
+        "ai.onnx.ml"
+    } else {
+        ""
+    };
+    Operator { inputs, outputs: vec![output.into()], name: name.into(), domain: domain.into(), attributes: Vec::new() }
+}
+
+fn operator_of(node: Operator, attributes: Vec<Attribute>) -> Operator {
+    Operator { attributes, ..node }
 }
 
 #[test]
@@ -231,7 +245,7 @@ fn layers_are_read_with_what_is_before_and_after_them() {
             between("MatMul", &["r", "v"], "o"),
             between("Sigmoid", &["o"], "p"),
             between("Sub", &["one", "p"], "q"),
-            between("Concat", &["q", "p"], "both"),
+            operator_of(between("Concat", &["q", "p"], "both"), vec![Attribute { int: 1, ..attribute("axis") }]),
         ]
     };
     let constants: [(&str, &[i64], &[f32]); 4] = [
@@ -276,6 +290,7 @@ fn one_hot_columns_need_whole_numbers_and_unknown_categories() {
         let choice: Tensor =
             Tensor { name: "place".into(), sizes: vec![1], element: 7, ints: vec![1], ..Tensor::default() };
         let graph = Graph {
+            sparse: Vec::new(),
             nodes: vec![
                 between("ArrayFeatureExtractor", &["x", "place"], "c"),
                 operator("Cast", "c", "w", vec![Attribute { int: 7, ..attribute("to") }]),
@@ -295,4 +310,83 @@ fn one_hot_columns_need_whole_numbers_and_unknown_categories() {
     let of = |figure: f64| columns.iter().map(|column| column.value(&[0.0, figure], true)).collect::<Vec<_>>();
     assert_eq!([of(1.0), of(4.0), of(3.0), of(f64::NAN)], [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.0, 0.0]]);
     assert!(encoder(0).unwrap_err().contains("fit it with handle_unknown=\"ignore\""));
+}
+
+/// What random graphs showed: each of these was read with a default, or a bound was lost.
+#[test]
+fn what_is_not_interpreted_is_refused_and_never_taken_for_a_default() {
+    let one = |name: &str, attributes: Vec<Attribute>| {
+        let first = operator(name, "x", "s", attributes);
+        layers(vec![first, between("MatMul", &["s", "w"], "y")], &[("w", &[2, 1], &[1.0, 2.0])])
+    };
+    let int = |name: &str, int: i64| Attribute { int, ..attribute(name) };
+    let float = |name: &str, float: f32| Attribute { float, ..attribute(name) };
+    let fills = || floats("imputed_value_floats", &[7.0]);
+    let nan = || float("replaced_value_float", f32::NAN);
+    let clip = one("Clip", vec![float("min", -1.0), float("max", 2.0)]).unwrap();
+    assert_eq!((clip.columns[0].low, clip.columns[0].high), (-1.0, 2.0), "as up to opset 10");
+    assert_eq!(one("Imputer", vec![fills(), nan()]).unwrap().columns[1].fill, 7.0);
+    for (name, attributes, words) in [
+        ("Imputer", vec![fills()], "the operator Imputer"),
+        (
+            "Imputer",
+            vec![fills(), nan(), ints("imputed_value_int64s", &[1])],
+            "`imputed_value_int64s`, which is not read",
+        ),
+        ("Flatten", vec![int("axis", 0)], "`axis` of its operator Flatten"),
+        ("Flatten", vec![int("axes", 1)], "`axes`, which is not read"),
+        ("Relu", vec![float("alpha", 0.1)], "`alpha`, which is not read"),
+        ("Reshape", vec![], "the operator Reshape"),
+        ("Cast", vec![int("to", 11)], "the operator Cast"),
+    ] {
+        let said = one(name, attributes).unwrap_err();
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let foreign = Operator { domain: "com.microsoft".into(), ..operator("Relu", "x", "y", Vec::new()) };
+    let said = layers(vec![foreign], &[]).unwrap_err();
+    assert!(said.contains("of the domain \"com.microsoft\""), "{said}");
+    // An imputer and an encoder after bounds.
+    let after = |node: Operator| {
+        let clip = operator("Clip", "x", "c", vec![float("min", -1.0)]);
+        let nodes = vec![clip, Operator { inputs: vec!["c".into()], ..node }, between("MatMul", &["s", "w"], "y")];
+        layers(nodes, &[("w", &[2, 1], &[1.0, 2.0])]).unwrap_err()
+    };
+    let said = after(operator("Imputer", "c", "s", vec![fills(), nan()]));
+    assert!(said.contains("the operator Imputer"), "{said}");
+    // A place from the end, and the third of two columns.
+    let gather = |place: i64| {
+        let places = Tensor { name: "p".into(), sizes: vec![1], element: 7, ints: vec![place], ..Tensor::default() };
+        let weights =
+            Tensor { name: "w".into(), sizes: vec![1, 1], element: 1, floats: vec![1.0], ..Tensor::default() };
+        let chosen = Operator { attributes: vec![int("axis", 1)], ..between("Gather", &["x", "p"], "c") };
+        let graph = Graph {
+            nodes: vec![chosen, between("MatMul", &["c", "w"], "y")],
+            constants: vec![places, weights],
+            inputs: vec![Input { name: "x".into(), holds: Some(tensor(1, 2)) }],
+            outputs: vec![Input { name: "y".into(), holds: None }],
+            sparse: Vec::new(),
+        };
+        super::read(&graph, &["a", "b"])
+    };
+    let Ok(Trained::Network(last)) = gather(-1) else { panic!("a network") };
+    assert_eq!(last.columns[0].feature, 1);
+    assert!(gather(2).is_err() && gather(-3).is_err());
+    // The output of two heads is not the first of them.
+    let heads = Graph {
+        nodes: vec![between("MatMul", &["x", "w"], "y"), between("MatMul", &["x", "v"], "z")],
+        constants: ["w", "v"]
+            .map(|name| Tensor {
+                name: name.into(),
+                sizes: vec![2, 1],
+                element: 1,
+                floats: vec![1.0, if name == "w" { 2.0 } else { 3.0 }],
+                ..Tensor::default()
+            })
+            .into(),
+        inputs: vec![Input { name: "x".into(), holds: Some(tensor(1, 2)) }],
+        outputs: ["y", "z"].map(|name| Input { name: name.into(), holds: None }).into(),
+        sparse: Vec::new(),
+    };
+    let said = super::read(&heads, &["a", "b"]).unwrap_err();
+    assert!(said.contains("several outputs of figures"), "{said}");
 }

@@ -105,7 +105,9 @@ function Pair({ pair }) {
 
 /** @param {{ pair: Api.ShadowPair }} props */
 function Failures({ pair: { failed, refused, dropped, failures } }) {
-  const reasons = failures.map(({ code, count: times }) => `${code} ${count(times)} times`).join(", ");
+  const reasons = failures
+    .map(({ code, count: times, message }) => `${code} ${count(times)} times${message ? ` (${message})` : ""}`)
+    .join(", ");
   return html`${count(failed)}, ${count(refused)}, ${count(dropped)}${" "}
   ${reasons && html`<span class="bad">${reasons}</span>`}`;
 }

@@ -56,7 +56,7 @@ impl CompileJob {
         let mut bytes = Vec::new();
         io::stdin().read_to_end(&mut bytes)?;
         // Compiled code is the same with and without a pool, and a pool reserves a terabyte of address space.
-        let purpose = Purpose { pool: false, scan: false, epoch: self.epoch, fuel: self.fuel, dump: false };
+        let purpose = Purpose { pool: false, scan: false, epoch: self.epoch, fuel: self.fuel, dump: true };
         let engine = engine::compiling(purpose).map_err(io::Error::other)?;
         let (tag, size, rest) = match here(&bytes, &engine) {
             Ok(Made { code, component_bytes }) => (CODE, component_bytes, code),
