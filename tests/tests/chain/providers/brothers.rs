@@ -9,7 +9,7 @@ use futures::{StreamExt, stream};
 use super::bench::Bench;
 use super::outcome::{Outcome, Wrong};
 use super::scene::refusal;
-use super::table::{Form, Reaction, Row, rows};
+use super::table::{ErrorForm, Reaction, Row, rows};
 use super::with;
 use super::{Setting, is_read};
 
@@ -33,7 +33,7 @@ fn what_no_provider_says_yet_makes_no_wrong_final_and_is_asked_elsewhere() {
         let bench = Bench::of(devnet).await;
         let rows = rows()
             .into_iter()
-            .filter(|row| is_read(row) && !matches!(row.reaction, Reaction::Final) && row.form != Form::NullError);
+            .filter(|row| is_read(row) && !matches!(row.reaction, Reaction::Final) && row.form != ErrorForm::NullError);
         let rows = rows.enumerate().filter(|(at, _)| is_soak || at % EVERY == 0);
         let runs = rows.flat_map(|(at, row)| {
             let mut hash = DefaultHasher::new();

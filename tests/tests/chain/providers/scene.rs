@@ -6,7 +6,7 @@ use assay_tests::proxy::{self, Call, Refusal, Reply};
 use serde_json::{Value, json};
 
 use super::Setting;
-use super::table::{Form, Reaction, Row};
+use super::table::{ErrorForm, Reaction, Row};
 
 /// The widest span of blocks that a provider with a limit answers.
 const WIDTH: u64 = 64;
@@ -110,17 +110,17 @@ impl Scene {
 pub(super) fn refusal(row: &Row) -> Refusal {
     let wording = worded(row).replace("\\n", "\n");
     let form = match row.form {
-        Form::Object => proxy::Form::Object,
-        Form::Single => proxy::Form::Single,
-        Form::NullError => proxy::Form::NullError,
-        Form::NullResult => proxy::Form::NullResult,
-        Form::Bare => proxy::Form::Bare,
-        Form::List => proxy::Form::List,
-        Form::Html => proxy::Form::Html,
-        Form::Text => proxy::Form::Text,
+        ErrorForm::Object => proxy::Form::Object,
+        ErrorForm::Single => proxy::Form::Single,
+        ErrorForm::NullError => proxy::Form::NullError,
+        ErrorForm::NullResult => proxy::Form::NullResult,
+        ErrorForm::Bare => proxy::Form::Bare,
+        ErrorForm::List => proxy::Form::List,
+        ErrorForm::Html => proxy::Form::Html,
+        ErrorForm::Text => proxy::Form::Text,
     };
     let error = match row.form {
-        Form::Html | Form::Text => json!(wording),
+        ErrorForm::Html | ErrorForm::Text => json!(wording),
         _ => {
             let mut error = json!({ "code": row.code, "message": wording });
             if let Some(data) = row.data {
