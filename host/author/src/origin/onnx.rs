@@ -49,7 +49,7 @@ fn forest(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
     let constants = constants::constants(graph);
     let scores = if ensemble.name == "TreeEnsembleClassifier" { 2 } else { 1 };
     let is_plain = |node: &Operator| match node.name.as_str() {
-        "Cast" => node.attributes.iter().any(|to| to.name == "to" && to.int == i64::from(columns::FLOAT)),
+        "Cast" => node.attributes.iter().any(|to| to.name == "to" && to.int == i64::from(proto::FLOAT)),
         // CatBoost and XGBoost have the margin of one class or of both.
         "Reshape" => [1, scores].iter().any(|width| constants::keeps_rows(&constants, node, *width)),
         name => PLAIN.contains(&name) || by_one(node),
@@ -64,7 +64,7 @@ fn forest(graph: &Graph, names: &[&str]) -> Result<Forest, String> {
         return Err(why);
     }
     // Labels are whole numbers or texts.
-    let is_figure = |output: &&Input| matches!(output.element(), Some(columns::FLOAT | columns::DOUBLE));
+    let is_figure = |output: &&Input| matches!(output.element(), Some(proto::FLOAT | proto::DOUBLE));
     if let Some(other) = graph.outputs.iter().filter(is_figure).find(|output| !scores.contains(&output.name)) {
         return Err(format!("its output `{}` is not that of its trees: export only theirs", other.name));
     }

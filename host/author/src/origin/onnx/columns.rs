@@ -6,15 +6,9 @@ use super::{
     PLAIN, changed,
     constants::{Constant, constants, keeps_rows},
     known::uninterpreted,
-    proto::{Graph, Input, Operator},
+    proto::{DOUBLE, FLOAT, Graph, Input, Operator},
 };
 use crate::origin::same_names;
-
-/// Element types of ONNX.
-pub(crate) const FLOAT: i32 = 1;
-pub(crate) const INT32: i32 = 6;
-pub(crate) const INT64: i32 = 7;
-pub(crate) const DOUBLE: i32 = 11;
 
 /// Where a tensor comes from.
 enum Source<'a> {

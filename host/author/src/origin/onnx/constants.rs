@@ -2,10 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{
-    columns::{FLOAT, INT32, INT64},
-    proto::{Graph, Operator, Tensor},
-};
+use super::proto::{FLOAT, Graph, INT32, INT64, Operator, Tensor};
 
 /// A constant: its numbers in the order of its last size, and its sizes.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,10 +9,10 @@ use tables::{
 };
 
 use super::{
-    columns::{DOUBLE, FLOAT, INT32, INT64, width},
+    columns::width,
     constants::{Constant, constants, keeps_rows},
     known::uninterpreted,
-    proto::{Attribute, Graph, Input, Operator},
+    proto::{Attribute, DOUBLE, FLOAT, Graph, INT32, INT64, Input, Operator},
     symbol::{Layers, Makes, Symbol, bounded, filled, moved},
 };
 use crate::{

@@ -2,6 +2,12 @@
 
 use prost::Message;
 
+/// Element types.
+pub(crate) const FLOAT: i32 = 1;
+pub(crate) const INT32: i32 = 6;
+pub(crate) const INT64: i32 = 7;
+pub(crate) const DOUBLE: i32 = 11;
+
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Model {
     #[prost(message, optional, tag = "7")]
