@@ -30,8 +30,8 @@ pub struct Wallets {
 }
 
 impl Index {
-    /// Streams every wallet with entries in a market, given by its index in [`IndexProgress::markets`]. All are complete
-    /// through the block through which the index is complete now, even if the index grows meanwhile.
+    /// Streams every wallet with entries in a market, given by its index in [`IndexProgress::markets`]. All are
+    /// complete through the block through which the index is complete now, even if the index grows meanwhile.
     ///
     /// # Errors
     /// [`IndexError::Unknown`], or if the folder cannot be read. The stream ends with an error if the chain is
