@@ -5,7 +5,7 @@ use assay_domain::Scope;
 /// The units of calls that cost any.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Costs {
-    /// Of a score or a report.
+    /// Of a score or a report: `access.default_cost`, set in `host/server/src/config/defaults.toml`.
     pub default: u64,
     pub submission: u64,
 }

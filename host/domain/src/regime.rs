@@ -10,8 +10,8 @@ const WITHIN: &str = " % within the horizon";
 /// The condition of a claim. A card states it as a sentence, which is also how it is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
-    /// `if ether falls by 30 % within the horizon`, or `if ether does not fall by 30 % within the horizon`: compares the
-    /// lowest daily price within the horizon with the price on the date.
+    /// `if ether falls by 30 % within the horizon`, or `if ether does not fall by 30 % within the horizon`: compares
+    /// the lowest daily price within the horizon with the price on the date.
     Ether { percent: f64, falls: bool },
     /// Any other sentence: no rule decides it.
     Words(String),
@@ -40,8 +40,8 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// Whether the condition was met in the `days` after `as_of`; `None` if no rule decides it, or if it needs the price
-    /// of a day that is not known.
+    /// Whether the condition was met in the `days` after `as_of`; `None` if no rule decides it, or if it needs the
+    /// price of a day that is not known.
     pub fn is_met(&self, ether: &EtherPrices, as_of: u64, days: u32) -> Option<bool> {
         match self {
             Self::Ether { percent, falls } => Some(ether.falls(as_of, days, percent / 100.0)? == *falls),

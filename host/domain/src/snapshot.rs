@@ -33,7 +33,8 @@ impl ChainSnapshot {
     }
 
     /// The coverage that a score shows: that of the lending events, and at most partial if another part that a score
-    /// uses was not read completely.
+    /// uses ([`Part::is_scored`](crate::Part::is_scored)) was not read completely. Anything but complete makes the score
+    /// provisional.
     pub fn score_coverage(&self) -> Coverage {
         match self.coverage {
             Coverage::Complete => self.events_coverage(),

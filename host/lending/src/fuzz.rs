@@ -3,7 +3,7 @@
 use alloy::rpc::types::Log;
 
 use crate::{
-    history::{
+    figures::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
     },

@@ -9,7 +9,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     asset::Asset,
-    history::{jobs::MarketHistory, ledger::failed_pool, record::Side, sums::Sums},
+    figures::{record::Side, sums::Sums},
+    history::ledger::{MarketHistory, failed_pool},
     market::Market,
     position::{
         cross_check::{Observation, cross_check},

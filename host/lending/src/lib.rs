@@ -1,10 +1,13 @@
 //! Lending: a wallet's events in the markets of a chain, and its positions there. Each protocol has a folder, which
-//! implements the traits in [`protocols`]; `history` and `position` serve all of them.
+//! implements the traits in [`protocols`]; `history` and `position` serve all of them, in the terms
+//! of `figures`; `jobs` runs one read per wallet, and `lending_read` joins histories and positions.
 
 mod asset;
 pub mod config;
+mod figures;
 pub mod fuzz;
 mod history;
+mod jobs;
 mod lending_read;
 mod limits;
 mod market;
@@ -14,18 +17,18 @@ mod protocols;
 mod tolerances;
 
 pub use asset::Asset;
-pub use history::hints::{AllHints, Hinted};
-pub use history::indexed::{Entry, Index, Indexed, IndexedMarket, What};
-pub use history::jobs::{History, Jobs, MarketHistory, Rest, StoredHistory};
-pub use history::ledger::failed_pool;
+pub use figures::balance::Balance;
+pub use figures::hints::{AllHints, Hinted};
+pub use figures::indexed::{Entry, Index, Indexed, IndexedMarket, What};
+pub use figures::record::{self, Side};
+pub use figures::sums::{Move, Sums};
+pub use history::ledger::{MarketHistory, failed_pool};
 pub use history::named::{Named, WholeRange};
 pub use history::past::Past;
 pub use history::reader::{Reader, Recent};
-pub use history::record::{self, Side};
 pub use history::scan::{Mark, Scan, WalletEntries};
-pub use history::sums::{Move, Sums};
+pub use jobs::{History, Jobs, Rest, StoredHistory};
 pub use lending_read::{KnownTokens, LendingRead, MarketResult, PositionGap, Valuation};
 pub use market::{Market, has_aliases, owes_in_vaults};
-pub use position::balance::Balance;
 pub use position::terms_cache::{ChainTerms, SharedTerms, TermsCache, hints};
 pub use protocols::{EventKind, FoundAliases, FoundParts, Held, HeldParts, LendingTerms, MarketTerms, Parts, Used};

@@ -77,10 +77,12 @@ impl Market {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::{
-        hints::{Hint, Naming, TRANSFER},
-        record::Side,
-        scan::asked,
+    use crate::{
+        figures::{
+            hints::{Hint, Naming, TRANSFER},
+            record::Side,
+        },
+        history::scan::asked,
     };
     use assay_domain::Address;
 

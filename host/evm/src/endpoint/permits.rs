@@ -26,7 +26,7 @@ pub(super) struct Permits {
 pub(super) type HeldPermits<'a> = (Option<SemaphorePermit<'a>>, SemaphorePermit<'a>);
 
 impl Permits {
-    /// Allows this many concurrent requests.
+    /// Allows this many concurrent requests: `reading.rpc.concurrency`, 16 by default.
     pub(crate) fn new(concurrency: usize) -> Self {
         Self {
             all: Semaphore::new(concurrency.saturating_sub(1).max(1)),

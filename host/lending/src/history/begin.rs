@@ -6,10 +6,12 @@ use std::{collections::BTreeSet, sync::Arc};
 use futures::future::join_all;
 
 use crate::{
-    history::{
-        events::Extract,
+    figures::{
         hints::{AllHints, Hint, Naming},
         indexed::{Entry, Indexed, IndexedMarket},
+    },
+    history::{
+        events::Extract,
         pass::Pass,
         plan::Plan,
         reader::Reader,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use alloy::{primitives::I256, rpc::types::Log};
 
 use crate::{
-    history::{
+    figures::{
         indexed::{Entry, What},
-        plan::Plan,
         sums::{Move, Sums},
     },
+    history::plan::Plan,
     market::Market,
     protocols::{Before, EventKind, Evidence},
 };

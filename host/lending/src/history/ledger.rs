@@ -4,19 +4,38 @@ use alloy::primitives::I256;
 
 use crate::{
     config::MarketConfig,
-    history::{
-        events::AllBefore,
-        hints::AllHints,
-        jobs::MarketHistory,
-        past::Past,
+    figures::{
+        hints::{AllHints, Hint},
         record::{Side, StatePosition, Unexplained},
-        settled::SettledHistory,
         sums::Sums,
-        tally::EventTally,
     },
+    history::{events::AllBefore, past::Past, settled::SettledHistory, tally::EventTally},
     market::Market,
 };
 use assay_domain::{Address, ChainId, Coverage, EventCounts, PoolEvents, PoolHistory, features::PositionFeatures};
+
+/// The history of one wallet in one market.
+#[derive(Debug)]
+pub struct MarketHistory {
+    pub pool: PoolHistory,
+    /// The sums of the amounts; `None` if unknown.
+    pub sums: Option<Sums>,
+    /// Single events; `None` if the history's record is older than single events in records.
+    pub past: Option<Past>,
+    /// The market's hints for the wallet; empty if they are not known yet.
+    pub hints: Vec<Hint>,
+}
+
+impl MarketHistory {
+    pub(crate) fn unread(pool: PoolHistory) -> Self {
+        Self { pool, sums: None, past: None, hints: Vec::new() }
+    }
+
+    /// The sums of the amounts, if the history is complete.
+    pub(crate) fn whole(&self) -> Option<&Sums> {
+        self.sums.as_ref().filter(|_| self.pool.coverage == Coverage::Complete)
+    }
+}
 
 /// One entry per market of the chain.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::{
     asset::Asset,
-    history::{
-        events::{Event, Moved},
+    figures::{
         record::{AmountRecord, EventRecord, PastRecord, Side},
         sums::Move,
     },
+    history::events::{Event, Moved},
     protocols::EventKind,
 };
 use assay_domain::{

@@ -16,7 +16,7 @@
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use crate::{
-    history::hints::{AllHints, Naming, TRANSFER},
+    figures::hints::{AllHints, Naming, TRANSFER},
     market::Market,
 };
 use assay_domain::{Address, B256};
@@ -110,7 +110,7 @@ pub(crate) fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::hints::Hint;
+    use crate::figures::hints::Hint;
     use assay_domain::Protocol;
 
     const WALLET: Address = Address::repeat_byte(0xaa);

@@ -5,10 +5,12 @@ use futures::future::BoxFuture;
 use tokio::sync::watch;
 
 use crate::{
-    history::{
-        events::FoundLogs,
+    figures::{
         hints::{AllHints, Hint, Hinted},
         indexed::Indexed,
+    },
+    history::{
+        events::FoundLogs,
         ledger::{Ledger, ReadProgress},
         pass::Pass,
         plan::Plan,

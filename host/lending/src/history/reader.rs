@@ -6,7 +6,8 @@ use std::sync::Arc;
 use moka::future::Cache;
 
 use crate::{
-    history::{indexed::Index, named::WholeRange, settled::SettledHistory},
+    figures::indexed::Index,
+    history::{named::WholeRange, settled::SettledHistory},
     limits,
     market::Market,
     position::terms_cache::TermsCache,

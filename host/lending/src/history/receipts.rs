@@ -9,7 +9,8 @@ use futures::{StreamExt, TryStreamExt, future::try_join_all, stream};
 use serde_json::Value;
 
 use crate::{
-    history::{events::FoundLogs, hints::Hint, plan::Plan, reader::Reader},
+    figures::hints::Hint,
+    history::{events::FoundLogs, plan::Plan, reader::Reader},
     limits,
     market::Market,
     pauses,

@@ -2,13 +2,12 @@
 //! reorganisation can reach.
 
 use crate::{
-    history::{
+    figures::{
         hints::Hint,
-        past::Past,
         record::{self, LendingProgress, StatePosition, Unexplained},
         sums::Sums,
-        tally::EventTally,
     },
+    history::{past::Past, tally::EventTally},
     market::Market,
 };
 use assay_domain::{Address, B256, ChainId};

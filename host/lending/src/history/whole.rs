@@ -8,8 +8,9 @@ use futures::{StreamExt, TryStreamExt, stream};
 use tokio::time::timeout;
 
 use crate::{
+    figures::hints::Hint,
     history::{
-        events::FoundLogs, hints::Hint, ledger::Ledger, named::Named, plan::Plan, reader::Reader, receipts::unhinted,
+        events::FoundLogs, ledger::Ledger, named::Named, plan::Plan, reader::Reader, receipts::unhinted,
         settled::SettledHistory,
     },
     limits, pauses,

@@ -18,11 +18,11 @@
 
 use crate::{
     asset::Asset,
-    history::{
+    figures::{
+        balance::Balance,
         record::{Side, Unexplained},
         sums::Sums,
     },
-    position::balance::Balance,
 };
 use assay_domain::{ChainId, Coverage, PoolHistory, Position};
 
@@ -161,7 +161,7 @@ mod tests {
     use alloy::primitives::U256;
 
     use super::*;
-    use crate::{failed_pool, history::sums::Move, market::Market};
+    use crate::{failed_pool, figures::sums::Move, market::Market};
     use assay_domain::{Address, EventCounts, Protocol};
 
     fn checked(sums: Option<Sums>, held: Option<u64>, borrowed_usd: f64, borrow: u64) -> Coverage {

@@ -10,7 +10,7 @@ use std::{
 use futures::future::{BoxFuture, Shared, try_join_all};
 
 use crate::{
-    history::hints::AllHints,
+    figures::hints::AllHints,
     market::Market,
     pauses,
     protocols::{LendingProtocol, MarketTerms},

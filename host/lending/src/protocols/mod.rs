@@ -17,13 +17,13 @@ use futures::future::BoxFuture;
 use crate::{
     asset::Asset,
     config::MarketConfig,
-    history::{
+    figures::{
+        balance::Balance,
         hints::Hint,
         indexed::Entry,
         record::{Side, StatePosition, Unexplained},
         sums::{Move, Sums},
     },
-    position::balance::Balance,
 };
 pub use assay_domain::EventKind;
 use assay_domain::{Address, B256, EventCounts, Prices, U256};

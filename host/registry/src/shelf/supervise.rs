@@ -1,4 +1,5 @@
-//! Takes models that fail repeatedly out of service, and restores the previous champion if the champion fails.
+//! Takes models that fail repeatedly out of service ("benched" in answers), and restores the previous champion if the
+//! champion fails. Failures in a row are counted in `call::model`; the limit is `Limits::failures`.
 
 use super::shared::ShelfShared;
 use crate::{LoadError, ScoreError, call::model::Supervisor};

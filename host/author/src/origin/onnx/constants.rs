@@ -28,8 +28,8 @@ impl Constant {
         (sizes.iter().product::<usize>() == numbers.len()).then_some(Self { sizes, numbers })
     }
 
-    /// One number for each of `width` columns; the same for all if it is a single one. `None` if its sizes are not those
-    /// of a row, because it then has other numbers for other wallets.
+    /// One number for each of `width` columns; the same for all if it is a single one. `None` if its sizes are not
+    /// those of a row, because it then has other numbers for other wallets.
     pub(crate) fn each(&self, width: usize) -> Option<Vec<f64>> {
         if !matches!(self.sizes[..], [] | [_] | [1, _]) {
             return None;

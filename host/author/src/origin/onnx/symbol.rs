@@ -62,7 +62,7 @@ pub(crate) fn moved(columns: &[Column], factors: &[f64], offsets: &[f64]) -> Opt
     columns.iter().zip(factors).zip(offsets).map(each).collect()
 }
 
-/// The columns with `fills` in place of absent figures. `None` if one cannot have it: what stands for an absent figure is
+/// The columns with `fills` instead of absent figures. `None` if one cannot have it: the fill of an absent figure is
 /// bounded with the others, and an imputer after bounds does not bound it.
 pub(crate) fn filled(columns: &[Column], fills: &[f64]) -> Option<Vec<Column>> {
     let each = |(column, fill): (&Column, &f64)| {

@@ -6,11 +6,13 @@ use alloy::primitives::I256;
 
 use super::Pass;
 use crate::{
+    figures::{
+        record::{Side, StatePosition, Unexplained},
+        sums::Move,
+    },
     history::{
         events::{Event, Extract, Moved},
         ledger::Followed,
-        record::{Side, StatePosition, Unexplained},
-        sums::Move,
     },
     limits,
     market::Market,

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     config::MarketConfig,
-    history::hints::{Hint, Naming, TRANSFER},
+    figures::hints::{Hint, Naming, TRANSFER},
     protocols::aave::SIGNATURES_V3,
 };
 use assay_domain::{Address, Protocol};

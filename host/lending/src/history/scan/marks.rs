@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use alloy::rpc::types::Log;
 
 use crate::{
-    history::hints::{AllHints, Naming},
+    figures::hints::{AllHints, Naming},
     market::Market,
 };
 use assay_domain::{Address, B256};

@@ -4,7 +4,7 @@ use alloy::{primitives::map::HashMap, rpc::types::Log};
 
 use super::Scan;
 use crate::{
-    history::hints::{AllHints, Naming},
+    figures::hints::{AllHints, Naming},
     market::Market,
 };
 use assay_domain::{Address, B256};

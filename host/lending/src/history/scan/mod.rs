@@ -16,10 +16,12 @@ use std::{
 use alloy::{primitives::keccak256, rpc::types::Log};
 
 use crate::{
-    history::{
-        events::Extract,
+    figures::{
         hints::{AllHints, Hint},
         indexed::Entry,
+    },
+    history::{
+        events::Extract,
         receipts::{LogPlace, place, unexplained},
     },
     market::Market,

@@ -2,10 +2,8 @@
 //! two for transfers from and to a list of contracts, whose tokens have too many other transfers.
 
 use crate::{
-    history::{
-        hints::{AllHints, Naming},
-        plan::add,
-    },
+    figures::hints::{AllHints, Naming},
+    history::plan::add,
     market::Market,
 };
 use assay_domain::{Address, B256};

@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use super::*;
 use crate::{
     config::MarketConfig,
+    figures::hints::{Naming, TRANSFER},
     history::{
         events::{Event, FoundLogs, Moved, extract},
-        hints::{Naming, TRANSFER},
         plan::Plan,
         receipts::wanted,
     },

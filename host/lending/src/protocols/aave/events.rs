@@ -4,7 +4,7 @@
 use alloy::{primitives::U256, rpc::types::Log, sol_types::SolEvent};
 
 use crate::{
-    history::{
+    figures::{
         record::Side,
         sums::{Move, address_at, amount_at},
     },

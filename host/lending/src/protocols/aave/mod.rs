@@ -29,7 +29,7 @@ use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    history::{
+    figures::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
         sums::Move,

@@ -9,11 +9,11 @@ use super::{
 };
 use crate::{
     asset::Asset,
-    history::{
+    figures::{
+        balance::Balance,
         hints::{Hint, Naming, TRANSFER},
         record::Side,
     },
-    position::balance::Balance,
     protocols::{Held, HeldParts, LendingTerms},
 };
 use assay_domain::{Address, U256};

@@ -9,12 +9,12 @@ use alloy::{primitives::I256, rpc::types::Log, sol_types::SolEvent};
 use super::Version;
 use crate::{
     asset::Asset,
-    history::{
+    figures::{
+        balance::RAY,
         hints::{Hint, Naming, TRANSFER},
         record::Side,
         sums::{Move, amount_at, signed},
     },
-    position::balance::RAY,
 };
 use assay_domain::{Address, B256, U256, address};
 

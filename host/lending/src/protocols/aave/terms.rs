@@ -4,7 +4,7 @@
 use alloy::{primitives::Bytes, sol};
 
 use super::Version;
-use crate::{config::MarketConfig, position::balance::Interest};
+use crate::{config::MarketConfig, figures::balance::Interest};
 use assay_domain::{Address, B256, Protocol, U256};
 use assay_evm::{Block, Call, Client, Fault, returned};
 

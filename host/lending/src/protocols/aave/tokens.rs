@@ -9,7 +9,7 @@ use alloy::rpc::types::Log;
 
 use super::events::{LIQUIDATION, REPAY_V3, WITHDRAW};
 use crate::{
-    history::{
+    figures::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
         sums::{Move, amount_at},

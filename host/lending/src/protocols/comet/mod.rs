@@ -20,7 +20,7 @@ use futures::{FutureExt, future::BoxFuture};
 
 use crate::{
     config::MarketConfig,
-    history::{hints::Hint, sums::Move},
+    figures::{hints::Hint, sums::Move},
     protocols::{
         EventKind, Evidence, FoundTerms, LendingProtocol, Obstacle, PartialLogs, Profile, Quest, Unlogged, boxed,
     },

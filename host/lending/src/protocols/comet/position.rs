@@ -13,8 +13,12 @@ use super::{
 };
 use crate::{
     asset,
-    history::{hints::Hint, record::Side, sums::signed},
-    position::balance::{Balance, Interest},
+    figures::{
+        balance::{Balance, Interest},
+        hints::Hint,
+        record::Side,
+        sums::signed,
+    },
     protocols::{Held, LendingTerms},
     tolerances,
 };

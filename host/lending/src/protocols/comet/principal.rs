@@ -3,7 +3,7 @@
 use alloy::primitives::I256;
 
 use crate::{
-    history::{
+    figures::{
         record::{Side, Unexplained},
         sums::{Move, signed},
     },

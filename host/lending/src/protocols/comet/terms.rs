@@ -2,7 +2,7 @@
 
 use alloy::{primitives::Bytes, sol};
 
-use crate::position::balance::Interest;
+use crate::figures::balance::Interest;
 use assay_domain::{Address, B256, U256};
 use assay_evm::{Call, Client, Fault, returned};
 

@@ -10,7 +10,7 @@ use super::{
     split::is_part,
 };
 use crate::{
-    history::{
+    figures::{
         hints::TRANSFER,
         sums::{Move, amount_at, signed},
     },

@@ -31,7 +31,7 @@ use super::{
     transfers::debts,
 };
 use crate::{
-    history::record::{Side, StatePosition, Unexplained},
+    figures::record::{Side, StatePosition, Unexplained},
     limits,
     protocols::{EventKind, Obstacle, Quest, Unlogged},
 };

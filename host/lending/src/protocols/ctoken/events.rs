@@ -4,7 +4,7 @@ use alloy::{primitives::U256, rpc::types::Log, sol, sol_types::SolEvent};
 
 use super::dialect::Rewards;
 use crate::{
-    history::{
+    figures::{
         hints::{Hint, Naming, TRANSFER},
         record::Side,
         sums::Move,

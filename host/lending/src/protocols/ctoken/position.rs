@@ -17,8 +17,11 @@ use super::{
     terms::{CTokenTerms, borrowIndexCall},
 };
 use crate::{
-    history::{hints::Hint, record::Side},
-    position::balance::{Balance, Interest},
+    figures::{
+        balance::{Balance, Interest},
+        hints::Hint,
+        record::Side,
+    },
     protocols::{Held, LendingTerms},
 };
 use assay_domain::{Address, U256};

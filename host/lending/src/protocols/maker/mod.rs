@@ -21,7 +21,7 @@ use futures::FutureExt;
 use crate::{
     asset::Asset,
     config::MarketConfig,
-    history::{
+    figures::{
         hints::{Hint, Naming},
         indexed::Entry,
         record::Side,
@@ -118,7 +118,7 @@ fn place(log: &Log) -> (Option<u64>, Option<u64>) {
 }
 
 /// The word that identifies a wallet in a hint, if there is one.
-fn alias(hint: &Hint) -> Option<(B256, crate::history::hints::Alias)> {
+fn alias(hint: &Hint) -> Option<(B256, crate::figures::hints::Alias)> {
     match hint.naming {
         Naming::Alias { word, of, .. } => Some((word, of)),
         _ => None,

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     asset::Asset,
-    history::{
+    figures::{
         hints::{Alias, Hint},
         indexed::{Entry, What},
         record::Side,

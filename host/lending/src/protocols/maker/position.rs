@@ -16,8 +16,7 @@ use super::{
 };
 use crate::{
     asset::Asset,
-    history::{hints::Alias, record::Side},
-    position::balance::Balance,
+    figures::{balance::Balance, hints::Alias, record::Side},
     protocols::{Held, LendingTerms, MarketTerms, Parts, Used},
 };
 use assay_domain::{Address, B256, Prices, U256};

@@ -11,8 +11,10 @@ use super::{
     position::Holdings,
 };
 use crate::{
-    history::hints::{Alias, Hint, Naming},
-    position::balance::Balance,
+    figures::{
+        balance::Balance,
+        hints::{Alias, Hint, Naming},
+    },
     protocols::{FoundAliases, FoundParts, Held, LendingTerms, Parts, Used},
 };
 use assay_domain::{Address, B256, U256};

@@ -7,7 +7,7 @@ use super::{
     *,
 };
 use crate::{
-    history::{hints::Alias, indexed::What, sums::Sums},
+    figures::{hints::Alias, indexed::What, sums::Sums},
     protocols::Before,
 };
 use assay_domain::{Address, U256};

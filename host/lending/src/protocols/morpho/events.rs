@@ -9,7 +9,7 @@ use alloy::{
 
 use crate::{
     asset::Asset,
-    history::{
+    figures::{
         record::Side,
         sums::{Move, amount_at, signed},
     },

@@ -17,7 +17,7 @@ use futures::FutureExt;
 
 use crate::{
     config::MarketConfig,
-    history::sums::Move,
+    figures::sums::Move,
     protocols::{EventKind, Evidence, FoundTerms, LendingProtocol, Profile, boxed},
 };
 use assay_domain::B256;

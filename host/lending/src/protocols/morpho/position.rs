@@ -14,8 +14,7 @@ use alloy::{primitives::Bytes, sol};
 use super::math::{MorphoTotals, WAD, most_debt};
 use crate::{
     asset::Asset,
-    history::record::Side,
-    position::balance::Balance,
+    figures::{balance::Balance, record::Side},
     protocols::{Held, HeldParts, LendingTerms, MarketTerms, Parts},
 };
 use assay_domain::{Address, B256, Prices, U256};

@@ -5,7 +5,7 @@ use futures::FutureExt;
 
 use super::position::UsedMarkets;
 use crate::{
-    position::balance::Balance,
+    figures::balance::Balance,
     protocols::{FoundParts, Held, LendingTerms, Parts, Used},
 };
 use assay_domain::{Address, B256};

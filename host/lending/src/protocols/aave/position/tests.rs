@@ -3,7 +3,7 @@
 use alloy::sol_types::SolCall;
 
 use super::{super::terms::QuoteUnit, *};
-use crate::position::balance::Interest;
+use crate::figures::balance::Interest;
 
 fn terms() -> PoolTerms {
     let interest = Interest::of(U256::from(10).pow(U256::from(27)), U256::ZERO).unwrap();

@@ -4,7 +4,7 @@ use alloy::primitives::{Bytes, I256, LogData, U256};
 
 use super::*;
 use crate::{
-    history::hints::TRANSFER,
+    figures::hints::TRANSFER,
     protocols::{
         EventKind, LendingProtocol, Signature,
         aave::{SIGNATURES_V3, V3},

@@ -43,7 +43,7 @@ fn each_log_is_an_event_of_its_owner_only() {
 fn shares_and_collateral_add_up_to_the_position() {
     let logs = each();
     let evidence = Evidence { own: logs.iter().collect(), ..Evidence::default() };
-    let mut sums = crate::history::sums::Sums::default();
+    let mut sums = crate::figures::sums::Sums::default();
     MorphoBlue.moves(&evidence, ME).iter().for_each(|(moved, _)| sums.add(moved));
     let net = |side, asset| i64::try_from(sums.of(side, asset).net).unwrap();
     assert_eq!(net(Side::Supply, Asset::Shares(ID)), 4_000);

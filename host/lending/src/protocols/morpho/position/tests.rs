@@ -105,7 +105,7 @@ fn balances_are_exact_shares() {
     let balances = used.balances(&[]).unwrap();
     let held: Vec<_> = balances.iter().map(|balance| (balance.side, i64::try_from(balance.amount).unwrap())).collect();
     assert_eq!(held, [(Side::Supply, 7), (Side::Debt, 9), (Side::Collateral, 100)]);
-    let flow = crate::history::sums::Sums::default().of(Side::Supply, Asset::Shares(B256::repeat_byte(1)));
+    let flow = crate::figures::sums::Sums::default().of(Side::Supply, Asset::Shares(B256::repeat_byte(1)));
     assert!(balances[0].differs(flow, None, NOW).is_some());
     assert_eq!(used.token(Side::Debt, Asset::Market(B256::repeat_byte(1))), Some((USDC, 1.0)));
     assert_eq!(used.token(Side::Collateral, Asset::Market(B256::repeat_byte(1))), Some((WETH, 1.0)));

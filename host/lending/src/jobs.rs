@@ -18,16 +18,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::{
+    figures::{hints::Hinted, indexed::Indexed, sums::Sums},
     history::{
         doubts::Doubts,
-        hints::{Hint, Hinted},
-        indexed::Indexed,
-        ledger::{Ledger, ReadProgress},
-        past::Past,
+        ledger::{Ledger, MarketHistory, ReadProgress},
         read::{Blocks, HistoryStart, read},
         reader::Reader,
         settled::SettledHistory,
-        sums::Sums,
     },
     lending_read::{LendingRead, MarketResult},
     limits,
@@ -35,7 +32,7 @@ use crate::{
     pauses,
     position::terms_cache::{SharedTerms, wallet_hints},
 };
-use assay_domain::{Address, B256, ChainId, Coverage, PoolHistory};
+use assay_domain::{Address, B256, ChainId};
 use assay_evm::{
     Block, Fault,
     single_flight::{Outcome, SingleFlight},
@@ -51,29 +48,6 @@ pub struct History {
     pub markets: Vec<MarketHistory>,
     /// The rest of the read, if it continues.
     pub rest: Option<Rest>,
-}
-
-/// The history of one wallet in one market.
-#[derive(Debug)]
-pub struct MarketHistory {
-    pub pool: PoolHistory,
-    /// The sums of the amounts; `None` if unknown.
-    pub sums: Option<Sums>,
-    /// Single events; `None` if the history's record is older than single events in records.
-    pub past: Option<Past>,
-    /// The market's hints for the wallet; empty if they are not known yet.
-    pub hints: Vec<Hint>,
-}
-
-impl MarketHistory {
-    pub(crate) fn unread(pool: PoolHistory) -> Self {
-        Self { pool, sums: None, past: None, hints: Vec::new() }
-    }
-
-    /// The sums of the amounts, if the history is complete.
-    pub(crate) fn whole(&self) -> Option<&Sums> {
-        self.sums.as_ref().filter(|_| self.pool.coverage == Coverage::Complete)
-    }
 }
 
 /// The records of one wallet in the store, and its history in the index.

@@ -10,7 +10,7 @@ use alloy::{
 
 use crate::{
     asset::Asset,
-    history::record::{FlowRecord, Side},
+    figures::record::{FlowRecord, Side},
     tolerances,
 };
 use assay_domain::{Address, B256};

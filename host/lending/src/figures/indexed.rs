@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use alloy::primitives::I256;
 use futures::future::BoxFuture;
 
-use crate::history::sums::Move;
+use crate::figures::sums::Move;
 use assay_domain::{Address, B256, EventKind};
 
 /// The markets of one chain, read for all wallets.

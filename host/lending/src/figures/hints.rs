@@ -6,7 +6,7 @@ use std::sync::Arc;
 use alloy::{rpc::types::Log, sol, sol_types::SolEvent};
 use futures::future::{BoxFuture, Shared};
 
-use crate::history::record::Side;
+use crate::figures::record::Side;
 use assay_domain::{Address, B256};
 
 sol! {

@@ -14,7 +14,7 @@ use alloy::primitives::I256;
 
 use crate::{
     asset::Asset,
-    history::{
+    figures::{
         record::Side,
         sums::{Flow, rounding, signed},
     },

@@ -1,7 +1,7 @@
 //! Balances that the moves allow, and balances that they do not.
 
 use super::*;
-use crate::history::sums::{Move, Sums};
+use crate::figures::sums::{Move, Sums};
 use assay_domain::Address;
 
 const NOW: u64 = 1_700_000_000;
