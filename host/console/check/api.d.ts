@@ -407,6 +407,7 @@ export interface components {
         FailureCount: {
             code: string;
             count: number;
+            message?: string | null;
         };
         FeatureSource: {
             block?: number;
@@ -426,6 +427,17 @@ export interface components {
             page: number;
             query: string;
             total_results: number;
+        };
+        GasAtRisk: {
+            budgets: components["schemas"]["GasBudget"][];
+            period_seconds: number;
+        };
+        GasBudget: {
+            budget_usd: number;
+            in_flight_usd: number;
+            in_turn: number;
+            lost_usd: number;
+            of: string;
         };
         Health: {
             status: string;
@@ -921,6 +933,7 @@ export interface components {
         };
         Status: {
             chains: components["schemas"]["ChainStatus"][];
+            gas?: components["schemas"]["GasAtRisk"] | null;
             ready: boolean;
             reasons: string[];
             store: components["schemas"]["StoreStatus"];
@@ -1114,6 +1127,8 @@ export type FailureCount = components['schemas']['FailureCount'];
 export type FeatureSource = components['schemas']['FeatureSource'];
 export type FeedbackTransaction = components['schemas']['FeedbackTransaction'];
 export type FoundAgents = components['schemas']['FoundAgents'];
+export type GasAtRisk = components['schemas']['GasAtRisk'];
+export type GasBudget = components['schemas']['GasBudget'];
 export type Health = components['schemas']['Health'];
 export type Identity = components['schemas']['Identity'];
 export type IdentitySource = components['schemas']['IdentitySource'];

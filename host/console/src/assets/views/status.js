@@ -65,10 +65,12 @@ function Queue({ submissions }) {
   </small>`;
 }
 
+/** @type {Record<string, string>} */
 const BUDGETS = { accounts: "Transfers of accounts", contracts: "Transfers of contracts", feedback: "Feedback" };
 
-/** @param {{ gas: Api.GasState }} props */
+/** @param {{ gas: Api.GasAtRisk }} props */
 function Gas({ gas: { budgets, period_seconds: period } }) {
+  /** @param {Api.GasBudget} budget */
   const row = ({ of, budget_usd: budget, in_flight_usd: inFlight, lost_usd: lost, in_turn: inTurn }) => html`<tr>
     <th scope="row">${BUDGETS[of] ?? of}</th>
     <td data-label="Budget" class="figure">${cents(budget)}</td>
@@ -81,8 +83,8 @@ function Gas({ gas: { budgets, period_seconds: period } }) {
     <h2>Gas at risk</h2>
     <div class="stacked"><${Table} quiet caption="Gas at risk" head=${head} rows=${budgets.map(row)} /></div>
     <p class="faint">
-      Transactions that bring nothing cost these budgets at most. What was lost returns evenly within ${span(period)}; without room in its
-      budget, a payment or a submission waits for its turn.
+      Transactions that bring nothing cost these budgets at most. A loss returns evenly within ${span(period)}; without
+      room in its budget, a payment or a submission waits for its turn.
     </p>
   </section>`;
 }
