@@ -106,7 +106,7 @@ fn every_view_is_accessible_light_dark_and_narrow() {
         }
         says("submissions", "0 submissions were made with your key");
         says("status", "This server reads no chain");
-        for text in ["Gas at risk", "Transfers of accounts", "$0.50", "What was lost returns evenly within 60 min"] {
+        for text in ["Gas at risk", "Transfers of accounts", "$0.50", "A loss returns evenly within 60 min"] {
             says("status", text);
         }
     });
