@@ -69,7 +69,7 @@ for name, fit, end in [
     ("catboost", lambda x: catboost.CatBoostClassifier(depth=4, **settings).fit(x.astype("float32"), y), "onnx"),
     ("sklearn", lambda x: gradient.fit(x.astype("float32"), y), "onnx"),
     ("logistic", lambda x: make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(x, y), "onnx"),
-    ("network", lambda x: make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=9)).fit(x, y), "onnx"),
+    ("network", lambda x: make_pipeline(StandardScaler(), MLPClassifier((8,), max_iter=99, random_state=7)).fit(x, y), "onnx"),
 ]:
     made = folder / name
     made.mkdir()

@@ -667,7 +667,7 @@ mod tests {
         for (text, words) in [
             (format!("sha256 = \"00\"\n{section}"), "it names `sha256`: remove it"),
             (section.replace("title", "titel"), "titel"),
-            (section.repeat(10_000), "bytes and may have 262144"),
+            (section.repeat(10_000), "more than the limit of 262144"),
         ] {
             let said = check(&text).unwrap_err();
             assert!(said.contains(words), "{words}: {said}");

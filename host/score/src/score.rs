@@ -20,7 +20,8 @@ use assay_rollout::{Basis, Inputs, Scored, config};
 /// snapshot or a more exact one never gets the old score. The features are stored with the score, for a boost.
 pub(super) type Cache = Moka<(Digest, Address, Time, bool), (Arc<Scored>, Arc<Features>)>;
 
-/// Entries have the lifetime of a complete snapshot, `scoring.cache_ms` of `defaults.toml`: five minutes. A snapshot with a shorter one is replaced by a newer key.
+/// Entries have the lifetime of a complete snapshot, `scoring.cache_ms` of `defaults.toml`: five minutes. A snapshot
+/// with a shorter one is replaced by a newer key.
 pub(super) fn cache(settings: &config::Scoring) -> Cache {
     Moka::builder().max_capacity(settings.cache_entries).time_to_live(settings.cache_ttl).build()
 }

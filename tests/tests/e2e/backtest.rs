@@ -299,7 +299,7 @@ fn features_are_exported_from_real_chains_and_the_export_goes_on() {
         file.write_all(br#"{"id":"0xcut"#).unwrap();
         let (code, _, err) = export(&[&one, &three, &known, &two]);
         assert_eq!(code, Some(0), "{err}");
-        assert!(err.contains("2 written, 2 there before"), "{err}");
+        assert!(err.contains("2 written, 2 already in the file or repeated"), "{err}");
         let lines: Vec<Value> = BufReader::new(std::fs::File::open(desk.path("f.jsonl")).unwrap())
             .lines()
             .map(|line| serde_json::from_str(&line.unwrap()).unwrap())
@@ -326,9 +326,9 @@ fn features_are_exported_from_real_chains_and_the_export_goes_on() {
         )
         .unwrap();
         let (code, _, err) = table(&[&one, &two]);
-        assert!(code == Some(0) && err.contains("1 written, 1 there before"), "{err}");
+        assert!(code == Some(0) && err.contains("1 written, 1 already in the file or repeated"), "{err}");
         let (code, _, err) = table(&[&one, &two, &three, &known]);
-        assert!(code == Some(0) && err.contains("2 written, 2 there before"), "{err}");
+        assert!(code == Some(0) && err.contains("2 written, 2 already in the file or repeated"), "{err}");
         assert!(!desk.path("f.parquet.jsonl").exists() && !desk.path("f.parquet.part").exists());
         let results = ["f.jsonl", "f.parquet"].map(|file| {
             let (code, out, err) =

@@ -36,7 +36,7 @@ fn chains_that_agree_are_said_to() {
     run(async {
         let (code, out, err) = check(&config().await);
         assert_eq!(code, Some(0), "{out}\n{err}");
-        for part in ["chain 1 Ethereum: asking", "chain 8453 Base: all", "The chains agree with it."] {
+        for part in ["chain 1 Ethereum: checking", "chain 8453 Base: all", "The chains agree with it."] {
             assert!(out.contains(part), "{part} not in\n{out}");
         }
         assert!(!out.contains(KEY) && err.is_empty(), "{out}\n{err}");

@@ -164,7 +164,8 @@ async fn beyond_its_room_a_server_sends_away_at_once_and_goes_on_afterwards() {
         assert_eq!(host.anonymous().get(path).await.status, 200, "{path}");
     }
     assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
-    assert!(host.anonymous().get("/metrics").await.text.contains("assay_http_refused_total{reason=\"busy\"} 20"));
+    let refused = "assay_http_refused_total{reason=\"busy\"} 20";
+    host.anonymous().until("/metrics", |metrics| metrics.text.contains(refused)).await;
     proxy.rule(|_| Reply::Status(500, None));
     proxy.release(10_000);
     for waiting in waiting {

@@ -76,6 +76,7 @@ fn hundreds_of_models_come_and_go_and_nothing_of_them_stays() {
              files, {files} on the shelf"
         );
         assert!(end_mib as f64 <= warm_mib as f64 * 1.1 + 8.0, "{warm_mib} MiB after half, {end_mib} MiB at the end");
-        assert!(kept < 20 && files < 20, "{kept} compiled files, {files} on the shelf");
+        // A model that is reviewed for a promotion is compiled for the shadow too.
+        assert!(kept <= 2 * files && files < 20, "{kept} compiled files, {files} on the shelf");
     });
 }

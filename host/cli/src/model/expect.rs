@@ -191,7 +191,7 @@ mod tests {
         for (said, words) in [
             (said("margin\n-0.25\n-0.25\n"), "equal"),
             (said(&format!("probability\n{probability}\n{probability}\n")), "equal"),
-            (said("margin\n-0.25\n0.5\n"), "wallet 2 has the margin -0.25, and 0.5 is expected; 1 of 2 differ"),
+            (said("margin\n-0.25\n0.5\n"), "wallet 2 has the margin -0.25, expected 0.5; 1 of 2 differ"),
             (said("margin\n-0.25\n"), "has 1 predictions, and "),
             (said("points\n1\n"), "its first line has none of `margin`, `probability` and `score`"),
             (said("margin\n-0.25\n\"\"\n"), "prediction 2 is not a finite number"),

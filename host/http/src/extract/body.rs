@@ -366,7 +366,7 @@ mod tests {
         let long = format!(r#"{{"total_asset_usd":1{}}}"#, "0".repeat(500));
         for (body, kind) in [
             (r#"{"total_assets_usd":1}"#, "did you mean total_asset_usd?"),
-            (r#"{"other":1}"#, "there are total_asset_usd"),
+            (r#"{"other":1}"#, "known fields are total_asset_usd"),
             (r#"{"total_asset_usd":1,"total_asset_usd":2}"#, "duplicate"),
             (r#"{"other":1,"total_asset_usd":2,"\u006fther":3}"#, "duplicate"),
             (r#"{"total_asset_usd":-1}"#, "greater_than_equal"),

@@ -1,4 +1,4 @@
-//! The fields of the credit report. The code in `report/` fills them.
+//! The fields of the credit report.
 
 use serde::Serialize;
 use utoipa::ToSchema;

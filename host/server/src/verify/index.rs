@@ -71,7 +71,7 @@ mod tests {
         };
         assert_eq!(
             said(&config.reading, 30_000_110).unwrap(),
-            "its market index is empty; 30000000 more are some 3000 log queries of 10000 blocks, 10 minutes at \
+            "its market index is empty; 30000000 more take about 3000 log queries of 10000 blocks, 10 minutes at \
              reading.index_per_second"
         );
         assert_eq!(said(&config.reading, 5), None);

@@ -111,7 +111,7 @@ fn what_cannot_be_served_is_refused_in_words() {
     };
     for (said, words) in [
         (around("Scaler", "Identity"), "it has the operator Scaler before or after the trees"),
-        (around("Cast", "Mul"), "it has the operator Mul before or after the trees"),
+        (around("Cast", "Mul"), "it has the operator Cast before or after the trees"),
         (said(vec![tree(|_| ()), tree(|_| ())]).unwrap_err(), "it has several tree ensembles, as AdaBoost"),
         (said(vec![operator("TreeEnsemble", "x", "y", vec![])]).unwrap_err(), "export with ai.onnx.ml 3"),
         (changed("target_ids", |ids| ids.ints = vec![0, 1]), "several outputs"),
