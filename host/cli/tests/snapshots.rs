@@ -2,14 +2,14 @@
 //! errors of wrong configurations. A change of one of them shows as a difference of its file. After a wanted change,
 //! `INSTA_UPDATE=always cargo test -p assay-cli --test snapshots` writes the files again.
 
-use std::{fmt::Write as _, path::Path, process::Command};
+use std::{fmt::Write as _, io, path::Path, process::Command};
 
 use serde_json::{Map, Value};
 
-fn said(arguments: &[&str], folder: &Path) -> String {
+fn said(arguments: &[&str], folder: &Path) -> io::Result<String> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    let output = command.args(arguments).current_dir(folder).env("COLUMNS", "120").output().unwrap();
-    String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    let output = command.args(arguments).current_dir(folder).env("COLUMNS", "120").output()?;
+    Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
 #[test]
@@ -20,7 +20,7 @@ fn the_help_of_every_command() {
     while !open.is_empty() {
         let path = open.remove(0);
         let arguments: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
-        let help = said(&arguments, folder.path());
+        let help = said(&arguments, folder.path()).unwrap();
         writeln!(pages, "$ assay {}\n{help}", arguments.join(" ")).unwrap();
         let commands = help.split_once("\nCommands:\n").map_or("", |(_, rest)| rest);
         let names = commands.lines().map_while(|line| line.strip_prefix("  ")?.split_whitespace().next());
@@ -57,7 +57,7 @@ fn the_errors_of_wrong_configurations() {
     let mut all = String::new();
     for text in WRONG {
         std::fs::write(&file, text).unwrap();
-        let said = said(&["check-config", "--config", "assay.toml"], folder.path());
+        let said = said(&["check-config", "--config", "assay.toml"], folder.path()).unwrap();
         writeln!(all, "{text}\n→ {}", said.trim_end().replace('\n', "\n  ")).unwrap();
         all.push('\n');
     }
@@ -68,7 +68,7 @@ fn the_errors_of_wrong_configurations() {
 #[test]
 fn the_api() {
     let folder = tempfile::tempdir().unwrap();
-    let document: Value = serde_json::from_str(&said(&["openapi"], folder.path())).unwrap();
+    let document: Value = serde_json::from_str(&said(&["openapi"], folder.path()).unwrap()).unwrap();
     let mut all = String::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
@@ -108,20 +108,20 @@ fn fields(all: &mut String, schema: &Value, depth: usize) {
         Some(properties) => {
             for (name, schema) in properties {
                 let mark = if required.contains(&name.as_str()) { "" } else { "?" };
-                writeln!(all, "{}{name}{mark}: {}", "  ".repeat(depth), form(schema)).unwrap();
+                let _ = writeln!(all, "{}{name}{mark}: {}", "  ".repeat(depth), form(schema));
                 if schema["properties"].is_object() {
                     fields(all, schema, depth + 1);
                 }
             }
         }
-        None => writeln!(all, "{}{}", "  ".repeat(depth), form(schema)).unwrap(),
+        None => drop(writeln!(all, "{}{}", "  ".repeat(depth), form(schema))),
     }
 }
 
 /// The type of a value, with its limits.
 fn form(schema: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
-        return reference.rsplit('/').next().unwrap().to_owned();
+        return reference.rsplit('/').next().unwrap_or_default().to_owned();
     }
     for (key, mark) in [("oneOf", " | "), ("anyOf", " | "), ("allOf", " & ")] {
         if let Some(parts) = schema[key].as_array() {
@@ -137,11 +137,11 @@ fn form(schema: &Value) -> String {
     };
     let mut text = if schema["items"].is_object() { format!("[{}]", form(&schema["items"])) } else { kinds };
     if schema["additionalProperties"].is_object() {
-        write!(text, " of {}", form(&schema["additionalProperties"])).unwrap();
+        let _ = write!(text, " of {}", form(&schema["additionalProperties"]));
     }
     for key in ["format", "minimum", "maximum", "minLength", "maxLength", "pattern"] {
         if !schema[key].is_null() {
-            write!(text, ", {key} {}", schema[key]).unwrap();
+            let _ = write!(text, ", {key} {}", schema[key]);
         }
     }
     text

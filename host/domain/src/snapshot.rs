@@ -33,8 +33,8 @@ impl ChainSnapshot {
     }
 
     /// The coverage that a score shows: that of the lending events, and at most partial if another part that a score
-    /// uses ([`Part::is_scored`](crate::Part::is_scored)) was not read completely. Anything but complete makes the score
-    /// provisional.
+    /// uses ([`Part::is_scored`](crate::Part::is_scored)) was not read completely. A score is provisional unless it is
+    /// complete.
     pub fn score_coverage(&self) -> Coverage {
         match self.coverage {
             Coverage::Complete => self.events_coverage(),

@@ -1,5 +1,7 @@
 //! The routes of the server beside its document.
 
+#![expect(clippy::unwrap_used, reason = "its helpers are parts of tests")]
+
 mod sample;
 
 use std::collections::BTreeSet;

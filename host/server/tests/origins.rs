@@ -1,5 +1,7 @@
 //! Which pages of other sites may call which routes, tried on every route.
 
+#![expect(clippy::unwrap_used, reason = "its helpers are parts of tests")]
+
 mod sample;
 
 use axum::{Router, body::Body, extract::Request, http::StatusCode, response::Response};

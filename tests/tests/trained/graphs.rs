@@ -70,7 +70,8 @@ fn wallet(row: &[Option<f64>]) -> Features {
 fn declaration(made: &Made, score: &str) -> String {
     let mut text = format!(
         "version = \"1.0\"\ntitle = \"t\"\ntrained = \"graph.onnx\"\ntable = \"matrix.csv\"\n[score]\n\
-         {score}points_to_double = 60\nanchor_score = 700\nanchor_odds = 4\ndeciles = [520, 580, 630, 670, 710, 750, 790, 840, 900]\n"
+         {score}points_to_double = 60\nanchor_score = 700\nanchor_odds = 4\n\
+         deciles = [520, 580, 630, 670, 710, 750, 790, 840, 900]\n"
     );
     for at in 0..made.features {
         let is = format!("max(chains.assets_usd where chain_id == {})", at + 1);

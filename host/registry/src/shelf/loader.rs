@@ -274,7 +274,7 @@ impl Loader {
     fn finish(&self, RecompileTask { digest, bytes, source }: RecompileTask, found: Result<Examined, LoadError>) {
         match source {
             UploadSource::Upload(upload) => {
-                drop(upload.reply.send(self.put(&bytes, self.shared.accept(digest, found))))
+                drop(upload.reply.send(self.put(&bytes, self.shared.accept(digest, found))));
             }
             UploadSource::Shelf { name, stamp } => {
                 // A file that replaced this one in the meantime is examined separately.

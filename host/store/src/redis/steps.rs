@@ -60,7 +60,7 @@ impl ScriptSteps {
             RecordChange::Remove { key } => self.step(key, "remove", "", ""),
             RecordChange::Add { key, amount } => self.step(key.name(), "add", (*amount).min(MOST + 1).to_string(), ""),
             RecordChange::Refund { key, amount } => {
-                self.step(key.name(), "give", (*amount).min(MOST + 1).to_string(), "")
+                self.step(key.name(), "give", (*amount).min(MOST + 1).to_string(), "");
             }
         }
     }

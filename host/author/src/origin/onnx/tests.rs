@@ -109,10 +109,12 @@ fn what_cannot_be_served_is_refused_in_words() {
         let (before, after) = (operator(before, "raw", "x", vec![]), operator(after, "y", "z", vec![]));
         said(vec![before, tree(|_| ()), after]).expect_err("a refusal")
     };
+    let second = Operator { outputs: vec!["z".into()], ..tree(|_| ()) };
     for (said, words) in [
         (around("Scaler", "Identity"), "it has the operator Scaler before or after the trees"),
         (around("Cast", "Mul"), "it has the operator Cast before or after the trees"),
-        (said(vec![tree(|_| ()), tree(|_| ())]).unwrap_err(), "it has several tree ensembles, as AdaBoost"),
+        (said(vec![tree(|_| ()), second]).unwrap_err(), "it has several tree ensembles, as AdaBoost"),
+        (said(vec![tree(|_| ()), tree(|_| ())]).unwrap_err(), "two of its tensors are named `y`"),
         (said(vec![operator("TreeEnsemble", "x", "y", vec![])]).unwrap_err(), "export with ai.onnx.ml 3"),
         (changed("target_ids", |ids| ids.ints = vec![0, 1]), "several outputs"),
         (changed("target_weights", |weights| weights.floats = vec![0.25]), "leaves have different lengths"),
