@@ -1,5 +1,5 @@
 //! Lending: a wallet's events in the markets of a chain, and its positions there. Each protocol has a folder, which
-//! implements the traits in [`protocols`]; `history` and `position` serve all of them, in the terms
+//! implements the traits in `protocols`; `history` and `position` serve all of them, in the terms
 //! of `figures`; `jobs` runs one read per wallet, and `lending_read` joins histories and positions.
 
 mod asset;

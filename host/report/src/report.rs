@@ -139,7 +139,7 @@ impl Reports {
     /// The report of `subject`. An address without activity has a report of zeros.
     ///
     /// # Errors
-    /// As [`Scoring::score`], except that an unknown address and a refusal are not errors.
+    /// As [`Scoring::score`](assay_score::Scoring::score), except that an unknown address and a refusal are not errors.
     pub async fn report(&self, subject: &Subject, by: &str) -> Result<Report, ScoringError> {
         let read = self.scoring.read(self.scoring.address(subject).await?).await?;
         let ask = Ask { by, version: None, factors: false };
@@ -156,7 +156,7 @@ impl Reports {
     /// The report of `subject` on `chain` only, without a score: a score is over all chains.
     ///
     /// # Errors
-    /// As [`Scoring::report`], [`ScoringError::ChainDown`] if this chain could not be read or is not configured, and
+    /// As [`Reports::report`], [`ScoringError::ChainDown`] if this chain could not be read or is not configured, and
     /// [`ScoringError::NotYetRead`] if it is being read.
     pub async fn chain_report(&self, subject: &Subject, chain: ChainId) -> Result<ChainReport, ScoringError> {
         let read = self.scoring.read_exactly(self.scoring.address(subject).await?).await?;
@@ -325,7 +325,7 @@ impl Reports {
     /// The attestations about the owner of `subject`, from the same snapshot as its report.
     ///
     /// # Errors
-    /// As [`Scoring::report`].
+    /// As [`Reports::report`].
     pub async fn identity(&self, subject: &Subject) -> Result<IdentityReport, ScoringError> {
         let read = self.scoring.read(self.scoring.address(subject).await?).await?;
         let (distinct, fresh) = (distinct(&read.snapshot), self.scoring.freshness(&read.snapshot));

@@ -82,15 +82,15 @@ impl Reports {
     /// The sums of `subject`; zeros for an address without activity.
     ///
     /// # Errors
-    /// As [`Scoring::report`], and [`ScoringError::NotYetRead`] if no chain was read in time.
+    /// As [`Reports::report`], and [`ScoringError::NotYetRead`] if no chain was read in time.
     pub async fn summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         self.summary_of(self.scoring.address(subject).await?).await
     }
 
-    /// As [`Scoring::summary`], from figures that are read now.
+    /// As [`Reports::summary`], from figures that are read now.
     ///
     /// # Errors
-    /// As [`Scoring::summary`].
+    /// As [`Reports::summary`].
     pub async fn current_summary(&self, subject: &Subject) -> Result<Summarized, ScoringError> {
         self.summarized(self.scoring.read_now(self.scoring.address(subject).await?).await?)
     }
@@ -98,7 +98,7 @@ impl Reports {
     /// The sums of `subject` only on `chain`.
     ///
     /// # Errors
-    /// As [`Scoring::chain_report`].
+    /// As [`Reports::chain_report`].
     pub async fn chain_summary(&self, subject: &Subject, chain: ChainId) -> Result<Summarized, ScoringError> {
         self.summary(subject).await?.only(chain)
     }
