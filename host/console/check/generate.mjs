@@ -29,7 +29,8 @@ const success = ({ responses }) => Object.entries(responses).find(([status]) => 
 /** An interface with a type for each operation that has one, such as `"get usage"`. */
 function table(name, says, operations, of) {
   const rows = operations.map(({ key, operation }) => [key, of(operation)]).filter(([, type]) => type);
-  return `/** ${says} */\nexport interface ${name} {\n${rows.map(([key, type]) => `    "${key}": ${type};\n`).join("")}}\n`;
+  const fields = rows.map(([key, type]) => `    "${key}": ${type};\n`).join("");
+  return `/** ${says} */\nexport interface ${name} {\n${fields}}\n`;
 }
 
 const { openapi: version, info, paths, components } = JSON.parse(await text(process.stdin));

@@ -5,10 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::DemandBody;
-
 /// The terms of a payment. The header `PAYMENT-REQUIRED` contains them for x402 version 2.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = PaymentRequired, example = json!({
     "x402Version": 1, "error": "X-PAYMENT header is required",
@@ -34,10 +32,4 @@ pub struct PaymentRequiredBody {
     pub accepts: Vec<Value>,
     /// The reason as a sentence for people, and what to do.
     pub detail: String,
-}
-
-impl From<DemandBody> for PaymentRequiredBody {
-    fn from(DemandBody { x402_version, error, accepts, detail }: DemandBody) -> Self {
-        Self { x402_version, error, accepts, detail }
-    }
 }

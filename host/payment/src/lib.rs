@@ -43,7 +43,7 @@ pub use payer::{Offered, Payer, PaymentScript, Payments};
 pub use reason::Refused;
 pub use refusal::seconds_until;
 pub use sold::{Fulfilment, Spent, spend};
-pub use terms::{Demand, DemandBody, Item, Terms};
+pub use terms::{Demand, Item, Terms};
 pub use transfer::spent;
 
 use crate::token::{Asset, Facilitator};

@@ -12,7 +12,7 @@ use crate::{Item, Payment, Refused, Version, X402, refusal::payment_required};
 use assay_access::{AccessError, PriceClass};
 use assay_agents::AgentPath;
 use assay_http::{
-    ApiError, Call,
+    ApiError, Call, PAYMENT_HEADERS,
     extract::{Caller, in_header},
     parameters,
 };
@@ -24,8 +24,8 @@ pub enum Payer {
 }
 
 parameters!(Payer:
-    in_header("X-PAYMENT", "A payment by x402, version 1, instead of a key, if the server accepts payments"),
-    in_header("PAYMENT-SIGNATURE", "A payment by x402, version 2, instead of a key, if the server accepts payments"),
+    in_header(PAYMENT_HEADERS[0], "A payment by x402, version 1, instead of a key, if the server accepts payments"),
+    in_header(PAYMENT_HEADERS[1], "A payment by x402, version 2, instead of a key, if the server accepts payments"),
 );
 
 /// A payment for `item`, at the absolute URL `resource`.

@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 
-use crate::{Offered, PayError, Refused, X402, bodies::PaymentRequiredBody, terms::Demand};
+use crate::{Offered, PayError, Refused, X402, terms::Demand};
 use assay_domain::{B256, Time};
 use assay_http::ApiError;
 
@@ -66,7 +66,7 @@ impl Offered {
 
 /// The terms of a payment, for clients of both versions of x402.
 pub(crate) fn payment_required(demand: Demand) -> ApiError {
-    let error = ApiError::with_body(StatusCode::PAYMENT_REQUIRED, &PaymentRequiredBody::from(demand.body));
+    let error = ApiError::with_body(StatusCode::PAYMENT_REQUIRED, &demand.body);
     let error = error.with_header(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     // Base 64 is always a valid header value.
     match demand.required.and_then(|required| HeaderValue::try_from(required).ok()) {

@@ -1,11 +1,10 @@
 //! The items for sale, and the terms, in both versions of the protocol. There is no `outputSchema`: clients reject
 //! `null` for a text, and some reject the field.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Version, header};
-use crate::config;
+use crate::{bodies::PaymentRequiredBody, config};
 use assay_domain::{Address, SigningDomain, U256};
 
 const MIME_TYPE: &str = "application/json";
@@ -47,19 +46,9 @@ pub struct Terms {
 /// A response with 402: the body of the first version, and the header of the second.
 #[derive(Debug, Clone)]
 pub struct Demand {
-    pub body: DemandBody,
+    pub body: PaymentRequiredBody,
     /// The value of `PAYMENT-REQUIRED`, if the second version is offered. Clients that find it ignore the body.
     pub required: Option<String>,
-}
-
-/// The fields are those of the first version.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DemandBody {
-    pub x402_version: u8,
-    pub error: String,
-    pub accepts: Vec<Value>,
-    pub detail: String,
 }
 
 impl Terms {
@@ -142,7 +131,7 @@ impl Terms {
         });
         let accepts = vec![self.requirements(item, Version::One, resource)];
         Demand {
-            body: DemandBody { x402_version: 1, error: error(Version::One), accepts, detail },
+            body: PaymentRequiredBody { x402_version: 1, error: error(Version::One), accepts, detail },
             required: self.offers_v2.then(|| header::encode(&required)),
         }
     }

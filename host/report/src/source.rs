@@ -1,4 +1,4 @@
-//! The source of reports: the chains, or the generator of a sandbox. Chosen once, when the server is assembled.
+//! The source of reports: the chains, or the generator of a sandbox. Chosen once, when the server starts.
 
 use futures::FutureExt;
 

@@ -27,14 +27,13 @@ impl SandboxSource {
     /// A request about `subject`, after the wait of a slow answer.
     async fn asked(&self, subject: &Subject) -> Result<(Sandbox, MockRequest), ScoringError> {
         let sandbox = Sandbox::now(&self.registry);
-        let MockRequest { address, condition } = sandbox.asked(address(subject))?;
-        Ok((sandbox, MockRequest { address, condition: condition.passed().await }))
+        let asked = passed(&sandbox, subject).await?;
+        Ok((sandbox, asked))
     }
 
-    /// As [`SandboxSource::asked`], for a score or report, which complete a first read after some requests by `by`.
-    async fn asked_by(&self, by: &str, subject: &Subject) -> Result<(Sandbox, MockRequest), ScoringError> {
-        let (sandbox, asked) = self.asked(subject).await?;
-        Ok((sandbox, self.scenarios.enter(asked, by).await))
+    /// The same of `sandbox`, for a score or report, which complete a first read after some requests by `by`.
+    async fn asked_by(&self, sandbox: &Sandbox, by: &str, subject: &Subject) -> Result<MockRequest, ScoringError> {
+        Ok(self.scenarios.enter(passed(sandbox, subject).await?, by).await)
     }
 }
 
@@ -42,7 +41,7 @@ impl ScoreSource for SandboxSource {
     fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>> {
         async move {
             let sandbox = Sandbox::on(&self.registry, ask.version)?;
-            let (_, asked) = self.asked_by(ask.by, subject).await?;
+            let asked = self.asked_by(&sandbox, ask.by, subject).await?;
             sandbox.scored(asked, off_chain_usd, ask.factors).map(Arc::new)
         }
         .boxed()
@@ -68,7 +67,8 @@ impl ScoreSource for SandboxSource {
 impl ReportSource for SandboxSource {
     fn report<'a>(&'a self, subject: &'a Subject, by: &'a str) -> Answer<'a, Report> {
         async move {
-            let (sandbox, asked) = self.asked_by(by, subject).await?;
+            let sandbox = Sandbox::now(&self.registry);
+            let asked = self.asked_by(&sandbox, by, subject).await?;
             sandbox.report(asked)
         }
         .boxed()
@@ -125,6 +125,12 @@ impl ReportSource for SandboxSource {
         }
         .boxed()
     }
+}
+
+/// A request about `subject`, after the wait of a slow answer.
+async fn passed(sandbox: &Sandbox, subject: &Subject) -> Result<MockRequest, ScoringError> {
+    let MockRequest { address, condition } = sandbox.asked(address(subject))?;
+    Ok(MockRequest { address, condition: condition.passed().await })
 }
 
 /// The answers of `work` for `subjects`, each address once, those without an answer left out. No wait is played: an

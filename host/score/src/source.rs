@@ -1,4 +1,4 @@
-//! What scores wallets: the chains, or the generator of a sandbox. Chosen once, when the server is assembled.
+//! The source of scores: the chains, or the generator of a sandbox. Chosen once, when the server starts.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Random graphs of ONNX: a model answers as onnxruntime, or the graph is refused. None differs without a word.
+//! Random ONNX graphs: the model answers as onnxruntime does, or the graph is refused.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path, process::Command, thread};
 

@@ -35,8 +35,8 @@ const DENIED_PAUSE: Duration = Duration::from_secs(600);
 /// The lists that an explorer has of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExplorerList {
-    /// Transactions from and to it. Internal transactions are in another list, which is not read: they do not show when
-    /// and with whom the address acted.
+    /// Transactions from and to the address. Internal transactions are in a separate list, which is not read: they do
+    /// not show when and with whom the address acted.
     Transactions,
     /// ERC-20 transfers.
     Transfers,

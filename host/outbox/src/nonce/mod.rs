@@ -62,7 +62,7 @@ pub enum Move {
     Sign(Offer),
 }
 
-/// Facts about a waiting nonce that are not in its record.
+/// What is known of a pending nonce besides its record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// A node holds one of its transactions.

@@ -1,7 +1,5 @@
 //! A server without models and chains, for tests.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use assay::{
     app::{self, Assembled},
     config,
@@ -14,10 +12,6 @@ pub struct Sample {
 }
 
 impl Sample {
-    pub async fn new() -> Self {
-        Self::with_origins(&[]).await
-    }
-
     /// With these origins as `http.cors_origins`.
     pub async fn with_origins(origins: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
