@@ -32,6 +32,9 @@ impl<Payments> Access<Payments> {
         for (i, key) in self.keys.iter().enumerate() {
             let at = |field: &str| format!("keys[{i}].{field}");
             let text = key.key.expose();
+            if let Err(error) = crate::mint::check_name(&key.name) {
+                found.add(at("name"), error.to_string());
+            }
             found.add_if(!names.insert(&key.name), at("name"), "another key has this name; usage is kept by name");
             found.add_if(!keys.insert(text), at("key"), "another entry has the same key");
             let short = "shorter than 8 characters; `assay key mint` makes a good one";

@@ -33,7 +33,7 @@ use tokio::sync::oneshot;
 pub use caller::Caller;
 pub use error::{AccessError, MintError};
 pub use known::KnownKey;
-pub use mint::{KeyUsage, Minted, Revoked, check_name, draw};
+pub use mint::{Minted, Revoked, check_name, draw};
 pub use price_class::PriceClass;
 pub use rate::{Crowd, RateState, WINDOW};
 pub use reservation::{Prepaid, Reservation};
