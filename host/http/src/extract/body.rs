@@ -170,6 +170,18 @@ impl JsonObject {
         }
     }
 
+    /// An optional value that `T` deserializes. An error names what was wrong inside the field.
+    pub fn value<T: serde::de::DeserializeOwned>(&mut self, field: &'static str) -> Option<T> {
+        let value = self.field(field)?.clone();
+        match serde_json::from_value::<Option<T>>(value) {
+            Ok(value) => value,
+            Err(error) => {
+                self.refuse(field, error);
+                None
+            }
+        }
+    }
+
     /// Adds a violation of `field`.
     pub fn refuse(&mut self, field: &'static str, why: impl fmt::Display) {
         self.violations.push(Violation::refused(Location::Body, field, why));
