@@ -103,6 +103,14 @@ impl ReasonCode {
 }
 
 impl When {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Unread => "unread",
+            Self::Liquidated => "liquidated",
+            Self::Owing => "owing",
+        }
+    }
+
     fn holds(self, wallet: &Standing) -> bool {
         match self {
             Self::Unread => wallet.is_debt_unread || wallet.is_history_pending,
