@@ -22,13 +22,12 @@ impl Score {
 
     /// The range of this score in the table of the API contract.
     pub fn range(self) -> Range {
-        match self.0 {
-            920.. => Range::Excellent,
-            840..=919 => Range::VeryGood,
-            750..=839 => Range::Good,
-            640..=749 => Range::Fair,
-            _ => Range::Low,
-        }
+        Range::ALL.into_iter().rev().find(|range| self >= range.lowest()).unwrap_or(Range::Low)
+    }
+
+    /// The score one point below; `None` for the lowest.
+    pub fn below(self) -> Option<Self> {
+        self.get().checked_sub(1).and_then(Self::new)
     }
 
     /// The mean, rounded half up; `None` if there are no scores.
@@ -100,6 +99,24 @@ impl Range {
     }
 }
 
+impl Range {
+    /// The lowest score of this range.
+    pub fn lowest(self) -> Score {
+        match self {
+            Self::Low => Score::MIN,
+            Self::Fair => Score(640),
+            Self::Good => Score(750),
+            Self::VeryGood => Score(840),
+            Self::Excellent => Score(920),
+        }
+    }
+
+    /// The range above; `None` for the highest.
+    pub fn above(self) -> Option<Self> {
+        Self::ALL.into_iter().find(|range| *range > self)
+    }
+}
+
 impl FromStr for Range {
     type Err = ();
 
@@ -121,6 +138,8 @@ mod tests {
         assert_eq!([840, 919].map(range), [Range::VeryGood; 2]);
         assert_eq!([920, 1000].map(range), [Range::Excellent; 2]);
         assert_eq!([299, 1001].map(Score::new), [None; 2]);
+        assert!(Range::ALL.into_iter().all(|range| range.lowest().range() == range));
+        assert_eq!((Range::Low.above(), Range::Excellent.above()), (Some(Range::Fair), None));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! the component, or a file `cards/<kind>-<version>.toml` on the shelf that names the digest of the component; together
 //! with the model's own description it is rendered as a page of Markdown.
 
+mod reasons;
+
 use std::{
     fmt::Write as _,
     fs,
@@ -12,8 +14,8 @@ use std::{
 };
 
 use assay_domain::{
-    Claim, ClaimVerdict, Claimed, Claims, Digest, ModelInfo, ModelKind, ModelRef, ModelVersion, Population, Rate,
-    stats::Interval,
+    Claim, ClaimVerdict, Claimed, Claims, Digest, Factor, ModelInfo, ModelKind, ModelRef, ModelVersion, Population,
+    Rate, ReasonCode, ReasonCodes, Reasons, Standing, stats::Interval,
 };
 use assay_registry::{LARGEST_CARD, Registry};
 use config::{Config, File, FileFormat};
@@ -22,6 +24,8 @@ use serde::Deserialize;
 
 use crate::{Basis, Scored};
 use assay_tasks::blocking;
+
+pub use reasons::codes;
 
 /// Models whose claims are kept.
 const KEPT: u64 = 256;
@@ -42,6 +46,8 @@ pub enum CardError {
     OtherBytes { path: PathBuf, named: String, found: Digest },
     #[error("the card {} has an invalid claim: {reason}", path.display())]
     BadClaim { path: PathBuf, reason: String },
+    #[error("the card {} has an invalid reason: {reason}", path.display())]
+    BadReason { path: PathBuf, reason: String },
     #[error("the card in the model {kind} {version} cannot be read: {reason}")]
     Packed { kind: ModelKind, version: ModelVersion, reason: String },
 }
@@ -54,6 +60,10 @@ struct CardFile {
     section: Vec<Section>,
     #[serde(default)]
     claim: Vec<CardClaims>,
+    /// What the points of the factors are added to.
+    base: Option<i32>,
+    #[serde(default)]
+    reason: Vec<ReasonCode>,
 }
 
 /// A claim as a card states it.
@@ -122,7 +132,9 @@ pub fn check(text: &str) -> Result<(), String> {
     if text.len() > LARGEST_CARD {
         return Err(format!("it has {} bytes, more than the limit of {LARGEST_CARD}", text.len()));
     }
-    match parse(text)?.sha256 {
+    let card = parse(text)?;
+    card.codes()?;
+    match card.sha256 {
         Some(_) => Err("it names `sha256`: remove it, because the card becomes part of the bytes".into()),
         None => Ok(()),
     }
@@ -284,10 +296,17 @@ impl CardClaims {
 /// A model's description of itself, and the card in its component.
 pub type Described = (ModelInfo, Option<Arc<str>>);
 
-/// The claims of models in service, cached until their cards change.
+/// What answers use of a card.
+#[derive(Clone, Default)]
+struct Kept {
+    claims: Arc<[Claim]>,
+    codes: Arc<ReasonCodes>,
+}
+
+/// The claims and reason codes of models in service, cached until their cards change.
 pub struct Cards {
     shelf: PathBuf,
-    kept: Cache<(Digest, Option<SystemTime>), Arc<[Claim]>>,
+    kept: Cache<(Digest, Option<SystemTime>), Kept>,
     /// When a card was changed, for the moment: each score asks.
     changed: Cache<PathBuf, Option<SystemTime>>,
 }
@@ -298,18 +317,40 @@ impl Cards {
         if matches!(scored.basis, Basis::Unknown) {
             return Claimed::Nothing;
         }
-        let model = &scored.model;
-        let info = || {
-            let loaded = registry.version_of(model.kind, &model.version);
-            let loaded = loaded.filter(|loaded| loaded.digest() == model.digest)?;
-            Some((loaded.info().clone(), loaded.notes().card.clone()))
-        };
-        let claims = self.claims(model, info).await;
+        let claims = self.claims(&scored.model, || described(registry, &scored.model)).await;
         match scored.basis {
             Basis::Wallet(standing) => assay_domain::claimed(&claims, &standing, scored.assessment.score.range()),
             _ if claims.is_empty() => Claimed::Nothing,
             _ => Claimed::Outside("No rate is claimed for a score with off-chain assets.".to_owned()),
         }
+    }
+
+    /// The reasons of `scored`; `None` if its model was not asked for words. A score with off-chain assets has those of
+    /// the score from the chains alone, and a mock score has no base.
+    pub async fn reasons(&self, registry: &Registry, scored: &Scored) -> Option<Reasons> {
+        let standing = match &scored.basis {
+            Basis::Wallet(standing) => Some(standing),
+            Basis::Boosted | Basis::Unknown => None,
+        };
+        let factors = &scored.assessment.factors;
+        let reasons = self.codes(registry, &scored.model).await.reasons(factors, standing)?;
+        let clamp = reasons.clamp.filter(|_| !matches!(scored.basis, Basis::Unknown));
+        Some(Reasons { clamp, ..reasons })
+    }
+
+    /// The reasons of a score with `factors` by `model`.
+    pub async fn reasons_of(
+        &self,
+        registry: &Registry,
+        model: &ModelRef,
+        factors: &[Factor],
+        standing: &Standing,
+    ) -> Option<Reasons> {
+        self.codes(registry, model).await.reasons(factors, Some(standing))
+    }
+
+    async fn codes(&self, registry: &Registry, model: &ModelRef) -> Arc<ReasonCodes> {
+        self.kept(model, || described(registry, model)).await.codes
     }
 
     pub fn new(shelf: &Path) -> Self {
@@ -334,6 +375,10 @@ impl Cards {
     /// The claims of `model`. A card that cannot be used claims nothing, and is logged. `info` is called only if the
     /// card was not read before.
     pub async fn claims(&self, model: &ModelRef, info: impl FnOnce() -> Option<Described>) -> Arc<[Claim]> {
+        self.kept(model, info).await.claims
+    }
+
+    async fn kept(&self, model: &ModelRef, info: impl FnOnce() -> Option<Described>) -> Kept {
         let file = path(&self.shelf, model.kind, &model.version);
         let look = {
             let file = file.clone();
@@ -343,14 +388,27 @@ impl Cards {
         let read = async {
             let (info, packed) = info()?;
             let (shelf, digest) = (self.shelf.clone(), model.digest);
-            let found = blocking(move || claims(&shelf, &info, digest, packed.as_deref())).await;
-            Some(found.map(Into::into).unwrap_or_else(|error| {
-                tracing::warn!(%error, "no claim is served");
-                Arc::default()
-            }))
+            let read = move || {
+                let packed = packed.as_deref();
+                (claims(&shelf, &info, digest, packed), codes(&shelf, &info, digest, packed))
+            };
+            let (claims, codes) = blocking(read).await;
+            let claims = claims.inspect_err(|error| tracing::warn!(%error, "no claim is served"));
+            let codes = codes.inspect_err(|error| tracing::warn!(%error, "reasons have codes of their labels"));
+            Some(Kept {
+                claims: claims.map(Into::into).unwrap_or_default(),
+                codes: codes.map(Arc::new).unwrap_or_default(),
+            })
         };
         self.kept.optionally_get_with((model.digest, changed), read).await.unwrap_or_default()
     }
+}
+
+/// The description and the packed card of a loaded model.
+fn described(registry: &Registry, model: &ModelRef) -> Option<Described> {
+    let loaded = registry.version_of(model.kind, &model.version);
+    let loaded = loaded.filter(|loaded| loaded.digest() == model.digest)?;
+    Some((loaded.info().clone(), loaded.notes().card.clone()))
 }
 
 fn read(path: &Path) -> io::Result<String> {
@@ -377,6 +435,7 @@ fn render(card: &CardFile, claims: &[Claim], info: &ModelInfo, digest: Digest) -
         }
         table(&mut page, head, rows);
     }
+    card.render_reasons(&mut page);
     page
 }
 

@@ -3,12 +3,14 @@
 //! In JSON, the names are those of the WIT record with underscores. An optional field that is absent or `null` is
 //! `None`. An unknown name is an error.
 
+mod change;
 mod derive;
 pub mod exact;
 mod lending;
 
 use crate::{AssetClass, ChainId, Coverage};
 
+pub use change::{Change, ChangeError, MOST_DAYS, MarketAmount, MarketName, PriceMove};
 pub use derive::features;
 pub use lending::{Dollars, Exposure, LendingEvent, MOST_EVENTS, MarketFeatures, PositionFeatures};
 
