@@ -14,6 +14,8 @@ pub struct Access<Payments> {
     pub keys: Vec<KeyConfig>,
     /// Cost in units of a score or a report.
     pub default_cost: u64,
+    /// Cost in units of a watch for 30 days.
+    pub watch_cost: u64,
     /// Requests a minute of a key without its own `rate`; 0 for no limit.
     pub default_rate: u32,
     /// Requests a minute from one address without a valid key; 0 for no limit. IPv6 addresses count by their /64.

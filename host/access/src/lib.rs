@@ -99,7 +99,7 @@ impl Access {
             any_minted: Arc::default(),
             minted: Cache::builder().max_capacity(LOOKUPS).time_to_live(LOOKUP_LIFETIME).build(),
             seen: Cache::builder().max_capacity(LOOKUPS).time_to_idle(SEEN_LIFETIME).build(),
-            costs: Costs::new(config.default_cost),
+            costs: Costs::new(config.default_cost, config.watch_cost),
             default_rate: config.default_rate,
             address_rate: NonZeroU32::new(config.address_rate),
             guest_rate: NonZeroU32::new(config.guest_rate),

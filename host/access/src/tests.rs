@@ -28,6 +28,7 @@ async fn fixture() -> Fixture {
     let config = config::Access {
         keys: vec![key("free", &[Scope::Read], None), key("metered", &[Scope::Read, Scope::Submit], Some(25))],
         default_cost: 1,
+        watch_cost: 100,
         default_rate: 0,
         address_rate: 2,
         guest_rate: 3,
@@ -109,7 +110,7 @@ async fn a_network_of_ipv6_is_one_caller() {
 
 #[tokio::test]
 async fn prices_are_those_of_the_contract() {
-    let access = Access { costs: Costs::new(3), ..fixture().await.access };
+    let access = Access { costs: Costs::new(3, 100), ..fixture().await.access };
     assert_eq!(PriceClass::ALL.map(|price| access.cost(price)), [3, 3, 3, 0, 0, 0, 0, 10, 0, 0]);
 }
 

@@ -14,6 +14,7 @@
 
 mod appraisal;
 pub mod attestation;
+mod background;
 pub mod bodies;
 mod compare;
 pub mod config;

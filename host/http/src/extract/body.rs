@@ -9,7 +9,7 @@ use axum::{
     http::header,
 };
 use futures::StreamExt;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -170,16 +170,33 @@ impl JsonObject {
         }
     }
 
-    /// An optional value that `T` deserializes. An error names what was wrong inside the field.
-    pub fn value<T: serde::de::DeserializeOwned>(&mut self, field: &'static str) -> Option<T> {
-        let value = self.field(field)?.clone();
-        match serde_json::from_value::<Option<T>>(value) {
-            Ok(value) => value,
-            Err(error) => {
-                self.refuse(field, error);
-                None
+    /// An optional list of objects that `T` reads, at most `most`. An error names the item.
+    pub fn objects<T: DeserializeOwned>(&mut self, field: &'static str, most: usize) -> Option<Vec<T>> {
+        let items = match self.field(field)? {
+            Value::Null => return None,
+            Value::Array(items) if items.len() <= most => items.clone(),
+            Value::Array(_) => {
+                self.refuse(field, format_args!("at most {most} entries"));
+                return None;
+            }
+            _ => {
+                self.violations.push(Violation::not_a_list(field));
+                return None;
+            }
+        };
+        let mut found = Vec::with_capacity(items.len());
+        for (at, item) in items.into_iter().enumerate() {
+            match serde_json::from_value(item) {
+                Ok(item) => found.push(item),
+                Err(error) => self.refuse(field, format_args!("entry {at}: {error}")),
             }
         }
+        Some(found)
+    }
+
+    /// Whether the body has `field`, even if it is null.
+    pub fn has(&self, field: &str) -> bool {
+        self.fields.contains_key(field)
     }
 
     /// Adds a violation of `field`.

@@ -150,19 +150,14 @@ pub(crate) async fn put(
     if force && why.is_none() {
         body.refuse("why", "a forced split needs a `why`");
     }
-    let shares: Vec<NewShareBody> = body.value("shares").unwrap_or_default();
+    let shares: Vec<NewShareBody> = body.objects("shares", 2).unwrap_or_default();
     let shares = shares.into_iter().map(|share| share.share(force)).collect::<Result<Vec<_>, _>>();
     let shares = shares.unwrap_or_else(|why| {
         body.refuse("shares", why);
         Vec::new()
     });
-    let pins: Vec<NewPinBody> = body.value("pins").unwrap_or_default();
-    let choosers: Vec<String> = body.value("choosers").unwrap_or_default();
-    for (field, count) in [("pins", pins.len()), ("choosers", choosers.len())] {
-        if count > MOST_KEYS {
-            body.refuse(field, format!("at most {MOST_KEYS} keys"));
-        }
-    }
+    let pins: Vec<NewPinBody> = body.objects("pins", MOST_KEYS).unwrap_or_default();
+    let choosers: Vec<String> = body.objects("choosers", MOST_KEYS).unwrap_or_default();
     let named = |pin: &NewPinBody| pins.iter().filter(|other| other.key == pin.key).count();
     if pins.iter().any(|pin| named(pin) > 1) {
         body.refuse("pins", "each key has one pin");
