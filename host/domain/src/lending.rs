@@ -189,16 +189,3 @@ impl PoolHistory {
         Some(Unread { reason, ..missing })
     }
 }
-
-/// The current position of a wallet in one market, in dollars.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Position {
-    pub chain_id: ChainId,
-    pub protocol: Protocol,
-    pub market_address: Address,
-    pub market: Option<String>,
-    pub supplied_usd: f64,
-    pub borrowed_usd: f64,
-    /// Distinct assets supplied.
-    pub supplied_assets: u32,
-}

@@ -298,6 +298,9 @@ fn position(chain: ChainId, market: &Market, held: &Held) -> Option<Position> {
         supplied_usd: held.supplied_usd,
         borrowed_usd: held.borrowed_usd,
         supplied_assets: held.supplied_assets,
+        assets: Vec::new(),
+        health_factor: None,
+        mode: None,
     })
 }
 
