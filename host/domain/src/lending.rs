@@ -45,6 +45,18 @@ impl Protocol {
         }
     }
 
+    /// The name by which its users know it.
+    pub fn display_name(self) -> &'static str {
+        match self {
+            Self::LenderAV2 => "Aave v2",
+            Self::LenderAV3 => "Aave v3",
+            Self::LenderBV2 => "Compound v2",
+            Self::LenderBV3 => "Compound v3",
+            Self::MorphoBlue => "Morpho Blue",
+            Self::MakerVaults => "Maker vaults",
+        }
+    }
+
     /// Events that no read of the protocol's history finds, without full stops.
     pub fn blind_spots(self) -> &'static [&'static str] {
         match self {

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Address, B256, ChainId, Protocol, U256};
+use crate::{
+    Address, B256, ChainId, Protocol, U256,
+    holding::{balance_text, whole_tokens},
+};
 
 /// The current position of a wallet in one market, in dollars.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +25,7 @@ pub struct Position {
     pub mode: Option<LendingMode>,
 }
 
-/// A deposit or a debt in one token.
+/// A deposit or a debt in one token that has a price in dollars.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PositionAsset {
     /// `None` for the native currency.
@@ -30,15 +33,15 @@ pub struct PositionAsset {
     /// `None` if neither the market nor the configuration has one.
     pub symbol: Option<String>,
     pub side: AssetSide,
-    /// In the smallest unit of the token.
+    /// In units of 10^-`decimals`.
     pub amount: U256,
     pub decimals: u8,
-    /// As the sums of the position count it; `None` without a price.
-    pub usd: Option<f64>,
+    /// As the sums of the position count it.
+    pub usd: f64,
     /// The share of its value that a debt may reach before liquidation, 0 to 1; `None` for assets that secure no debt,
     /// and if unread.
     pub liquidation_threshold: Option<f64>,
-    /// Dollars for one whole token, by which the market decides about liquidation; `None` without a price.
+    /// Dollars for one whole token, by which the market decides about liquidation; `None` if unread.
     pub price_usd: Option<f64>,
     /// Assets with the same account secure the same debts: a pool, an isolated market, a vault, or the controller of
     /// several markets.
@@ -76,7 +79,12 @@ pub struct CollateralAccount<'a> {
 impl PositionAsset {
     /// Whole tokens.
     pub fn tokens(&self) -> f64 {
-        f64::from(self.amount) / 10_f64.powi(self.decimals.into())
+        whole_tokens(self.amount, self.decimals)
+    }
+
+    /// Whole tokens as decimal text, exact.
+    pub fn balance_text(&self) -> String {
+        balance_text(self.amount, self.decimals)
     }
 
     /// The debt that the asset allows, per dollar of its price: negative for a debt. `None` if unread.
@@ -121,6 +129,12 @@ impl<'a> CollateralAccount<'a> {
             if asset.side == AssetSide::Debt { owed -= worth } else { allowed += worth }
         }
         (owed > 0.0).then(|| allowed / owed)
+    }
+
+    /// The debt at the prices by which the market decides about liquidation.
+    pub fn owed_usd(&self) -> f64 {
+        let debts = self.assets.iter().filter(|asset| asset.side == AssetSide::Debt);
+        debts.map(|debt| debt.tokens() * debt.price_usd.unwrap_or_default()).sum()
     }
 
     /// The price of `token` in dollars at which the health factor is 1, if no other price changes: the account can be
@@ -188,7 +202,7 @@ mod tests {
             side,
             amount: U256::from(whole) * U256::from(1_000_000),
             decimals: 6,
-            usd: Some(whole as f64 * price),
+            usd: whole as f64 * price,
             liquidation_threshold: (side == AssetSide::Collateral).then_some(threshold),
             price_usd: Some(price),
             account: B256::repeat_byte(9),
