@@ -229,6 +229,9 @@ mod tests {
             supplied_usd: 200.0,
             borrowed_usd: 100.0,
             supplied_assets: 1,
+            assets: Vec::new(),
+            health_factor: None,
+            mode: None,
         };
         let block = ReadBlock { chain_id: 1, number: 9, hash: B256::repeat_byte(9) };
         let chain = ChainSnapshot {
