@@ -5,6 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use assay_domain::{Address, Assessment, Coverage, Freshness, ModelRef, Origins, Standing, Time};
+use assay_registry::Chosen;
 
 /// A score with its provenance.
 #[derive(Debug, Clone)]
@@ -12,6 +13,8 @@ pub struct Scored {
     pub address: Address,
     pub assessment: Assessment,
     pub model: ModelRef,
+    /// Why this model answered.
+    pub chosen: Chosen,
     /// When the score was calculated.
     pub at: Time,
     /// How completely the lending events behind it had been read.

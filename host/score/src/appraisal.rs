@@ -9,7 +9,7 @@ use assay_domain::{
     Address, Coverage, ModelKind, ModelRef, ModelVersion, Part, Standing, Time, UnreadByChain,
     features::{Features, features},
 };
-use assay_registry::{CreditModel, Model, OfKind, SybilModel};
+use assay_registry::{Chosen, CreditModel, Model, OfKind, SybilModel};
 use assay_rollout::{Basis, Scored};
 
 /// How attestations are counted: each statement once, also if several chains repeat it.
@@ -69,6 +69,7 @@ impl Scoring {
             address,
             assessment,
             model: reference(&credit),
+            chosen: Chosen::Requested,
             at: Utc::now(),
             coverage: snapshot.score_coverage(),
             fresh: self.freshness(&snapshot),

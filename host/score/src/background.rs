@@ -47,10 +47,11 @@ impl Scoring {
         version: Option<&ModelVersion>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let snapshot = active(snapshot.clone())?;
-        let model = self.credit(&Ask { by: "", version, factors: false })?;
+        let ask = Ask { by: "", version, header: None, factors: false };
+        let answering = self.answering(&ask, Some(snapshot.address))?;
         let features = Arc::new(assay_domain::features::features(&snapshot));
-        let assessment = model.score(&features)?;
-        Ok((Arc::new(self.scored(&model, &snapshot, &features, assessment)), features))
+        let assessment = answering.model.score(&features)?;
+        Ok((Arc::new(self.scored(&answering, &snapshot, &features, assessment)), features))
     }
 
     /// Records a score of [`unrecorded`](Self::unrecorded) for at least `lifetime`, and returns its id for `owner`.

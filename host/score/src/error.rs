@@ -51,6 +51,12 @@ pub enum ScoringError {
     /// The name could not be resolved.
     #[error(transparent)]
     Name(NameError),
+    /// A header names a version, and the key may not choose one.
+    #[error(
+        "This API key may not choose a version with the header Assay-Model-Version; leave it out, or name the version \
+         in `model_version`"
+    )]
+    NoChoice,
     /// The requested version is not in service.
     #[error(transparent)]
     Version(#[from] RoleError),
@@ -117,6 +123,7 @@ impl From<ScoringError> for ApiError {
             ScoringError::Name(_) => {
                 Self::coded(StatusCode::BAD_GATEWAY, "name_unreadable", error.to_string()).retry_after(WHILE)
             }
+            ScoringError::NoChoice => Self::coded(StatusCode::FORBIDDEN, "no_choice", error.to_string()),
             ScoringError::Version(error) => refused_version(&error),
             ScoringError::Model(ScoreError::Refused(why)) => {
                 Self::coded(StatusCode::NOT_FOUND, NotScored::CODE, NotScored(why).to_string())

@@ -38,7 +38,7 @@ pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::{NotScored, ScoringError};
 pub use routes::{OffChain, ScoreRoutes, assets, identified, operations, routes};
-pub use score::Ask;
+pub use score::{Answering, Ask};
 pub use several::{MeanScore, Scores, Several, SkipReason, Skipped};
 pub use source::{Answer, ScoreSource};
 

@@ -9,11 +9,11 @@ use super::{Scoring, ScoringError};
 use crate::history::PastRecord;
 use assay_chain::Read;
 use assay_domain::{
-    Address, Assessment, Coverage, Digest, Freshness, ModelVersion, Snapshot, Standing, Subject, Time,
+    Address, Assessment, Coverage, Digest, Freshness, ModelKind, ModelVersion, Snapshot, Standing, Subject, Time,
     features::{Features, features},
     time_from_unix,
 };
-use assay_registry::{BoostModel, CreditModel};
+use assay_registry::{BoostModel, Chosen, CreditModel};
 use assay_rollout::{Basis, Inputs, Scored, config};
 
 /// Scores by model, address, snapshot, and whether that dates transactions only to their day: another model, a newer
@@ -35,8 +35,8 @@ impl Scoring {
     /// could be read show no activity, [`ScoringError::Version`] if the requested version
     /// is not in service, otherwise the failure of the model.
     pub async fn score(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Arc<Scored>, ScoringError> {
-        let model = self.credit(ask)?;
-        Ok(self.score_with(&model, subject, ask).await?.0)
+        let (model, address) = self.answering_about(subject, ask).await?;
+        Ok(self.score_address(&model, address, ask).await?.0)
     }
 
     /// The score of `subject` by the blocks of its transactions, which a statement can be verified from, with the
@@ -49,24 +49,14 @@ impl Scoring {
         subject: &Subject,
         ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
-        let model = self.credit(ask)?;
-        let snapshot = self.exact(self.address(subject).await?).await?;
+        let (model, address) = self.answering_about(subject, ask).await?;
+        let snapshot = self.exact(address).await?;
         self.assess(&model, &snapshot, ask).await
-    }
-
-    pub(super) async fn score_with(
-        &self,
-        model: &CreditModel,
-        subject: &Subject,
-        ask: &Ask<'_>,
-    ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
-        let address = self.address(subject).await?;
-        self.score_address(model, address, ask).await
     }
 
     pub(super) async fn score_address(
         &self,
-        model: &CreditModel,
+        model: &Answering,
         address: Address,
         ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
@@ -117,10 +107,25 @@ impl Scoring {
 
     pub async fn assess(
         &self,
-        model: &CreditModel,
+        answering: &Answering,
         snapshot: &Snapshot,
         ask: &Ask<'_>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
+        let (scored, features) = self.assessed(answering, snapshot, ask).await?;
+        if scored.chosen == answering.chosen {
+            return Ok((scored, features));
+        }
+        // The same model answered this wallet for another reason before.
+        Ok((Arc::new(Scored { chosen: answering.chosen, ..Scored::clone(&scored) }), features))
+    }
+
+    async fn assessed(
+        &self,
+        answering: &Answering,
+        snapshot: &Snapshot,
+        ask: &Ask<'_>,
+    ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
+        let model = &answering.model;
         let key = (model.digest(), snapshot.address, snapshot.as_of, snapshot.is_by_day());
         if let Some((scored, features)) = self.inner.scores.get(&key).await {
             if !ask.factors || scored.assessment.is_explained() {
@@ -136,7 +141,7 @@ impl Scoring {
         let assessment = if ask.factors { model.explained(&features)? } else { model.score(&features)? };
         let slot = self.inner.rollout.reserve_record();
         let record = slot.as_ref().map(|slot| slot.id);
-        let scored = Arc::new(Scored { record, ..self.scored(model, snapshot, &features, assessment) });
+        let scored = Arc::new(Scored { record, ..self.scored(answering, snapshot, &features, assessment) });
         if let Some(slot) = slot {
             slot.fill(&scored, Inputs { features: Arc::clone(&features), boost: None, asked_by: ask.by.to_owned() });
         }
@@ -151,7 +156,7 @@ impl Scoring {
     /// The score of `snapshot` without a record.
     pub(super) fn scored(
         &self,
-        model: &CreditModel,
+        Answering { model, chosen }: &Answering,
         snapshot: &Snapshot,
         features: &Features,
         assessment: Assessment,
@@ -160,6 +165,7 @@ impl Scoring {
             address: snapshot.address,
             assessment,
             model: model.reference().clone(),
+            chosen: *chosen,
             at: Utc::now(),
             coverage: snapshot.score_coverage(),
             fresh: self.freshness(snapshot),
@@ -206,40 +212,55 @@ fn readable(read: Read) -> Result<Read, ScoringError> {
 pub struct Ask<'a> {
     /// Name of the API key.
     pub by: &'a str,
-    /// The version that answers; the champion if absent.
+    /// The version that the request names.
     pub version: Option<&'a ModelVersion>,
+    /// The version that a header of the request names.
+    pub header: Option<&'a ModelVersion>,
     /// Whether the answer shows the factors, whose words then come from the model.
     pub factors: bool,
 }
 
-impl Scoring {
-    /// The credit model that answers.
-    ///
-    /// # Errors
-    /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::Model`] without a
-    /// champion.
-    pub(super) fn credit(&self, ask: &Ask<'_>) -> Result<CreditModel, ScoringError> {
-        match ask.version {
-            None => Ok(self.inner.registry.champion()?),
-            Some(version) => Ok(self.inner.registry.in_service(version)?),
-        }
-    }
+/// The credit model that answers a request, and why.
+#[derive(Debug, Clone)]
+pub struct Answering {
+    pub model: CreditModel,
+    pub chosen: Chosen,
 }
 
 impl Scoring {
-    /// The model that answers `ask`.
+    /// The model that answers `ask` about `wallet`; `None` for a request about several wallets, which one model
+    /// answers. A version that the request names goes before the pin of its key, that before a header, and that before
+    /// the share of the wallet.
     ///
     /// # Errors
-    /// As [`Scoring::score`].
-    pub fn model(&self, ask: &Ask<'_>) -> Result<CreditModel, ScoringError> {
-        self.credit(ask)
+    /// [`ScoringError::Version`] for a version that is not loaded or out of service, [`ScoringError::NoChoice`] for a
+    /// header of a key that may not choose, [`ScoringError::Model`] without a champion.
+    pub fn answering(&self, ask: &Ask<'_>, wallet: Option<Address>) -> Result<Answering, ScoringError> {
+        let registry = &self.inner.registry;
+        if let Some(version) = ask.version {
+            return Ok(Answering { model: registry.in_service(version)?, chosen: Chosen::Requested });
+        }
+        let (model, chosen) = registry.active_guard().answering(ask.by, wallet, Utc::now())?;
+        match ask.header.filter(|_| chosen != Chosen::Pinned) {
+            None => Ok(Answering { model, chosen }),
+            Some(_) if !registry.active_guard().lets_choose(ModelKind::Credit, ask.by) => Err(ScoringError::NoChoice),
+            Some(version) => Ok(Answering { model: registry.in_service(version)?, chosen: Chosen::Header }),
+        }
+    }
+
+    /// The model that answers `ask` about `subject`, and its address. A version that cannot answer is refused before a
+    /// name is resolved.
+    async fn answering_about(&self, subject: &Subject, ask: &Ask<'_>) -> Result<(Answering, Address), ScoringError> {
+        self.answering(ask, None)?;
+        let address = self.address(subject).await?;
+        Ok((self.answering(ask, Some(address))?, address))
     }
 
     /// The score by `model` of what was read.
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] if the wallet had no activity, otherwise the failure of the model.
-    pub fn past(&self, model: &CreditModel, wallet: Address, read: &PastRecord) -> Result<Arc<Scored>, ScoringError> {
+    pub fn past(&self, Answering { model, chosen }: &Answering, wallet: Address, read: &PastRecord) -> Result<Arc<Scored>, ScoringError> {
         if !read.has_activity {
             return Err(ScoringError::NotFound);
         }
@@ -247,6 +268,7 @@ impl Scoring {
             address: wallet,
             assessment: model.score(&read.features)?,
             model: model.reference().clone(),
+            chosen: *chosen,
             at: Utc::now(),
             coverage: Coverage::Complete,
             fresh: Freshness { read_at: time_from_unix(read.features.as_of), life: self.inner.lifetimes.of(true) },
@@ -269,11 +291,11 @@ impl Scoring {
         total_asset_usd: f64,
         ask: &Ask<'_>,
     ) -> Result<Arc<Scored>, ScoringError> {
-        let credit = self.credit(ask)?;
-        let (base, features) = self.score_with(&credit, subject, ask).await?;
+        let (credit, address) = self.answering_about(subject, ask).await?;
+        let (base, features) = self.score_address(&credit, address, ask).await?;
         let model = self.inner.registry.champion::<BoostModel>()?;
         let score = model.boost(base.assessment.score, total_asset_usd)?;
-        let assessment = Assessment { score, decile: credit.decile(score), factors: base.assessment.factors.clone() };
+        let assessment = Assessment { score, decile: credit.model.decile(score), factors: base.assessment.factors.clone() };
         let slot = self.inner.rollout.reserve_record();
         let record = slot.as_ref().map(|slot| slot.id);
         // The score was calculated now, from a snapshot that may be older.

@@ -72,13 +72,13 @@ impl Scoring {
     /// [`ScoringError::NoneValid`] if no name resolves, [`ScoringError::NotFound`] or [`ScoringError::ChainsDown`]
     /// if no subject has a score, and the failure of the model for any of them.
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Scores, ScoringError> {
-        let model = self.credit(ask)?;
+        let answering = self.answering(ask, None)?;
         let score = |scoring: Self, address| {
-            let model = model.clone();
+            let model = answering.clone();
             async move { Ok(scoring.score_address(&model, address, ask).await?.0) }
         };
         let Several { found, skipped } = self.each(subjects, score).await?;
-        Ok(Scores { model, found, skipped })
+        Ok(Scores { model: answering.model, found, skipped })
     }
 
     /// Runs `work` for each subject's address. Returns the results in the same order, and the subjects without one; if

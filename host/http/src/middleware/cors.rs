@@ -18,13 +18,13 @@ use crate::{Gate, config::WebOrigin, route::Route};
 /// The headers of responses that a page may read, in addition to those that browsers always show.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "payment-required, payment-response, x-payment-response, assay-units-cost, assay-units-left, ratelimit, \
-     ratelimit-policy, retry-after, assay-score-id, x-feedback-hash, x-assay-sandbox, x-request-id, age, etag, \
+     ratelimit-policy, retry-after, assay-score-id, assay-model-reason, x-feedback-hash, x-assay-sandbox, x-request-id, age, etag, \
      www-authenticate",
 );
 /// The headers of requests that the server reads.
 const ACCEPTED: HeaderValue = HeaderValue::from_static(
     "authorization, content-type, idempotency-key, x-payment, payment-signature, if-none-match, x-request-id, \
-     traceparent, tracestate",
+     assay-model-version, traceparent, tracestate",
 );
 /// How long a browser keeps the answer to a preflight, in seconds; no browser keeps one for longer.
 const KEPT: HeaderValue = HeaderValue::from_static("7200");

@@ -182,6 +182,7 @@ impl Unwritten {
             coverage: scored.coverage,
             host: env!("CARGO_PKG_VERSION").to_owned(),
             model: (&scored.model).into(),
+            chosen: Some(scored.chosen),
             features: Features::clone(features),
             boost: boost.as_ref().map(|(model, usd)| BoostRecord { model: model.into(), total_asset_usd: *usd }),
             score: assessment.score,

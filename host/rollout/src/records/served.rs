@@ -6,6 +6,7 @@ use assay_domain::{
     Address, Coverage, FactorRecord, ModelPin, ReadBlock, Score, Source, Time,
     features::{Features, exact},
 };
+use assay_registry::Chosen;
 
 /// One served score.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +22,9 @@ pub struct ServedRecord {
     /// Version of the server.
     pub host: String,
     pub model: ModelPin,
+    /// Why this model answered; absent in records of earlier versions.
+    #[serde(default)]
+    pub chosen: Option<Chosen>,
     /// The exact input of the model.
     pub features: Features,
     #[serde(default)]

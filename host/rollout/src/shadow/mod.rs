@@ -192,6 +192,7 @@ mod tests {
             address: Address::repeat_byte(7),
             assessment: model.score(&features).unwrap(),
             model: model.reference().clone(),
+            chosen: assay_registry::Chosen::Champion,
             at: now,
             coverage: assay_domain::Coverage::Complete,
             fresh: assay_domain::Freshness { read_at: now, life: Duration::ZERO },
