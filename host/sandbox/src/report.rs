@@ -16,7 +16,7 @@ use assay_report::{
 use assay_score::ScoringError;
 
 /// The liquidation threshold of mock collateral.
-const THRESHOLD: f64 = 0.8;
+pub(crate) const THRESHOLD: f64 = 0.8;
 
 impl Sandbox {
     /// # Errors

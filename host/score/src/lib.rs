@@ -14,6 +14,7 @@
 
 mod appraisal;
 pub mod attestation;
+mod baseline;
 pub mod bodies;
 mod compare;
 pub mod config;
@@ -34,6 +35,7 @@ use assay_registry::Registry;
 use assay_rollout::{Rollout, config::Scoring as Settings};
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
+pub use baseline::{Baseline, WhatIfError};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::{NotScored, ScoringError};
 pub use routes::{OffChain, ScoreRoutes, assets, identified, operations, routes};

@@ -9,7 +9,7 @@ use axum::{
     http::header,
 };
 use futures::StreamExt;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     route::BodyLimit,
     validation::{Location, Violation},
 };
+use assay_domain::display_text;
 
 /// The most bytes discarded of a body that is too large. Without discarding, many clients see a reset connection
 /// instead of the response.
@@ -24,6 +25,9 @@ const DISCARDED: u64 = 64 << 20;
 
 /// The most wrong values named for one list: a response must not be many times the size of the request.
 const NAMED: usize = 20;
+
+/// Maximum length of the words about one item, in characters.
+const SHOWN: usize = 300;
 
 /// The largest count: every JSON parser reads numbers up to it exactly.
 pub const MOST: u64 = (1 << 53) - 1;
@@ -168,6 +172,44 @@ impl JsonObject {
                 false
             }
         }
+    }
+
+    /// A required list of at most `most` items that are read as `T` is serialised.
+    pub fn items<T: DeserializeOwned>(&mut self, field: &'static str, most: usize) -> Vec<T> {
+        let violation = match self.field(field) {
+            None => Violation::missing(Location::Body, field),
+            Some(Value::Array(items)) if items.len() > most => {
+                let length = items.len();
+                Violation::refused(Location::Body, field, format!("{length} items, of which there may be {most}"))
+            }
+            Some(Value::Array(items)) => {
+                let read = |(at, item): (usize, &Value)| {
+                    T::deserialize(item).map_err(|why| display_text(&format!("item {at}: {why}"), SHOWN))
+                };
+                match items.iter().enumerate().map(read).collect() {
+                    Ok(items) => return items,
+                    Err(why) => Violation::refused(Location::Body, field, why),
+                }
+            }
+            Some(_) => Violation::not_a_list(field),
+        };
+        self.violations.push(violation);
+        Vec::new()
+    }
+
+    /// The whole object, read as `T` is serialised, without the fields that were read or ignored.
+    ///
+    /// # Errors
+    /// 422 with the first problem.
+    pub fn rest<T: DeserializeOwned>(mut self) -> Result<T, ApiError> {
+        self.fields.retain(|name, _| !self.known.contains(name.as_str()));
+        if self.violations.is_empty() {
+            match T::deserialize(Value::Object(self.fields)) {
+                Ok(value) => return Ok(value),
+                Err(error) => self.violations.push(Violation::of_body(error)),
+            }
+        }
+        Err(ApiError::invalid(self.violations))
     }
 
     /// Adds a violation of `field`.

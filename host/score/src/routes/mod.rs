@@ -8,6 +8,7 @@ mod paid;
 mod provenance;
 mod several;
 mod statement;
+mod what_if;
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -40,6 +41,20 @@ pub struct ScoreRoutes {
     pub payments: Payments,
 }
 
+/// What a score shows of how it was made.
+#[derive(Clone, Copy)]
+struct Show {
+    factors: bool,
+    reasons: bool,
+}
+
+impl Show {
+    /// Whether the model is called for words.
+    fn words(self) -> bool {
+        self.factors || self.reasons
+    }
+}
+
 impl FromRef<ScoreRoutes> for Payments {
     fn from_ref(scores: &ScoreRoutes) -> Self {
         scores.payments.clone()
@@ -52,15 +67,21 @@ impl ScoreRoutes {
         self.cards.claimed(self.rollout.registry(), scored).await
     }
 
-    /// The body of a score with what the model claims.
-    async fn explained(&self, scored: &Scored, factors: bool) -> ScoreBody {
-        ScoreBody::scored(scored, factors).claimed(self.claimed(scored).await)
+    /// The body of a score with what the model claims, and with what `show` asks for.
+    async fn explained(&self, scored: &Scored, show: Show) -> ScoreBody {
+        let body = ScoreBody::scored(scored, show.factors).claimed(self.claimed(scored).await);
+        match show.reasons {
+            true => body.reasoned(self.cards.reasons(self.rollout.registry(), scored).await),
+            false => body,
+        }
     }
 }
 
 assay_http::rows! { ScoreRoutes:
     GET "/api/v2/score/address/{address}" Score one::get;
     POST "/api/v2/score/address/{address}" Score one::post;
+    POST "/api/v2/score/address/{address}/what-if" Score what_if::what_if;
+    POST "/api/v2/models/credit/score" Score what_if::features;
     GET "/api/v2/score/" Score [several] several::mean;
     GET "/api/v2/score/batch/" Score [several] several::batch;
     GET "/api/v2/score/address/{address}/history" Score [several] history::history;

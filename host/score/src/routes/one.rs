@@ -4,11 +4,11 @@ use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{ScoreRoutes, identified};
-use crate::{Ask, bodies::ScoreBody, responses};
+use super::{ScoreRoutes, Show, identified, what_if::ChangesQuery};
+use crate::{Ask, ScoringError, bodies::ScoreBody, responses};
 use assay_http::{
     ApiError,
-    extract::{Caller, IncludeFactors, JsonObject, SubjectPath, VersionQuery},
+    extract::{Caller, IncludeFactors, IncludeReasons, JsonObject, SubjectPath, VersionQuery},
     fresh::{self, Known},
 };
 
@@ -28,7 +28,7 @@ pub struct OffChain {
 /// has `pending` and `provisional`; request it again shortly.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "get_score",
-    params(SubjectPath, IncludeFactors, VersionQuery),
+    params(SubjectPath, IncludeFactors, IncludeReasons, ChangesQuery, VersionQuery),
     responses(
         (
             status = 200, description = "The score", body = ScoreBody,
@@ -45,11 +45,19 @@ pub(crate) async fn get(
     known: Known,
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,
+    IncludeReasons(reasons): IncludeReasons,
+    ChangesQuery(changes): ChangesQuery,
     VersionQuery(version): VersionQuery,
 ) -> Result<Response, ApiError> {
-    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
-    let scored = caller.pay(scores.source.score(&subject, None, ask)).await?;
-    let body = scores.explained(&scored, factors).await;
+    let show = Show { factors, reasons };
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors: show.words() };
+    let found = async {
+        let Some(target) = changes else { return Ok((scores.source.score(&subject, None, ask).await?, None)) };
+        let baseline = scores.source.baseline(&subject, ask).await?;
+        Ok::<_, ScoringError>((baseline.scored.clone(), Some(baseline.outlook(target).await?)))
+    };
+    let (scored, outlook) = caller.pay(found).await?;
+    let body = scores.explained(&scored, show).await.changed(outlook);
     let answer = known.answer(scored.fresh, &body)?;
     Ok(identified(answer, [scores.rollout.score_id(&scored, caller.owner())]))
 }
@@ -59,7 +67,7 @@ pub(crate) async fn get(
 /// The score rises by at most 15 % of the gap to 1000, in proportion to the assets up to 50,000 USD.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhance_score",
-    params(SubjectPath, IncludeFactors, VersionQuery),
+    params(SubjectPath, IncludeFactors, IncludeReasons, VersionQuery),
     request_body(content = OffChain, content_type = "application/json"),
     responses(
         (
@@ -76,13 +84,15 @@ pub(crate) async fn post(
     State(scores): State<ScoreRoutes>,
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,
+    IncludeReasons(reasons): IncludeReasons,
     VersionQuery(version): VersionQuery,
     body: JsonObject,
 ) -> Result<Response, ApiError> {
     let assets = assets(body)?;
-    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
+    let show = Show { factors, reasons };
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors: show.words() };
     let scored = caller.pay(scores.source.score(&subject, Some(assets), ask)).await?;
-    let answer = fresh::once(Json(scores.explained(&scored, factors).await));
+    let answer = fresh::once(Json(scores.explained(&scored, show).await));
     Ok(identified(answer, [scores.rollout.score_id(&scored, caller.owner())]))
 }
 

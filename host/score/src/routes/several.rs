@@ -2,7 +2,7 @@
 
 use axum::{extract::State, response::Response};
 
-use super::{ScoreRoutes, identified};
+use super::{ScoreRoutes, Show, identified};
 use crate::{
     Ask, Scores, ScoringError, Skipped,
     bodies::{MeanBody, ScoresBody, SkippedBody},
@@ -11,7 +11,7 @@ use crate::{
 use assay_domain::Freshness;
 use assay_http::{
     ApiError,
-    extract::{Caller, IncludeFactors, SubjectList, VersionQuery},
+    extract::{Caller, IncludeFactors, IncludeReasons, SubjectList, VersionQuery},
     fresh::Known,
 };
 
@@ -54,7 +54,7 @@ pub(crate) async fn mean(
 /// them. An address that occurs twice is in the response once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "list_scores",
-    params(SubjectList, IncludeFactors, VersionQuery),
+    params(SubjectList, IncludeFactors, IncludeReasons, VersionQuery),
     responses(
         (
             status = 200, description = "The scores", body = ScoresBody,
@@ -71,16 +71,18 @@ pub(crate) async fn batch(
     known: Known,
     SubjectList(subjects, invalid): SubjectList,
     IncludeFactors(factors): IncludeFactors,
+    IncludeReasons(reasons): IncludeReasons,
     VersionQuery(version): VersionQuery,
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
-    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
+    let show = Show { factors, reasons };
+    let ask = Ask { by: caller.name(), version: version.as_ref(), factors: show.words() };
     let Scores { found: scored, mut skipped, .. } = caller.pay_each(count, scores.source.scores(subjects, ask)).await?;
     skipped.splice(..0, Skipped::invalid(invalid));
     let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
     let mut bodies = Vec::with_capacity(scored.len());
     for scored in &scored {
-        bodies.push(scores.explained(scored, factors).await);
+        bodies.push(scores.explained(scored, show).await);
     }
     let ids = scored.iter().map(|scored| scores.rollout.score_id(scored, caller.owner()));
     Ok(identified(known.answer(soonest, &ScoresBody { skipped: SkippedBody::all(skipped), ..bodies.into() })?, ids))
