@@ -33,6 +33,8 @@ type FileText = (&'static str, &'static str);
 
 /// The golden wallets of a kind that sees features.
 const WALLETS: FileText = ("wallets.jsonl", include_str!("../templates/wallets.jsonl"));
+/// The card of a credit model, with reasons.
+const CARD: FileText = ("card.toml", include_str!("../templates/card.toml"));
 const RUST: [FileText; 3] = [
     ("Cargo.toml", include_str!("../templates/rust/Cargo.toml.txt")),
     (".cargo/config.toml", include_str!("../templates/rust/config.toml")),
@@ -82,7 +84,8 @@ pub fn files(language: Language, kind: ModelKind, name: &str, kit: &str) -> Resu
         .ok_or_else(|| format!("a {kind} model is not written as {}: --lang rust makes one", language.as_str()))?;
     let wallets = matches!(kind, ModelKind::Credit | ModelKind::Sybil).then_some(WALLETS);
     let fill = |text: &str| text.replace("{name}", name).replace("{kit}", kit).replace("{kind}", kind.as_str());
-    let all = texts.into_iter().chain(wallets).chain([IGNORED]);
+    let card = (kind == ModelKind::Credit).then_some(CARD);
+    let all = texts.into_iter().chain(card).chain(wallets).chain([IGNORED]);
     Ok(all.map(|(path, text)| (path, fill(&of_kind(text, kind)))).collect())
 }
 

@@ -149,11 +149,7 @@ impl Record {
         if self.id.as_ref().is_some_and(|id| id.chars().count() > MAX_ID) {
             return Err(format!("its id is longer than {MAX_ID} characters"));
         }
-        let Features { chains, markets, holdings, identity, .. } = &self.features;
-        let money = chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
-        let money = money.chain(markets.iter().flat_map(MarketFeatures::figures));
-        let money = money.chain(holdings.iter().map(|holding| holding.usd));
-        if !money.chain(identity.iter().filter_map(|one| one.score)).all(f64::is_finite) {
+        if !self.features.figures().all(f64::is_finite) {
             return Err("a figure of it is infinite or not a number".into());
         }
         Ok(self)

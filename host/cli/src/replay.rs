@@ -9,7 +9,7 @@ use std::{
 };
 
 use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
-use assay_registry::{BoostModel, CreditModel, Limits, Model, OfKind, standalone};
+use assay_registry::{BoostModel, Chosen, CreditModel, Limits, Model, OfKind, standalone};
 use assay_store::{OpenError, Store, config::Backend};
 use clap::Args;
 use reqwest::Method;
@@ -139,6 +139,7 @@ impl Shelf<'_> {
                 address: record.address,
                 assessment,
                 model,
+                chosen: record.chosen.unwrap_or(Chosen::Champion),
                 at: record.at,
                 coverage: record.coverage,
                 fresh,

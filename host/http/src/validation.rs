@@ -9,6 +9,8 @@ use assay_domain::display_text;
 
 /// Maximum length of the name of an unknown field, in characters.
 const SHOWN: usize = 100;
+/// Maximum length of the words about a body, in characters.
+const SHOWN_OF_BODY: usize = 300;
 /// The likeness, 0 to 1, from which on a known field may be the one that is meant.
 const NEAR: f64 = 0.85;
 
@@ -137,6 +139,12 @@ impl Violation {
     /// A value that its type cannot parse, with the error message of that type.
     pub fn refused(place: Location, field: &'static str, why: impl std::fmt::Display) -> Self {
         Self::new("value_error", place, Some(field), format!("Value error, {why}"))
+    }
+
+    /// A body that is not of its form; the words may repeat a part of it.
+    pub fn of_body(why: impl std::fmt::Display) -> Self {
+        let why = display_text(&why.to_string(), SHOWN_OF_BODY);
+        Self::new("value_error", Location::Body, None, format!("Value error, {why}"))
     }
 
     pub fn not_an_object() -> Self {

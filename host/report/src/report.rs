@@ -145,7 +145,7 @@ impl Reports {
     /// As [`Scoring::score`](assay_score::Scoring::score), except that an unknown address and a refusal are not errors.
     pub async fn report(&self, subject: &Subject, by: &str) -> Result<Report, ScoringError> {
         let read = self.scoring.read(self.scoring.address(subject).await?).await?;
-        let ask = Ask { by, version: None, header: None, factors: false };
+        let ask = Ask::by(by, false);
         let answering = self.scoring.answering(&ask, Some(read.snapshot.address))?;
         let scored = match self.scoring.assess(&answering, &read.snapshot, &ask).await {
             Ok((scored, _)) => Ok(scored),

@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), warn(unreachable_pub))]
 
 pub mod bodies;
+mod features;
 mod payments;
 mod report;
 mod routes;
@@ -29,7 +30,7 @@ use assay_registry::{
 };
 pub(crate) use assay_report::responses;
 use assay_rollout::{Basis, Scored};
-use assay_score::ScoringError;
+use assay_score::{Baseline, ScoringError};
 
 pub use payments::RefusedPayments;
 pub use routes::{SandboxRoutes, operations, routes};
@@ -122,6 +123,17 @@ impl Sandbox {
         self.scored_as(asked, score, factors)
     }
 
+    /// The score with features of the mock report, which move it as they move the score of the credit model.
+    ///
+    /// # Errors
+    /// As [`Sandbox::score`], and the refusal of the credit model.
+    fn baseline(&self, asked: MockRequest, factors: bool) -> Result<Baseline, ScoringError> {
+        let scored = self.scored(asked, None, factors)?;
+        let as_of = u64::try_from(scored.at.timestamp()).unwrap_or(0);
+        let features = features::features(&self.generator()?.report(&asked.address)?, as_of);
+        Baseline::mock(self.credit()?, Arc::new(scored), Arc::new(features))
+    }
+
     fn scored_as(&self, asked: MockRequest, score: SandboxScore, factors: Vec<Factor>) -> Result<Scored, ScoringError> {
         let SandboxScore { score, decile, model } = score;
         let fresh = now();
@@ -129,6 +141,7 @@ impl Sandbox {
             address: asked.address,
             assessment: Assessment { score, decile, factors },
             model,
+            chosen: assay_registry::Chosen::Champion,
             at: fresh.read_at,
             coverage: self.coverage(asked)?,
             fresh,

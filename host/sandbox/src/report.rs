@@ -16,7 +16,7 @@ use assay_report::{
 use assay_score::ScoringError;
 
 /// The liquidation threshold of mock collateral, and its price in dollars.
-const THRESHOLD: f64 = 0.8;
+pub(crate) const THRESHOLD: f64 = 0.8;
 const ETHER_USD: f64 = 2_000.0;
 /// The decimals of mock amounts.
 const DECIMALS: u8 = 6;

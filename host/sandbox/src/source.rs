@@ -10,7 +10,7 @@ use assay_domain::{Address, ChainId, Snapshot, Subject};
 use assay_registry::Registry;
 use assay_report::{Aggregate, ChainReport, IdentityReport, Report, ReportSource, Summarized};
 use assay_rollout::Scored;
-use assay_score::{Answer, Ask, ScoreSource, Scores, Scoring, ScoringError, Several, SkipReason, Skipped};
+use assay_score::{Answer, Ask, Baseline, ScoreSource, Scores, Scoring, ScoringError, Several, SkipReason, Skipped};
 use assay_tasks::blocking;
 
 /// Answers from the sandbox champion.
@@ -43,6 +43,15 @@ impl ScoreSource for SandboxSource {
             let sandbox = Sandbox::on(&self.registry, ask.version)?;
             let asked = self.asked_by(&sandbox, ask.by, subject).await?;
             sandbox.scored(asked, off_chain_usd, ask.factors).map(Arc::new)
+        }
+        .boxed()
+    }
+
+    fn baseline<'a>(&'a self, subject: &'a Subject, ask: Ask<'a>) -> Answer<'a, Baseline> {
+        async move {
+            let sandbox = Sandbox::on(&self.registry, ask.version)?;
+            let asked = self.asked_by(&sandbox, ask.by, subject).await?;
+            sandbox.baseline(asked, ask.factors)
         }
         .boxed()
     }

@@ -126,6 +126,9 @@ fn evidence(scored: &Scored, features: &Features) -> Evidence {
         features: features.clone(),
         blocks: scored.origins.blocks.clone(),
         sources: scored.origins.sources.clone(),
+        reasons: None,
+        reason_codes: None,
+        clamp: None,
     }
 }
 

@@ -47,7 +47,7 @@ impl Scoring {
         version: Option<&ModelVersion>,
     ) -> Result<(Arc<Scored>, Arc<Features>), ScoringError> {
         let snapshot = active(snapshot.clone())?;
-        let ask = Ask { by: "", version, header: None, factors: false };
+        let ask = Ask { version, ..Ask::by("", false) };
         let answering = self.answering(&ask, Some(snapshot.address))?;
         let features = Arc::new(assay_domain::features::features(&snapshot));
         let assessment = answering.model.score(&features)?;

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Scoring, ScoringError};
 use assay_domain::{
-    Address, Assessment, Coverage, ModelRef, ModelVersion, Range, Snapshot, Subject, Time,
+    Address, Assessment, Coverage, ModelRef, ModelVersion, Range, Snapshot, Standing, Subject, Time,
     features::{Features, features},
 };
 use assay_registry::{CreditModel, Registry, RoleError, ScoreError};
@@ -19,6 +19,8 @@ pub struct Comparison {
     /// When the read behind all answers ended.
     pub as_of: Time,
     pub coverage: Coverage,
+    /// Of the wallet, by the same features.
+    pub standing: Standing,
     /// In the requested order.
     pub versions: Vec<Compared>,
 }
@@ -124,18 +126,16 @@ impl Scoring {
         // The first measurement compiles a version, which takes as long as loading it.
         let work = tokio::task::spawn_blocking(move || {
             let features = features(&snapshot);
-            found
-                .into_iter()
-                .map(|(model, version)| one_answer(&registry, model, version, &features))
-                .collect::<Vec<_>>()
+            let answers = found.into_iter().map(|(model, version)| one_answer(&registry, model, version, &features));
+            (answers.collect::<Vec<_>>(), Standing::of(&features))
         });
-        let mut versions = work.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
+        let (mut versions, standing) = work.await.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic()));
         let first = versions.first().and_then(|first| first.answer.as_ref().ok()).cloned();
         for compared in versions.iter_mut().skip(1) {
             compared.gap =
                 first.as_ref().zip(compared.answer.as_ref().ok()).map(|(first, answer)| Gap::between(first, answer));
         }
-        Ok(Comparison { address, as_of, coverage, versions })
+        Ok(Comparison { address, as_of, coverage, standing, versions })
     }
 }
 

@@ -15,6 +15,7 @@
 mod appraisal;
 pub mod attestation;
 mod background;
+mod baseline;
 pub mod bodies;
 mod compare;
 pub mod config;
@@ -35,9 +36,10 @@ use assay_registry::Registry;
 use assay_rollout::{Rollout, config::Scoring as Settings};
 
 pub use appraisal::{Appraisal, AppraisalError, IDENTITY_SCHEME};
+pub use baseline::{Baseline, WhatIfError};
 pub use compare::{Compared, Comparison, Gap, MOST_VERSIONS, NoAnswer};
 pub use error::{NotScored, ScoringError};
-pub use routes::{OffChain, ScoreRoutes, assets, identified, operations, routes};
+pub use routes::{OffChain, ScoreRoutes, assets, identified, operations, reasoned, routes};
 pub use score::{Answering, Ask};
 pub use several::{MeanScore, Scores, Several, SkipReason, Skipped};
 pub use source::{Answer, ScoreSource};

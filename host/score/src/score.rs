@@ -218,6 +218,15 @@ pub struct Ask<'a> {
     pub header: Option<&'a ModelVersion>,
     /// Whether the answer shows the factors, whose words then come from the model.
     pub factors: bool,
+    /// Whether one version answers about all wallets.
+    pub one_version: bool,
+}
+
+impl<'a> Ask<'a> {
+    /// The request of the key of this name, which names no version.
+    pub fn by(by: &'a str, factors: bool) -> Self {
+        Self { by, version: None, header: None, factors, one_version: false }
+    }
 }
 
 /// The credit model that answers a request, and why.
@@ -240,6 +249,7 @@ impl Scoring {
         if let Some(version) = ask.version {
             return Ok(Answering { model: registry.in_service(version)?, chosen: Chosen::Requested });
         }
+        let wallet = wallet.filter(|_| !ask.one_version);
         let (model, chosen) = registry.active_guard().answering(ask.by, wallet, Utc::now())?;
         match ask.header.filter(|_| chosen != Chosen::Pinned) {
             None => Ok(Answering { model, chosen }),
@@ -250,7 +260,11 @@ impl Scoring {
 
     /// The model that answers `ask` about `subject`, and its address. A version that cannot answer is refused before a
     /// name is resolved.
-    async fn answering_about(&self, subject: &Subject, ask: &Ask<'_>) -> Result<(Answering, Address), ScoringError> {
+    pub(super) async fn answering_about(
+        &self,
+        subject: &Subject,
+        ask: &Ask<'_>,
+    ) -> Result<(Answering, Address), ScoringError> {
         self.answering(ask, None)?;
         let address = self.address(subject).await?;
         Ok((self.answering(ask, Some(address))?, address))
@@ -260,7 +274,12 @@ impl Scoring {
     ///
     /// # Errors
     /// [`ScoringError::NotFound`] if the wallet had no activity, otherwise the failure of the model.
-    pub fn past(&self, Answering { model, chosen }: &Answering, wallet: Address, read: &PastRecord) -> Result<Arc<Scored>, ScoringError> {
+    pub fn past(
+        &self,
+        Answering { model, chosen }: &Answering,
+        wallet: Address,
+        read: &PastRecord,
+    ) -> Result<Arc<Scored>, ScoringError> {
         if !read.has_activity {
             return Err(ScoringError::NotFound);
         }
@@ -295,7 +314,8 @@ impl Scoring {
         let (base, features) = self.score_address(&credit, address, ask).await?;
         let model = self.inner.registry.champion::<BoostModel>()?;
         let score = model.boost(base.assessment.score, total_asset_usd)?;
-        let assessment = Assessment { score, decile: credit.model.decile(score), factors: base.assessment.factors.clone() };
+        let assessment =
+            Assessment { score, decile: credit.model.decile(score), factors: base.assessment.factors.clone() };
         let slot = self.inner.rollout.reserve_record();
         let record = slot.as_ref().map(|slot| slot.id);
         // The score was calculated now, from a snapshot that may be older.

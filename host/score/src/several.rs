@@ -33,9 +33,10 @@ pub struct MeanScore {
     pub skipped: Vec<Skipped>,
 }
 
-/// The scores of several addresses by one model, in the order asked.
+/// The scores of several addresses, in the order asked.
 #[derive(Clone)]
 pub struct Scores {
+    /// The model that answers about all of them together.
     pub model: CreditModel,
     pub found: Vec<Arc<Scored>>,
     pub skipped: Vec<Skipped>,
@@ -73,9 +74,9 @@ impl Scoring {
     /// if no subject has a score, and the failure of the model for any of them.
     pub async fn scores(&self, subjects: Vec<Subject>, ask: &Ask<'_>) -> Result<Scores, ScoringError> {
         let answering = self.answering(ask, None)?;
-        let score = |scoring: Self, address| {
-            let model = answering.clone();
-            async move { Ok(scoring.score_address(&model, address, ask).await?.0) }
+        let score = |scoring: Self, address| async move {
+            let answering = scoring.answering(ask, Some(address))?;
+            Ok(scoring.score_address(&answering, address, ask).await?.0)
         };
         let Several { found, skipped } = self.each(subjects, score).await?;
         Ok(Scores { model: answering.model, found, skipped })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{Ask, Scores, Scoring, ScoringError};
+use super::{Ask, Baseline, Scores, Scoring, ScoringError};
 use assay_domain::Subject;
 use assay_rollout::Scored;
 
@@ -15,6 +15,9 @@ pub type Answer<'a, T> = BoxFuture<'a, Result<T, ScoringError>>;
 pub trait ScoreSource: Send + Sync {
     /// The score of `subject`; with `off_chain_usd`, the score with these off-chain assets added.
     fn score<'a>(&'a self, subject: &'a Subject, off_chain_usd: Option<f64>, ask: Ask<'a>) -> Answer<'a, Arc<Scored>>;
+
+    /// The score of `subject` with its features, to be changed.
+    fn baseline<'a>(&'a self, subject: &'a Subject, ask: Ask<'a>) -> Answer<'a, Baseline>;
 
     /// The scores of `subjects`, each address once, in the order given.
     fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores>;
@@ -35,6 +38,10 @@ impl ScoreSource for Scoring {
             }
         }
         .boxed()
+    }
+
+    fn baseline<'a>(&'a self, subject: &'a Subject, ask: Ask<'a>) -> Answer<'a, Baseline> {
+        async move { Scoring::baseline(self, subject, &ask).await }.boxed()
     }
 
     fn scores<'a>(&'a self, subjects: Vec<Subject>, ask: Ask<'a>) -> Answer<'a, Scores> {

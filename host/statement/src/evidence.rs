@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use assay_domain::{Address, FactorRecord, ModelKind, ModelPin, ReadBlock, Score, Source, features::Features};
+use assay_domain::{
+    Address, Clamp, CodeSource, FactorRecord, ModelKind, ModelPin, ReadBlock, Reason, Reasons, Score, Source,
+    features::Features,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{attest::Statement, blocks, features_digest};
@@ -20,6 +23,14 @@ pub struct Evidence {
     /// The origins of the features.
     #[serde(default)]
     pub sources: Vec<Source>,
+    /// The reasons and where their codes come from, if they were requested. The statement does not commit to them: they
+    /// follow from the model, its card and the features.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasons: Option<Vec<Reason>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_codes: Option<CodeSource>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clamp: Option<Clamp>,
 }
 
 /// The model behind a score.
@@ -40,6 +51,12 @@ pub struct Difference {
 }
 
 impl Evidence {
+    /// The reasons, if they were requested.
+    pub fn reasons(&self) -> Option<Reasons> {
+        let (list, codes) = (self.reasons.clone()?, self.reason_codes?);
+        Some(Reasons { list, codes, clamp: self.clamp })
+    }
+
     /// The differences between the evidence and `statement`; empty if the statement commits to this evidence.
     pub fn differences(&self, statement: &Statement) -> Vec<Difference> {
         let content = &statement.content;

@@ -4,6 +4,7 @@
 mod contract;
 mod lasting;
 mod past;
+mod reasons;
 mod submission;
 
 use std::{

@@ -2,6 +2,7 @@
 
 mod calls;
 mod classes;
+mod outlook;
 mod refusals;
 mod shelf;
 

@@ -6,9 +6,11 @@ mod file;
 mod label;
 mod past;
 mod reading;
+mod score;
 mod table;
 
 use std::{
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -46,6 +48,11 @@ pub enum Command {
         /// File of features: JSON lines or Parquet. If wallets have an `outcome`, it is the last column
         features: PathBuf,
     },
+    /// Score the wallets of a file by a model, also after changes, and find what would move each score
+    ///
+    /// Prints one JSON object for each wallet: `now` has the score with its factors and reasons, `then` the same after
+    /// --what-if, and `changes` what --include-changes found. Nothing is contacted.
+    Score(Box<score::ScoreArguments>),
 }
 
 #[derive(Args)]
@@ -113,6 +120,15 @@ pub fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Export(arguments) => export(*arguments),
         Command::Table { declaration, features } => table::print(&declaration, &features),
+        Command::Score(arguments) => score::print(&arguments),
+    }
+}
+
+/// A closed pipe (`| head`) ends the command without an error.
+fn ended(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => Failure { message: String::new(), code: 0 },
+        _ => Failure::cannot(error),
     }
 }
 

@@ -10,6 +10,7 @@ use assay_author::Matrix;
 use assay_backtest::{Record, RecordSource};
 use assay_domain::features::Features;
 
+use super::ended;
 use crate::Failure;
 
 /// Writes the features of each wallet of a file to standard output.
@@ -55,14 +56,6 @@ fn cell(text: &str) -> Cow<'_, str> {
 
 fn write(out: &mut impl io::Write, line: &str) -> Result<(), Failure> {
     writeln!(out, "{line}").map_err(ended)
-}
-
-/// A closed pipe (`| head`) ends the command without an error.
-fn ended(error: io::Error) -> Failure {
-    match error.kind() {
-        io::ErrorKind::BrokenPipe => Failure { message: String::new(), code: 0 },
-        _ => Failure::cannot(error),
-    }
 }
 
 #[cfg(test)]

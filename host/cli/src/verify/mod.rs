@@ -151,7 +151,11 @@ impl Verify {
         match &self.component {
             None => report.skip(Step::Model, "not run; give --component"),
             Some(_) if !agrees => report.skip(Step::Model, "not run, because the evidence is of another score"),
-            Some(file) => report.add(Step::Model, model::rerun(&bytes(file, model::largest())?, statement, evidence)),
+            Some(file) => {
+                let folder = file.parent().unwrap_or(Path::new(""));
+                let found = model::rerun(&bytes(file, model::largest())?, folder, statement, evidence);
+                report.add(Step::Model, found);
+            }
         }
         match config {
             None => report.skip(Step::Chains, "not read; give --rpc ID=URL for each chain, or --config"),

@@ -7,12 +7,14 @@ mod change;
 mod derive;
 pub mod exact;
 mod lending;
+mod liquidation;
 
 use crate::{AssetClass, ChainId, Coverage};
 
 pub use change::{Change, ChangeError, MOST_DAYS, MarketAmount, MarketName, PriceMove};
 pub use derive::features;
 pub use lending::{Dollars, Exposure, LendingEvent, MOST_EVENTS, MarketFeatures, PositionFeatures};
+pub use liquidation::buffer_percent;
 
 /// The host's form of the WIT record `features`: Unix seconds in UTC, US dollars, EIP-155 chain ids.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
@@ -25,6 +27,16 @@ pub struct Features {
     /// At most one entry per class, in the order of [`AssetClass`].
     pub holdings: Vec<Holding>,
     pub identity: Vec<AttestationFeature>,
+}
+
+impl Features {
+    /// Every figure that is not a whole number.
+    pub fn figures(&self) -> impl Iterator<Item = f64> + '_ {
+        let chains = self.chains.iter().flat_map(|chain| [chain.assets_usd, chain.supplied_usd, chain.borrowed_usd]);
+        let markets = self.markets.iter().flat_map(MarketFeatures::figures);
+        let holdings = self.holdings.iter().map(|holding| holding.usd);
+        chains.chain(markets).chain(holdings).chain(self.identity.iter().filter_map(|one| one.score))
+    }
 }
 
 /// One chain on which the address was looked up.

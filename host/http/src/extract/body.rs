@@ -17,6 +17,7 @@ use crate::{
     route::BodyLimit,
     validation::{Location, Violation},
 };
+use assay_domain::display_text;
 
 /// The most bytes discarded of a body that is too large. Without discarding, many clients see a reset connection
 /// instead of the response.
@@ -24,6 +25,9 @@ const DISCARDED: u64 = 64 << 20;
 
 /// The most wrong values named for one list: a response must not be many times the size of the request.
 const NAMED: usize = 20;
+
+/// Maximum length of the words about one item, in characters.
+const SHOWN: usize = 300;
 
 /// The largest count: every JSON parser reads numbers up to it exactly.
 pub const MOST: u64 = (1 << 53) - 1;
@@ -170,33 +174,55 @@ impl JsonObject {
         }
     }
 
-    /// An optional list of objects that `T` reads, at most `most`. An error names the item.
+    /// An optional list of at most `most` items that `T` deserializes. The violation names the first wrong item.
     pub fn objects<T: DeserializeOwned>(&mut self, field: &'static str, most: usize) -> Option<Vec<T>> {
-        let items = match self.field(field)? {
+        let violation = match self.field(field)? {
             Value::Null => return None,
-            Value::Array(items) if items.len() <= most => items.clone(),
-            Value::Array(_) => {
-                self.refuse(field, format_args!("at most {most} entries"));
-                return None;
+            Value::Array(items) if items.len() > most => {
+                let length = items.len();
+                Violation::refused(Location::Body, field, format!("{length} items, of which there may be {most}"))
             }
-            _ => {
-                self.violations.push(Violation::not_a_list(field));
-                return None;
+            Value::Array(items) => {
+                let read = |(at, item): (usize, &Value)| {
+                    T::deserialize(item).map_err(|why| display_text(&format!("item {at}: {why}"), SHOWN))
+                };
+                match items.iter().enumerate().map(read).collect() {
+                    Ok(items) => return Some(items),
+                    Err(why) => Violation::refused(Location::Body, field, why),
+                }
             }
+            _ => Violation::not_a_list(field),
         };
-        let mut found = Vec::with_capacity(items.len());
-        for (at, item) in items.into_iter().enumerate() {
-            match serde_json::from_value(item) {
-                Ok(item) => found.push(item),
-                Err(error) => self.refuse(field, format_args!("entry {at}: {error}")),
-            }
+        self.violations.push(violation);
+        None
+    }
+
+    /// As [`objects`](Self::objects), of a required list.
+    pub fn items<T: DeserializeOwned>(&mut self, field: &'static str, most: usize) -> Vec<T> {
+        if self.field(field).is_none() {
+            self.violations.push(Violation::missing(Location::Body, field));
         }
-        Some(found)
+        self.objects(field, most).unwrap_or_default()
     }
 
     /// Whether the body has `field`, even if it is null.
     pub fn has(&self, field: &str) -> bool {
         self.fields.contains_key(field)
+    }
+
+    /// The whole object, read as `T` is serialised, without the fields that were read or ignored.
+    ///
+    /// # Errors
+    /// 422 with the first problem.
+    pub fn rest<T: DeserializeOwned>(mut self) -> Result<T, ApiError> {
+        self.fields.retain(|name, _| !self.known.contains(name.as_str()));
+        if self.violations.is_empty() {
+            match T::deserialize(Value::Object(self.fields)) {
+                Ok(value) => return Ok(value),
+                Err(error) => self.violations.push(Violation::of_body(error)),
+            }
+        }
+        Err(ApiError::invalid(self.violations))
     }
 
     /// Adds a violation of `field`.

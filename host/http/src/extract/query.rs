@@ -26,12 +26,33 @@ impl<S: Send + Sync> FromRequestParts<S> for IncludeFactors {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        let Some(text) = single(parts, "include_factors")? else { return Ok(Self(false)) };
-        match text.to_ascii_lowercase().as_str() {
-            "true" | "1" | "yes" | "on" | "t" | "y" => Ok(Self(true)),
-            "false" | "0" | "no" | "off" | "f" | "n" => Ok(Self(false)),
-            _ => Err(ApiError::invalid(vec![Violation::not_a_bool(Location::Query, "include_factors")])),
-        }
+        flag(parts, "include_factors").map(Self)
+    }
+}
+
+/// `include_reasons`, false by default.
+pub struct IncludeReasons(pub bool);
+
+parameters!(IncludeReasons: optional::<bool>("include_reasons", "Also list the principal reasons for lost points"));
+
+impl<S: Send + Sync> FromRequestParts<S> for IncludeReasons {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        flag(parts, "include_reasons").map(Self)
+    }
+}
+
+/// A parameter that is true or false, false by default.
+///
+/// # Errors
+/// 422 for any other value.
+pub fn flag(parts: &Parts, name: &'static str) -> Result<bool, ApiError> {
+    let Some(text) = single(parts, name)? else { return Ok(false) };
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "yes" | "on" | "t" | "y" => Ok(true),
+        "false" | "0" | "no" | "off" | "f" | "n" => Ok(false),
+        _ => Err(ApiError::invalid(vec![Violation::not_a_bool(Location::Query, name)])),
     }
 }
 

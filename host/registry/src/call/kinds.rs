@@ -131,6 +131,20 @@ impl CreditModel {
         self.unrecorded(|call, abi| abi.score(call, features), |raw| self.checked(raw))
     }
 
+    /// Like [`Self::explained`], without counting the calls or their failures: for features that no wallet has.
+    ///
+    /// # Errors
+    /// Those of [`Self::explained`].
+    pub fn explained_uncounted(&self, features: &Features) -> Result<Assessment, ScoreError> {
+        let scored = self.score_uncounted(features).0?;
+        if scored.is_explained() {
+            return Ok(scored);
+        }
+        let explain = |raw| answer::explained(raw, &scored.factors);
+        let factors = self.unrecorded(|call, abi| abi.explain(call, features), explain).0?;
+        Ok(Assessment { factors, ..scored })
+    }
+
     /// Scores with `copy`, the same model on the shadow engine. The call and its failure count for this model.
     pub fn score_on(&self, copy: &Self, features: &Features) -> (Result<Assessment, ScoreError>, Spent) {
         let (answer, spent) = copy.score_uncounted(features);

@@ -13,7 +13,7 @@ use assay_http::{
     extract::{Caller, SubjectList, SubjectPath},
     fresh::Known,
 };
-use assay_score::{Skipped, identified};
+use assay_score::{Skipped, identified, reasoned};
 
 /// The credit report of one address: assets, lending positions, activity and lending events.
 ///
@@ -41,9 +41,10 @@ pub(crate) async fn get(
         Err(_) => Claimed::Nothing,
     };
     let id = report.scored.as_ref().ok().and_then(|scored| reports.rollout.score_id(scored, caller.owner()));
+    let chosen = report.scored.as_ref().ok().map(|scored| scored.chosen);
     let (fresh, not_covered) = (report.fresh, reports.networks.not_covered(&report.contents));
     let answer = known.answer(fresh, &ReportBody::of(report, claimed, not_covered))?;
-    Ok(identified(answer, [id]))
+    Ok(reasoned(identified(answer, [id]), chosen))
 }
 
 /// Totals of several addresses: dollars and counts are added, attestations are merged, and the earliest and the latest

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::WeighedFactorBody;
+use super::{ReasonsBody, WeighedFactorBody};
 use crate::{Compared, Comparison, Gap, NoAnswer};
-use assay_domain::{Address, Assessment, Coverage, Factor};
+use assay_domain::{Address, Assessment, Coverage, Factor, Reasons};
 use assay_http::values::{Checksummed, CoverageName, Moment, RangeName};
 
 /// The results of several versions for the same reading of an address.
@@ -36,6 +36,8 @@ pub(crate) struct ComparedBody {
     decile: Option<u8>,
     range: Option<RangeName>,
     factors: Option<Vec<WeighedFactorBody>>,
+    #[serde(flatten)]
+    reasons: ReasonsBody,
     /// Microseconds from the call to the checked answer.
     latency_us: Option<f64>,
     /// Approximate cost of the call in instructions: the same number on every machine.
@@ -81,9 +83,20 @@ pub(crate) struct FailureBody {
     detail: String,
 }
 
+impl ComparisonBody {
+    /// Adds the reasons of each version, in the order of the versions.
+    #[must_use]
+    pub(crate) fn reasoned(mut self, reasons: Vec<Option<Reasons>>) -> Self {
+        for (version, reasons) in self.versions.iter_mut().zip(reasons) {
+            version.reasons = reasons.into();
+        }
+        self
+    }
+}
+
 impl From<Comparison> for ComparisonBody {
     fn from(comparison: Comparison) -> Self {
-        let Comparison { address, as_of, coverage, versions } = comparison;
+        let Comparison { address, as_of, coverage, versions, standing: _ } = comparison;
         let address: Address = address;
         Self {
             address: Checksummed(address),
@@ -110,6 +123,7 @@ impl From<Compared> for ComparedBody {
             decile: answer.as_ref().map(|answer| answer.decile.get()),
             range: answer.as_ref().map(|answer| answer.score.range().into()),
             factors: answer.map(|Assessment { factors, .. }| factors.into_iter().map(Into::into).collect()),
+            reasons: ReasonsBody::default(),
             latency_us: took.map(|took| took.as_nanos() as f64 / 1e3),
             fuel: cost.map(|(fuel, _)| fuel),
             memory_bytes: cost.map(|(_, memory)| memory),

@@ -3,11 +3,16 @@
 mod compare;
 mod history;
 mod provenance;
+mod reasons;
 mod score;
 mod statement;
+mod what_if;
 
 pub use compare::ComparisonBody;
 pub use history::{HistoryBody, PointBody};
 pub use provenance::{AuditedBody, ProvenanceBody, WeighedFactorBody};
+pub use reasons::{ClampBody, ReasonBody, ReasonsBody};
 pub use score::{ClaimedRateBody, FactorBody, MeanBody, ScoreBody, ScoresBody, SkippedBody};
 pub use statement::{BlockBody, EvidenceBody, SignersBody, StatementBody};
+pub(crate) use what_if::Rung;
+pub use what_if::{ChangesBody, FeaturesScoreBody, LiquidationBody, RungBody, SafetyBody, StepBody, WhatIfBody};

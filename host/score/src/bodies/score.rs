@@ -3,8 +3,11 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::{ChangesBody, ReasonsBody};
 use crate::{MeanScore, Skipped};
-use assay_domain::{Address, Claim, Claimed, Claims, Coverage, Decile, Factor, ModelVersion, Rate, Score};
+use assay_domain::{
+    Address, Claim, Claimed, Claims, Coverage, Decile, Factor, ModelVersion, Outlook, Rate, Reasons, Score,
+};
 use assay_http::values::{Checksummed, CoverageName, ModelVersionText, Moment, RangeName};
 use assay_rollout::Scored;
 
@@ -34,6 +37,12 @@ pub struct ScoreBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub factors: Option<Vec<FactorBody>>,
+    #[serde(flatten)]
+    pub reasons: ReasonsBody,
+    /// Present with `include_changes=true`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub changes: Option<ChangesBody>,
     /// How completely the lending events were read. Absent in the sandbox.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<CoverageName>, nullable = false)]
@@ -79,12 +88,17 @@ pub struct ClaimedRateBody {
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Factor, example = json!({
     "label": "Repayment History", "rating": "good", "description": "12 loans repaid and none liquidated. More repaid \
-                                                                    loans raise this."
+                                                                    loans raise this.",
+    "points": 150, "possible": 200
 }))]
 pub struct FactorBody {
     pub label: String,
     pub rating: RangeName,
     pub description: String,
+    /// Points added to the base; negative when they are subtracted.
+    pub points: i32,
+    /// The most this factor can add.
+    pub possible: u32,
 }
 
 /// One score for several addresses.
@@ -142,6 +156,8 @@ impl ScoreBody {
             model_version: ModelVersionText(model),
             timestamp: at,
             factors: None,
+            reasons: ReasonsBody::default(),
+            changes: None,
             credit_events_coverage: None,
             provisional: None,
             claims: None,
@@ -154,6 +170,18 @@ impl ScoreBody {
     pub fn claimed(self, claimed: Claimed) -> Self {
         let (claims, no_claim) = ClaimedRateBody::of(claimed);
         Self { claims, no_claim, ..self }
+    }
+
+    /// Adds the reasons for lost points.
+    #[must_use]
+    pub fn reasoned(self, reasons: Option<Reasons>) -> Self {
+        Self { reasons: reasons.into(), ..self }
+    }
+
+    /// Adds what would move the score.
+    #[must_use]
+    pub fn changed(self, outlook: Option<Outlook>) -> Self {
+        Self { changes: outlook.map(ChangesBody::new), ..self }
     }
 
     /// A production score.
@@ -230,7 +258,9 @@ impl FactorBody {
     pub fn all(factors: &[Factor]) -> Vec<Self> {
         let body = |factor: &Factor| {
             let words = factor.words.clone()?;
-            Some(Self { label: factor.label.clone(), rating: words.rating.into(), description: words.description })
+            let (label, rating) = (factor.label.clone(), words.rating.into());
+            let (description, possible) = (words.description, words.possible);
+            Some(Self { label, rating, description, points: factor.points, possible })
         };
         factors.iter().filter_map(body).collect()
     }

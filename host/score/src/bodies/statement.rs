@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use assay_domain::{ReadBlock, Source};
+use assay_domain::{ReadBlock, Reasons, Source};
 use assay_statement::{Signed, Signers, blocks_root, features_digest};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::ProvenanceBody;
+use super::{ProvenanceBody, ReasonsBody};
 use assay_rollout::{ScoreId, records::ServedRecord};
 
 /// A signed statement of a score: an off-chain attestation of EAS, version 2, and where its evidence is.
@@ -50,6 +50,8 @@ pub struct EvidenceBody {
     blocks: Vec<BlockBody>,
     /// Where each part of the features came from. What comes from an explorer or a price API cannot be read again.
     sources: Vec<SourceBody>,
+    #[serde(flatten)]
+    reasons: ReasonsBody,
 }
 
 /// A block at which a chain was read.
@@ -110,13 +112,14 @@ impl StatementBody {
 impl EvidenceBody {
     /// # Errors
     /// The failure of the canonical form.
-    pub fn new(id: &ScoreId, mut record: ServedRecord) -> Result<Self, serde_json::Error> {
+    pub fn new(id: &ScoreId, mut record: ServedRecord, reasons: Option<Reasons>) -> Result<Self, serde_json::Error> {
         let (blocks, sources) = (std::mem::take(&mut record.blocks), std::mem::take(&mut record.sources));
         Ok(Self {
             features_digest: features_digest(&record.features)?.to_string(),
             blocks_root: blocks_root(&blocks).to_string(),
             blocks: blocks.into_iter().map(Into::into).collect(),
             sources: sources.into_iter().map(Into::into).collect(),
+            reasons: reasons.into(),
             provenance: ProvenanceBody::new(id, record),
         })
     }

@@ -12,7 +12,7 @@ use crate::{MOST_VERSIONS, bodies::ComparisonBody, responses};
 use assay_domain::ModelVersion;
 use assay_http::{
     ApiError,
-    extract::{Caller, SubjectPath, limited, optional, refused, values},
+    extract::{Caller, IncludeReasons, SubjectPath, limited, optional, refused, values},
     fresh, parameters,
 };
 
@@ -54,7 +54,7 @@ impl<S: Send + Sync> FromRequestParts<S> for VersionsQuery {
 /// still have theirs. Each version costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/models/compare/address/{address}", tag = "models", operation_id = "compare_models",
-    params(SubjectPath, VersionsQuery),
+    params(SubjectPath, VersionsQuery, IncludeReasons),
     responses(
         (status = 200, description = "The comparison", body = ComparisonBody),
         responses::BadAddress, responses::Validated, responses::Keyed, responses::Units, responses::NotFound,
@@ -67,11 +67,22 @@ pub(crate) async fn compare(
     State(scores): State<ScoreRoutes>,
     SubjectPath(subject): SubjectPath,
     VersionsQuery(mut versions): VersionsQuery,
+    IncludeReasons(show_reasons): IncludeReasons,
 ) -> Result<Response, ApiError> {
     let scoring = scores.source.of_chains("compares no versions")?;
     if versions.is_empty() {
         versions = scoring.default_versions()?;
     }
     let comparison = caller.pay_each(versions.len(), scoring.compare(&subject, versions)).await?;
-    Ok(fresh::once(Json(ComparisonBody::from(comparison))))
+    let mut reasons = Vec::new();
+    for compared in comparison.versions.iter().filter(|_| show_reasons) {
+        reasons.push(match (&compared.model, &compared.answer) {
+            (Some(model), Ok(answer)) => {
+                let registry = scores.rollout.registry();
+                scores.cards.reasons_of(registry, model, &answer.factors, &comparison.standing).await
+            }
+            _ => None,
+        });
+    }
+    Ok(fresh::once(Json(ComparisonBody::from(comparison).reasoned(reasons))))
 }

@@ -7,9 +7,9 @@ use axum::{
     response::Response,
 };
 
-use super::ScoreRoutes;
+use super::{ScoreRoutes, choice::ModelChoice};
 use crate::{
-    Ask, NotScored, ScoringError,
+    NotScored, ScoringError,
     bodies::{HistoryBody, PointBody},
     history::Past,
     reading::moment,
@@ -18,7 +18,7 @@ use crate::{
 use assay_domain::Subject;
 use assay_http::{
     ApiError,
-    extract::{Caller, SubjectPath, VersionQuery, optional, refused, single},
+    extract::{Caller, SubjectPath, optional, refused, single},
     fresh, parameters,
 };
 
@@ -79,7 +79,7 @@ impl<S: Send + Sync> FromRequestParts<S> for MomentsQuery {
 /// because they only know the present. Each point costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}/history", tag = "scores", operation_id = "get_score_history",
-    params(SubjectPath, MomentsQuery, VersionQuery),
+    params(SubjectPath, MomentsQuery, ModelChoice),
     responses(
         (status = 200, description = "The points", body = HistoryBody),
         responses::BadAddress, responses::Validated, responses::Keyed, responses::Units, responses::NotFound,
@@ -92,12 +92,12 @@ pub(crate) async fn history(
     State(scores): State<ScoreRoutes>,
     SubjectPath(subject): SubjectPath,
     MomentsQuery(moments): MomentsQuery,
-    VersionQuery(version): VersionQuery,
+    choice: ModelChoice,
 ) -> Result<Response, ApiError> {
     let scoring = scores.source.of_chains("has no past")?;
     scoring.require_chains()?;
-    let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
-    let model = scoring.model(&ask)?;
+    let ask = choice.ask(caller.name(), false);
+    scoring.answering(&ask, None)?;
     let wallet = match &subject {
         Subject::Address(address) => *address,
         // A caller without units resolves no name; the units of one point are given back.
@@ -115,12 +115,13 @@ pub(crate) async fn history(
         };
         caller.pay_each_if(moments.len(), recorded).await?
     };
-    let mut body = HistoryBody::new(wallet, &model.reference().version);
+    let answering = scoring.answering(&ask, Some(wallet))?;
+    let mut body = HistoryBody::new(wallet, &answering.model.reference().version);
     for (moment, past) in moments.iter().zip(known) {
         let point = match past {
             Past::Pending => PointBody::pending(*moment),
             Past::Unread(reason) => PointBody::unread(*moment, reason),
-            Past::Read(read) => match scoring.past(&model, wallet, &read) {
+            Past::Read(read) => match scoring.past(&answering, wallet, &read) {
                 Ok(scored) => PointBody::scored(*moment, &scored, scores.claimed(&scored).await),
                 Err(ScoringError::NotFound) => PointBody::inactive(*moment, read.blocks.clone()),
                 Err(error) => match NotScored::of(&error) {

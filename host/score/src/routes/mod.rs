@@ -1,6 +1,7 @@
 //! `/api/v2/score` and the comparison of models.
 
 mod attestation;
+mod choice;
 mod compare;
 mod history;
 mod one;
@@ -8,6 +9,7 @@ mod paid;
 mod provenance;
 mod several;
 mod statement;
+mod what_if;
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -20,12 +22,15 @@ use axum::{
 use crate::{ScoreSource, attestation::Attestor, bodies::ScoreBody, history::ScoreHistory};
 use assay_domain::Claimed;
 use assay_payment::Payments;
+use assay_registry::Chosen;
 use assay_rollout::{Rollout, ScoreId, Scored, cards::Cards};
 
 pub use one::{OffChain, assets};
 
 /// The id with which the same key can read the provenance of a score.
 const SCORE_ID: HeaderName = HeaderName::from_static("assay-score-id");
+/// Why a model answered.
+const MODEL_REASON: HeaderName = HeaderName::from_static("assay-model-reason");
 
 /// The state of the handlers of scores.
 #[derive(Clone)]
@@ -40,6 +45,20 @@ pub struct ScoreRoutes {
     pub payments: Payments,
 }
 
+/// What a score shows of how it was made.
+#[derive(Clone, Copy)]
+struct Show {
+    factors: bool,
+    reasons: bool,
+}
+
+impl Show {
+    /// Whether the model is called for words.
+    fn words(self) -> bool {
+        self.factors || self.reasons
+    }
+}
+
 impl FromRef<ScoreRoutes> for Payments {
     fn from_ref(scores: &ScoreRoutes) -> Self {
         scores.payments.clone()
@@ -52,15 +71,21 @@ impl ScoreRoutes {
         self.cards.claimed(self.rollout.registry(), scored).await
     }
 
-    /// The body of a score with what the model claims.
-    async fn explained(&self, scored: &Scored, factors: bool) -> ScoreBody {
-        ScoreBody::scored(scored, factors).claimed(self.claimed(scored).await)
+    /// The body of a score with what the model claims, and with what `show` asks for.
+    async fn explained(&self, scored: &Scored, show: Show) -> ScoreBody {
+        let body = ScoreBody::scored(scored, show.factors).claimed(self.claimed(scored).await);
+        match show.reasons {
+            true => body.reasoned(self.cards.reasons(self.rollout.registry(), scored).await),
+            false => body,
+        }
     }
 }
 
 assay_http::rows! { ScoreRoutes:
     GET "/api/v2/score/address/{address}" Score one::get;
     POST "/api/v2/score/address/{address}" Score one::post;
+    POST "/api/v2/score/address/{address}/what-if" Score what_if::what_if;
+    POST "/api/v2/models/credit/score" Score what_if::features;
     GET "/api/v2/score/" Score [several] several::mean;
     GET "/api/v2/score/batch/" Score [several] several::batch;
     GET "/api/v2/score/address/{address}/history" Score [several] history::history;
@@ -70,6 +95,17 @@ assay_http::rows! { ScoreRoutes:
     GET "/api/v2/models/compare/address/{address}" Score [several] compare::compare;
     GET "/api/v2/admin/scores/{id}" Admin provenance::audited;
     GET "/.well-known/assay-attestation.json" Public [open] attestation::signers;
+}
+
+/// Adds a header to `answer` that says why the model of each of its scores answered, in order.
+pub fn reasoned(mut answer: Response, chosen: impl IntoIterator<Item = Chosen>) -> Response {
+    let list = chosen.into_iter().map(Chosen::as_str).collect::<Vec<_>>().join(",");
+    if !list.is_empty()
+        && let Ok(list) = HeaderValue::try_from(list)
+    {
+        answer.headers_mut().insert(MODEL_REASON, list);
+    }
+    answer
 }
 
 /// Adds a header to `answer` with the ids of its scores, in order; a dash for a score without an id.

@@ -4,11 +4,11 @@ use axum::{Json, extract::State, response::Response};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::{ScoreRoutes, identified};
-use crate::{Ask, bodies::ScoreBody, responses};
+use super::{ScoreRoutes, Show, choice::ModelChoice, identified, reasoned, what_if::ChangesQuery};
+use crate::{ScoringError, bodies::ScoreBody, responses};
 use assay_http::{
     ApiError,
-    extract::{Caller, IncludeFactors, JsonObject, SubjectPath, VersionQuery},
+    extract::{Caller, IncludeFactors, IncludeReasons, JsonObject, SubjectPath},
     fresh::{self, Known},
 };
 
@@ -28,11 +28,15 @@ pub struct OffChain {
 /// has `pending` and `provisional`; request it again shortly.
 #[utoipa::path(
     get, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "get_score",
-    params(SubjectPath, IncludeFactors, VersionQuery),
+    params(SubjectPath, IncludeFactors, IncludeReasons, ChangesQuery, ModelChoice),
     responses(
         (
             status = 200, description = "The score", body = ScoreBody,
-            headers(("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}`; absent if none is kept")),
+            headers(
+                ("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}`; absent if none is kept"),
+                ("Assay-Model-Reason" = String, description = "Why this version answered: `champion`, `requested`, \
+                    `pinned`, `header` or `split`"),
+            ),
         ),
         responses::Unchanged, responses::BadAddress, responses::Validated, responses::Keyed, responses::Units,
         responses::NotFound, responses::VersionRefused, responses::ChainsDown,
@@ -45,13 +49,22 @@ pub(crate) async fn get(
     known: Known,
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,
-    VersionQuery(version): VersionQuery,
+    IncludeReasons(reasons): IncludeReasons,
+    ChangesQuery(changes): ChangesQuery,
+    choice: ModelChoice,
 ) -> Result<Response, ApiError> {
-    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
-    let scored = caller.pay(scores.source.score(&subject, None, ask)).await?;
-    let body = scores.explained(&scored, factors).await;
+    let show = Show { factors, reasons };
+    let ask = choice.ask(caller.name(), show.words());
+    let found = async {
+        let Some(target) = changes else { return Ok((scores.source.score(&subject, None, ask).await?, None)) };
+        let baseline = scores.source.baseline(&subject, ask).await?;
+        Ok::<_, ScoringError>((baseline.scored.clone(), Some(baseline.outlook(target).await?)))
+    };
+    let (scored, outlook) = caller.pay(found).await?;
+    let body = scores.explained(&scored, show).await.changed(outlook);
     let answer = known.answer(scored.fresh, &body)?;
-    Ok(identified(answer, [scores.rollout.score_id(&scored, caller.owner())]))
+    let answer = identified(answer, [scores.rollout.score_id(&scored, caller.owner())]);
+    Ok(reasoned(answer, [scored.chosen]))
 }
 
 /// The score of one address with off-chain assets added.
@@ -59,12 +72,16 @@ pub(crate) async fn get(
 /// The score rises by at most 15 % of the gap to 1000, in proportion to the assets up to 50,000 USD.
 #[utoipa::path(
     post, path = "/api/v2/score/address/{address}", tag = "scores", operation_id = "enhance_score",
-    params(SubjectPath, IncludeFactors, VersionQuery),
+    params(SubjectPath, IncludeFactors, IncludeReasons, ModelChoice),
     request_body(content = OffChain, content_type = "application/json"),
     responses(
         (
             status = 200, description = "The score", body = ScoreBody,
-            headers(("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}`; absent if none is kept")),
+            headers(
+                ("Assay-Score-Id" = String, description = "Id for `/api/v2/score/{id}`; absent if none is kept"),
+                ("Assay-Model-Reason" = String, description = "Why this version answered: `champion`, `requested`, \
+                    `pinned`, `header` or `split`"),
+            ),
         ),
         responses::BadAddress, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
         responses::NotFound, responses::VersionRefused, responses::ChainsDown,
@@ -76,14 +93,17 @@ pub(crate) async fn post(
     State(scores): State<ScoreRoutes>,
     SubjectPath(subject): SubjectPath,
     IncludeFactors(factors): IncludeFactors,
-    VersionQuery(version): VersionQuery,
+    IncludeReasons(reasons): IncludeReasons,
+    choice: ModelChoice,
     body: JsonObject,
 ) -> Result<Response, ApiError> {
     let assets = assets(body)?;
-    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
+    let show = Show { factors, reasons };
+    let ask = choice.ask(caller.name(), show.words());
     let scored = caller.pay(scores.source.score(&subject, Some(assets), ask)).await?;
-    let answer = fresh::once(Json(scores.explained(&scored, factors).await));
-    Ok(identified(answer, [scores.rollout.score_id(&scored, caller.owner())]))
+    let answer = fresh::once(Json(scores.explained(&scored, show).await));
+    let answer = identified(answer, [scores.rollout.score_id(&scored, caller.owner())]);
+    Ok(reasoned(answer, [scored.chosen]))
 }
 
 /// The assets in a body of [`OffChain`]. The other fields of the report's body are ignored.

@@ -5,12 +5,14 @@ use crate::{
     bodies::{AuditedBody, EvidenceBody, ProvenanceBody},
     responses,
 };
+use assay_domain::{ModelKind, Reasons, Standing};
 use assay_http::{
     ApiError,
-    extract::{Caller, in_path, param},
+    extract::{Caller, IncludeReasons, in_path, param},
     parameters,
 };
-use assay_rollout::{ScoreId, records::ServedRecord};
+use assay_registry::{CreditModel, OfKind as _};
+use assay_rollout::{ScoreId, records::ServedRecord, refused_score, refused_version};
 use axum::{
     Json,
     extract::{FromRequestParts, State},
@@ -70,10 +72,10 @@ pub(crate) async fn mine(
 /// `assay verify` compares it with a statement, runs the model on the features, and reads the chains again.
 #[utoipa::path(
     get, path = "/api/v2/score/{id}/evidence", tag = "scores", operation_id = "get_evidence",
-    params(ScorePath),
+    params(ScorePath, IncludeReasons),
     responses(
         (status = 200, description = "The evidence", body = EvidenceBody),
-        responses::NoScore, responses::Keyed,
+        responses::NoScore, responses::Validated, responses::Keyed, responses::VersionRefused, responses::NoChampion,
     ),
     security(("key" = [])),
 )]
@@ -81,9 +83,24 @@ pub(crate) async fn evidence(
     caller: Caller,
     State(scores): State<ScoreRoutes>,
     ScorePath(id): ScorePath,
+    IncludeReasons(reasons): IncludeReasons,
 ) -> Result<Json<EvidenceBody>, ApiError> {
     let found = known(scores.rollout.provenance(&id, caller.owner()).await)?;
-    EvidenceBody::new(&id, found).map(Json).map_err(|error| ApiError::internal("serialize", error))
+    let reasons = if reasons { recomputed(&scores, &found).await? } else { None };
+    EvidenceBody::new(&id, found, reasons).map(Json).map_err(|error| ApiError::internal("serialize", error))
+}
+
+/// The reasons of a served score: its model is asked again, because records have no card.
+async fn recomputed(scores: &ScoreRoutes, record: &ServedRecord) -> Result<Option<Reasons>, ApiError> {
+    let registry = scores.rollout.registry();
+    let loaded = registry.loaded(ModelKind::Credit, &record.model.version).map_err(|why| refused_version(&why))?;
+    let model = CreditModel::of(&loaded).filter(|model| model.digest() == record.model.digest).ok_or_else(|| {
+        let words = format!("The model {} has other bytes now than when the score was computed", record.model.version);
+        ApiError::coded(StatusCode::CONFLICT, "model_replaced", words)
+    })?;
+    let explained = model.explained_uncounted(&record.features).map_err(|error| refused_score(&error))?;
+    let standing = Standing::of(&record.features);
+    Ok(scores.cards.reasons_of(registry, model.reference(), &explained.factors, &standing).await)
 }
 
 /// The same for an auditor, with the record that `assay replay` reads.

@@ -2,7 +2,7 @@
 
 use axum::{extract::State, response::Response};
 
-use super::{ScoreRoutes, identified};
+use super::{ScoreRoutes, Show, choice::ModelChoice, identified, reasoned};
 use crate::{
     Ask, Scores, ScoringError, Skipped,
     bodies::{MeanBody, ScoresBody, SkippedBody},
@@ -11,7 +11,7 @@ use crate::{
 use assay_domain::Freshness;
 use assay_http::{
     ApiError,
-    extract::{Caller, IncludeFactors, SubjectList, VersionQuery},
+    extract::{Caller, IncludeFactors, IncludeReasons, SubjectList},
     fresh::Known,
 };
 
@@ -21,11 +21,14 @@ use assay_http::{
 /// them. An address that occurs twice counts once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/", tag = "scores", operation_id = "get_mean_score",
-    params(SubjectList, VersionQuery),
+    params(SubjectList, ModelChoice),
     responses(
         (
             status = 200, description = "The mean", body = MeanBody,
-            headers(("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept")),
+            headers(
+                ("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept"),
+                ("Assay-Model-Reason" = String, description = "Why the version of each score answered, in order"),
+            ),
         ),
         responses::Unchanged, responses::NoValidAddress, responses::Validated, responses::Keyed, responses::Units,
         responses::NotFound, responses::VersionRefused, responses::ChainsDown,
@@ -37,15 +40,16 @@ pub(crate) async fn mean(
     State(scores): State<ScoreRoutes>,
     known: Known,
     SubjectList(subjects, invalid): SubjectList,
-    VersionQuery(version): VersionQuery,
+    choice: ModelChoice,
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
-    let ask = Ask { by: caller.name(), version: version.as_ref(), factors: false };
+    let ask = Ask { one_version: true, ..choice.ask(caller.name(), false) };
     let mean = async { scores.source.scores(subjects, ask).await?.mean() };
     let mut mean = caller.pay_each(count, mean).await?;
     mean.skipped.splice(..0, Skipped::invalid(invalid));
     let ids: Vec<_> = mean.scores.iter().map(|scored| scores.rollout.score_id(scored, caller.owner())).collect();
-    Ok(identified(known.answer(mean.fresh, &MeanBody::from(mean))?, ids))
+    let chosen: Vec<_> = mean.scores.first().map(|scored| scored.chosen).into_iter().collect();
+    Ok(reasoned(identified(known.answer(mean.fresh, &MeanBody::from(mean))?, ids), chosen))
 }
 
 /// The score of each of several addresses.
@@ -54,11 +58,14 @@ pub(crate) async fn mean(
 /// them. An address that occurs twice is in the response once. Each address costs the units of one score.
 #[utoipa::path(
     get, path = "/api/v2/score/batch/", tag = "scores", operation_id = "list_scores",
-    params(SubjectList, IncludeFactors, VersionQuery),
+    params(SubjectList, IncludeFactors, IncludeReasons, ModelChoice),
     responses(
         (
             status = 200, description = "The scores", body = ScoresBody,
-            headers(("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept")),
+            headers(
+                ("Assay-Score-Id" = String, description = "Ids of the scores in order; a dash if none is kept"),
+                ("Assay-Model-Reason" = String, description = "Why the version of each score answered, in order"),
+            ),
         ),
         responses::Unchanged, responses::NoValidAddress, responses::Validated, responses::Keyed, responses::Units,
         responses::NotFound, responses::VersionRefused, responses::ChainsDown,
@@ -71,17 +78,20 @@ pub(crate) async fn batch(
     known: Known,
     SubjectList(subjects, invalid): SubjectList,
     IncludeFactors(factors): IncludeFactors,
-    VersionQuery(version): VersionQuery,
+    IncludeReasons(reasons): IncludeReasons,
+    choice: ModelChoice,
 ) -> Result<Response, ApiError> {
     let count = subjects.len();
-    let ask = Ask { by: caller.name(), version: version.as_ref(), factors };
+    let show = Show { factors, reasons };
+    let ask = choice.ask(caller.name(), show.words());
     let Scores { found: scored, mut skipped, .. } = caller.pay_each(count, scores.source.scores(subjects, ask)).await?;
     skipped.splice(..0, Skipped::invalid(invalid));
     let soonest = Freshness::soonest(scored.iter().map(|scored| scored.fresh)).ok_or(ScoringError::NoneValid)?;
     let mut bodies = Vec::with_capacity(scored.len());
     for scored in &scored {
-        bodies.push(scores.explained(scored, factors).await);
+        bodies.push(scores.explained(scored, show).await);
     }
     let ids = scored.iter().map(|scored| scores.rollout.score_id(scored, caller.owner()));
-    Ok(identified(known.answer(soonest, &ScoresBody { skipped: SkippedBody::all(skipped), ..bodies.into() })?, ids))
+    let answer = known.answer(soonest, &ScoresBody { skipped: SkippedBody::all(skipped), ..bodies.into() })?;
+    Ok(reasoned(identified(answer, ids), scored.iter().map(|scored| scored.chosen)))
 }

@@ -50,8 +50,8 @@ type ScoredFeatures = (Arc<Scored>, Arc<Features>);
 impl StatementService<'_> {
     /// Refuses an order that no reading can fulfil: of a model that is not loaded, or of a moment that was not read.
     pub(crate) async fn require(&self, order: &StatementRequest, by: &str) -> Result<(), ApiError> {
-        let ask = Ask { by, version: order.version.as_ref(), factors: false };
-        self.scoring.model(&ask)?;
+        let ask = Ask { version: order.version.as_ref(), ..Ask::by(by, false) };
+        self.scoring.answering(&ask, None)?;
         match order.moment {
             None => Ok(()),
             Some(moment) => self.moment(&order.subject, moment).await.map(drop),
@@ -60,13 +60,12 @@ impl StatementService<'_> {
 
     /// The score of a statement, requested by the key of this name.
     pub(crate) async fn score(&self, order: &StatementRequest, by: &str) -> Result<ScoredFeatures, ApiError> {
-        let ask = Ask { by, version: order.version.as_ref(), factors: false };
+        let ask = Ask { version: order.version.as_ref(), ..Ask::by(by, false) };
         let Some(moment) = order.moment else {
             return self.scoring.score_and_features(&order.subject, &ask).await.map_err(ApiError::from);
         };
-        let model = self.scoring.model(&ask)?;
         let (wallet, read) = self.moment(&order.subject, moment).await?;
-        let scored = self.scoring.past(&model, wallet, &read)?;
+        let scored = self.scoring.past(&self.scoring.answering(&ask, Some(wallet))?, wallet, &read)?;
         Ok((scored, Arc::new(read.features)))
     }
 

@@ -2,7 +2,7 @@
 
 mod apply;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::{fmt, str::FromStr};
 

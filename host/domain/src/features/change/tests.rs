@@ -41,7 +41,7 @@ fn market(protocol: &str, supplied: f64, borrowed: f64) -> MarketFeatures {
 }
 
 /// A wallet with these markets, each with deposits and debt.
-fn wallet(markets: &[(&str, f64, f64)]) -> Features {
+pub(in crate::features) fn wallet(markets: &[(&str, f64, f64)]) -> Features {
     let markets: Vec<_> =
         markets.iter().map(|(protocol, supplied, borrowed)| market(protocol, *supplied, *borrowed)).collect();
     let sum = |of: fn(&MarketFeatures) -> f64| markets.iter().map(of).sum::<f64>();

@@ -1,0 +1,99 @@
+//! A score whose features can be changed: what the model says of features that the wallet does not have.
+
+use std::sync::Arc;
+
+use crate::{Ask, Scoring, ScoringError};
+use assay_domain::{
+    Assessment, Outlook, Score, Subject,
+    features::{Change, ChangeError, Features},
+};
+use assay_registry::{CreditModel, ScoreError};
+use assay_rollout::Scored;
+use assay_tasks::blocking;
+
+/// A score with its features and its model. Calls about changed features count neither for the model nor against it.
+#[derive(Clone)]
+pub struct Baseline {
+    pub scored: Arc<Scored>,
+    pub features: Arc<Features>,
+    model: CreditModel,
+    /// Points between a mock score and what the model says of its features.
+    shift: i64,
+}
+
+/// Why there is no answer about changed features.
+#[derive(Debug, thiserror::Error)]
+pub enum WhatIfError {
+    #[error(transparent)]
+    Change(#[from] ChangeError),
+    #[error(transparent)]
+    Scoring(#[from] ScoringError),
+}
+
+impl Baseline {
+    pub fn new(model: CreditModel, scored: Arc<Scored>, features: Arc<Features>) -> Self {
+        Self { scored, features, model, shift: 0 }
+    }
+
+    /// A mock score, which moves as the score of `model` does.
+    ///
+    /// # Errors
+    /// The failure of the model, or its refusal of these features.
+    pub fn mock(model: CreditModel, scored: Arc<Scored>, features: Arc<Features>) -> Result<Self, ScoringError> {
+        let says = model.score_uncounted(&features).0?;
+        let shift = i64::from(scored.assessment.score.get()) - i64::from(says.score.get());
+        Ok(Self { scored, features, model, shift })
+    }
+
+    /// What would raise the score to `target`, the next range by default, and what would lower it.
+    ///
+    /// # Errors
+    /// A failure of the model.
+    pub async fn outlook(self, target: Option<Score>) -> Result<Outlook, ScoringError> {
+        let score = self.scored.assessment.score;
+        let found =
+            blocking(move || assay_domain::outlook(&self.features, score, target, |changed| self.score_of(changed)));
+        found.await
+    }
+
+    /// The features after `changes`, and what the model says of them.
+    ///
+    /// # Errors
+    /// The first change that does not apply, a refusal, or a failure of the model.
+    pub fn after(&self, changes: &[Change]) -> Result<(Features, Assessment), WhatIfError> {
+        let features = self.features.after(changes)?;
+        let says = self.model.explained_uncounted(&features).map_err(ScoringError::from)?;
+        let score = self.shifted(says.score);
+        Ok((features, Assessment { score, decile: self.model.decile(score), ..says }))
+    }
+
+    /// The score of `features`; `None` if the model refuses them.
+    ///
+    /// # Errors
+    /// A failure of the model.
+    pub fn score_of(&self, features: &Features) -> Result<Option<Score>, ScoringError> {
+        match self.model.score_uncounted(features).0 {
+            Ok(says) => Ok(Some(self.shifted(says.score))),
+            Err(ScoreError::Refused(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn shifted(&self, score: Score) -> Score {
+        let (lowest, highest) = (i64::from(Score::MIN.get()), i64::from(Score::MAX.get()));
+        let moved = (i64::from(score.get()) + self.shift).clamp(lowest, highest);
+        u32::try_from(moved).ok().and_then(Score::new).unwrap_or(score)
+    }
+}
+
+impl Scoring {
+    /// The score of `subject` with its features, to be changed.
+    ///
+    /// # Errors
+    /// As [`Scoring::score`].
+    pub async fn baseline(&self, subject: &Subject, ask: &Ask<'_>) -> Result<Baseline, ScoringError> {
+        let (answering, address) = self.answering_about(subject, ask).await?;
+        let (scored, features) = self.score_address(&answering, address, ask).await?;
+        Ok(Baseline::new(answering.model, scored, features))
+    }
+}

@@ -1,0 +1,233 @@
+//! What a score would be: of an address after changes, and of features that the caller sends.
+
+use axum::{
+    Json,
+    extract::{FromRequestParts, State},
+    http::request::Parts,
+    response::Response,
+};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::{ScoreRoutes, choice::ModelChoice, reasoned};
+use crate::{
+    Baseline, ScoringError, WhatIfError,
+    bodies::{FeaturesScoreBody, Rung, WhatIfBody},
+    responses,
+};
+use assay_domain::{
+    Assessment, ExposureClass, Range, Score, Standing,
+    features::{AttestationFeature, ChainFeatures, Change, Features, Holding, MOST_EVENTS, MarketFeatures, PriceMove},
+};
+use assay_http::{
+    ApiError, Location, Violation,
+    extract::{Caller, JsonObject, SubjectPath, VersionQuery, flag, optional, refused, single},
+    fresh, parameters,
+};
+use assay_registry::CreditModel;
+use assay_rollout::{Basis, Scored};
+use assay_tasks::blocking;
+
+/// Most changes of one request.
+const MOST_CHANGES: usize = 16;
+/// The falls of a ladder, in percent.
+const LADDER: [f64; 5] = [-10.0, -20.0, -30.0, -40.0, -50.0];
+/// Most characters of the name of a lender or a provider.
+const NAME: usize = 80;
+
+/// `include_changes`, with the score that `target` names, or the lowest of the range.
+pub(crate) struct ChangesQuery(pub Option<Option<Score>>);
+
+parameters!(ChangesQuery:
+    optional::<bool>("include_changes", "Also find what would raise the score to the next range, and what would lower it"),
+    optional::<String>("target", "With include_changes: a range or a score to reach; the next range by default"),
+);
+
+impl<S: Send + Sync> FromRequestParts<S> for ChangesQuery {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        let is_wanted = flag(parts, "include_changes")?;
+        let target = single(parts, "target")?.map(|text| {
+            let range = text.parse::<Range>().ok().map(Range::lowest);
+            let score = || text.parse().ok().and_then(Score::new);
+            range
+                .or_else(score)
+                .ok_or_else(|| refused("target", "give a range, such as good, or a score of 300 to 1000"))
+        });
+        match (is_wanted, target.transpose()?) {
+            (true, target) => Ok(Self(Some(target))),
+            (false, None) => Ok(Self(None)),
+            (false, Some(_)) => Err(refused("target", "it needs include_changes=true")),
+        }
+    }
+}
+
+/// Changes to the features of an address, made one after the other.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = WhatIfRequest, example = json!({
+    "changes": [{ "repay": { "market": "1/lenderA_v3", "usd": 1000 } }, { "price": { "asset": "native", "percent": -30 } }]
+}))]
+#[expect(dead_code, reason = "the schema of a body that is read field by field, so that every wrong field is named")]
+pub(crate) struct WhatIfRequest {
+    /// At most 16 of: `repay`, `borrow`, `deposit` and `withdraw` with `market` (`chain_id/protocol`, or
+    /// `chain_id/protocol/market`) and `usd`; `price` with `asset` (`native`, `bitcoin`, `stablecoin` or `other`) and
+    /// `percent`, above -100; `days`, 1 to 3650.
+    #[schema(value_type = Vec<Object>, max_items = 16)]
+    changes: Vec<Change>,
+}
+
+/// The score that one address would have after changes.
+///
+/// The changes are made to the features that its score was computed from, and the model scores the result. A repayment
+/// lowers the debt of one market and takes nothing from the wallet's holdings; waiting only moves the moment. Nothing is
+/// recorded, and there is no statement of such a score. An empty list of changes shows the score as it is.
+#[utoipa::path(
+    post, path = "/api/v2/score/address/{address}/what-if", tag = "scores", operation_id = "what_if",
+    params(SubjectPath, ModelChoice),
+    request_body(content = WhatIfRequest, content_type = "application/json"),
+    responses(
+        (status = 200, description = "The score after the changes", body = WhatIfBody),
+        responses::BadAddress, responses::Validated, responses::Bodied, responses::Keyed, responses::Units,
+        responses::NotFound, responses::VersionRefused, responses::ChainsDown,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn what_if(
+    caller: Caller,
+    State(scores): State<ScoreRoutes>,
+    SubjectPath(subject): SubjectPath,
+    choice: ModelChoice,
+    mut body: JsonObject,
+) -> Result<Response, ApiError> {
+    let changes: Vec<Change> = body.items("changes", MOST_CHANGES);
+    body.finish()?;
+    let ask = choice.ask(caller.name(), false);
+    let found = async {
+        let baseline = scores.source.baseline(&subject, ask).await?;
+        let scored = baseline.scored.clone();
+        Ok::<_, WhatIfError>((scored, blocking(move || supposed(&baseline, &changes)).await?))
+    };
+    let (scored, (features, then, ladder)) = caller.pay(found).await?;
+    let standing = Standing::of(&features);
+    let basis = match scored.basis {
+        Basis::Unknown => Basis::Unknown,
+        Basis::Wallet(_) | Basis::Boosted => Basis::Wallet(standing),
+    };
+    let then_scored = Scored { assessment: then.clone(), basis, ..Scored::clone(&scored) };
+    let reasons = scores.cards.reasons(scores.rollout.registry(), &then_scored).await;
+    let body = WhatIfBody::new(&scored, (&features, then), reasons, ladder);
+    Ok(reasoned(fresh::once(Json(body)), [scored.chosen]))
+}
+
+type Supposed = (Features, Assessment, Vec<Rung>);
+
+fn supposed(baseline: &Baseline, changes: &[Change]) -> Result<Supposed, WhatIfError> {
+    let (features, then) = baseline.after(changes)?;
+    let falls = |percent: f64| {
+        let classes = ExposureClass::ALL.into_iter().filter(|class| *class != ExposureClass::Stablecoin);
+        classes.map(|asset| Change::Price(PriceMove { asset, percent })).collect::<Vec<_>>()
+    };
+    let rung = |percent: f64| {
+        let features = features.after(&falls(percent))?;
+        let score = baseline.score_of(&features)?;
+        Ok::<_, WhatIfError>(Rung { percent, score, features })
+    };
+    let ladder = LADDER.into_iter().map(rung).collect::<Result<_, _>>()?;
+    Ok((features, then, ladder))
+}
+
+/// Features as a line of a features file has them. A list that is absent is empty.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = OwnFeatures, example = json!({
+    "as_of": 1_767_225_600,
+    "markets": [{
+        "chain_id": 1, "protocol": "lenderA_v3", "market": null, "coverage": "complete", "feeds_score": true,
+        "supply": 1, "withdraw": 0, "borrow": 1, "repay": 0, "liquidation": 0, "first_event": 1_760_000_000,
+        "last_event": 1_760_000_000, "last_liquidation": null, "supplied_usd": 10_000.0, "borrowed_usd": 4_000.0,
+        "position": {
+            "coverage": "complete", "collateral": [{ "class": "native", "usd": 10_000.0 }],
+            "debt": [{ "class": "stablecoin", "usd": 4_000.0 }], "liquidation_threshold": 0.8, "health_factor": 2.0,
+            "utilisation": 0.4
+        }
+    }]
+}))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OwnFeatures {
+    /// The moment that the features describe, in Unix seconds.
+    as_of: u64,
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>)]
+    chains: Vec<ChainFeatures>,
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>)]
+    markets: Vec<MarketFeatures>,
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>)]
+    holdings: Vec<Holding>,
+    #[serde(default)]
+    #[schema(value_type = Vec<Object>)]
+    identity: Vec<AttestationFeature>,
+}
+
+/// The score of features of one's own, by a credit model.
+///
+/// The body is a line of a features file: `as_of`, `chains`, `markets`, `holdings` and `identity`, as
+/// `GET /api/v2/score/{id}` shows them and `assay features export` writes them. `id`, `outcome` and `cluster` are
+/// ignored. Nothing is read from a chain, and nothing is recorded.
+#[utoipa::path(
+    post, path = "/api/v2/models/credit/score", tag = "models", operation_id = "score_features",
+    params(VersionQuery),
+    request_body(content = OwnFeatures, content_type = "application/json"),
+    responses(
+        (status = 200, description = "The score of the features", body = FeaturesScoreBody),
+        responses::Validated, responses::Bodied, responses::Keyed, responses::Units, responses::NotFound,
+        responses::VersionRefused, responses::NoChampion,
+    ),
+    security(("key" = [])),
+)]
+pub(crate) async fn features(
+    caller: Caller,
+    State(scores): State<ScoreRoutes>,
+    VersionQuery(version): VersionQuery,
+    mut body: JsonObject,
+) -> Result<Response, ApiError> {
+    body.ignore(&["id", "outcome", "cluster"]);
+    let OwnFeatures { as_of, chains, markets, holdings, identity } = body.rest()?;
+    let features = checked(Features { as_of, chains, markets, holdings, identity })?;
+    let registry = scores.rollout.registry();
+    let scored = async {
+        let model: CreditModel = match &version {
+            None => registry.champion()?,
+            Some(version) => registry.in_service(version)?,
+        };
+        let assessment = model.explained_uncounted(&features)?;
+        Ok::<_, ScoringError>((model, assessment))
+    };
+    let (model, assessment) = caller.pay(scored).await?;
+    let standing = Standing::of(&features);
+    let reasons = scores.cards.reasons_of(registry, model.reference(), &assessment.factors, &standing).await;
+    Ok(fresh::once(Json(FeaturesScoreBody::new(model.reference(), &features, &assessment, reasons))))
+}
+
+/// Refuses features that no reading gives, and that the interface of models rules out.
+fn checked(features: Features) -> Result<Features, ApiError> {
+    let is_name = |text: &str| (1..=NAME).contains(&text.chars().count());
+    let wrong = match () {
+        () if !features.figures().all(f64::is_finite) => "a figure is infinite or not a number",
+        () if features.markets.iter().any(|market| market.events.len() > MOST_EVENTS) => "a market has over 200 events",
+        () if !features.markets.iter().all(|market| is_name(&market.protocol)) => "a protocol needs 1 to 80 characters",
+        () if !features.identity.iter().all(|one| is_name(&one.provider)) => "a provider needs 1 to 80 characters",
+        () => return Ok(features),
+    };
+    Err(ApiError::invalid(vec![Violation::of_body(wrong)]))
+}
+
+impl From<WhatIfError> for ApiError {
+    fn from(error: WhatIfError) -> Self {
+        match error {
+            WhatIfError::Change(why) => Self::invalid(vec![Violation::refused(Location::Body, "changes", why)]),
+            WhatIfError::Scoring(error) => error.into(),
+        }
+    }
+}

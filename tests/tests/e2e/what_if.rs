@@ -1,0 +1,145 @@
+//! Reasons, what would move a score, and what a score would be.
+
+use assay_tests::{
+    devnet::actors::address,
+    service::{Caller, Service, plugins},
+};
+use serde_json::{Value, json};
+
+use super::{released_on_devnet, run};
+
+fn path(wallet: &str) -> String {
+    format!("/api/v2/score/address/{}", address(wallet))
+}
+
+/// What `what-if` says of each change that `score` found, beside what the score said of it.
+async fn each_change(api: &Caller, path: &str, version: &str, score: &Value) -> Vec<(Value, Value)> {
+    let changes = &score["changes"];
+    let steps = changes["raise"].as_array().unwrap().iter().chain([&changes["lower"]]);
+    let mut found = Vec::new();
+    for step in steps.filter(|step| step["change"].is_object()) {
+        let asked = json!({ "changes": [step["change"]] });
+        let then = api.post(&format!("{path}/what-if?model_version={version}"), &asked).await.ok();
+        assert_eq!(then["score_now"], score["score"], "{then}");
+        found.push((step.clone(), then));
+    }
+    found
+}
+
+#[test]
+fn a_score_says_why_and_what_would_help() {
+    run(async {
+        let service = released_on_devnet().await;
+        let api = service.keyed();
+        let path = path("leveraged");
+        let ask = format!("{path}?model_version=1.4");
+        let score =
+            api.get(&format!("{ask}&include_reasons=true&include_factors=true&include_changes=true")).await.ok();
+        let reasons = score["reasons"].as_array().unwrap();
+        assert!((1..=4).contains(&reasons.len()), "{score}");
+        assert_eq!(score["reason_codes"], "card");
+        let lost: Vec<_> = reasons.iter().map(|reason| reason["points_lost"].as_u64().unwrap()).collect();
+        assert!(lost.is_sorted_by(|one, next| one >= next) && !lost.contains(&0), "{lost:?}");
+        let factor = |label: &Value| {
+            let factors = score["factors"].as_array().unwrap();
+            factors.iter().find(|factor| factor["label"] == *label).unwrap()
+        };
+        for reason in reasons {
+            let factor = factor(&reason["factor"]);
+            let lost = factor["possible"].as_i64().unwrap() - factor["points"].as_i64().unwrap();
+            assert_eq!((&reason["points_possible"], &reason["points_lost"]), (&factor["possible"], &json!(lost)));
+        }
+        let found = each_change(&api, &path, "1.4", &score).await;
+        assert_eq!(found.len(), 4, "{score}");
+        for (step, then) in found {
+            for field in ["score", "range", "health_factor", "buffer_percent"] {
+                assert_eq!(step[field], then[field], "{step} {then}");
+            }
+        }
+
+        let plain = api.get(&ask).await.ok();
+        assert!(["reasons", "reason_codes", "clamp", "changes", "factors"].iter().all(|name| plain[*name].is_null()));
+        let batch = api.get(&format!(
+            "/api/v2/score/batch/?address={}&model_version=1.4&include_reasons=true",
+            address("leveraged")
+        ));
+        assert_eq!(batch.await.ok()["scores"][0]["reasons"], score["reasons"]);
+        let compared = api.get(&format!(
+            "/api/v2/models/compare/address/{}?versions=1.1,1.4&include_reasons=true",
+            address("leveraged")
+        ));
+        let compared = compared.await.ok();
+        assert_eq!(compared["versions"][1]["reasons"], score["reasons"], "{compared}");
+        assert!(compared["versions"][0]["reasons"].is_array(), "{compared}");
+
+        // Another target, and one that needs another parameter.
+        let higher = api.get(&format!("{ask}&include_changes=true&target=excellent")).await.ok();
+        assert_eq!(higher["changes"]["target"], 920);
+        api.get(&format!("{ask}&target=excellent")).await.expect(422);
+        api.get(&format!("{ask}&include_changes=true&target=best")).await.expect(422);
+    });
+}
+
+#[test]
+fn what_if_changes_the_snapshot_of_the_score() {
+    run(async {
+        let service = released_on_devnet().await;
+        let api = service.keyed();
+        let path = format!("{}/what-if?model_version=1.4", path("leveraged"));
+        let as_it_is = api.post(&path, &json!({ "changes": [] })).await.ok();
+        assert_eq!(as_it_is["score"], as_it_is["score_now"]);
+        let health = as_it_is["health_factor"].as_f64().unwrap();
+        let buffer = as_it_is["buffer_percent"].as_f64().unwrap();
+        assert!(((1.0 - 1.0 / health) * 100.0 - buffer).abs() < 1e-9, "{as_it_is}");
+        let ladder = as_it_is["ladder"].as_array().unwrap();
+        let factors: Vec<_> = ladder.iter().map(|rung| rung["health_factor"].as_f64().unwrap()).collect();
+        assert!(ladder.len() == 5 && factors.is_sorted_by(|one, next| one >= next), "{ladder:?}");
+        assert!(as_it_is["liquidation_prices"][0]["percent_of_price"].is_number(), "{as_it_is}");
+
+        let nowhere = json!({ "changes": [{ "repay": { "market": "1/lenderZ", "usd": 1 } }] });
+        let refused = api.post(&path, &nowhere).await.expect(422);
+        let said = refused["detail"][0]["msg"].as_str().unwrap();
+        assert!(said.contains("no market 1/lenderZ; it has "), "{refused}");
+        let spent = api.post(&path, &json!({ "changes": [{ "wait": 3 }] })).await.expect(422);
+        assert!(spent["detail"][0]["msg"].as_str().unwrap().contains("unknown variant"), "{spent}");
+        api.post(&path, &json!({})).await.expect(422);
+    });
+}
+
+#[test]
+fn features_of_ones_own_are_scored_as_the_wallet_is() {
+    run(async {
+        let service = released_on_devnet().await;
+        let api = service.keyed();
+        let answer = api.get(&format!("{}?model_version=1.4&include_reasons=true", path("leveraged"))).await;
+        let id = answer.headers["assay-score-id"].to_str().unwrap().to_owned();
+        let score = answer.ok();
+        let mut line = api.get(&format!("/api/v2/score/{id}")).await.ok()["features"].take();
+        line["id"] = json!("mine");
+        let own = api.post("/api/v2/models/credit/score?model_version=1.4", &line).await.ok();
+        for field in ["score", "decile", "range", "model_version", "reasons", "reason_codes"] {
+            assert_eq!(own[field], score[field], "{field}: {own}");
+        }
+        line["markets"][0]["borowed_usd"] = json!(1);
+        let wrong = api.post("/api/v2/models/credit/score", &line).await.expect(422);
+        assert!(wrong["detail"][0]["msg"].as_str().unwrap().contains("borowed_usd"), "{wrong}");
+        let none = api.post("/api/v2/models/credit/score?model_version=1.4", &json!({ "as_of": 1 })).await.expect(404);
+        assert_eq!(none["code"], "not_scored");
+    });
+}
+
+#[test]
+fn a_sandbox_answers_what_if() {
+    run(async {
+        let host = Service::sandbox(&plugins());
+        let api = host.keyed();
+        let path = "/api/v2/score/address/0x0000000000000000000000000000000000000003";
+        let score = api.get(&format!("{path}?include_reasons=true&include_changes=true")).await.ok();
+        assert!(score["reasons"].is_array(), "{score}");
+        // The features of a mock are of the moment of a request, so scores may differ by a point.
+        assert!(!each_change(&api, path, "1.1", &score).await.is_empty(), "{score}");
+        let own = json!({ "as_of": 1_767_225_600, "chains": [], "markets": [] });
+        let own = api.post("/api/v2/models/credit/score", &own).await.ok();
+        assert_eq!(own["score"], 300, "{own}");
+    });
+}
