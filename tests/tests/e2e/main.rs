@@ -38,6 +38,7 @@ mod shadow;
 mod shipping;
 mod siege;
 mod sources;
+mod split;
 mod statements;
 mod status;
 mod stopping;

@@ -59,16 +59,11 @@ fn a_score_says_why_and_what_would_help() {
 
         let plain = api.get(&ask).await.ok();
         assert!(["reasons", "reason_codes", "clamp", "changes", "factors"].iter().all(|name| plain[*name].is_null()));
-        let batch = api.get(&format!(
-            "/api/v2/score/batch/?address={}&model_version=1.4&include_reasons=true",
-            address("leveraged")
-        ));
-        assert_eq!(batch.await.ok()["scores"][0]["reasons"], score["reasons"]);
-        let compared = api.get(&format!(
-            "/api/v2/models/compare/address/{}?versions=1.1,1.4&include_reasons=true",
-            address("leveraged")
-        ));
-        let compared = compared.await.ok();
+        let (wallet, asked) = (address("leveraged"), "include_reasons=true");
+        let batch = api.get(&format!("/api/v2/score/batch/?address={wallet}&model_version=1.4&{asked}")).await.ok();
+        assert_eq!(batch["scores"][0]["reasons"], score["reasons"]);
+        let compared = format!("/api/v2/models/compare/address/{wallet}?versions=1.1,1.4&{asked}");
+        let compared = api.get(&compared).await.ok();
         assert_eq!(compared["versions"][1]["reasons"], score["reasons"], "{compared}");
         assert!(compared["versions"][0]["reasons"].is_array(), "{compared}");
 

@@ -1,0 +1,315 @@
+//! The live split: which version answers a wallet, a key and a header; ramps, and the guards that take a version out.
+
+use std::collections::BTreeMap;
+
+use assay_tests::{
+    devnet::actors::address,
+    hostile::{Credit, IN_PRODUCTION, act},
+    redis::{self, DURABLE, Redis},
+    service::{Answer, Caller, Service, answer, shelf_copy},
+    until::until,
+};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{configured, on_devnet, run, shadow::ALWAYS};
+
+const SPLIT: &str = "/api/v2/admin/models/credit/split";
+const LENDER: &str = "assay_split_lender";
+const WALLETS: [&str; 12] = [
+    "saver",
+    "borrower",
+    "liquidated",
+    "whale",
+    "farmer",
+    "mainnet-only",
+    "busy",
+    "leveraged",
+    "owner",
+    "stranger",
+    "faucet",
+    "delegate",
+];
+
+fn lender() -> String {
+    format!("[[access.keys]]\nname = \"lender\"\nkey = \"{LENDER}\"\nscopes = [\"read\"]\n")
+}
+
+fn path(wallet: &str) -> String {
+    format!("/api/v2/score/address/{}", address(wallet))
+}
+
+fn reason(answer: &Answer) -> &str {
+    answer.headers.get("assay-model-reason").map_or("none", |reason| reason.to_str().expect("text"))
+}
+
+/// Adds the models 7.0 and 8.0, which answer 701 and 801.
+async fn add_models(api: &Caller) {
+    for (version, score) in [("7.0", "(i32.const 701)"), ("8.0", "(i32.const 801)")] {
+        let model = Credit::new(version).score(score).build();
+        api.post_bytes("/api/v2/admin/models", model).await.expect(201);
+    }
+}
+
+/// The version that answers each wallet that has a score, which must fit the reason of the answer.
+async fn versions(api: &Caller) -> BTreeMap<&'static str, String> {
+    let mut found = BTreeMap::new();
+    for wallet in WALLETS {
+        let answer = api.get(&path(wallet)).await;
+        if answer.status != 200 {
+            continue;
+        }
+        let body = answer.json();
+        let version = body["model_version"].as_str().expect("a version").to_owned();
+        assert_eq!(reason(&answer), if version == "1.1" { "champion" } else { "split" }, "{wallet}: {body}");
+        match version.as_str() {
+            "7.0" => assert_eq!(body["score"], 701),
+            "8.0" => assert_eq!(body["score"], 801),
+            _ => {}
+        }
+        found.insert(wallet, version);
+    }
+    found
+}
+
+fn share(version: &str, percent: f64) -> Value {
+    json!({ "version": version, "percent": percent })
+}
+
+#[test]
+fn a_wallet_stays_with_its_version_while_shares_grow_and_hosts_restart() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), &lender()).await;
+        let api = service.keyed();
+        add_models(&api).await;
+        let mut before = versions(&api).await;
+        assert!(before.len() >= 6 && before.values().all(|version| version == "1.1"), "{before:?}");
+        let mut moved = 0;
+        for shares in [
+            vec![share("7.0", 30.0)],
+            vec![share("7.0", 30.0), share("8.0", 20.0)],
+            vec![share("7.0", 60.0), share("8.0", 20.0)],
+            vec![share("8.0", 40.0), share("7.0", 60.0)],
+        ] {
+            let set = api.put(SPLIT, &json!({ "shares": shares })).await.ok();
+            assert_eq!(set["shares"][0]["version"], shares[0]["version"], "{set}");
+            let after = versions(&api).await;
+            for (wallet, version) in &after {
+                assert!(before[wallet] == *version || before[wallet] == "1.1", "{wallet}: {before:?} {after:?}");
+            }
+            moved += after.iter().filter(|(wallet, version)| before[*wallet] != **version).count();
+            assert_eq!(versions(&api).await, after, "the same again");
+            before = after;
+        }
+        // All wallets have moved: the shares are 100 percent.
+        assert_eq!(moved, before.len());
+        assert_eq!(api.delete("/api/v2/admin/models/credit/7.0").await.expect(409)["code"], "in_split");
+        let list = api.get("/api/v2/models").await.ok();
+        let split = list["models"].as_array().unwrap().iter().filter(|model| model["role"] == "split").count();
+        assert_eq!(split, 2);
+
+        let service = Service::start_in(service.kill(), &configured(shelf.path(), &lender()).await, &[]);
+        let api = service.keyed();
+        assert_eq!(versions(&api).await, before);
+        // Who becomes champion has no share any more, and the other wallets stay.
+        api.put("/api/v2/admin/models/credit/champion", &json!({ "version": "7.0", "force": true, "why": "test" }))
+            .await
+            .ok();
+        let set = api.get(SPLIT).await.ok();
+        assert_eq!((&set["champion"], set["shares"].as_array().unwrap().len()), (&json!("7.0"), 1), "{set}");
+        for (wallet, version) in &before {
+            assert_eq!(api.get(&path(wallet)).await.ok()["model_version"], version.as_str(), "{wallet}");
+        }
+        let none = api.put(SPLIT, &json!({ "why": "the end" })).await.ok();
+        assert_eq!(none["shares"], json!([]));
+        assert_eq!(api.get(&path("saver")).await.ok()["model_version"], "7.0");
+    });
+}
+
+#[test]
+fn what_a_request_names_goes_before_a_pin_that_before_a_header_that_before_a_share() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), &lender()).await;
+        let (api, lender) = (service.keyed(), service.with_key(LENDER));
+        add_models(&api).await;
+        let shares = json!([share("7.0", 100.0)]);
+        api.put(SPLIT, &json!({ "shares": shares })).await.ok();
+        let with = async |caller: &Caller, rest: &str, header: Option<&str>| {
+            let mut request = caller.request(Method::GET, &(path("saver") + rest));
+            if let Some(version) = header {
+                request = request.header("assay-model-version", version);
+            }
+            answer(request).await
+        };
+        let said = |answer: &Answer| {
+            (answer.json()["model_version"].as_str().unwrap_or_default().to_owned(), reason(answer).to_owned())
+        };
+        let is = |version: &str, why: &str| (version.to_owned(), why.to_owned());
+        assert_eq!(said(&with(&lender, "", None).await), is("7.0", "split"));
+        assert_eq!(said(&with(&lender, "?model_version=8.0", Some("1.0")).await), is("8.0", "requested"));
+        let refused = with(&lender, "", Some("8.0")).await;
+        assert_eq!(refused.expect(403)["code"], "no_choice");
+        let malformed = with(&lender, "", Some("latest")).await.expect(422);
+        assert_eq!(malformed["detail"][0]["loc"], json!(["query", "assay-model-version"]), "{malformed}");
+
+        api.put(SPLIT, &json!({ "shares": shares, "choosers": ["lender"] })).await.ok();
+        assert_eq!(said(&with(&lender, "", Some("8.0")).await), is("8.0", "header"));
+        assert_eq!(with(&lender, "", Some("9.9")).await.expect(404)["code"], "unknown_model");
+        assert_eq!(with(&api, "", Some("8.0")).await.expect(403)["code"], "no_choice");
+
+        let pin = |until: &str| json!([{ "key": "lender", "version": "1.0", "until": until }]);
+        let body = json!({ "shares": shares, "choosers": ["lender"], "pins": pin("2099-01-01T00:00:00Z") });
+        let set = api.put(SPLIT, &body).await.ok();
+        assert_eq!(set["pins"][0]["until"], "2099-01-01T00:00:00Z", "{set}");
+        assert_eq!(said(&with(&lender, "", Some("8.0")).await), is("1.0", "pinned"));
+        assert_eq!(said(&with(&lender, "?model_version=8.0", None).await), is("8.0", "requested"));
+        assert_eq!(said(&with(&api, "", None).await), is("7.0", "split"));
+        // One version answers about several wallets together, and each wallet has its own in a list.
+        let list = format!("address={},{}", address("saver"), address("borrower"));
+        let mean = api.get(&format!("/api/v2/score/?{list}")).await;
+        assert_eq!((reason(&mean), &mean.json()["model_version"]), ("champion", &json!("1.1")));
+        let mean = lender.get(&format!("/api/v2/score/?{list}")).await;
+        assert_eq!((reason(&mean), &mean.json()["model_version"]), ("pinned", &json!("1.0")));
+        let batch = api.get(&format!("/api/v2/score/batch/?{list}")).await;
+        assert_eq!((reason(&batch), &batch.json()["scores"][0]["model_version"]), ("split,split", &json!("7.0")));
+        let report = api.get(&format!("/api/v2/report/address/{}", address("saver"))).await;
+        assert_eq!(reason(&report), "split");
+        // The record says why, and a pin ends with its time.
+        let scored = with(&lender, "", None).await;
+        let id = scored.headers["assay-score-id"].to_str().unwrap().to_owned();
+        let record = api.until(&format!("/api/v2/admin/scores/{id}"), |found| found.status == 200).await.json();
+        assert_eq!((&record["record"]["chosen"], &record["model"]["version"]), (&json!("pinned"), &json!("1.0")));
+        api.put(SPLIT, &json!({ "shares": shares, "pins": pin("2020-01-01T00:00:00Z") })).await.ok();
+        assert_eq!(said(&with(&lender, "", None).await), is("7.0", "split"));
+    });
+}
+
+#[test]
+fn a_split_that_breaks_a_rule_is_refused_with_the_rule() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), "").await;
+        let api = service.keyed();
+        add_models(&api).await;
+        for (body, status, words) in [
+            (json!({ "shares": [share("1.1", 5.0)] }), 409, "champion"),
+            (json!({ "shares": [share("9.9", 5.0)] }), 404, "9.9"),
+            (json!({ "shares": [share("7.0", 0.001)] }), 422, "0.01 to 100"),
+            (json!({ "shares": [share("7.0", 101.0)] }), 422, "0.01 to 100"),
+            (json!({ "shares": [share("7.0", 60.0), share("8.0", 41.0)] }), 422, "100 percent"),
+            (json!({ "shares": [share("7.0", 1.0), share("7.0", 2.0)] }), 422, "one share"),
+            (json!({ "shares": [{ "version": "7.0", "percent": 5, "ramp": [4], "step_seconds": 60 }] }), 422, "ramp"),
+            (json!({ "shares": [{ "version": "7.0", "percent": 5, "ramp": [40] }] }), 422, "step_seconds"),
+            (json!({ "shares": [{ "version": "7.0", "share": 5 }] }), 422, "unknown field `share`"),
+            (json!({ "shares": "7.0" }), 422, "list"),
+            (json!({ "shares": [share("7.0", 5.0)], "force": true }), 422, "why"),
+            (json!({ "share": [] }), 422, "shares"),
+            (json!({ "pins": [{ "key": "a", "version": "7.0", "until": "tomorrow" }] }), 422, "item 0"),
+            (json!({ "pins": [{ "key": "a", "version": "9.9", "until": "2099-01-01T00:00:00Z" }] }), 404, "9.9"),
+        ] {
+            let refused = api.put(SPLIT, &body).await;
+            assert_eq!(refused.status, status, "{body}: {}", refused.text);
+            assert!(refused.text.contains(words), "{body}: {}", refused.text);
+        }
+        assert_eq!(api.get("/api/v2/admin/models/boost/split").await.expect(404)["code"], "no_split");
+        assert_eq!(api.get(SPLIT).await.ok()["shares"], json!([]));
+    });
+}
+
+/// The steps of the audit log about the split, oldest first: who, what, and the outcome.
+async fn steps(api: &Caller) -> Vec<(String, String, String)> {
+    let log = api.get("/api/v2/admin/audit?page=1&limit=100").await.ok();
+    let text = |entry: &Value, field: &str| entry[field].as_str().unwrap_or("open").to_owned();
+    let entries = log["entries"].as_array().unwrap().iter().rev();
+    let of_split = entries.filter(|entry| ["split", "unsplit"].contains(&entry["action"].as_str().unwrap()));
+    of_split.map(|entry| (text(entry, "by"), text(entry, "action"), text(entry, "outcome"))).collect()
+}
+
+#[test]
+fn a_share_grows_by_its_ramp_until_a_bound_takes_it_out_once() {
+    run(async {
+        let shelf = shelf_copy();
+        let bounds = format!("{ALWAYS}[promotion]\nmin_scores = 3\nmax_latency_ratio = 1000\n");
+        let service = on_devnet(shelf.path(), &bounds).await;
+        let api = service.keyed();
+        add_models(&api).await;
+        let ramp = json!([{ "version": "7.0", "percent": 0.01, "ramp": [0.02, 0.03], "step_seconds": 1 }]);
+        api.put(SPLIT, &json!({ "shares": ramp, "why": "a look" })).await.ok();
+        let grown = api.until(SPLIT, |split| split.ok()["shares"][0]["percent"] == 0.03).await.ok();
+        assert_eq!(grown["shares"][0]["ramp"], Value::Null, "{grown}");
+        // The shadow sees that it answers 701 for everybody.
+        for _ in 0..2 {
+            for wallet in ["saver", "liquidated", "borrower", "whale"] {
+                api.get(&path(wallet)).await.ok();
+            }
+        }
+        let stopped = api.until(SPLIT, |split| split.ok()["shares"] == json!([])).await.ok();
+        let why = stopped["stopped"].as_str().expect("a reason");
+        assert!(why.starts_with("7.0 was taken out") && why.contains("the PSI of its scores is"), "{why}");
+        let refused = api.put(SPLIT, &json!({ "shares": [share("7.0", 0.01)] })).await.expect(409);
+        assert_eq!(refused["code"], "guarded");
+        let forced = json!({ "shares": ramp, "force": true, "why": "the board said so" });
+        api.put(SPLIT, &forced).await.ok();
+        // No bound stops it now: it grows to its end.
+        let grown = api.until(SPLIT, |split| split.ok()["shares"][0]["percent"] == 0.03).await.ok();
+        assert_eq!((&grown["shares"][0]["forced"], &grown["stopped"]), (&json!(true), &Value::Null), "{grown}");
+        let step = |by: &str, action: &str, outcome: &str| (by.to_owned(), action.to_owned(), outcome.to_owned());
+        let expected = [
+            step("dev", "split", "done"),
+            step("assay", "split", "done"),
+            step("assay", "split", "done"),
+            step("assay", "unsplit", "done"),
+            step("dev", "split", "refused"),
+            step("dev", "split", "done"),
+            step("assay", "split", "done"),
+            step("assay", "split", "done"),
+        ];
+        assert_eq!(steps(&api).await, expected);
+    });
+}
+
+#[test]
+fn a_version_that_fails_is_replaced_by_the_champion_and_taken_out() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), ALWAYS).await;
+        let api = service.keyed();
+        let bad = Credit::new("6.1").act_when(IN_PRODUCTION, act::TRAP).build();
+        api.post_bytes("/api/v2/admin/models", bad).await.expect(201);
+        api.put(SPLIT, &json!({ "shares": [share("6.1", 100.0)] })).await.ok();
+        let answered = until(async || api.get(&path("saver")).await, |answer| answer.status == 200).await;
+        assert_eq!((reason(&answered), &answered.json()["model_version"]), ("champion", &json!("1.1")));
+        let split = api.until(SPLIT, |split| split.ok()["shares"] == json!([])).await.ok();
+        let why = split["stopped"].as_str().expect("a reason");
+        assert!(why.contains("it is out of service: it failed"), "{why}");
+    });
+}
+
+#[test]
+fn hosts_of_a_fleet_split_alike() {
+    run(async {
+        let server = Redis::start(&DURABLE);
+        let shelves = [shelf_copy(), shelf_copy()];
+        let mut hosts = Vec::new();
+        for shelf in &shelves {
+            let config = configured(shelf.path(), "").await;
+            let config = redis::on(&config, &format!("redis://127.0.0.1:{}", server.port), "split:");
+            hosts.push(Service::start(&config));
+        }
+        let (one, two) = (hosts[0].keyed(), hosts[1].keyed());
+        add_models(&one).await;
+        let lists =
+            |answer: &Answer| ["7.0", "8.0"].iter().all(|version| answer.text.contains(&format!("\"{version}\"")));
+        two.until("/api/v2/models", lists).await;
+        let shares = json!({ "shares": [share("7.0", 40.0), share("8.0", 30.0)] });
+        let set = one.put(SPLIT, &shares).await.ok();
+        two.until(SPLIT, |split| split.ok() == set).await;
+        assert_eq!(versions(&one).await, versions(&two).await);
+        // The other one changes it, and the first one follows.
+        let set = two.put(SPLIT, &json!({ "shares": [share("7.0", 50.0)] })).await.ok();
+        one.until(SPLIT, |split| split.ok() == set).await;
+        assert_eq!(versions(&one).await, versions(&two).await);
+    });
+}
