@@ -1,12 +1,12 @@
 //! The live split: which version answers a wallet, a key and a header; ramps, and the guards that take a version out.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, process::Command};
 
 use assay_tests::{
     devnet::actors::address,
     hostile::{Credit, IN_PRODUCTION, act},
     redis::{self, DURABLE, Redis},
-    service::{Answer, Caller, Service, answer, shelf_copy},
+    service::{Answer, Caller, KEY, Service, answer, binary, shelf_copy},
     until::until,
 };
 use reqwest::Method;
@@ -215,6 +215,37 @@ fn a_split_that_breaks_a_rule_is_refused_with_the_rule() {
         }
         assert_eq!(api.get("/api/v2/admin/models/boost/split").await.expect(404)["code"], "no_split");
         assert_eq!(api.get(SPLIT).await.ok()["shares"], json!([]));
+    });
+}
+
+#[test]
+fn the_command_shows_replaces_and_ends_the_split() {
+    run(async {
+        let shelf = shelf_copy();
+        let service = on_devnet(shelf.path(), &lender()).await;
+        add_models(&service.keyed()).await;
+        let split = |arguments: &[&str]| {
+            let mut command = Command::new(binary());
+            command.args(["model", "split", "--server", service.base(), "--key-from", "ASSAY_TEST_KEY"]);
+            let done = command.args(arguments).env("ASSAY_TEST_KEY", KEY).current_dir(service.dir()).output().unwrap();
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+            (done.status.code(), text(&done.stdout), text(&done.stderr))
+        };
+        assert_eq!(split(&[]), (Some(0), "credit: champion 1.1".to_owned(), String::new()));
+        let wanted = ["--share", "7.0=1,5", "--every", "0.5", "--share", "8.0=2", "--pin", "lender=1.0@2099-01-01"];
+        let (code, shown, said) = split(&wanted);
+        assert_eq!(code, Some(0), "{said}");
+        for line in [
+            "7.0 answers 1.0 % of the wallets, then 5.0 %, next at 20",
+            "8.0 answers 2.0 % of the wallets",
+            "1.0 answers the key lender until 2099-01-01T00:00:00Z",
+        ] {
+            assert!(shown.contains(line), "{shown}");
+        }
+        assert_eq!(split(&[]).1, shown);
+        let (code, _, said) = split(&["--share", "9.9=1"]);
+        assert!(code == Some(1) && said.contains("9.9"), "{said}");
+        assert_eq!(split(&["--none", "--why", "the end"]).1, "credit: champion 1.1");
     });
 }
 

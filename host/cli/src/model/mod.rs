@@ -8,6 +8,7 @@ mod inspect;
 mod oci;
 mod outcomes;
 mod sign;
+mod split;
 mod toolchain;
 mod trial;
 mod workshop;
@@ -225,6 +226,10 @@ pub enum Command {
         #[command(flatten)]
         server: Server,
     },
+    /// Show or replace the live split: versions that answer some wallets or keys in place of the credit champion
+    ///
+    /// What is not given is removed; without any part, the command shows the split of a running server.
+    Split(split::Arguments),
     /// Make the previous champion the champion again, on a running server
     Rollback {
         /// credit, boost, sybil or sandbox
@@ -280,6 +285,7 @@ fn remote(command: Command) -> Result<(), Failure> {
             let body = json!({ "versions": versions, "why": why });
             change_roles(&server, Method::PUT, kind, "challengers", &body)
         }
+        Command::Split(arguments) => split::run(&arguments),
         Command::Rollback { kind, why, server } => {
             change_roles(&server, Method::POST, kind, "rollback", &json!({ "why": why }))
         }
