@@ -9,7 +9,7 @@ use std::{
 };
 
 use assay_domain::{Digest, Freshness, ModelKind, ModelRef};
-use assay_registry::{BoostModel, Chosen, CreditModel, Limits, Model, OfKind, standalone};
+use assay_registry::{BoostModel, Chosen, CreditModel, Limits, Model, OfKind, REMOVED, standalone};
 use assay_store::{OpenError, Store, config::Backend};
 use clap::Args;
 use reqwest::Method;
@@ -164,7 +164,8 @@ impl Shelf<'_> {
             return typed(model);
         }
         let unreadable = |error: io::Error| format!("the shelf {} cannot be read: {error}", self.folder.display());
-        for entry in fs::read_dir(self.folder).map_err(unreadable)? {
+        let removed = fs::read_dir(self.folder.join(REMOVED)).into_iter().flatten();
+        for entry in fs::read_dir(self.folder).map_err(unreadable)?.chain(removed) {
             let path = entry.map_err(unreadable)?.path();
             let small =
                 fs::metadata(&path).is_ok_and(|file| file.is_file() && file.len() <= self.limits.largest_file() as u64);

@@ -51,7 +51,7 @@ pub use load_error::{LoadError, OpenError, RoleError};
 pub use registry::Registry;
 pub use roles::{KindRoles, Roles};
 pub use score_error::{Refusal, ScoreError};
-pub use settings::{Limits, Settings};
+pub use settings::{Limits, REMOVED, Settings};
 pub use shelf::status::{ModelStatus, Role, State};
 pub use shelf::supervise::{OutOfService, Reason};
 pub use split::{Chosen, KeyPin, NewShare, Ramp, SLOTS, Split, SplitShare};

@@ -5,6 +5,9 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use crate::{Compiler, PublicKey, Roles};
 use assay_domain::{ModelKind, ModelVersion};
 
+/// The folder in a shelf with the files of removed versions, each named by the digest of its bytes.
+pub const REMOVED: &str = "removed";
+
 /// All settings. [`Settings::new`] has the defaults stated here.
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -24,6 +27,8 @@ pub struct Settings {
     /// Whether [`crate::Registry::open`] waits until every file is loaded or listed with its error. If false, it waits
     /// only for small files; the others follow in the background.
     pub patient: bool,
+    /// How long the file of a removed version is kept in the folder [`REMOVED`] of the shelf, for replay. 0 deletes it.
+    pub keep_removed: Duration,
     /// False for a registry that reads the shelf only on [`crate::Registry::rescan`].
     pub watch: bool,
     pub limits: Limits,
@@ -39,6 +44,7 @@ impl Settings {
             roles: Roles::default(),
             first_champions: BTreeMap::new(),
             patient: true,
+            keep_removed: Duration::ZERO,
             watch: true,
             limits: Limits::default(),
         }

@@ -337,6 +337,11 @@ async fn open_registry(config: &Config, store: &Store) -> Result<Arc<Registry>, 
         compiled: Some(compiled.unwrap_or_else(|| beside("compiled"))),
         attempts: Some(beside("loading")),
         patient: false,
+        // As long as a record or a statement may name its bytes.
+        keep_removed: config
+            .scoring
+            .provenance_ttl
+            .max(config.attestation.as_ref().map_or(Duration::ZERO, |a| a.valid)),
         ..assay_registry::Settings::new(&config.models.shelf)
     };
     let open = move || match Registry::open(settings.clone()) {

@@ -14,7 +14,7 @@ mod trial;
 mod workshop;
 
 use std::{
-    io::Read as _,
+    io::{self, BufRead as _, IsTerminal as _, Read as _},
     path::{Path, PathBuf},
 };
 
@@ -140,6 +140,9 @@ pub enum Command {
         kind: ModelKind,
         /// The version, such as 1.1
         version: ModelVersion,
+        /// Do not ask on a terminal
+        #[arg(long)]
+        yes: bool,
         #[command(flatten)]
         server: Server,
     },
@@ -273,8 +276,11 @@ fn remote(command: Command) -> Result<(), Failure> {
             let bytes = read(&file, &config.models.limits())?;
             publish(&server.reach(&config)?, &bytes)
         }
-        Command::Unpublish { kind, version, server } => {
+        Command::Unpublish { kind, version, yes, server } => {
             let config = server.file.load()?;
+            if !yes && !is_confirmed(kind, &version)? {
+                return Err(Failure::no("nothing was removed"));
+            }
             unpublish(&server.reach(&config)?, kind, &version)
         }
         Command::Promote { kind, version, why, force, server } => {
@@ -303,6 +309,17 @@ fn publish(remote: &Remote, bytes: &[u8]) -> Result<(), Failure> {
         text("version"),
         text("digest")
     ))
+}
+
+/// Asks on a terminal whether a released version is to be removed. A version that begins with 0 is in development.
+fn is_confirmed(kind: ModelKind, version: &ModelVersion) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() || version.to_string().starts_with("0.") {
+        return Ok(true);
+    }
+    eprint!("Remove {kind} {version}, which is released, from the shelf of the server? [y/N] ");
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(Failure::cannot)?;
+    Ok(["y", "yes"].contains(&answer.trim().to_lowercase().as_str()))
 }
 
 /// Takes a version off the shelf of a server.

@@ -5,12 +5,13 @@ use std::{
     fs,
     io::{self, Read as _, Write as _},
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 
-use crate::LoadError;
+use crate::{LoadError, REMOVED};
+use assay_domain::Digest;
 
 /// Identifies the content of a file without reading it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,11 +96,39 @@ impl ShelfFolder {
         Ok(stamp(&fs::metadata(&target)?))
     }
 
-    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
-        match fs::remove_file(self.folder.join(name)) {
+    /// Takes a file off the shelf. For `kept`, it stays in the folder of removed versions.
+    pub(crate) fn remove(&self, name: &str, digest: Option<Digest>, kept: Duration) -> io::Result<()> {
+        let file = self.folder.join(name);
+        let done = match digest.filter(|_| !kept.is_zero()) {
+            None => fs::remove_file(&file),
+            Some(digest) => {
+                let removed = self.folder.join(REMOVED);
+                fs::create_dir_all(&removed)?;
+                let target = removed.join(format!("{digest}.wasm"));
+                // The age of a removed file counts from now.
+                fs::rename(&file, &target).and_then(|()| fs::File::open(target)?.set_modified(SystemTime::now()))
+            }
+        };
+        match done {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,
         }
+    }
+
+    /// Deletes the files of versions that were removed longer ago than `kept`.
+    pub(crate) fn forget_removed(&self, kept: Duration) -> io::Result<()> {
+        let entries = match fs::read_dir(self.folder.join(REMOVED)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let path = entry?.path();
+            let age = fs::metadata(&path).and_then(|file| file.modified()).map(|at| at.elapsed().unwrap_or_default());
+            if age.is_ok_and(|age| age > kept) {
+                fs::remove_file(path)?;
+            }
+        }
+        Ok(())
     }
 
     /// Calls `changed` after every change of the folder, until the watcher is dropped.
@@ -129,6 +158,27 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn the_file_of_a_removed_version_is_kept_for_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = ShelfFolder { folder: folder.path().to_owned() };
+        let (digest, hour) = (Digest([7; 32]), Duration::from_secs(3_600));
+        let removed = folder.path().join(REMOVED).join(format!("{digest}.wasm"));
+        shelf.write("a.wasm", b"a model").unwrap();
+        shelf.remove("a.wasm", Some(digest), hour).unwrap();
+        assert!(shelf.files().unwrap().is_empty(), "it is no model of the shelf");
+        assert_eq!(fs::read(&removed).unwrap(), b"a model");
+        shelf.remove("a.wasm", Some(digest), hour).unwrap();
+        shelf.forget_removed(hour).unwrap();
+        assert!(removed.exists());
+        fs::File::open(&removed).unwrap().set_modified(SystemTime::now() - 2 * hour).unwrap();
+        shelf.forget_removed(hour).unwrap();
+        assert!(!removed.exists());
+        shelf.write("a.wasm", b"a model").unwrap();
+        shelf.remove("a.wasm", Some(digest), Duration::ZERO).unwrap();
+        assert!(!folder.path().join("a.wasm").exists() && !removed.exists());
+    }
 
     #[test]
     fn a_link_is_read_within_the_shelf_only() {

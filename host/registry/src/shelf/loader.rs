@@ -103,6 +103,7 @@ struct Loader {
 
 impl Loader {
     fn run(&mut self, poll: Option<Duration>) {
+        self.forget_removed();
         loop {
             let next = match (self.waiting.pop_front(), poll) {
                 (Some(command), _) => Ok(command),
@@ -321,19 +322,19 @@ impl Loader {
 
     fn remove(&self, key: &FileKey) -> Result<(), RoleError> {
         let (kind, version) = key.clone();
-        let files = {
+        let (files, digest) = {
             let mut catalogue = self.shared.catalogue();
-            catalogue.entry(kind, &version)?;
+            let digest = catalogue.entry(kind, &version)?.model.digest();
             if catalogue.is_champion(key) {
                 return Err(RoleError::IsChampion { kind, version });
             }
             if catalogue.is_in_split(key) {
                 return Err(RoleError::InSplit { kind, version });
             }
-            catalogue.files_of(key)
+            (catalogue.files_of(key), Some(digest))
         };
         for name in &files {
-            let removed = self.shared.shelf.remove(name);
+            let removed = self.shared.shelf.remove(name, digest, self.shared.settings.keep_removed);
             removed.map_err(|error| RoleError::Delete { kind, version: version.clone(), reason: error.to_string() })?;
         }
         let mut catalogue = self.shared.catalogue();
@@ -348,7 +349,15 @@ impl Loader {
             catalogue.roles.forget(kind, &version);
         }
         self.shared.publish(&mut catalogue, "operator");
+        drop(catalogue);
+        self.forget_removed();
         Ok(())
+    }
+
+    fn forget_removed(&self) {
+        if let Err(error) = self.shared.shelf.forget_removed(self.shared.settings.keep_removed) {
+            tracing::warn!(%error, "the files of removed versions cannot be deleted");
+        }
     }
 }
 
