@@ -49,9 +49,10 @@ async fn a_key_is_minted_listed_used_and_revoked() {
     let rows: Vec<Vec<&str>> =
         out.lines().map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect()).collect();
     assert_eq!(rows[0], ["NAME", "SCOPES", "UNITS USED", "OF", "PER MINUTE", "FROM"]);
-    assert_eq!(rows[1], ["test", "read, submit, admin", "-", "unmetered", "no bound", "the configuration"]);
-    assert_eq!(rows[2][..5], ["lender", "read, submit", "0", "50", "120"]);
-    assert!(rows.len() == 3 && rows[2][5].starts_with("the store, 20") && !out.contains(&minted[6..]), "{out}");
+    // By name.
+    assert_eq!(rows[2], ["test", "read, submit, admin", "-", "unmetered", "no bound", "the configuration"]);
+    assert_eq!(rows[1][..5], ["lender", "read, submit", "0", "50", "120"]);
+    assert!(rows.len() == 3 && rows[1][5].starts_with("the store, 20") && !out.contains(&minted[6..]), "{out}");
 
     let service = Service::start_in(dir, &toml, &[]);
     let usage = service.with_key(&minted).get("/api/v2/usage").await.ok();
