@@ -2,9 +2,10 @@
 
 use super::module::{CONTRACTS, Data, component, module};
 
-/// True for current features of a chain, false for self-test features, which date from June 2025. A model that
-/// misbehaves only under this condition passes all checks and fails in production.
-pub const IN_PRODUCTION: &str = "(i64.gt_u (local.get $as_of) (i64.const 1750000000))";
+/// True for current features of a chain, false for self-test features, which date from June 2025, and from 2031 on. A
+/// model that misbehaves only under this condition passes all checks and fails in production.
+pub const IN_PRODUCTION: &str = "(i32.and (i64.gt_u (local.get $as_of) (i64.const 1750000000)) \
+                                 (i64.lt_u (local.get $as_of) (i64.const 1920000000)))";
 
 /// True every hundredth second. An instance keeps no state between calls, so only the input can select calls.
 pub const EVERY_HUNDREDTH: &str = "(i64.eq (i64.rem_u (local.get $as_of) (i64.const 100)) (i64.const 99))";

@@ -23,10 +23,10 @@ pub(crate) struct CallSample {
     pub must_answer: bool,
 }
 
-/// More subjects, for a model that answers [`subjects`]: the wallets that people look at, and one wallet for each
-/// optional field, without that field.
+/// More subjects, for a model that answers [`subjects`]: the wallets that people look at, one wallet for each optional
+/// field, without that field, wallets without several of them, and wallets of later years.
 pub(crate) fn further(generation: Generation) -> Vec<CallSample> {
-    [wallets(), absent::each(generation)].into_iter().flatten().collect()
+    [wallets(), absent::together(generation), absent::later(), absent::each(generation)].into_iter().flatten().collect()
 }
 
 /// The subjects whose calls are measured, for models of this generation.

@@ -46,6 +46,89 @@ pub(super) fn each(generation: Generation) -> Vec<CallSample> {
     removals.map(sample).collect()
 }
 
+/// Wallets without several optional fields, as real ones are without them together.
+pub(super) fn together(generation: Generation) -> Vec<CallSample> {
+    let unlisted = |features: &mut Features| {
+        chains(features).for_each(|chain| {
+            (chain.transfers, chain.counterparties, chain.median_gap) = (None, None, None);
+            (chain.active_days, chain.active_hours) = (None, None);
+        });
+    };
+    let undated = |features: &mut Features| {
+        chains(features).for_each(|chain| (chain.first_transaction, chain.last_transaction) = (None, None));
+    };
+    let unread = |features: &mut Features| {
+        markets(features).for_each(|market| {
+            (market.supply, market.withdraw, market.borrow) = (None, None, None);
+            (market.repay, market.liquidation, market.liquidation_days) = (None, None, None);
+            (market.first_event, market.last_event, market.last_liquidation) = (None, None, None);
+            market.dollars = Dollars::default();
+            market.events.clear();
+        });
+    };
+    let idle = |features: &mut Features| {
+        markets(features).for_each(|market| {
+            (market.supply, market.withdraw, market.borrow) = (Some(0), Some(0), Some(0));
+            (market.repay, market.liquidation, market.liquidation_days) = (Some(0), Some(0), Some(0));
+            (market.first_event, market.last_event, market.last_liquidation) = (None, None, None);
+            market.events.clear();
+        });
+    };
+    let unstated = |features: &mut Features| {
+        positions(features).for_each(|position| {
+            (position.liquidation_threshold, position.health_factor, position.utilisation) = (None, None, None);
+        });
+    };
+    let everything = |features: &mut Features| {
+        let removals = V1.iter().chain(&V2).flat_map(|removals| removals.iter());
+        removals.for_each(|(_, remove)| remove(features));
+    };
+    let strange = |features: &mut Features| {
+        identity(features).for_each(|attestation| attestation.provider = "one-nobody-knows".to_owned());
+    };
+    let v1: [(&str, &dyn Fn(&mut Features)); 6] = [
+        ("a wallet whose transactions are not dated", &undated),
+        ("a wallet whose activity is not listed", &unlisted),
+        ("a wallet whose lending was not read", &unread),
+        ("a wallet in markets without an event", &idle),
+        ("a wallet without any optional field", &everything),
+        ("a wallet with attestations of a provider that nobody knows", &strange),
+    ];
+    let v2: [(&str, &dyn Fn(&mut Features)); 1] = [("a wallet whose positions have no figures", &unstated)];
+    let v2 = v2.into_iter().filter(|_| generation == Generation::V2);
+    let sample = |(name, change): (&'static str, &dyn Fn(&mut Features))| {
+        let mut features = complete();
+        change(&mut features);
+        CallSample { name, features, must_answer: false }
+    };
+    v1.into_iter().chain(v2).map(sample).collect()
+}
+
+/// An ordinary wallet in later years: all its times are as far from the moment of the question as today.
+pub(super) fn later() -> Vec<CallSample> {
+    let sample = |(name, years): (&'static str, u64)| {
+        let (mut features, later) = (complete(), years * YEAR);
+        let shift = |time: &mut Option<u64>| *time = time.map(|time| time + later);
+        features.as_of += later;
+        chains(&mut features).for_each(|chain| {
+            shift(&mut chain.first_transaction);
+            shift(&mut chain.last_transaction);
+        });
+        for market in markets(&mut features) {
+            shift(&mut market.first_event);
+            shift(&mut market.last_event);
+            shift(&mut market.last_liquidation);
+            market.events.iter_mut().for_each(|event| event.time += later);
+        }
+        identity(&mut features).for_each(|attestation| {
+            shift(&mut attestation.issued);
+            shift(&mut attestation.expires);
+        });
+        CallSample { name, features, must_answer: false }
+    };
+    [("an ordinary wallet in 2031", 6), ("an ordinary wallet in 2039", 14)].map(sample).into()
+}
+
 fn complete() -> Features {
     let mut features = detailed();
     for market in markets(&mut features) {
